@@ -109,6 +109,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     array([1., 3., 5., 7., 9.], dtype=float32)
     """
 
+    __slots__ = ("_dispatcher",)  # calls read it
+
     def __init__(
         self,
         code: str,

@@ -79,6 +79,8 @@ class KernelDispatcher:
         The last launcher of calls without keywords: ``run(grid, block, args, shared, stream)``.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "recent")  # calls read the last one's slot
+
     def __init__(
         self,
         program: RawProgram | BinaryProgram,

@@ -12,6 +12,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+class Maker(NamedTuple):
+    """What makes arrays of one kind.
+
+    Parameters
+    ----------
+    function : callable
+    arguments : tuple
+    words : dict
+        Its keywords.
+    quick : callable or None
+        Does the same in less time, but for what programs have put in the way of `function`.
+    quick_arguments : tuple
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    words: dict[str, Any]
+    quick: Callable[..., Any] | None = None
+    quick_arguments: tuple[Any, ...] = ()
+
+
 class ExchangeLibrary(NamedTuple):
     """A library's table, and what the table does not say of its arrays.
 
@@ -37,7 +58,9 @@ class ExchangeLibrary(NamedTuple):
         Takes a list of arrays that a kernel has written to.
     maker : callable
         Takes a shape, a dtype, ``"C"`` or ``"F"`` and the number of a GPU, or None for host
-        memory; returns a function that makes such arrays there, its arguments and its keywords.
+        memory; returns a `Maker` of such arrays there.
+    is_intercepted : tuple of callable
+        Take nothing; what is true of one says that a maker's `quick` must not be used.
     layout : tuple of int or None
         Where arrays keep in memory what `is_lazy`, `storage` and `offset` return: the fields of
         `kerneltk.interop.torch_layout.TensorLayout`.
@@ -52,7 +75,8 @@ class ExchangeLibrary(NamedTuple):
     requires_grad: str
     may_write: Callable[[Any], bool]
     note_writes: Callable[[list[Any]], None]
-    maker: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]
+    maker: Callable[..., Maker]
+    is_intercepted: tuple[Callable[[], Any], ...] = ()
     layout: tuple[int, ...] | None = None
 
 

@@ -41,10 +41,14 @@
 #endif
 
 #if PY_VERSION_HEX < 0x030D0000
-/* As CPython's of 3.13: a new reference; 1 if found, 0 if not, -1 with an exception. */
+/* As CPython's of 3.13, which give new references. 1 if found, 0 if not, -1 with an exception. */
 static int PyDict_GetItemRef(PyObject *dict, PyObject *key, PyObject **found) {
     *found = Py_XNewRef(PyDict_GetItemWithError(dict, key));
     return *found ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *PyList_GetItemRef(PyObject *list, Py_ssize_t index) {
+    return Py_XNewRef(PyList_GetItem(list, index));
 }
 #endif
 
@@ -89,12 +93,12 @@ static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, P
 static void learn_dtypes(Launcher *l, struct call *c) {
     for (int k = 0; k < l->leaf_count; ++k) {
         struct leaf *leaf = &l->leaves[k];
-        if (!(leaf->guards & SAME_DTYPE) || !c->arrays[k].dtype || leaf->dtype == c->arrays[k].dtype)
-            continue;
+        PyObject *dtype = c->arrays[k].dtype;
+        if (!(leaf->guards & SAME_DTYPE) || !dtype || is_guarded_dtype(leaf, dtype)) continue;
         PyObject *before;
         LOCK(l);
         before = leaf->dtype;
-        leaf->dtype = Py_NewRef(c->arrays[k].dtype);
+        __atomic_store_n(&leaf->dtype, Py_NewRef(dtype), __ATOMIC_RELAXED);
         UNLOCK();
         Py_XDECREF(before);
     }
@@ -149,21 +153,31 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
     return result;
 }
 
-static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (names || count < 3 || count > 5 || !PyTuple_CheckExact(args[2]))
-        return run_slowly(l, args, nargsf, names);
-    PyObject *values = args[2], *zero = NULL, *result = NULL;
-    PyObject *stream = count > 4 ? args[4] : Py_None;
-    PyObject *shape[3] = {args[0], args[1], count > 3 ? args[3] : NULL};
-    if (!shape[2] && !(shape[2] = zero = PyLong_FromLong(0))) return NULL;
+/* A launch over a caller's grid: its shape is the grid, the block and the shared memory. */
+struct grid_call {
+    PyObject *shape[3], *stream;
+    PyObject *const *values;
+    Py_ssize_t count;
+    PyObject *tuple; /* of the values, or NULL: only Python needs it */
+};
+
+static PyObject *call_with_grid(PyObject *function, const struct grid_call *g) {
+    PyObject *tuple = g->tuple ? Py_NewRef(g->tuple) : given_tuple(g->values, g->count);
+    if (!tuple) return NULL;
+    PyObject *arguments[] = {g->shape[0], g->shape[1], tuple, g->shape[2], g->stream};
+    PyObject *result = PyObject_Vectorcall(function, arguments, 5, NULL);
+    Py_DECREF(tuple);
+    return result;
+}
+
+static PyObject *launch_grid(Launcher *l, const struct grid_call *g) {
+    PyObject *result = NULL;
     struct call c;
     begin_call(&c);
     memset(c.arrays, 0, sizeof *c.arrays * (size_t)l->leaf_count);
     enum step step = MISSED;
     PyObject *why = str_arguments;
-    if (PyTuple_GET_SIZE(values) == l->arguments)
-        step = read_call(l, &c, &PyTuple_GET_ITEM(values, 0));
+    if (g->count == l->arguments) step = read_call(l, &c, g->values);
     Plan *p = NULL;
     if (step == GO) {
         if (l->bound)
@@ -173,9 +187,9 @@ static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, Py
     }
     int learns = 0;
     if (step == GO && p->other) {
-        result = PyObject_CallFunctionObjArgs(p->other, shape[0], shape[1], values, shape[2], stream, NULL);
+        result = call_with_grid(p->other, g);
     } else if (step == GO) {
-        step = p->is_slow ? SLOW : launch_by(l, &c, p, shape, stream, &result);
+        step = p->is_slow ? SLOW : launch_by(l, &c, p, g->shape, g->stream, &result);
         if (step == MISSED) {
             why = str_large_grid;
             result = Py_NewRef(why);
@@ -185,19 +199,25 @@ static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, Py
     }
     Py_XDECREF(p);
     if (step == SLOW) {
-        result = run_slowly(l, args, nargsf, names);
+        PyObject *pair = in_python(l);
+        result = pair ? call_with_grid(PyTuple_GET_ITEM(pair, 0), g) : NULL;
+        Py_XDECREF(pair);
         if (result && learns) learn_dtypes(l, &c);
     }
     release(&c);
-    if (step == MISSED) {
-        if (l->has_plans)
-            result = Py_NewRef(why);
-        else
-            result = PyObject_CallFunctionObjArgs(l->dispatch, shape[0], shape[1], values, shape[2],
-                                                  stream, NULL);
-    }
-    Py_XDECREF(zero);
+    if (step == MISSED) result = l->has_plans ? Py_NewRef(why) : call_with_grid(l->dispatch, g);
     return result;
+}
+
+static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (names || count < 3 || count > 5 || !PyTuple_CheckExact(args[2]))
+        return run_slowly(l, args, nargsf, names);
+    struct grid_call g = {
+        {args[0], args[1], count > 3 ? args[3] : number_zero}, count > 4 ? args[4] : Py_None,
+        &PyTuple_GET_ITEM(args[2], 0), PyTuple_GET_SIZE(args[2]), args[2],
+    };
+    return launch_grid(l, &g);
 }
 
 static PyObject *raise_collected(void) {
@@ -252,6 +272,7 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
 /* ---- the types ---- */
 
 #include "launcher_making.h"
+#include "launcher_shortcuts.h"
 
 static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(l));
@@ -386,13 +407,17 @@ static int prepare_module(PyObject *module) {
         if (!(*names[k].name = PyUnicode_InternFromString(names[k].value))) return -1;
     PyObject *structs = PyImport_ImportModule("struct");
     if (!structs) return -1;
+    if (!(number_zero = PyLong_FromLong(0))) return -1;
     struct_type = PyObject_GetAttrString(structs, "Struct");
     Py_DECREF(structs);
     if (!struct_type) return -1;
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
     called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);
-    if (!plan_type || !launcher_type || !called_type) return -1;
+    shortcut_type = (PyTypeObject *)PyType_FromSpec(&shortcut_spec);
+    if (!plan_type || !launcher_type || !called_type || !shortcut_type) return -1;
+    if (PyModule_AddObjectRef(module, "Shortcut", (PyObject *)shortcut_type)) return -1;
+    if (PyModule_AddIntConstant(module, "NUMPY_DTYPE", offsetof(struct numpy_array, descr))) return -1;
     if (PyModule_AddObjectRef(module, "Called", (PyObject *)called_type)) return -1;
     if (PyModule_AddStringConstant(module, "SOURCES", SOURCES)) return -1;
     return PyModule_AddObjectRef(module, "Launcher", (PyObject *)launcher_type);

@@ -46,6 +46,8 @@ class ExpressionKernel(Called, ABC, Generic[D]):
     name: str = given("name", "The kernel's name.")
     preamble: str = given("preamble", "The preamble's source.")
 
+    __slots__ = ("__dict__", "__weakref__", "_inline_cache")  # calls read the last one's slot
+
     _definition: D
     _dispatcher: Dispatcher
     _transient: tuple[str, ...] = ("_dispatcher", "_inline_cache")

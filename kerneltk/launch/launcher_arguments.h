@@ -128,6 +128,12 @@ static int add_dtype(struct call *c, PyObject *dtype) {
     return add_word(c, (int64_t)(uintptr_t)dtype);
 }
 
+/* Whether a dtype is the one that is compared; another thread may change that, and frees nothing before this one
+ * gives the lock of the interpreter back. */
+static int is_guarded_dtype(const struct leaf *leaf, const PyObject *dtype) {
+    return __atomic_load_n(&leaf->dtype, __ATOMIC_RELAXED) == dtype;
+}
+
 #define FIELD(type, object, offset) (*(type const *)((const char *)(object) + (offset)))
 
 /* Adds the numbers of a vector of C++. */
@@ -150,7 +156,11 @@ static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *
     array->dtype = dtype;
     /* Both can be set. What is equal to a dtype that is kept need not be kept once more. */
     if (l->device_path.count && !own(c, Py_NewRef(memory))) return slowly();
-    int is_kept = !l->has_plans && (!(leaf->guards & SAME_DTYPE) || dtype == leaf->dtype);
+#ifdef Py_GIL_DISABLED
+    int is_kept = 0;
+#else
+    int is_kept = !l->has_plans && (!(leaf->guards & SAME_DTYPE) || is_guarded_dtype(leaf, dtype));
+#endif
     if (!is_kept && !own(c, Py_NewRef(dtype))) return slowly();
     array->address = FIELD(uintptr_t, memory, layout->address);
     if (!l->has_plans) return GO;

@@ -49,6 +49,64 @@ static int has_own_method(PyTypeObject *type) { return type != NULL; }
 static int add_class(PyTypeObject *type) { return type != NULL; }
 #endif
 
+/* ---- attributes ---- */
+
+#define KNOWN_SLOTS 8
+#define NO_SLOT (-1)
+
+/* Where objects of a class have a slot, by the version of the class: it changes with the class, and is no other
+ * class's. */
+struct slot {
+    unsigned version;
+    Py_ssize_t offset;
+};
+
+#ifndef Py_GIL_DISABLED
+static void find_slot(PyTypeObject *type, PyObject *name, struct slot *slot) {
+    Py_ssize_t offset = NO_SLOT;
+    PyObject *found = PyObject_GetAttr((PyObject *)type, name);
+    if (found && Py_IS_TYPE(found, &PyMemberDescr_Type) && type->tp_getattro == PyObject_GenericGetAttr) {
+        const PyMemberDescrObject *member = (const PyMemberDescrObject *)found;
+        if (member->d_member->type == T_OBJECT_EX && PyType_IsSubtype(type, PyDescr_TYPE(member)))
+            offset = member->d_member->offset;
+    }
+    if (!found) PyErr_Clear();
+    Py_XDECREF(found);
+    slot->version = type->tp_version_tag;
+    slot->offset = offset;
+}
+#endif
+
+/* An attribute, which is read from its slot where its class has one. Without a lock of the interpreter another
+ * thread may set it meanwhile: it is asked for then. */
+static PyObject *attribute(PyObject *object, PyObject *name, struct slot *slots) {
+#ifndef Py_GIL_DISABLED
+    PyTypeObject *type = Py_TYPE(object);
+    struct slot *slot = &slots[type->tp_version_tag % KNOWN_SLOTS];
+    if (!type->tp_version_tag || slot->version != type->tp_version_tag) {
+        struct slot found;
+        find_slot(type, name, &found);
+        slot = &slots[found.version % KNOWN_SLOTS];
+        *slot = found;
+    }
+    if (slot->version && slot->offset != NO_SLOT) {
+        PyObject *value = FIELD(PyObject *, object, slot->offset);
+        if (value) return Py_NewRef(value);
+    }
+#else
+    (void)slots;
+#endif
+    return PyObject_GetAttr(object, name);
+}
+
+#define ATTRIBUTE(object, name)                                                                          \
+    ({                                                                                                   \
+        static struct slot known_slots[KNOWN_SLOTS];                                                     \
+        attribute(object, name, known_slots);                                                            \
+    })
+
+/* ---- kinds of calls ---- */
+
 /* Whether `out` is the only keyword. */
 static int is_out(PyObject *names) {
     return PyTuple_GET_SIZE(names) == 1 && PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), str_out) == 0;
@@ -66,7 +124,7 @@ static enum step call_by_count(enum call_kind kind, PyObject *kernel, PyObject *
             return SLOW;
         ++given;
     }
-    runs = PyObject_GetAttr(kernel, str_inline_cache);
+    runs = ATTRIBUTE(kernel, str_inline_cache);
     if (!runs) return slowly();
     Py_ssize_t most = PyList_CheckExact(runs) ? PyList_GET_SIZE(runs) - 1 : -1;
     int is_known = given <= most;
@@ -77,7 +135,7 @@ static enum step call_by_count(enum call_kind kind, PyObject *kernel, PyObject *
         Py_XDECREF(number);
         is_known = inputs == count && (!names || most == inputs + 1);
     }
-    PyObject *run = is_known ? Py_NewRef(PyList_GET_ITEM(runs, given)) : NULL;
+    PyObject *run = is_known ? PyList_GetItemRef(runs, given) : NULL;
     Py_DECREF(runs);
     if (!run) return slowly();
     *result = PyObject_Vectorcall(run, args, (size_t)given, NULL);
@@ -88,8 +146,8 @@ static enum step call_by_count(enum call_kind kind, PyObject *kernel, PyObject *
 /* A kernel that is called with a grid, a block and a tuple of arguments. */
 static enum step call_on_grid(PyObject *kernel, PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **result) {
     if (names || count != 3) return SLOW;
-    PyObject *dispatcher = PyObject_GetAttr(kernel, str_dispatcher);
-    PyObject *run = dispatcher ? PyObject_GetAttr(dispatcher, str_recent) : NULL;
+    PyObject *dispatcher = ATTRIBUTE(kernel, str_dispatcher);
+    PyObject *run = dispatcher ? ATTRIBUTE(dispatcher, str_recent) : NULL;
     Py_XDECREF(dispatcher);
     if (!run) return slowly();
     *result = PyObject_Vectorcall(run, args, 3, NULL);
@@ -102,47 +160,55 @@ static enum step call_on_grid(PyObject *kernel, PyObject *const *args, Py_ssize_
 static enum step call_configured(PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *names,
                                  PyObject **result) {
     if (names) return SLOW;
-    PyObject *launch = PyObject_GetAttr(own, str_launch), *run = NULL, *tuple = NULL, *missed;
+    PyObject *launch = ATTRIBUTE(own, str_launch), *run = NULL, *missed;
     if (!launch) return slowly();
     enum step step = SLOW;
     if (!PyTuple_Check(launch) || PyTuple_GET_SIZE(launch) != 6) goto done;
     PyObject *const *items = &PyTuple_GET_ITEM(launch, 0);
     if (PyLong_AsSsize_t(items[1]) != count) goto done;
-    run = PyObject_GetAttr(items[0], str_run);
+    run = ATTRIBUTE(items[0], str_run);
     if (!run || run == Py_None) goto done;
     step = FAILED;
-    tuple = given_tuple(args, count);
-    if (!tuple) goto done;
-    PyObject *given[5] = {items[2], items[3], tuple, items[4], items[5]};
-    missed = PyObject_Vectorcall(run, given, 5, NULL);
+    struct grid_call g = {{items[2], items[3], items[4]}, items[5], args, count, NULL};
+    Launcher *launcher = Py_IS_TYPE(run, launcher_type) ? (Launcher *)run : NULL;
+    missed = launcher && launcher->kept && launcher->is_grid ? launch_grid(launcher, &g) : call_with_grid(run, &g);
     if (missed && missed != Py_None) {
-        PyObject *kernel = PyObject_GetAttr(own, str_kernel);
-        PyObject *done = kernel ? PyObject_CallMethodObjArgs(kernel, str_launch_new, missed, given[0], given[1],
-                                                             tuple, given[3], given[4], NULL)
-                                : NULL;
+        PyObject *kernel = PyObject_GetAttr(own, str_kernel), *tuple = given_tuple(args, count), *done = NULL;
+        if (kernel && tuple)
+            done = PyObject_CallMethodObjArgs(kernel, str_launch_new, missed, items[2], items[3], tuple, items[4],
+                                              items[5], NULL);
         Py_XDECREF(kernel);
+        Py_XDECREF(tuple);
         Py_SETREF(missed, done);
         if (missed) Py_SETREF(missed, Py_NewRef(Py_None));
     }
     *result = missed;
     if (missed) step = GO;
 done:
-    Py_XDECREF(tuple);
     Py_XDECREF(run);
     Py_DECREF(launch);
     return step == SLOW ? slowly() : step;
 }
 
+/* Whether a shortcut is for as many arguments, which is then all that a call can have. */
+static int takes_so_many(PyObject *run, Py_ssize_t count);
+
 /* A function of elements, which has a shortcut for its last kinds of arguments. */
 static enum step call_function(PyObject *kernel, PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **result) {
     if (names && (!is_out(names) || args[count] == Py_None || PyTuple_CheckExact(args[count]))) return SLOW;
-    PyObject *raw = PyObject_GetAttr(kernel, str_is_raw);
-    Py_ssize_t parameters = raw && PyTuple_Check(raw) ? PyTuple_GET_SIZE(raw) : -1;
-    Py_XDECREF(raw);
-    if (parameters != count) return slowly();
-    PyObject *run = PyObject_GetAttr(kernel, names ? str_shortcut_out : str_shortcut);
+    Py_ssize_t given = count + (names != NULL);
+    PyObject *run = names ? ATTRIBUTE(kernel, str_shortcut_out) : ATTRIBUTE(kernel, str_shortcut);
     if (!run) return slowly();
-    *result = PyObject_Vectorcall(run, args, (size_t)(count + (names != NULL)), NULL);
+    if (!takes_so_many(run, given)) { /* defaults may be missing */
+        PyObject *raw = PyObject_GetAttr(kernel, str_is_raw);
+        Py_ssize_t parameters = raw && PyTuple_Check(raw) ? PyTuple_GET_SIZE(raw) : -1;
+        Py_XDECREF(raw);
+        if (parameters != count) {
+            Py_DECREF(run);
+            return slowly();
+        }
+    }
+    *result = PyObject_Vectorcall(run, args, (size_t)given, NULL);
     Py_DECREF(run);
     return *result ? GO : FAILED;
 }

@@ -87,6 +87,7 @@ typedef struct {
     struct leaf leaves[MOST_LEAVES];
     int packed[MOST_LEAVES], outputs[MOST_LEAVES];
     struct launch_value head[MOST_VALUES], values[MOST_VALUES];
+    int changing[MOST_VALUES], changing_count; /* the values that a plan does not have */
     struct overlap *overlaps;
     struct path dense, contiguous, writable, memory, device_path;
     struct access address;
@@ -130,6 +131,7 @@ typedef struct {
     Py_ssize_t filled;
     char *spare;     /* a block that is not on the stack and that no launch uses, or NULL */
     struct code *codes;
+    int64_t values[MOST_VALUES]; /* of launches, but for those that change */
     int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
     int64_t *numbers;  /* extents of all leaves, then limits of overlaps */
     Py_ssize_t *extent_starts; /* where among them a leaf's begin, and behind the last one's */
@@ -145,4 +147,4 @@ static PyTypeObject *plan_type, *launcher_type;
 static PyObject *struct_type;
 static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;
 static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C, *str_new_buffer;
-static PyObject *str_arguments, *str_large_grid;
+static PyObject *str_arguments, *str_large_grid, *number_zero;

@@ -39,6 +39,7 @@ struct library {
     const struct dl_table *table;
     PyObject *dtypes[DL_CODES][DL_SIZES]; /* by code and the logarithm of the size; None: there is none */
     PyObject *dtype_of, *is_lazy, *storage, *offset, *requires_grad, *may_write, *note_writes, *maker;
+    PyObject *is_intercepted;
     int has_layout;
     Py_ssize_t at_implementation, at_storage, at_size, at_first, at_keys; /* offsets in bytes */
     uint64_t lazy_keys;
@@ -281,20 +282,31 @@ static int note_writes(Launcher *l, struct call *c) {
     return done != NULL;
 }
 
+/* Whether programs have put something in the way of new arrays; -1 with an exception. */
+static int is_intercepted(const struct library *library) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(library->is_intercepted); ++k) {
+        PyObject *found = PyObject_CallNoArgs(PyTuple_GET_ITEM(library->is_intercepted, k));
+        int result = found ? PyObject_IsTrue(found) : -1;
+        Py_XDECREF(found);
+        if (result) return result;
+    }
+    return 0;
+}
+
 /* ---- making them known ---- */
 
 PyDoc_STRVAR(add_library_doc,
              "add_library(kinds, table, dtype_of, is_lazy, storage, offset, requires_grad, may_write, "
-             "note_writes, maker, layout)\n--\n\nTake arrays of these types by a capsule of DLPack's exchange "
+             "note_writes, maker, is_intercepted, layout)\n--\n\nTake arrays of these types by a capsule of DLPack's exchange "
              "table; whether this version of it is known. See `kerneltk.interop.exchange`.");
 
 static PyObject *add_library(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *kinds, *capsule, *layout;
     struct library new = {.kept = args};
-    if (!PyArg_ParseTuple(args, "O!OOO!OOOOOOO", &PyTuple_Type, &kinds, &capsule, &new.dtype_of, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "O!OOO!OOOOOOO!O", &PyTuple_Type, &kinds, &capsule, &new.dtype_of, &PyTuple_Type,
                           &new.is_lazy, &new.storage, &new.offset, &new.requires_grad, &new.may_write,
-                          &new.note_writes, &new.maker, &layout))
+                          &new.note_writes, &new.maker, &PyTuple_Type, &new.is_intercepted, &layout))
         return NULL;
     if (layout != Py_None) {
         new.has_layout = 1;

@@ -9,7 +9,11 @@ struct packer {
 
 static int pack_bits(struct packer *pack, uint64_t bits) {
     if (pack->code == pack->end || pack->code->letter == 's') return 0;
-    memcpy(pack->block + pack->code->offset, &bits, (size_t)pack->code->size); /* little-endian */
+    char *at = pack->block + pack->code->offset;
+    if (pack->code->size == sizeof bits)
+        memcpy(at, &bits, sizeof bits); /* one instruction, and what there is most of */
+    else
+        memcpy(at, &bits, (size_t)pack->code->size); /* little-endian */
     ++pack->code;
     return 1;
 }
@@ -121,31 +125,6 @@ static int pack_leaf(struct packer *pack, const struct leaf *leaf, PyObject *val
     }
 }
 
-struct launch {
-    const Plan *plan;
-    int64_t shape[7];
-    uintptr_t stream, parameters;
-};
-
-static int64_t value_of(const struct launch_value *value, const struct launch *launch) {
-    const int64_t *shape = launch->shape;
-    switch (value->code) {
-    case FUNCTION: return launch->plan->function;
-    case STREAM: return (int64_t)launch->stream;
-    case PARAMETERS: return (int64_t)launch->parameters;
-    case GRID: return launch->plan->grid;
-    case CHUNK: return launch->plan->chunk;
-    case BLOCK: return launch->plan->block;
-    case BLOCKS: return shape[0] * shape[1] * shape[2];
-    case CONSTANT: return value->number;
-    case BLOCKS_OF: {
-        int64_t blocks = value->number / (shape[3] * shape[4] * shape[5]);
-        return blocks ? blocks : 1;
-    }
-    default: return shape[value->code - GX];
-    }
-}
-
 static int pack_all(Launcher *l, struct call *c, const struct launch *launch, int64_t scratch,
                     char *block) {
     const Plan *p = launch->plan;
@@ -229,7 +208,9 @@ static int resolve(Launcher *l) {
 static int launch_now(Launcher *l, const struct launch *launch) {
     if (!__atomic_load_n(&l->is_resolved, __ATOMIC_ACQUIRE) && !resolve(l)) return -1;
     int64_t v[MOST_VALUES];
-    for (int k = 0; k < l->value_count; ++k) v[k] = value_of(&l->values[k], launch);
+    memcpy(v, launch->plan->values, sizeof v);
+    for (int k = 0; k < l->changing_count; ++k)
+        v[l->changing[k]] = value_of(&l->values[l->changing[k]], launch);
     int status = 0;
     uintptr_t native = __atomic_load_n(&l->native, __ATOMIC_RELAXED);
     if (native) {
@@ -258,9 +239,21 @@ static int launch_now(Launcher *l, const struct launch *launch) {
     return done ? 0 : -1;
 }
 
+/* See `kerneltk.interop.exchange.Maker`. */
+enum { MAKER, ARGUMENTS, WORDS, QUICK, QUICK_ARGUMENTS, MAKER_ITEMS };
+
 static int is_maker(PyObject *maker) {
-    return PyTuple_Check(maker) && PyTuple_GET_SIZE(maker) == 3 && PyTuple_Check(PyTuple_GET_ITEM(maker, 1)) &&
-           PyDict_Check(PyTuple_GET_ITEM(maker, 2));
+    return PyTuple_Check(maker) && PyTuple_GET_SIZE(maker) == MAKER_ITEMS &&
+           PyTuple_Check(PyTuple_GET_ITEM(maker, ARGUMENTS)) && PyDict_Check(PyTuple_GET_ITEM(maker, WORDS)) &&
+           PyTuple_Check(PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS));
+}
+
+static PyObject *make_foreign(PyObject *maker, int is_intercepted) {
+    PyObject *quick = PyTuple_GET_ITEM(maker, QUICK);
+    if (quick != Py_None && !is_intercepted)
+        return PyObject_Call(quick, PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS), NULL);
+    return PyObject_Call(PyTuple_GET_ITEM(maker, MAKER), PyTuple_GET_ITEM(maker, ARGUMENTS),
+                         PyTuple_GET_ITEM(maker, WORDS));
 }
 
 /* What makes a plan's outputs where the arrays are a library's: a new reference. */
@@ -278,7 +271,7 @@ static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
         PyObject *maker = PyObject_CallFunctionObjArgs(c->library->maker, p->shape, dtype, p->order, device, NULL);
         if (maker && !is_maker(maker)) {
             Py_CLEAR(maker);
-            PyErr_SetString(PyExc_TypeError, "a function, a tuple and a dictionary make arrays");
+            PyErr_SetString(PyExc_TypeError, "no maker of arrays");
         }
         if (!maker) {
             Py_CLEAR(makers);
@@ -303,17 +296,17 @@ static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
 static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
     PyObject *makers = makers_of(l, c, p);
     if (!own(c, makers)) return FAILED;
+    int intercepted = is_intercepted(c->library);
+    if (intercepted < 0) return FAILED;
     for (int k = 0; k < l->output_count; ++k) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         struct dl_tensor tensor;
-        PyObject *maker = PyTuple_GET_ITEM(makers, k);
-        PyObject *made = PyObject_Call(PyTuple_GET_ITEM(maker, 0), PyTuple_GET_ITEM(maker, 1),
-                                       PyTuple_GET_ITEM(maker, 2));
+        PyObject *made = make_foreign(PyTuple_GET_ITEM(makers, k), intercepted);
         if (!own(c, made)) return FAILED;
         if (library_of(Py_TYPE(made)) != c->library) return MISSED;
         if (c->library->table->read(made, &tensor)) return missed();
-        if (!tensor.data) return MISSED;
+        if (!tensor.data || (!l->is_numpy && tensor.device_id != c->device)) return MISSED;
         c->values[index] = made;
         c->arrays[index].address = (uintptr_t)tensor.data + tensor.byte_offset;
     }

@@ -149,6 +149,8 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     if (!read_indices(outputs, l->outputs, &l->output_count, l->leaf_count)) goto failed;
     if (!read_values(head, l->head, &l->head_count)) goto failed;
     if (!read_values(values, l->values, &l->value_count)) goto failed;
+    for (int k = 0; k < l->value_count; ++k)
+        if (is_of_launch(l->values[k].code)) l->changing[l->changing_count++] = k;
     l->overlap_count = (int)PyTuple_GET_SIZE(overlaps);
     for (int k = 0; k < l->overlap_count; ++k) {
         struct overlap *overlap = &l->overlaps[k];

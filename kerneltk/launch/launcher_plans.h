@@ -145,6 +145,38 @@ static int read_block(Plan *p, PyObject *block) {
     return done;
 }
 
+/* ---- values ---- */
+
+struct launch {
+    const Plan *plan;
+    int64_t shape[7];
+    uintptr_t stream, parameters;
+};
+
+/* Whether a value is another one at each launch by the same plan. */
+static int is_of_launch(enum value_code code) {
+    return code == STREAM || code == PARAMETERS || (code >= GX && code <= BLOCKS) || code == BLOCKS_OF;
+}
+
+static int64_t value_of(const struct launch_value *value, const struct launch *launch) {
+    const int64_t *shape = launch->shape;
+    switch (value->code) {
+    case FUNCTION: return launch->plan->function;
+    case STREAM: return (int64_t)launch->stream;
+    case PARAMETERS: return (int64_t)launch->parameters;
+    case GRID: return launch->plan->grid;
+    case CHUNK: return launch->plan->chunk;
+    case BLOCK: return launch->plan->block;
+    case BLOCKS: return shape[0] * shape[1] * shape[2];
+    case CONSTANT: return value->number;
+    case BLOCKS_OF: {
+        int64_t blocks = value->number / (shape[3] * shape[4] * shape[5]);
+        return blocks ? blocks : 1;
+    }
+    default: return shape[value->code - GX];
+    }
+}
+
 /* A plan for a row; it is slow where something in the row is not known here. NULL with an exception. */
 static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct call *c) {
     Plan *p = (Plan *)plan_type->tp_alloc(plan_type, 0);
@@ -232,6 +264,9 @@ static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct
         if (at >= count || !number_at(row, at, number++)) goto unknown;
     if (at != count) goto unknown;
     p->limits = p->numbers + limits;
+    struct launch launch = {.plan = p};
+    for (int k = 0; k < l->value_count; ++k)
+        if (!is_of_launch(l->values[k].code)) p->values[k] = value_of(&l->values[k], &launch);
     p->is_slow = 0;
 unknown:
     Py_XDECREF(block);
@@ -321,7 +356,7 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         const struct array *array = &c->arrays[k];
         if (leaf->marshal != ADDRESS || !leaf->guards || !leaf->is_given) continue;
         PyObject *object = array->object;
-        if (leaf->guards & SAME_DTYPE && array->dtype != leaf->dtype) return SLOW;
+        if (leaf->guards & SAME_DTYPE && !is_guarded_dtype(leaf, array->dtype)) return SLOW;
         if (leaf->guards & HAS_MEMORY && !array->address) return SLOW;
         if (array->address & leaf->address_unit) return SLOW;
         if (leaf->guards & DENSE) {

@@ -16,6 +16,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
+from kerneltk.jit.frontends import shortcuts
 from kerneltk.launch import called, launchers
 from kerneltk.signature.parser import parse_signature
 
@@ -186,6 +187,7 @@ def test_calls_go_the_documented_way(
     unseen: str,
 ) -> None:
     monkeypatch.setattr(launchers, "launcher_class", lambda: None)
+    monkeypatch.setattr(shortcuts, "shortcut_of", lambda *_: None)
     listed_first, listed_repeated = documented(heading)
     parse_signature.cache_clear()  # other tests may have read the same parameters
     call = make()

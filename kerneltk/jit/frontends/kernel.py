@@ -56,6 +56,8 @@ class ElementKernel(Called, Decorated):
         The parameters that are whole arrays to the function.
     """
 
+    __slots__ = ("_shortcut", "_shortcut_out")  # calls read them
+
     _distinguished, _verb = "argument types", "call"
 
     def __init__(self, definition: Definition, raw: Sequence[str] | None) -> None:

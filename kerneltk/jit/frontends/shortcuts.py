@@ -1,7 +1,7 @@
 """What a repeated call of a `@kernel` touches: a few comparisons, and the call of the typed kernel.
 
-A shortcut is Python source for one combination of argument types, as launchers are. Where the
-arguments are of other types it calls what finds out.
+A shortcut is for one combination of argument types, and Python source, as launchers are, or an
+object of the extension module's. Where the arguments are of other types it calls what finds out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
+from kerneltk.launch.compiled import shortcut_of
 
 
 @lru_cache(maxsize=512)
@@ -89,6 +90,15 @@ def make_shortcut(
         for j in range(len(dtypes)):
             head.append(f"    out{j} = empty(a{whole[0]}.shape, out_dtype{j}, 'C')")
             passed.append(f"out{j}")
+    if not any(raw) and index_ndim <= 1:  # nothing but types and dtypes is compared
+        layout = None if backend.arrays.layout is None else backend.arrays.layout()
+        kinds = [
+            (type(given), given.dtype if is_array else None, given is not None)
+            for given, is_array in zip(passed_args, arrays, strict=True)
+        ]
+        compiled = shortcut_of(kinds, layout, typed, otherwise)
+        if compiled is not None:
+            return compiled
     names = ", ".join(f"a{k}" for k in range(len(args)))
     source = "\n".join(
         [

@@ -674,3 +674,50 @@ def test_large_blocks_are_used_again_and_bounded() -> None:
 def resident_bytes() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+# -- several interpreters --------------------------------------------------------------------------
+
+_IN_ANOTHER = """
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("kerneltk.launch._launcher", {path!r})
+try:
+    loader.exec_module(module_from_spec(spec_from_loader("kerneltk.launch._launcher", loader)))
+except ImportError as error:
+    outcome = str(error)
+else:
+    outcome = "loaded"
+with open({answer!r}, "w") as file:
+    file.write(outcome)
+"""
+_BESIDE_ANOTHER = """
+import sys
+import numpy as np
+import kerneltk
+from kerneltk.launch import compiled
+try:
+    import _interpreters as interpreters
+except ImportError:  # before Python 3.13
+    import _xxsubinterpreters as interpreters
+
+assert compiled.launcher_class() is not None
+script, answer = sys.argv[1:]
+path = compiled._loader.module().__file__
+other = interpreters.create()
+interpreters.run_string(other, script.format(path=path, answer=answer))
+interpreters.destroy(other)
+kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "beside_another")
+for _ in range(3):
+    assert kernel(np.arange(3)).tolist() == [1, 2, 3]
+"""
+
+
+def test_another_interpreter_of_the_process_is_refused(tmp_path: Path) -> None:
+    if compiled.launcher_class() is None:
+        pytest.skip("no compiled launchers here")
+    answer = tmp_path / "answer"
+    environment = {**os.environ, "KERNELTK_LAUNCHER": "compiled"}
+    words = [sys.executable, "-c", _BESIDE_ANOTHER, _IN_ANOTHER, str(answer)]
+    subprocess.run(words, check=True, env=environment)
+    assert "interpreter" in answer.read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ import kerneltk
 from kerneltk import jit
 from kerneltk.core.settings import get_settings
 from kerneltk.interop import exchange
+from kerneltk.interop.torch_tensors import _interceptions
 from kerneltk.launch import compiled
 
 
@@ -97,18 +98,24 @@ def note(written: list[Lent]) -> None:
 
 
 spoilt_outputs: dict[str, Any] = {}
+intercepting: list[str] = []
+makers_used: list[str] = []
 
 
 def maker(shape: tuple[int, ...], dtype: Any, order: str, device: Any) -> Any:
     assert device is None
 
-    def make(*args: Any, order: str) -> Lent:
+    def make(*args: Any, order: str, how: str = "public") -> Lent:
+        makers_used.append(how)
         made = Lent(np.empty(*args, order=order))  # type: ignore[call-overload]
         for name, value in spoilt_outputs.items():
             setattr(made, name, value)
         return made
 
-    return make, (shape, dtype), {"order": order}
+    def quick(*args: Any) -> Lent:
+        return make(*args[:-1], order=args[-1], how="quick")
+
+    return exchange.Maker(make, (shape, dtype), {"order": order}, quick, (shape, dtype, order))
 
 
 class Unknown(Lent):
@@ -145,6 +152,7 @@ def lent_library() -> Any:
             lambda lent: not lent.locked,
             note,
             maker,
+            (lambda: "first" in intercepting, lambda: intercepting.count("second")),
         )
     )
     return table, newer, capsule
@@ -324,7 +332,7 @@ def test_bad_tables_are_not_taken(lent: type[Lent]) -> None:
     assert module is not None
     nothing = (None,) * 2
     with pytest.raises(ValueError, match="PyCapsule"):
-        module.add_library((Lent,), object(), None, (), *nothing, "", None, None, None, None)
+        module.add_library((Lent,), object(), None, (), *nothing, "", None, None, None, (), None)
     with pytest.raises(TypeError):
         module.add_library((Lent,))
 
@@ -422,6 +430,85 @@ def test_tensors_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
         outcomes.append([[outcome(call) for _ in range(3)] for call in programs])
     for k, (in_python, by_launcher) in enumerate(zip(*outcomes, strict=True)):
         assert by_launcher == in_python, k
+
+
+def test_results_are_made_in_the_quick_way_where_nothing_intercepts_it(
+    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 7 * x", "made_quickly")
+    x = lent(np.arange(5.0))
+    kernel(x), kernel(x)
+    for given, wanted in (([], "quick"), (["first"], "public"), (["second"], "public")):
+        monkeypatch.setattr(f"{__name__}.intercepting", intercepting)
+        intercepting[:] = given
+        makers_used.clear()
+        try:
+            result = kernel(x)
+        finally:
+            intercepting.clear()
+        assert makers_used == [wanted]
+        assert result.array.tolist() == [0, 7, 14, 21, 28]
+
+
+def test_what_an_interception_raises_leaves_the_launch(
+    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unclear:
+        def count(self, name: str) -> Any:
+            raise KeyError(name)
+
+        def __contains__(self, name: str) -> bool:
+            return False
+
+    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 9 * x", "asked_in_vain")
+    x = lent(np.arange(5.0))
+    kernel(x), kernel(x)
+    monkeypatch.setattr(f"{__name__}.intercepting", Unclear())
+    with pytest.raises(KeyError, match="second"):
+        kernel(x)
+
+
+def test_torch_modes_and_settings_see_results() -> None:
+    torch = pytest.importorskip("torch")
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen: list[str] = []
+
+    class Dispatched(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    class Called(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    total = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "seen_by_modes")
+    x = torch.arange(3.0)
+    total(x), total(x)
+    for mode in (Dispatched(), Called()):
+        seen.clear()
+        with mode:
+            result = total(x)
+        assert any("empty_strided" in name for name in seen)
+        assert result.tolist() == [1, 2, 3]
+    tells = _interceptions(torch)
+    assert tells
+    assert not any(tell() for tell in tells)
+    torch.use_deterministic_algorithms(True)  # new memory is filled then
+    try:
+        assert any(tell() for tell in tells)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    with torch.inference_mode():
+        assert total(x).is_inference()
+    assert not total(x).is_inference()
 
 
 @pytest.mark.parametrize("name", ["fake", "grad", "functionalize"])
