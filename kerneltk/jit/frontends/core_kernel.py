@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kerneltk.core.artifacts import TranslationUnit
     from kerneltk.jit import ir
     from kerneltk.jit.frontends.core_source import Operand, Result, Role
-    from kerneltk.jit.frontends.element_source import TypedKernel
+    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 _MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
 _WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
@@ -475,7 +475,8 @@ class CoreKernel:
             returned,
             written_inputs,
         )
-        from kerneltk.jit.frontends.element_source import check_operations, typed_kernel
+        from kerneltk.jit.frontends.element_source import check_operations
+        from kerneltk.jit.frontends.typed_kernel import typed_kernel
         from kerneltk.jit.passes.effects import written_parameters
 
         if self._otypes is not None:

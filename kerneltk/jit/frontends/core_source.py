@@ -24,14 +24,13 @@ from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.core_signature import Core
 from kerneltk.jit.frontends.element_source import (
     Names,
-    UserSignature,
     array_view,
     index_values,
     may_trap,
 )
 from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.frontends.typed_kernel import user_signature
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
-from kerneltk.signature.parser import parse_signature
 
 Role = Literal["input", "output", "whole", "number", "constant"]
 
@@ -189,12 +188,6 @@ def core_definition(
     inputs += [f"int64 {name}" for name in (*extents.values(), *steps)]
     name = own.function.__name__
     entry = name if name.isidentifier() else "kernel"
-    parsed = parse_signature(
-        ", ".join(inputs),
-        ", ".join(
-            f"{_dtype_of(output).name} {name}" for output, name in zip(outputs, behind, strict=True)
-        ),
-    )
     of_function = source.snippet(source.span(source.node))
     # Extents and strides have no location of their own.
     snippets += [of_function] * (len(inputs) - len(snippets) + 1)
@@ -206,13 +199,13 @@ def core_definition(
         traps=any(map(may_trap, nodes)),
     )
     definition = ElementwiseDefinition(
-        UserSignature(
-            parsed.inputs,
-            parsed.outputs,
-            parsed.constraints,
-            parsed.in_text,
-            parsed.out_text,
-            tuple(snippets),
+        user_signature(
+            ", ".join(inputs),
+            ", ".join(
+                f"{_dtype_of(output).name} {name}"
+                for output, name in zip(outputs, behind, strict=True)
+            ),
+            snippets,
         ),
         entry if not identifier_problem(entry) else f"{entry}_kernel",
         "\n".join([*head, body]),

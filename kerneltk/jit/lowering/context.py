@@ -19,6 +19,7 @@ from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.types import Array, Number, Type
 from kerneltk.jit.lowering.naming import identifier
 from kerneltk.jit.source.function_source import FunctionSource
+from kerneltk.jit.source.lookups import Lookups
 from kerneltk.jit.source.scope import scope_of
 
 
@@ -66,6 +67,7 @@ class Program:
     names: set[str] = field(default_factory=set)
     # Keys hold the identities of objects: these must live as long.
     kept: list[Any] = field(default_factory=list)
+    lookups: Lookups = field(default_factory=Lookups)
 
     def unique(self, name: str) -> str:
         """Return a name for a function of the program."""
@@ -89,10 +91,6 @@ class Context:
 
     def __post_init__(self) -> None:
         self.scope = scope_of(self.source.node)
-        function = self.python_function
-        names = function.__code__.co_freevars if function else ()
-        cells = (function and function.__closure__) or ()
-        self.closure: dict[str, Any] = dict(zip(names, cells, strict=True))
         # What passes learn.
         self.types: dict[str, Type] = {}
         self.origins: dict[str, ir.Span] = {}

@@ -103,8 +103,8 @@ class FunctionSource:
         return FunctionSource(name, self.origin, self.path, self.text, node)
 
 
-def source_of(function: Callable[..., Any]) -> FunctionSource:
-    """The text and the syntax tree of a Python function.
+def source_of(function: Callable[..., Any], kept: tuple[str, str] | None = None) -> FunctionSource:
+    """The text and the syntax tree of a Python function; `kept` is what `text_of` returned earlier.
 
     Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them. Raises
     SourceError where it is no Python function, its text is not kept anywhere, or the text at its
@@ -112,15 +112,22 @@ def source_of(function: Callable[..., Any]) -> FunctionSource:
     """
     python = _unwrapped(function)
     code = python.__code__
-    path = code.co_filename
-    if not path.startswith("<"):
-        path = os.path.abspath(path)
-    text = _text_of(python, path)
+    path, text = kept or text_of(python)
     node: FunctionNode | None
     node = _lambda_in(text, code) if code.co_name == _LAMBDA else _definition_in(text, code)
     if node is None:
         raise _another_text(python, path, text)
-    return FunctionSource(python.__name__, _origin(path), path, text, node)
+    return FunctionSource(python.__name__, origin_of(path), path, text, node)
+
+
+def text_of(function: types.FunctionType) -> tuple[str, str]:
+    """The full name and the text of the file or cell that a function's code is from. Raises
+    SourceError where the text is not kept anywhere.
+    """
+    path = function.__code__.co_filename
+    if not path.startswith("<"):
+        path = os.path.abspath(path)
+    return path, _text_of(function, path)
 
 
 # -- the function ---------------------------------------------------------------------------------
@@ -258,7 +265,8 @@ def _lines_of_prompt(function: types.FunctionType) -> list[str]:
         return []
 
 
-def _origin(path: str) -> str:
+def origin_of(path: str) -> str:
+    """What messages call a file or a cell."""
     match = _IPYTHON_INPUT.match(path)
     if match:
         return f"In [{match[1]}]"
@@ -628,7 +636,7 @@ def _why_unreadable(path: str) -> tuple[str, Exception | None]:
 
 def _another_text(function: types.FunctionType, path: str, text: str) -> SourceError:
     first = function.__code__.co_firstlineno
-    origin = _origin(path)
+    origin = origin_of(path)
     if _IPYTHON_INPUT.match(path) or _IPYKERNEL_FILE.search(path):
         hint = "run the cell again"
     elif path.startswith("<"):
