@@ -215,7 +215,9 @@ class RawProgram:
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
-        self._requests: dict[tuple[str, ...], list[Request]] = {}  # by what was added
+        # By what was added: all, and those of kernels.
+        self._requests: dict[tuple[str, ...], list[Request]] = {}
+        self._of_kernels: dict[tuple[str, ...], list[Request]] = {}
         # What the compiler does not find by its name, and what it says of that.
         self._left_out: dict[BackendName, dict[str, str]] = {}
         self._c_symbols: dict[str, str] = {}
@@ -306,6 +308,12 @@ class RawProgram:
         return known
 
     def _kernel_requests(self, added: tuple[str, ...]) -> list[Request]:
+        known = self._of_kernels.get(added)
+        if known is None:
+            known = self._of_kernels[added] = self._find_kernels(added)
+        return known
+
+    def _find_kernels(self, added: tuple[str, ...]) -> list[Request]:
         kernels: dict[str, Request] = {}
         c_kernels: dict[str, Request] = {}
         every = [kernel for kernel in self.source.kernels if kernel.is_definition]

@@ -166,8 +166,11 @@ class RawSource:
 
     @cached_property
     def includes(self) -> tuple[Include, ...]:
-        """The headers that the source includes; found without a look at its declarations."""
-        return read_includes(self.code)
+        """The headers that the source includes. Without kernels, whose declarations are wanted
+        anyway, they are found without a look at any.
+        """
+        has_kernels = "__global__" in self.code
+        return self.summary.includes if has_kernels else read_includes(self.code)
 
     @cached_property
     def included(self) -> tuple[RawSource, ...]:
