@@ -15,13 +15,13 @@ import stat
 import struct
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
+from kerneltk.core.records import record
 
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
@@ -59,7 +59,7 @@ _Directives = tuple[_Directive, ...]
 _Stamp = tuple[int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Header:
     """A header's content, for as long as the file's stamp stays the same."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kerneltk.core.dtypes import as_dtype
+from kerneltk.core.records import record
 
 _PACK_BYTES = 16
 
@@ -194,7 +195,7 @@ def byte_extent(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> 
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop nest over several operands, outermost dimension first.
 

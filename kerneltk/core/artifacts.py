@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, SignatureError
 
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
@@ -62,7 +63,7 @@ def kind_of_code(code: bytes) -> LinkKind | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkInput:
     """Object code that a unit's own is linked with.
 

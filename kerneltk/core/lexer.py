@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
+
+from kerneltk.core.records import record
 
 _NOISE = re.compile(
     # Numbers are matched too, since a quote inside of one separates digits.
@@ -44,7 +45,7 @@ _TRAPPING = frozenset(
 ) | frozenset(("lldiv", "kerneltk"))
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Lexed:
     """A C++ source, and what was read of it.
 

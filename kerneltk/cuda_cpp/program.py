@@ -9,7 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from kerneltk.cache.fingerprint import string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.records import record
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
@@ -67,7 +68,7 @@ def _add(requests: dict[str, Request], request: Request) -> None:
 _DTYPES = {"bool": "bool", "half": "float16", "bfloat16": "uint16", "pointer": "uint64"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """A variable of a loaded module."""
 

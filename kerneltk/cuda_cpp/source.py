@@ -11,7 +11,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, T
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
 from kerneltk.core.lexer import foreign_headers, uses_textures
+from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
@@ -110,7 +111,7 @@ def plain_name(expression: str) -> str:
     return expression.partition("<")[0].strip()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """Something that a unit's object code must offer."""
 
@@ -143,7 +144,7 @@ class Request:
         return f"#if {self.guard}\n{line}\n#endif" if self.guard else line
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class RawSource:
     """CUDA C++ source and how it is compiled."""
 

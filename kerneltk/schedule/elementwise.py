@@ -19,10 +19,10 @@ A pure function of shapes, strides, item sizes and addresses modulo 16 chooses a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from kerneltk.core.arrays import Loop, collapse, is_c_contiguous, merge_in_order
+from kerneltk.core.records import record
 
 TILE = 32
 """Elements along one side of a tile in shared memory."""
@@ -38,7 +38,7 @@ Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "sta
 Variant = Literal["vector", "interleave", "tile", "by_reference"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """One operand of the loop.
 
@@ -67,7 +67,7 @@ class Operand:
         return self.alignment == 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """How one operand is reached; part of the specialization.
 
@@ -86,7 +86,7 @@ class Access:
     chunk: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """A layout class with its parameters, and the run-time geometry behind it.
 

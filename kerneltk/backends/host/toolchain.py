@@ -24,7 +24,6 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -33,6 +32,7 @@ from kerneltk.backends import processes, temporary
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
+from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.object_code import elf
@@ -56,7 +56,7 @@ _SANITIZERS = ("address", "undefined")
 _HINT = "install g++ 12 or newer, or the extra 'kerneltk[compiler]', which brings its own compiler."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compiler:
     """A C++ compiler: how it is started (``("/usr/bin/g++",)``), whose options and messages it has,
     and its version (``"12.2.0"``).

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kerneltk.core.lexer import comma_spans
+from kerneltk.core.records import record
 
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
@@ -58,7 +59,7 @@ _MAX_DEPTH = 16
 _MAX_GROWTH = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Directive:
     """A line for the preprocessor, with its continuations."""
 
@@ -70,7 +71,7 @@ class Directive:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Source between two conditional directives."""
 
@@ -85,7 +86,7 @@ class Region:
     is_dead: bool  # whether no compiler will see it (``#if 0``)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Word:
     """An attribute of CUDA, as a position in :attr:`Prepared.shown`."""
 
@@ -95,7 +96,7 @@ class Word:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Macro:
     parameters: tuple[str, ...] | None
     replacement: str

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kerneltk.core.records import record
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -49,7 +49,7 @@ class Place(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class CompilerErrors:
     """What a compiler for CPU cores has said of a source, in one or several tries.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.plan.body import (
@@ -20,13 +20,11 @@ from kerneltk.fusion.plan.body import (
 )
 from kerneltk.fusion.plan.kernels import (
     FusedElementwise,
-    FusedReduction,
     elementwise_definition,
     elementwise_kernel,
     has_index_key,
     largest_of,
     reduction_definition,
-    reduction_kernel,
     spread_of,
     total_size,
 )
@@ -53,6 +51,9 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, product
+
+if TYPE_CHECKING:
+    from kerneltk.fusion.plan.reductions import FusedReduction
 
 
 @dataclass(slots=True)
@@ -660,6 +661,8 @@ class Planner:
             definition = reduction_definition(
                 self._name, group, results, self.kept, operands, self.is_online, short
             )
+        from kerneltk.fusion.plan.reductions import reduction_kernel
+
         targets = []
         outer = without_axes(shape, axes)
         restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))

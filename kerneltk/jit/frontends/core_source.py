@@ -8,7 +8,6 @@ of all elementwise kernels. Extents, and strides of cores that are not dense, ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.identifiers import identifier_problem
+from kerneltk.core.records import record
 from kerneltk.errors import Snippet, TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -35,7 +35,7 @@ from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
 Role = Literal["input", "output", "whole", "number", "constant"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """A parameter of a core function, or a result.
 
@@ -50,7 +50,7 @@ class Operand:
     is_dense: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """What a function returns for one output: the extents of its tuples, and where in the returned
     value each number is, by the indices of the nested tuples.
@@ -115,7 +115,7 @@ def written_inputs(own: Definition, written: Sequence[str]) -> UnsupportedError:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoreDefinition:
     """The definition, and the numbers that its calls pass behind the inputs: the extents of these
     dimensions, then the strides of cores that are not dense.

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from kerneltk.jit import ir
     from kerneltk.jit.compile import PassContext
     from kerneltk.jit.frontends.analyses import Analyses, GridAnalysis
-    from kerneltk.jit.source.function_source import FunctionSource
     from kerneltk.jit.source.lookups import Lookups
+    from kerneltk.jit.source.text import FunctionSource
 
 Mode = Literal["cuda", "numpy"]
 

@@ -5,7 +5,7 @@ of them: their definitions, which a process that knows them needs not make of so
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import as_dtype
+from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import Snippet
 from kerneltk.jit.frontends.analyses import Known
@@ -24,7 +25,7 @@ from kerneltk.signature.parameters import Signature
 from kerneltk.signature.parser import parse_signature
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserSignature(Signature):
     """A signature whose messages show the user's function, and not the parameters made of it:
     one snippet an input, then one for all outputs.

@@ -14,8 +14,8 @@ from kerneltk.jit.lowering.context import Handlers, Program
 from kerneltk.jit.lowering.expressions.handlers import EXPRESSIONS
 from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.statements.handlers import STATEMENTS
-from kerneltk.jit.source.function_source import FunctionSource
 from kerneltk.jit.source.lookups import Lookups
+from kerneltk.jit.source.text import FunctionSource
 
 _HANDLERS = Handlers(EXPRESSIONS, STATEMENTS)
 

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from kerneltk.errors import SourceError
-from kerneltk.jit.source.function_source import text_of
 
 Fact = tuple[int, tuple[str, ...], str]
 """A function by its number, a path of names from it, the description of what is found there."""
@@ -123,6 +122,8 @@ class Descriptions:
         self.functions.append(function)
         if function.__dict__ and not _MEANINGFUL.isdisjoint(function.__dict__):
             raise UndescribedError(function)
+        from kerneltk.jit.source.function_source import text_of  # who lowers nothing needs none
+
         try:
             path, text = text_of(function)
             code = marshal.dumps(function.__code__, 2)  # of which equal code makes equal bytes
