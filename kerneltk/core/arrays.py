@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -48,7 +47,7 @@ def dense_strides_like(
     return tuple(dense)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArraySpec:
     """An array without its memory: what a specialization depends on.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +25,7 @@ BackendName = str
 """``"cuda"``, ``"host"`` or the name of another backend that is registered."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """Backend, architecture and compiler version: what object code is made for.
 
@@ -82,7 +82,7 @@ class LinkInput:
     code: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TranslationUnit:
     """C++ source with its entry point and the options it is compiled with.
 
@@ -137,7 +137,7 @@ class TranslationUnit:
     plain: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObjectCode:
     """Compiled bytes.
 
