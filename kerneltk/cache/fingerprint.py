@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
+from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
 
 _FORMAT = "kerneltk object code 2"
@@ -38,7 +39,7 @@ _DIRECTIVES = {
     b"__has_include": rb"__has_(?:include_next|include)" + _GAP + rb"\(" + _NAMED,
     b"__has_embed": rb"__has_embed" + _GAP + rb"\(" + _NAMED,
 }
-_SPLICE = re.compile(rb"\\[ \t]*\r?\n")
+_SPLICE = pattern(rb"\\[ \t]*\r?\n")
 
 _DIRECTORY_OPTIONS = ("--include-path", "--system-include", "-isystem", "-iquote", "-idirafter")
 _FILE_OPTIONS = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 
 import numpy as np
 
+from kerneltk.core.patterns import pattern
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
@@ -17,7 +17,7 @@ from kerneltk.jit.lowering.values.evaluation import evaluate
 
 Part = str | tuple[str, ir.Expression]
 
-_SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
+_SPECIFICATION = pattern(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
 _CONVERSIONS: dict[int, Callable[[object], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
