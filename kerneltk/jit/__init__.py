@@ -23,9 +23,9 @@ _PARTS = (
 )  # fmt: skip
 
 
-def _public() -> dict[str, Any]:
-    """The public names. They are loaded when the first of them is used: other packages take parts
-    of this one, and wait for nothing else.
+def _load() -> None:
+    """Load the public names, when the first of them is used: other packages take parts of this one,
+    and wait for nothing else.
     """
     from kerneltk.jit.frontends.kernel import ElementKernel, kernel
     from kerneltk.jit.frontends.rawkernel import JitKernel, rawkernel
@@ -34,7 +34,7 @@ def _public() -> dict[str, Any]:
     from kerneltk.jit.intrinsics.loops import RANGE
     from kerneltk.jit.intrinsics.numbers import bits
 
-    return {
+    public: dict[str, Any] = {
         "ElementKernel": ElementKernel,
         "Intrinsic": Intrinsic,
         "JitKernel": JitKernel,
@@ -47,6 +47,7 @@ def _public() -> dict[str, Any]:
         **warp.INTRINSICS,
         **bits.INTRINSICS,
     }
+    globals().update(public, __all__=list(public))
 
 
 def __getattr__(name: str) -> Any:  # intrinsics, too, for type checkers
@@ -55,8 +56,7 @@ def __getattr__(name: str) -> Any:  # intrinsics, too, for type checkers
 
         return importlib.import_module(f"kerneltk.jit.{name}")
     if name not in _PARTS and "kernel" not in globals():
-        public = _public()
-        globals().update(public, __all__=list(public))
+        _load()
         if name in globals():
             return globals()[name]
     if name == "thrust":
@@ -68,5 +68,5 @@ def __getattr__(name: str) -> Any:  # intrinsics, too, for type checkers
 
 
 def __dir__() -> list[str]:
-    __getattr__("kernel")
+    _load()
     return sorted(globals())
