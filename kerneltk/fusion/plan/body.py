@@ -62,7 +62,7 @@ class Leaf:
     shape: Shape
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Operands:
     """What the bodies of one kernel read: arrays and numbers, each with a parameter."""
 
@@ -315,7 +315,7 @@ def _wrapped(index: int, extent: int) -> int:
     return index % extent
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Function:
     """A device function, and the parameters of the kernel that it is called with."""
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from kerneltk.fusion.plan.reductions import FusedReduction
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Target:
     """Where a value goes: to a new array of the plan, or into some elements of a known one."""
 
@@ -70,7 +70,7 @@ class Target:
         return self.version < 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Root:
     """A value that the function returns or writes."""
 
@@ -78,7 +78,7 @@ class Root:
     target: Target
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Step:
     """One launch."""
 
@@ -113,7 +113,7 @@ class Step:
             yield leaf if copy is None else Leaf(copy, 0, leaf.steps, leaf.dtype, leaf.shape)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Plan:
     """The launches of a trace, in order, and how many arrays they know."""
 

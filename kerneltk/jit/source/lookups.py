@@ -19,7 +19,6 @@ import struct
 import sys
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -189,16 +188,15 @@ def described_dtype(dtype: np.dtype[Any]) -> str:
 # -- what is found while a function is lowered -----------------------------------------------------
 
 
-@dataclass(eq=False, slots=True)
 class _Lookup:
     """What was found at a path of names from a function; `uses` counts those of the value itself,
     and not of an attribute.
     """
 
-    owner: types.FunctionType
-    path: tuple[str, ...]
-    value: Any
-    uses: int = 0
+    __slots__ = ("owner", "path", "uses", "value")
+
+    def __init__(self, owner: types.FunctionType, path: tuple[str, ...], value: object) -> None:
+        self.owner, self.path, self.value, self.uses = owner, path, value, 0
 
 
 class Lookups:
