@@ -152,12 +152,15 @@ def _known(value: Any, module: str | None) -> str:
         if not str(module).startswith("numpy."):
             raise UndescribedError(value)
         module = "numpy"
-    found: Any = sys.modules.get(module)
-    if isinstance(name, str):
-        for part in name.split("."):
+    # Collectives are called by their own names, without their module's.
+    homes = (_OURS, f"{_OURS}.cub") if module == _OURS else (module,)
+    names = name.split(".") if isinstance(name, str) else []
+    for home in homes if names else ():
+        found: Any = sys.modules.get(home)
+        for part in names:
             found = getattr(found, part, None)
         if found is value:
-            return f"<{module}.{name}>"
+            return f"<{home}.{name}>"
     raise UndescribedError(value)
 
 

@@ -64,6 +64,7 @@ def test_equal_values_of_other_types_have_other_descriptions() -> None:
         np.dtype([("a", "f4")]), np.dtype([("b", "f4")]), np.dtype(("f4", 2)), np.dtype("i4"),
         np.dtype({"names": ["a"], "formats": ["f4"], "offsets": [4]}), np.float32, np.float64,
         float, float("nan"), float("inf"), math.sin, np.sin, math.cos, abs, jit.grid, jit.threadIdx,
+        jit.cub.BlockReduce, jit.cub.WarpReduce, jit.cub.Sum,
         jit.threadIdx.x, jit.threadIdx.y, f, ..., 2**70, -(2**70),
     ]  # fmt: skip
     found = [
