@@ -68,12 +68,7 @@ class Definition:
         """Its text and syntax tree."""
         from kerneltk.jit.source.function_source import source_of
 
-        return source_of(self.function, None if self._is_wrapper else self.text)
-
-    @property
-    def _is_wrapper(self) -> bool:
-        """Whether its text is that of another function, which it wraps."""
-        return hasattr(self.function, "__wrapped__")
+        return source_of(self.function, self.text)
 
     @functools.cached_property
     def text(self) -> tuple[str, str]:
@@ -85,7 +80,7 @@ class Definition:
     @functools.cached_property
     def signature(self) -> inspect.Signature:
         """Python's own."""
-        return inspect.signature(self.function)
+        return inspect.signature(self.function, follow_wrapped=False)
 
     @functools.cached_property
     def _nodes(self) -> list[ast.arg]:
@@ -96,8 +91,6 @@ class Definition:
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        if self._is_wrapper:
-            return tuple(node.arg for node in self._nodes)
         code = self.function.__code__
         assert self.text  # raises where there is none
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -60,9 +60,7 @@ _PLAIN: dict[type, Callable[[Any], str]] = {
     range: lambda value: f"r{value.start:x},{value.stop:x},{value.step:x}",
 }
 # Attributes by which lowering takes a function for another one, or for more than a function.
-_MEANINGFUL = frozenset(
-    ("__wrapped__", "jit_function", "makes_device_function", "value_rule", "instead")
-)
+_MEANINGFUL = frozenset(("jit_function", "makes_device_function", "value_rule", "instead"))
 _NATIVE = (types.BuiltinFunctionType, np.ufunc, type(np.sum))  # the last is NumPy's dispatcher
 
 

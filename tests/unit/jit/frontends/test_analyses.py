@@ -312,10 +312,17 @@ CHANGES: dict[str, tuple[str, Callable[[types.ModuleType], None], bool]] = {
         assign("abs", "own"),
         True,
     ),
-    "wrapped function": (
+    "function that wraps another": (
         "import functools\ndef g(x): return x * 2\ndef h(x): return x * 3\n"
-        "def k(x): return x * 4\nfunctools.update_wrapper(k, g)\ndef f(x): return k(x)",
-        assign("k.__wrapped__", "h"),
+        "@functools.wraps(g)\ndef k(x): return g(x) + 1\ndef f(x): return k(x)",
+        assign("g", "h"),
+        True,
+    ),
+    "function that wraps a device function": (
+        "import functools\n@jit.rawkernel(device=True)\ndef g(x): return x * 2\n"
+        "def h(x): return x * 3\n@functools.wraps(g)\ndef k(x): return x * 4\n"
+        "def f(x): return k(x)",
+        assign("k.jit_function", "h"),
         False,
     ),
     "dataclass": (
