@@ -47,7 +47,10 @@ _READERS = (
     "kerneltk.codegen",
     "kerneltk.core",
     "kerneltk.signature",
+    "kerneltk.schedule",
+    "kerneltk.interop",
     "kerneltk.elementwise",
+    "kerneltk.errors",
 )
 _SINGLE = Number(np.dtype(np.float32))
 

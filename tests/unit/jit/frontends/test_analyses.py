@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import dataclasses
 import importlib.util
@@ -26,6 +27,8 @@ from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.frontends import analyses
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Number, Record, Type, number
+
+from ...test_architecture import MODULES, imports_of
 
 FLOATS = Array(number(np.float32), 1)
 HEAD = """
@@ -725,6 +728,31 @@ def test_damaged_entries_are_replaced(cache: Cache, lowerings: list[str], progra
     assert meaning(module, "elements") == found
     assert lowerings == ["f"]
 
+
+def test_all_code_that_analyses_functions_is_in_the_key() -> None:
+    """What lowers, and what that imports, is stamped."""
+    stamped = {os.path.realpath(path) for path in analyses._reader_files()}
+    pending = [
+        name
+        for name in MODULES
+        if name.startswith("kerneltk.jit.")
+        and name.split(".")[2] not in ("cg", "cub", "cuda", "frontends", "launch", "numba")
+    ]
+    pending.append("kerneltk.jit.frontends.element_source")
+    for name in pending:
+        assert os.path.realpath(MODULES[name]) in stamped, name
+        if name not in NOT_READ:
+            tree = ast.parse(MODULES[name].read_text())
+            pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
+    assert "kerneltk.codegen.elementwise" in pending
+
+
+# What these import launches the kernel, and has no part in what the function means.
+NOT_READ = (
+    "kerneltk.jit.frontends.typed_kernel",
+    "kerneltk.jit.frontends.rawkernel",
+    "kerneltk.jit.launch.marshalling",
+)
 
 COMMAND = """
 import sys
