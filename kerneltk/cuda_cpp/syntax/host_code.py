@@ -24,6 +24,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Scope,
     SourceTree,
+    closing_brace,
     closing_parenthesis,
     declared_name,
     function_declarator,
@@ -73,6 +74,12 @@ _KNOWN_NAMESPACES = frozenset(
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
+)
+# A module for Python, or operators of torch: where the grammar makes no sense of the uses of macros
+# before it, it takes them for one declaration.
+_MODULE = re.compile(
+    r"^[ \t]*((?:PYBIND11_MODULE|TORCH_LIBRARY\w*|NB_MODULE|BOOST_PYTHON_MODULE)\s*)\(",
+    re.MULTILINE,
 )
 _TEST_STATEMENT = re.compile(
     r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
@@ -446,24 +453,33 @@ class HostReader:
         found = frozenset(_last_name(self.tree.slice(name)) for name in names if name is not None)
         self.host.candidates.setdefault(span, Candidate(span, found, False))
 
-    def read_macros(self) -> None:
-        """Leave out, at namespace scope, uses of macros that stand for code of the host."""
-        if self.host.macros is None:
-            return
-        for use in self.host.macros.finditer(self.tree.plain):
-            end = closing_parenthesis(self.tree.plain, use.end(1))
-            before = self.tree.plain[max(use.start(1) - _MOST_BLANK, 0) : use.start(1)].rstrip()[
-                -1:
-            ]
-            if (
-                end > 0
-                and before in ("", ";", "}", "{", ")")
-                and self.tree.is_outside(use.start(1))
-            ):
-                behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
-                end = behind.end() if behind else end
+    def read_modules(self) -> None:
+        """Leave out modules for Python and operators of torch, which macros begin."""
+        for use in _MODULE.finditer(self.tree.plain):
+            end = closing_brace(self.tree.plain, closing_parenthesis(self.tree.plain, use.end(1)))
+            if end > 0:
                 span = self.tree.prepared.start_of(use.start(1)), self.tree.prepared.end_of(end)
                 self.host.spans[span] = ""
+
+    def uses_of_macros(self) -> list[Span]:
+        """Return where, at namespace scope, macros are used that stand for code of the host."""
+        uses: list[Span] = []
+        if self.host.macros is None:
+            return uses
+        for use in self.host.macros.finditer(self.tree.plain):
+            start = use.start(1)
+            end = closing_parenthesis(self.tree.plain, use.end(1))
+            before = self.tree.plain[max(start - _MOST_BLANK, 0) : start].rstrip()[-1:]
+            if end > 0 and before in ("", ";", "}", "{", ")") and self.tree.is_outside(start):
+                behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
+                uses.append((start, behind.end() if behind else end))
+        return uses
+
+    def read_macros(self, uses: Iterable[Span]) -> None:
+        """Leave out uses of macros that stand for code of the host."""
+        for start, end in uses:
+            span = self.tree.prepared.start_of(start), self.tree.prepared.end_of(end)
+            self.host.spans[span] = ""
 
     def read_names(self, node: Node, scope: Scope) -> None:
         """Leave out a typedef, an alias or a statement that names what the host alone has."""
