@@ -6,6 +6,9 @@ A kernel is made and called; what is measured is the CPU time of the thread that
 the first kernel of a process, `apart` the same with the modules loaded that it loads, `later` any
 further one, of another source. The checkouts take turns, each time in a new process, so that what
 else the machine does meets all of them. The loader's part, of libraries, is in these times.
+
+Of `fuse`, `first` is everything beyond `import numpy, kerneltk`: its decorator is loaded, too. Of
+the others it is everything beyond their classes and decorators.
 """
 
 from __future__ import annotations
@@ -21,7 +24,16 @@ from pathlib import Path
 from common import describe_machine
 from first_calls_between import MAKE, commit_of
 
-KINDS = ("elementwise", "reduction", "RawKernel", "load", "@jit.rawkernel", "@jit.kernel")
+KINDS = (
+    "elementwise",
+    "reduction",
+    "RawKernel",
+    "load",
+    "@jit.rawkernel",
+    "@jit.kernel",
+    "fuse",
+    "fuse, a sum",
+)
 KERNELS = 9  # of a process
 
 _SOURCES = "from kerneltk import jit\n" + "".join(
@@ -33,6 +45,16 @@ def raw{number}(x, a, y, n):
 
 def element{number}(x, a):
     return a * x + {number}
+"""
+    for number in range(KERNELS)
+)
+_FUSED = "".join(
+    f"""
+def plain{number}(x, a):
+    return a * x + {number}
+
+def total{number}(x, a):
+    return a * x + {number} + (x - x).sum()
 """
     for number in range(KERNELS)
 )
@@ -54,6 +76,9 @@ y = np.zeros(1024, np.float32)
 if kind[0] == "@":
     import sources
     from kerneltk import jit
+    jit.kernel, jit.rawkernel  # loaded when they are first mentioned
+elif kind.startswith("fuse"):
+    import fused
 else:
     classes = {"elementwise": "ElementwiseKernel", "reduction": "ReductionKernel"}
     getattr(kerneltk, classes.get(kind, "RawKernel"))  # loaded when it is first mentioned
@@ -63,6 +88,10 @@ else:
     + """    if kind == "load":
         kernel = kerneltk.load("first%d.cu" % number).first
         return lambda: kernel((4,), (256,), arguments), 2 + number
+    if kind.startswith("fuse"):
+        name = "total" if "sum" in kind else "plain"
+        function = kerneltk.fuse(getattr(fused, "%s%d" % (name, number)))
+        return lambda: y.__setitem__(slice(None), function(x, np.float32(2))), 2 + number
     if kind == "@jit.rawkernel":
         kernel = jit.rawkernel(getattr(sources, "raw%d" % number))
         return lambda: kernel[4, 256](*arguments), 2 + number
@@ -133,6 +162,7 @@ def _rows(roots: dict[str, Path], kind: str, rounds: int, directory: Path) -> li
         work.mkdir(exist_ok=True)
         (work / "child.py").write_text(_CHILD)
         (work / "sources.py").write_text(_SOURCES)  # kernels in Python are read from files
+        (work / "fused.py").write_text(_FUSED)
         (work / "number.h").write_text(_HEADER)
         for number in range(KERNELS):
             (work / f"first{number}.cu").write_text(_CUDA % number)

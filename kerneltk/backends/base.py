@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -15,6 +15,7 @@ import numpy as np
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.records import record
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 from kerneltk.interop.texture_objects import What
@@ -30,7 +31,7 @@ def record_bytes(record: np.void) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.frombuffer(memoryview(memory), np.uint8)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Function:
     """A loaded entry point.
 
@@ -91,7 +92,7 @@ class ArrayLayout(NamedTuple):
     contiguous: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class ArrayAccess:
     """How launchers read and make a backend's arrays and the structured scalars for its kernels.
 
@@ -177,7 +178,7 @@ the bytes of shared memory.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class LaunchCall:
     """How a kernel is launched: the call, and what it needs beside the kernel's parameters.
 
@@ -275,7 +276,7 @@ class Executable(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchMode:
     """How a grid is launched, beside its shape.
 
@@ -298,7 +299,7 @@ class LaunchMode:
     exited_arrive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GridLimits:
     """What a launch may ask for at most.
 

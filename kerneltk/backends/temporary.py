@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kerneltk.core.patterns import pattern
 from kerneltk.errors import BackendUnavailableError, render_message
 
 # How tools report that they could not write, or that they were ended. Lines of the user's source
 # that a message quotes stand behind a number and a bar.
-_NOT_WRITTEN = re.compile(
+_NOT_WRITTEN = pattern(
     r"^(?!\s*\d*\s*\|).*?(No space left on device|File too large|Disk quota exceeded"
     r"|Read-only file system)['\".]*\s*$",
     re.MULTILINE,
 )
-_ENDED = re.compile(
+_ENDED = pattern(
     r"^(?!\s*\d*\s*\|).*?(?:: ([^:\n]*) signal terminated program"
     r"|terminated with signal \d+ \[([^\]\n]*)\])",
     re.MULTILINE,

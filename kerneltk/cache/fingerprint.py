@@ -17,7 +17,6 @@ import stat
 import struct
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -25,6 +24,8 @@ from typing import NamedTuple
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 from kerneltk.core.lexer import blanked
+from kerneltk.core.patterns import pattern
+from kerneltk.core.records import record
 
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
@@ -41,16 +42,16 @@ _DIRECTIVES = {
     b"__has_include": rb"__has_(?:include_next|include)" + _GAP + rb"\(" + _NAMED,
     b"__has_embed": rb"__has_embed" + _GAP + rb"\(" + _NAMED,
 }
-_SPLICE = re.compile(rb"\\[ \t]*\r?\n")
-_COMPUTED = re.compile(
+_SPLICE = pattern(rb"\\[ \t]*\r?\n")
+_COMPUTED = pattern(
     rb"(?:(?:\#|%%:|\?\?=)%(gap)b(?:include_next|include|import|embed)"
     rb"|__has_(?:include_next|include|embed)%(gap)b\()%(gap)b([^\W\d]\w*)" % {b"gap": _GAP}
 )
-_DEFINED = re.compile(
+_DEFINED = pattern(
     rb"(?:\#|%%:|\?\?=)%(gap)bdefine%(gap)b([^\W\d]\w*)(?![\w(])([^\n]*)" % {b"gap": _GAP}
 )
-_REPLACEMENT = re.compile(rb"%(gap)b(?:<([^>\n]+)>|\"([^\"\n]+)\"|([^\W\d]\w*))" % {b"gap": _GAP})
-_DEFINING_OPTION = re.compile(r"(?:-D|--define-macro=?)\s*(\w+)=(.*)", re.DOTALL)
+_REPLACEMENT = pattern(rb"%(gap)b(?:<([^>\n]+)>|\"([^\"\n]+)\"|([^\W\d]\w*))" % {b"gap": _GAP})
+_DEFINING_OPTION = pattern(r"(?:-D|--define-macro=?)\s*(\w+)=(.*)", re.DOTALL)
 
 _DIRECTORY_OPTIONS = ("--include-path", "--system-include", "-isystem", "-iquote", "-idirafter")
 _FILE_OPTIONS = (
@@ -71,7 +72,7 @@ _Directives = tuple[_Directive, ...]
 _Stamp = tuple[int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Header:
     """A header's content, for as long as the file's stamp stays the same."""
 

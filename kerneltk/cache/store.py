@@ -20,7 +20,6 @@ import errno
 import functools
 import hashlib
 import os
-import re
 import stat
 import struct
 import threading
@@ -33,6 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerneltk.core.ownership import check_directory, is_ours
+from kerneltk.core.patterns import pattern
 from kerneltk.core.settings import get_settings
 
 _MAGIC = b"KTKCACHE"
@@ -41,10 +41,10 @@ _FIELDS = struct.Struct("<8sI32sQ")  # magic, version, key, length of the payloa
 _DIGEST_SIZE = 32
 _HEADER_SIZE = _FIELDS.size + _DIGEST_SIZE
 
-_KEY = re.compile(r"[0-9a-f]{64}")
-_SHARD = re.compile(r"[0-9a-f]{2}")
-_ENTRY_FILE = re.compile(r"([0-9a-f]{64})\.ktk")
-_TEMPORARY_FILE = re.compile(r"\.[0-9a-f]{16}-[0-9a-f]{16}\.tmp")
+_KEY = pattern(r"[0-9a-f]{64}")
+_SHARD = pattern(r"[0-9a-f]{2}")
+_ENTRY_FILE = pattern(r"([0-9a-f]{64})\.ktk")
+_TEMPORARY_FILE = pattern(r"\.[0-9a-f]{16}-[0-9a-f]{16}\.tmp")
 _TAG_NAME = "CACHEDIR.TAG"
 _TAG_TEXT = b"Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of kerneltk.\n"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.core.lexer import comma_spans, lex
+from kerneltk.core.patterns import pattern
+from kerneltk.core.records import record
 from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding
@@ -23,11 +24,11 @@ _C_SIZES = {
     **{f"{u}int{bits}_t": bits // 8 for u in ("", "u") for bits in (8, 16, 32, 64)},
     "complex<float>": 8, "complex<double>": 16, "float16": 2, "bfloat16": 2,
 }  # fmt: skip
-_VECTOR_TYPE = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]")
+_VECTOR_TYPE = pattern(r"(u?(char|short|int|long|longlong)|float|double)[1-4]")
 _NARROW = ("float16", "bfloat16")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accumulator:
     """What ``_type_reduce`` is.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from kerneltk.core.records import record
 
 
 class Field(NamedTuple):
@@ -30,7 +31,7 @@ class Field(NamedTuple):
     alignment: int = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgumentBlock:
     """A laid-out argument block.
 

@@ -12,9 +12,10 @@ from itertools import pairwise
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.lexer import Lexed, lex
+from kerneltk.core.patterns import pattern
 
-_DEFINED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
-_OPTION = re.compile(r"--?(?:D|define-macro)[= ]?(\w+)")
+_DEFINED = pattern(r"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_OPTION = pattern(r"--?(?:D|define-macro)[= ]?(\w+)")
 
 # Functions of the standard library that write through a pointer and never beyond it.
 _POINTER_RESULTS = frozenset(

@@ -7,7 +7,6 @@ front-end that knows its bodies gives the record itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kerneltk.codegen.body_addresses import defined_macros, takes_address
@@ -21,13 +20,14 @@ from kerneltk.core.lexer import (
     may_trap,
     uses_thread_state,
 )
+from kerneltk.core.records import record
 from kerneltk.signature.parameters import Signature
 
 # Options by which the preprocessor changes what a source means.
 _EXPANDING = ("D", "define-macro", "include", "pre-include")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BodyFacts:
     """What a body observes.
 

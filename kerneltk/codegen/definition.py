@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,6 +13,7 @@ from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
+from kerneltk.core.records import record
 from kerneltk.errors import SignatureError
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.resolve import Resolved
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kerneltk.codegen.specialization import LaunchGeometry
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class KernelDefinition(ABC):
     """A kernel from a signature and C++ expressions, before any types. The base of its two kinds.
 

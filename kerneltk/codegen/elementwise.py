@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -26,6 +25,7 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import TILE, Layout, Operand, plan_cuda, plan_host
 from kerneltk.signature.resolve import Resolved, resolve_elementwise
 
@@ -46,7 +46,7 @@ HOST_CHUNK = 16384
 _Options = tuple[int | None, int | None] | None
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class ElementwiseDefinition(KernelDefinition):
     """What the user wrote: an elementwise kernel before any types.
 
@@ -210,7 +210,7 @@ class ElementwiseDefinition(KernelDefinition):
         )
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class ElementwiseSpecialization(Specialization):
     """Everything that the source of one translation unit depends on.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +27,7 @@ from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import blanked
+from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Operand
 from kerneltk.schedule.reduction import (
     STRIP_BYTES,
@@ -41,7 +42,7 @@ _Options = tuple[Any, bool, int | None] | None
 _Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class ReductionDefinition(KernelDefinition):
     """What the user wrote: a reduction before any types.
 
@@ -263,7 +264,7 @@ class ReductionDefinition(KernelDefinition):
         return not parameter.raw and self._observes(f"_raw_{parameter.name}")
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class ReductionSpecialization(Specialization):
     """Everything that the source of one translation unit depends on.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +12,7 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
+from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
@@ -23,7 +23,7 @@ from kerneltk.signature.type_binding import Binding
 _SHORT_LAUNCH = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RawView:
     """What the source depends on of an array that the body indexes itself."""
 
@@ -73,7 +73,7 @@ class Array(NamedTuple):
     storage: str
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Specialization(ABC):
     """Everything that the source of one translation unit depends on.
 
@@ -190,7 +190,7 @@ class Specialization(ABC):
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchGeometry:
     """A specialization and the numbers that go with one set of shapes.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Any, NamedTuple
 
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
 from kerneltk.core.lexer import uses_textures
+from kerneltk.core.patterns import pattern
 
 _HEADER_ORDER = (
     "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
@@ -16,9 +16,7 @@ _HEADER_ORDER = (
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
     "host_textures.hpp",
 )  # fmt: skip
-_HALF_NAMES = re.compile(
-    r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"
-)
+_HALF_NAMES = pattern(r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z")
 _COMPLEX_NAMES = (
     (
         "complex_powers.hpp",
@@ -30,7 +28,7 @@ _COMPLEX_NAMES = (
     ),
 )
 # What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
-_CORE_NAMES = re.compile(
+_CORE_NAMES = pattern(
     r"(u?int(8|16|32|64|ptr)_t|INFINITY|NAN|M_[A-Z0-9_]+|min|max|_floor_divide)\Z"
 )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from kerneltk.core.dtypes import as_dtype
+from kerneltk.core.records import record
 
 _PACK_BYTES = 16
 
@@ -47,7 +47,7 @@ def dense_strides_like(
     return tuple(dense)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArraySpec:
     """An array without its memory: what a specialization depends on.
 
@@ -194,7 +194,7 @@ def byte_extent(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> 
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop nest over several operands, outermost dimension first.
 

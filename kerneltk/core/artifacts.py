@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, SignatureError
 
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
@@ -24,7 +25,7 @@ BackendName = str
 """``"cuda"``, ``"host"`` or the name of another backend that is registered."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """Backend, architecture and compiler version: what object code is made for.
 
@@ -62,7 +63,7 @@ def kind_of_code(code: bytes) -> LinkKind | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkInput:
     """Object code that a unit's own is linked with.
 
@@ -81,7 +82,7 @@ class LinkInput:
     code: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TranslationUnit:
     """C++ source with its entry point and the options it is compiled with.
 
@@ -136,7 +137,7 @@ class TranslationUnit:
     plain: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObjectCode:
     """Compiled bytes.
 

@@ -5,9 +5,8 @@ Schedules, templates and front-ends read these; none of them compares a backend'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kerneltk.core.artifacts import BackendName
+from kerneltk.core.records import record
 
 COUNTERS = 16384
 """Arrival counters (32 bits each) in front of a launch's scratch memory: one for each output, or
@@ -16,7 +15,7 @@ launches on one stream share them.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Capabilities:
     """The properties of one backend.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import variable_problem
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError
 
 # One row a scalar dtype: C type, `struct` format of a value, package header that declares it. A
@@ -34,7 +34,7 @@ _ROWS: dict[str, tuple[str, str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DtypeInfo:
     """What generated source needs to know of a dtype.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from kerneltk.core.patterns import pattern
 
 # fmt: off
 CXX_KEYWORDS = frozenset((
@@ -48,21 +48,21 @@ _GLOBAL_NAMES = frozenset((
     "CArray", "CIndexer", "_floor_divide", "arg", "bfloat16", "complex", "conj", "float16", "imag",
     "iszero", "kerneltk", "polar", "proj", "real", "std", "thrust",
 ))
-_GLOBAL_FAMILIES = re.compile(
+_GLOBAL_FAMILIES = pattern(
     r"cuda[A-Za-z]\w*|CUDA\w*|CU[a-z]\w*|CU_\w*|NV_\w*|u?int(ptr|max|(_fast|_least)?(8|16|32|64))_t"
     r"|(make_)?((u?(char|short|int|long|longlong)|float|double)[1-4](_(16|32)a)?|(nv_)?half2?)"
     r"|(tex|surf)(1D|2D|3D|Cubemap)[A-Za-z]*|atomic[A-Z][A-Za-z]+(_block|_system)?"
     r"|h2?(sqrt|rsqrt|exp|exp2|exp10|log|log2|log10|sin|cos|tanh|tanh_approx|floor|ceil|trunc|rint"
     r"|rcp)"
 )
-_MACROS = re.compile(
+_MACROS = pattern(
     r"NULL|NAN|INFINITY|NDEBUG|assert|va_(arg|copy|end|start)"
     r"|M_(E|LOG2E|LOG10E|LN2|LN10|PI|PI_2|PI_4|1_PI|2_PI|2_SQRTPI|SQRT2|SQRT1_2)"
     r"|KERNELTK_\w+|CUDA\w+|CU_\w+|NV_\w+|cuda[A-Z]\w*"
 )
 # fmt: on
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_IDENTIFIER = pattern(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def identifier_problem(name: str) -> str:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
-_NOISE = re.compile(
+from kerneltk.core.patterns import pattern
+from kerneltk.core.records import record
+
+_NOISE = pattern(
     # Numbers are matched too, since a quote inside of one separates digits.
     r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)\d(?:'?\w|\.)*|'(?:\\.|[^'\\\n])*'",
     re.DOTALL,
 )
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|&&|\+\+|--|->|::|\S")
+_NAME = pattern(r"[A-Za-z_]\w*")
+_TOKEN = pattern(r"[A-Za-z_]\w*|\d[\w.]*|&&|\+\+|--|->|::|\S")
 
 _THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"))
 _THREAD_PREFIXES = (
     "atomic", "__shfl", "__ballot", "__sync", "__any_", "__all_", "__match", "__reduce",
 )  # fmt: skip
-_TEXTURE_NAME = re.compile(
+_TEXTURE_NAME = pattern(
     r"(tex|surf)(1D|2D|3D|Cubemap)|cuda((Texture|Surface|TextureType|SurfaceType)|"
     r"(Address|Filter|Read|Boundary)Mode)"
 )
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_INCLUDED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+_COMMENT = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
 _C_HEADERS = frozenset(
     f"{name}.h"
@@ -34,7 +36,7 @@ _C_HEADERS = frozenset(
         *("vector_types", "device_functions", "mma"),
     )
 )
-_DIRECTIVE = re.compile(r"^[ \t]*(#|%:|\?\?=)", re.MULTILINE)
+_DIRECTIVE = pattern(r"^[ \t]*(#|%:|\?\?=)", re.MULTILINE)
 _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
 ) | frozenset(("{", "}", "#", ":", "::", "\\"))
@@ -44,7 +46,7 @@ _TRAPPING = frozenset(
 ) | frozenset(("lldiv", "kerneltk"))
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Lexed:
     """A C++ source, and what was read of it.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kerneltk.core.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Settings:
     """The settings of this process, read once.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kerneltk.backends.base import ArrayAccess, Backend
+from kerneltk.core.records import record
 from kerneltk.cuda_cpp.by_value import (
     INTEGER_FORMATS,
     Conversion,
@@ -34,7 +34,7 @@ from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 _UNCHECKED = "pass 'checks=False' to launch without these checks."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Passing:
     """How an argument of one type is passed to one parameter."""
 

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kerneltk.core.records import record
+
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.source import RawSource
     from kerneltk.cuda_cpp.syntax.declarations import Include
@@ -47,7 +49,7 @@ def _is_guarded(code: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Header:
     """A header of the user's."""
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall, LaunchMode
+from kerneltk.core.records import record
 from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guards_of, passing_of
 from kerneltk.cuda_cpp.signature import KernelSignature
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
@@ -17,7 +17,7 @@ from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launchers import LauncherTemplate
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadedKernel:
     """A raw kernel on one device."""
 

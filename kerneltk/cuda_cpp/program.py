@@ -9,7 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from kerneltk.cache.fingerprint import string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.records import record
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
@@ -67,7 +68,7 @@ def _add(requests: dict[str, Request], request: Request) -> None:
 _DTYPES = {"bool": "bool", "half": "float16", "bfloat16": "uint16", "pointer": "uint64"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """A variable of a loaded module."""
 
@@ -215,7 +216,9 @@ class RawProgram:
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
-        self._requests: dict[tuple[str, ...], list[Request]] = {}  # by what was added
+        # By what was added: all, and those of kernels.
+        self._requests: dict[tuple[str, ...], list[Request]] = {}
+        self._of_kernels: dict[tuple[str, ...], list[Request]] = {}
         # What the compiler does not find by its name, and what it says of that.
         self._left_out: dict[BackendName, dict[str, str]] = {}
         self._c_symbols: dict[str, str] = {}
@@ -306,6 +309,12 @@ class RawProgram:
         return known
 
     def _kernel_requests(self, added: tuple[str, ...]) -> list[Request]:
+        known = self._of_kernels.get(added)
+        if known is None:
+            known = self._of_kernels[added] = self._find_kernels(added)
+        return known
+
+    def _find_kernels(self, added: tuple[str, ...]) -> list[Request]:
         kernels: dict[str, Request] = {}
         c_kernels: dict[str, Request] = {}
         every = [kernel for kernel in self.source.kernels if kernel.is_definition]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kerneltk.core.records import record
 from kerneltk.errors import Snippet
 from kerneltk.object_code.reflection import ParameterType
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RawParameter:
     """One parameter of a kernel."""
 
@@ -35,7 +35,7 @@ class RawParameter:
         return f"'{self.name}'" if self.name else f"'{self.declared}'"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelSignature:
     """The parameters of a kernel."""
 

@@ -11,7 +11,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, T
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
 from kerneltk.core.lexer import foreign_headers, uses_textures
+from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
@@ -120,7 +121,7 @@ def plain_name(expression: str) -> str:
     return expression.partition("<")[0].strip()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """Something that a unit's object code must offer."""
 
@@ -153,7 +154,7 @@ class Request:
         return f"#if {self.guard}\n{line}\n#endif" if self.guard else line
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class RawSource:
     """CUDA C++ source and how it is compiled."""
 
@@ -176,8 +177,11 @@ class RawSource:
 
     @cached_property
     def includes(self) -> tuple[Include, ...]:
-        """The headers that the source includes; found without a look at its declarations."""
-        return read_includes(self.code)
+        """The headers that the source includes. Without kernels, whose declarations are wanted
+        anyway, they are found without a look at any.
+        """
+        has_kernels = "__global__" in self.code
+        return self.summary.includes if has_kernels else read_includes(self.code)
 
     @cached_property
     def once(self) -> tuple[tuple[int, int, bool], ...]:

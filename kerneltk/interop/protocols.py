@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from kerneltk.core.arrays import byte_extent, c_strides
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.interop.mapped import is_mapped
 
@@ -25,7 +25,7 @@ MISSING: Any = object()
 """Stands for an attribute that there is not."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """Where the elements of another library's array lie.
 

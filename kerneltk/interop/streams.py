@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.mapped import is_mapped
 
@@ -93,7 +93,7 @@ def _known(value: object) -> tuple[bool, bool]:
     return is_known and not is_other, is_other
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Handle:
     """A stream of which nothing is known but its handle."""
 
@@ -121,7 +121,7 @@ class Library(Protocol):
         """Return a context in which memory is allocated in a stream's order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Home:
     """Where the work on an array is queued.
 

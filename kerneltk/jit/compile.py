@@ -15,7 +15,6 @@ from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.intrinsics.execution.threads import with_warps_of
 from kerneltk.jit.ir.verifier import verify
 from kerneltk.jit.lowering.record_parameters import pass_by_value
-from kerneltk.jit.passes.barrier_fission import fission_program
 from kerneltk.jit.passes.lasting_memory import with_lasting_memory
 from kerneltk.jit.passes.narrow_parameters import narrow_parameters
 from kerneltk.jit.passes.value_range import shorten, simplify
@@ -48,6 +47,13 @@ def _of_functions(
         return ir.Program(tuple(change(function, context) for function in program.functions))
 
     return run
+
+
+def _fission(program: ir.Program) -> ir.Program:
+    # Only kernels on a grid are divided: others need not load what does it.
+    from kerneltk.jit.passes.barrier_fission import fission_program
+
+    return fission_program(program)
 
 
 def everywhere(context: PassContext) -> bool:
@@ -84,7 +90,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "barrier fission",
-        lambda program, _: fission_program(program),
+        lambda program, _: _fission(program),
         lambda to: to.capabilities.emulates_cuda and not to.of_elements,
     ),
 )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallDescription:
     """A call's results and effects.
 

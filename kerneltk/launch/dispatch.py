@@ -23,7 +23,6 @@ from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number
 from kerneltk.launch import call_arguments
 from kerneltk.launch.plan import Plan, loop_launcher
-from kerneltk.launch.recording import recording_backend
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
@@ -126,7 +125,13 @@ class Dispatcher:
         values, own, adoption = call_arguments.import_arrays(
             self._definition.signature, args, backend
         )
-        launcher = self._launcher(values, recording_backend(own) if self._records else own)
+        if self._records:
+            from kerneltk.launch.recording import (
+                recording_backend,  # who records nothing needs none
+            )
+
+            own = recording_backend(own)
+        launcher = self._launcher(values, own)
         with adoption.launching(stream) as handle:
             if launcher.plans:
                 result = launcher.run(*values, handle, options)

@@ -16,10 +16,10 @@ What does not fit is dispatched: checked, compiled for or copied, and launched t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kerneltk.backends.base import ArrayAccess, LaunchCall
+from kerneltk.core.records import record
 
 if TYPE_CHECKING:
     from kerneltk.launch.launch_config import GridLaunches
@@ -52,7 +52,7 @@ Miss = Literal["arguments", "large grid"]
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """An array, a number, a record or None, in an argument or by itself.
 
@@ -100,7 +100,7 @@ class Structure(NamedTuple):
     items: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class LauncherSpec:
     """A launcher.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from kerneltk.core.records import record
 from kerneltk.object_code import elf
 
 Kind = Literal[
@@ -30,7 +30,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParameterType:
     """A type as the compiler sees it, without ``const`` and ``volatile`` of its own."""
 

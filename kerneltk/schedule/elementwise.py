@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from kerneltk.core.arrays import Loop, collapse, is_c_contiguous, merge_in_order
+from kerneltk.core.records import record
 
 TILE = 32
 """Elements along one side of a tile in shared memory."""
@@ -39,7 +39,7 @@ Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "sta
 Variant = Literal["vector", "interleave", "tile", "by_reference"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """One operand of the loop.
 
@@ -68,7 +68,7 @@ class Operand:
         return self.alignment == 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """How one operand is reached; part of the specialization.
 
@@ -87,7 +87,7 @@ class Access:
     chunk: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """A layout class with its parameters, and the run-time geometry behind it.
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import ClassVar
 
 from kerneltk.core.arrays import Loop, merge_in_order
+from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access, Operand, collapse_by
 
 STRIP_BYTES = 1 << 14
 """Totals of neighbouring outputs that a CPU's core holds at a time; they have to stay in L1."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Geometry:
     """What is reduced: the loop over outputs and the loop over one output's elements.
 
@@ -48,7 +49,7 @@ class Geometry:
         return math.prod(self.reduction)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ReductionSchedule(ABC):
     """The loops of one reduction. The base of all schedules.
 

@@ -23,10 +23,10 @@ depends on the extents alone, never on the number of threads: so do the results.
 from __future__ import annotations
 
 from abc import ABC
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kerneltk.core.arrays import Loop
+from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access, Operand, along_lanes, element_chunk
 from kerneltk.schedule.reduction import (
     STRIP_BYTES,
@@ -59,7 +59,7 @@ _CHUNK = 16384  # elements that one thread takes at a time
 _ALIGNMENT = 128  # bytes; the largest alignment of a total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class HostReductionSchedule(ReductionSchedule, ABC):
     """A reduction on CPU cores.
 
@@ -88,7 +88,7 @@ class HostReductionSchedule(ReductionSchedule, ABC):
         return 4 * self.tiles + _ALIGNMENT + self.outer.size * self.split * total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class HostRowSchedule(HostReductionSchedule):
     """Totals side by side take the elements of one output in turn.
 
@@ -106,7 +106,7 @@ class HostRowSchedule(HostReductionSchedule):
     strategy = "rows"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class HostShortSchedule(HostReductionSchedule):
     """A lane is an output of a few elements.
 
@@ -121,7 +121,7 @@ class HostShortSchedule(HostReductionSchedule):
     strategy = "short"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class HostColumnSchedule(HostReductionSchedule):
     """A lane is an output of a strip of neighbours; rows of elements are taken one by one.
 
@@ -137,7 +137,7 @@ class HostColumnSchedule(HostReductionSchedule):
     counted = ("", "strip", "chunk")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RowBlockedSchedule(HostColumnSchedule):
     """As columns; a block of rows is taken at once.
 

@@ -25,10 +25,10 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kerneltk.core.arrays import Loop
 from kerneltk.core.capabilities import COUNTERS
+from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access, Operand, alignment_of, element_chunk
 from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
 
@@ -43,7 +43,7 @@ _RESIDENT = 2048 // _BLOCK  # blocks on one multiprocessor at a time
 _WARP = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CudaReductionSchedule(ReductionSchedule, ABC):
     """A reduction on a GPU."""
 
@@ -62,7 +62,7 @@ class CudaReductionSchedule(ReductionSchedule, ABC):
         return 4 * COUNTERS + self.slots * self.split * total if self.split > 1 else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RowSchedule(CudaReductionSchedule):
     """A group of lanes reduces a row, or a block of threads does.
 
@@ -102,7 +102,7 @@ class RowSchedule(CudaReductionSchedule):
         return (*self.reduction.shape[:-1], self.inner_vectors)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ShortRowSchedule(CudaReductionSchedule):
     """A thread reduces several whole rows, which it loads as vectors.
 
@@ -128,7 +128,7 @@ class ShortRowSchedule(CudaReductionSchedule):
         return self.rows * self.length
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class StagedRowSchedule(CudaReductionSchedule):
     """A block stages rows in shared memory, and groups of lanes reduce them from there.
 
@@ -146,7 +146,7 @@ class StagedRowSchedule(CudaReductionSchedule):
     strategy = "staged"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ColumnSchedule(CudaReductionSchedule):
     """Threads stand side by side over outputs, and below each other over their elements.
 

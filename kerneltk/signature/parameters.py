@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kerneltk.core.dtypes import type_category
+from kerneltk.core.records import record
 from kerneltk.errors import Snippet, render_message
 
 _ALL = ("bool", "signedinteger", "unsignedinteger", "floating", "complexfloating", "structured")
@@ -39,7 +39,7 @@ class _NoDefault:
 NO_DEFAULT = _NoDefault()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """One declared parameter.
 
@@ -79,7 +79,7 @@ class Parameter:
         return self.ctype
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """Declared parameters with their type variables unbound.
 

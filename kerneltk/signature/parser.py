@@ -25,6 +25,7 @@ import numpy as np
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import identifier_problem, is_library_name, variable_problem
 from kerneltk.core.lexer import comma_spans
+from kerneltk.core.patterns import pattern
 from kerneltk.errors import ArgumentTypeError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Parameter, Signature
 
@@ -33,7 +34,7 @@ class UnknownDtypeError(SignatureError, TypeError):
     """A parameter string names a type that is neither a dtype nor a type variable."""
 
 
-_TOKEN = re.compile(r"\s*(?:([<>|]?[A-Za-z_]\w*)|([:,=])|(\S))", re.ASCII)
+_TOKEN = pattern(r"\s*(?:([<>|]?[A-Za-z_]\w*)|([:,=])|(\S))", re.ASCII)
 _QUALIFIERS = ("raw", "_non_const")
 Body = Literal["elementwise", "reduction"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kerneltk.core.arrays import (
@@ -17,12 +16,13 @@ from kerneltk.core.arrays import (
 )
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.type_binding import Binding, bind_types
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resolved:
     """A call's types and shapes, outputs included.
 

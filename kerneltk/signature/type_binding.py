@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kerneltk.core.dtypes import describe, type_category
+from kerneltk.core.records import record
 from kerneltk.errors import (
     ArgumentTypeError,
     KernelToolkitError,
@@ -21,7 +21,7 @@ from kerneltk.interop.texture_objects import ObjectHandle
 from kerneltk.signature.parameters import Signature, satisfies
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binding:
     """The dtypes of a call.
 

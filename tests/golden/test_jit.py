@@ -15,9 +15,11 @@ import pytest
 
 from kerneltk import jit, pipeline
 from kerneltk.backends.registry import capabilities_of
+from kerneltk.cache.store import Cache
 from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
 from kerneltk.jit.compile import PASSES, PassContext  # without what verifies each in the tests
+from kerneltk.jit.frontends import analyses
 from kerneltk.jit.ir.printer import show
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, number
 from kerneltk.jit.ir.verifier import IrError, verify
@@ -226,6 +228,8 @@ def plant(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
         for each in PASSES
     ]
     monkeypatch.setattr(middle, "PASSES", passes)
+    nothing = Cache(None)  # which another stage's test has put nothing into
+    monkeypatch.setattr(analyses, "get_cache", lambda: nothing)
     if stage == "lowering":
         own = lowering.lower_program
         faulty = lambda *given, **named: with_a_fault(own(*given, **named))  # noqa: E731

@@ -11,13 +11,13 @@ import re
 import struct
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.core.records import record
 from kerneltk.object_code import elf
 
 unit_symbol = "_kt_memory"
@@ -52,7 +52,7 @@ _WRITABLE, _HOLDS_ADDRESSES, _IS_PARAMETERS = 1, 2, 4
 _NEAR = 4096  # bytes within which an access is taken to be meant for an array, whatever its size
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Unit:
     begin: int
     end: int

@@ -21,7 +21,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from kerneltk.backends import processes
@@ -29,6 +28,7 @@ from kerneltk.cache.fingerprint import fingerprint
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.lexer import includes_by_option
+from kerneltk.core.records import record
 
 AFTER = 3
 """The number of units without it after which a header is precompiled."""
@@ -40,7 +40,7 @@ _HEADER = "prelude.hpp"
 _FOR_LINKER = "-Wl,"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Job:
     """A g++ that precompiles a prelude into a file in memory."""
 

@@ -24,7 +24,6 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -33,6 +32,8 @@ from kerneltk.backends import processes, temporary
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
+from kerneltk.core.patterns import pattern
+from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.object_code import elf
@@ -56,7 +57,7 @@ _SANITIZERS = ("address", "undefined")
 _HINT = "install g++ 12 or newer, or the extra 'kerneltk[compiler]', which brings its own compiler."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compiler:
     """A C++ compiler: how it is started (``("/usr/bin/g++",)``), whose options and messages it has,
     and its version (``"12.2.0"``).
@@ -660,12 +661,12 @@ def _with_gaps(assembly: str) -> str:
 
 # Only such a kernel gains from a loop for blocks of one column; a long one takes long to compile
 # twice.
-_ROWS = re.compile(r"\bthreadIdx\s*\.\s*y\b")
+_ROWS = pattern(r"\bthreadIdx\s*\.\s*y\b")
 _LONGEST_TWICE = 16 << 10
 _VERY_LONG = 96 << 10
 
 # What stands before a kernel of C linkage.
-_C_LINKAGE = re.compile(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__global__\b)')
+_C_LINKAGE = pattern(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__global__\b)')
 
 
 def _build_unit(

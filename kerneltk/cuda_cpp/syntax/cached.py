@@ -30,6 +30,8 @@ _READERS = (
     "kerneltk.cuda_cpp.syntax.ptx",
     "kerneltk.cuda_cpp.nvrtc",
     "kerneltk.core.lexer",
+    "kerneltk.core.patterns",
+    "kerneltk.core.records",
     "tree_sitter",
     "tree_sitter_cuda",
 )

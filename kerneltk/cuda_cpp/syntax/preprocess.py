@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kerneltk.core.lexer import comma_spans
+from kerneltk.core.records import record
 
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
@@ -63,7 +64,7 @@ _NO_MACROS: Mapping[str, str] = {}
 _MAX_GROWTH = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Directive:
     """A line for the preprocessor, with its continuations."""
 
@@ -75,7 +76,7 @@ class Directive:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Source between two conditional directives."""
 
@@ -90,7 +91,7 @@ class Region:
     is_dead: bool  # whether no compiler will see it (``#if 0``)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Word:
     """An attribute of CUDA, as a position in :attr:`Prepared.shown`."""
 
@@ -100,7 +101,7 @@ class Word:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Macro:
     parameters: tuple[str, ...] | None
     replacement: str

@@ -12,11 +12,11 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.records import record
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -53,7 +53,7 @@ class Place(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class CompilerErrors:
     """What a compiler for CPU cores has said of a source, in one or several tries.
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.core.records import record
 from kerneltk.fusion.trace.graph import (
     Apply,
     Broadcast,
@@ -50,7 +51,7 @@ Steps = tuple[ViewStep, ...]
 WHOLE = Slice(None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """An array that a body reads an element of: some array of the trace, or of the plan, viewed."""
 
@@ -61,7 +62,7 @@ class Leaf:
     shape: Shape
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Operands:
     """What the bodies of one kernel read: arrays and numbers, each with a parameter."""
 
@@ -314,7 +315,7 @@ def _wrapped(index: int, extent: int) -> int:
     return index % extent
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Function:
     """A device function, and the parameters of the kernel that it is called with."""
 

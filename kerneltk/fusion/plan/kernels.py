@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
+from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import (
     Body,
@@ -25,8 +23,10 @@ from kerneltk.fusion.plan.body import (
 )
 from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Scalar, Shape, View
 from kerneltk.fusion.trace.symbols import applied, product
-from kerneltk.reduction import ReductionKernel
 from kerneltk.signature.parser import parse_signature
+
+if TYPE_CHECKING:
+    from kerneltk.codegen.reduction import ReductionDefinition
 
 # NumPy rounds after each operation.
 OPTIONS = ("--fmad=false",)
@@ -39,23 +39,10 @@ class FusedElementwise(ElementwiseKernel):
         self._begin(definition)
 
 
-class FusedReduction(ReductionKernel):
-    """A reduction of a plan."""
-
-    def __init__(self, definition: ReductionDefinition) -> None:
-        self._begin(definition)
-
-
 @lru_cache(maxsize=1024)
 def elementwise_kernel(definition: ElementwiseDefinition) -> FusedElementwise:
     """The kernel of a definition: one for all plans."""
     return FusedElementwise(definition)
-
-
-@lru_cache(maxsize=1024)
-def reduction_kernel(definition: ReductionDefinition) -> FusedReduction:
-    """The kernel of a definition: one for all plans."""
-    return FusedReduction(definition)
 
 
 def elementwise_definition(
@@ -91,7 +78,7 @@ def elementwise_definition(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Total:
     """What a reduction is for one value: fields of the accumulator, by C type and name; how an
     element becomes them, two become one, and nothing; and the result.
@@ -268,7 +255,7 @@ def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spread:
     """What a sum of squares about a mean is made of: the elements, and the mean's reduction."""
 
@@ -440,6 +427,9 @@ def reduction_definition(
             "{" + ", ".join(piece for total in totals for piece in pieces(total)) + "}"
             for pieces in (_mapped, _combined, _neutral)
         ]
+    from kerneltk.codegen.accumulator import parse_accumulator
+    from kerneltk.codegen.reduction import ReductionDefinition
+
     observed = ["_J"] if any(total.numbered for total in totals) else []
     observed += ["_in_ind"] if index_ndim else []
     return ReductionDefinition(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.plan.body import (
@@ -20,13 +20,11 @@ from kerneltk.fusion.plan.body import (
 )
 from kerneltk.fusion.plan.kernels import (
     FusedElementwise,
-    FusedReduction,
     elementwise_definition,
     elementwise_kernel,
     has_index_key,
     largest_of,
     reduction_definition,
-    reduction_kernel,
     spread_of,
     total_size,
 )
@@ -54,8 +52,11 @@ from kerneltk.fusion.trace.graph import (
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, product
 
+if TYPE_CHECKING:
+    from kerneltk.fusion.plan.reductions import FusedReduction
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False, repr=False)
 class Target:
     """Where a value goes: to a new array of the plan, or into some elements of a known one."""
 
@@ -69,7 +70,7 @@ class Target:
         return self.version < 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Root:
     """A value that the function returns or writes."""
 
@@ -77,7 +78,7 @@ class Root:
     target: Target
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Step:
     """One launch."""
 
@@ -112,7 +113,7 @@ class Step:
             yield leaf if copy is None else Leaf(copy, 0, leaf.steps, leaf.dtype, leaf.shape)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Plan:
     """The launches of a trace, in order, and how many arrays they know."""
 
@@ -660,6 +661,8 @@ class Planner:
             definition = reduction_definition(
                 self._name, group, results, self.kept, operands, self.is_online, short
             )
+        from kerneltk.fusion.plan.reductions import reduction_kernel
+
         targets = []
         outer = without_axes(shape, axes)
         restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))

@@ -15,7 +15,6 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.body import Leaf, Steps, same_extents, without_axes
-from kerneltk.fusion.plan.kernels import FusedReduction
 from kerneltk.fusion.plan.planner import Plan, Step, Target
 from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
 from kerneltk.fusion.trace.state import Trace
@@ -184,7 +183,7 @@ class Program:
         outputs = [self._array(target.array) for target in step.targets]
         names = ", ".join(outputs)
         kernel = step.kernel
-        if isinstance(kernel, FusedReduction):
+        if step.kind == "reduction":
             call = self._constant(kernel, "kernel")
             axes: Any = None if len(step.axes or ()) == len(step.shape) else step.axes
             if axes is not None and len(axes) == 1:

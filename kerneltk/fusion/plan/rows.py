@@ -182,7 +182,7 @@ def row_kernel(definition: ElementwiseDefinition) -> RowKernel:
     return RowKernel(definition)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class RowWork:
     """What one kernel of rows computes.
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from kerneltk.core.records import record
 from kerneltk.errors import Snippet
 from kerneltk.fusion.trace.symbols import Symbol, constant, is_one
 
 Shape: TypeAlias = tuple[Symbol, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Node:
     """A value of the traced function."""
 
@@ -21,7 +22,7 @@ class Node:
     shape: Shape
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Load(Node):
     """What an array holds once it was written to so many times."""
 
@@ -29,14 +30,14 @@ class Load(Node):
     version: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Scalar(Node):
     """A number that a call knows, converted to a dtype."""
 
     symbol: Symbol
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Progression(Node):
     """``start + step * index`` along one axis."""
 
@@ -44,7 +45,7 @@ class Progression(Node):
     step: Node
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Apply(Node):
     """A function of elements; its operands have the dtypes that the function is computed in."""
 
@@ -54,14 +55,14 @@ class Apply(Node):
     where: Snippet | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Cast(Node):
     """Elements of another dtype."""
 
     operand: Node
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class View(Node):
     """The elements of a value in another order, or some of them."""
 
@@ -69,7 +70,7 @@ class View(Node):
     step: ViewStep
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Reduce(Node):
     """A reduction; its shape keeps the reduction axes, with one element each."""
 
@@ -82,7 +83,7 @@ class Reduce(Node):
 # -- views ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """A slice of an axis; the bounds as they were given."""
 
@@ -101,7 +102,7 @@ class Slice:
         return self.start in (None, 0) and self.stop is None and self.step in (None, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Index:
     """``x[items]``: an item a dimension, or None for a new one."""
 
@@ -113,14 +114,14 @@ class Index:
         return tuple(item.plain if isinstance(item, Slice) else item for item in self.items)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transpose:
     """The axes in another order."""
 
     axes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Broadcast:
     """Elements repeated along axes of another shape."""
 
@@ -130,7 +131,7 @@ class Broadcast:
 ViewStep: TypeAlias = "Index | Transpose | Broadcast"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Effect:
     """A value that is written to elements of an array."""
 

@@ -21,7 +21,7 @@ from kerneltk.jit.intrinsics.registry import rule_of
 from kerneltk.jit.ir.types import Number
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Handlers, Program
-from kerneltk.jit.source.function_source import FunctionSource
+from kerneltk.jit.source.text import FunctionSource
 
 SPAN = ir.Span(1, 0, 1, 1)
 _TEXT = "def fused(): pass\n"

@@ -98,7 +98,7 @@ def _rendered(sentence: str, hint: str) -> str:
     return render_message(sentence, *([snippet] if snippet else []), hint=hint)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ArraySource:
     """An array that the function reads or writes: an argument, one from outside of it, or one that
     a value is kept in because parts of it are written to.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kerneltk.core.records import record
 from kerneltk.jit.ir.types import Array, Type
 
 _MOST = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShapeAssumptions:
     """What is known of all arrays and of the grid, so that GPUs compute less."""
 

@@ -14,8 +14,6 @@ from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions, may_have_equal_shape
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
-from kerneltk.jit.passes.loop_bounds import tightened
-from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 
 # Precedences of C++, higher binds tighter.
 _PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
@@ -774,6 +772,10 @@ class Emitter:
     def _thread_loop(self, node: ir.ThreadLoop) -> None:
         """The threads of a block one after the other; only functions that are split have these."""
         calling = "CALLING_" * self._asks_for_thread(node)
+        # Only kernels with barriers have such loops, and others need not load what they take.
+        from kerneltk.jit.passes.loop_bounds import tightened
+        from kerneltk.jit.passes.thread_loops import loop_variables
+
         bounds = tightened(self._function, node)
         if bounds is None:
             self._line(f"KERNELTK_{calling}THREADS_BEGIN")
@@ -844,6 +846,8 @@ class Emitter:
         kinds = dict(function.locals)
         here = set(self._top)
         if function.is_split:
+            from kerneltk.jit.passes.thread_loops import block_variables
+
             here &= block_variables(function)
         for name in self._top:
             if name in here and name not in function.per_thread:

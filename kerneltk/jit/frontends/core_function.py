@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.source.function_source import FunctionSource
+from kerneltk.jit.source.text import FunctionSource
 
 _LIBRARIES = ("numpy", "cupy", "jax.numpy")
 _MAKERS = ("array", "asarray")

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
     from kerneltk.core.artifacts import TranslationUnit
     from kerneltk.jit import ir
     from kerneltk.jit.frontends.core_source import Operand, Result, Role
-    from kerneltk.jit.frontends.element_source import TypedKernel
+    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 _MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
 _WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
 _MOST_GUESSES = 4  # of outputs' dtypes; each is wider than the one before
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Typed:
     """The kernel for arguments of certain kinds."""
 
@@ -63,7 +63,7 @@ class _Typed:
     index_ndim: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Plan:
     """What a call with arrays of certain shapes and strides does."""
 
@@ -475,7 +475,8 @@ class CoreKernel:
             returned,
             written_inputs,
         )
-        from kerneltk.jit.frontends.element_source import check_operations, typed_kernel
+        from kerneltk.jit.frontends.element_source import check_operations
+        from kerneltk.jit.frontends.typed_kernel import typed_kernel
         from kerneltk.jit.passes.effects import written_parameters
 
         if self._otypes is not None:

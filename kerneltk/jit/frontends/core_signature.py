@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kerneltk.core.arrays import broadcast_shapes
+from kerneltk.core.records import record
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -22,7 +22,7 @@ _CORE = re.compile(r"\s*\(([^()]*)\)\s*")
 _HINT = "a signature is written as '(m,n),(n)->(m)' or '(n)->(),()'."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoreSignature:
     """The core dimensions of each input and each output; an int is an extent that is known."""
 

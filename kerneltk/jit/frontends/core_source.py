@@ -8,7 +8,6 @@ of all elementwise kernels. Extents, and strides of cores that are not dense, ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.identifiers import identifier_problem
+from kerneltk.core.records import record
 from kerneltk.errors import Snippet, TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -24,19 +24,18 @@ from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.core_signature import Core
 from kerneltk.jit.frontends.element_source import (
     Names,
-    UserSignature,
     array_view,
     index_values,
     may_trap,
 )
 from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.frontends.typed_kernel import user_signature
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
-from kerneltk.signature.parser import parse_signature
 
 Role = Literal["input", "output", "whole", "number", "constant"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """A parameter of a core function, or a result.
 
@@ -51,7 +50,7 @@ class Operand:
     is_dense: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """What a function returns for one output: the extents of its tuples, and where in the returned
     value each number is, by the indices of the nested tuples.
@@ -116,7 +115,7 @@ def written_inputs(own: Definition, written: Sequence[str]) -> UnsupportedError:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoreDefinition:
     """The definition, and the numbers that its calls pass behind the inputs: the extents of these
     dimensions, then the strides of cores that are not dense.
@@ -189,12 +188,6 @@ def core_definition(
     inputs += [f"int64 {name}" for name in (*extents.values(), *steps)]
     name = own.function.__name__
     entry = name if name.isidentifier() else "kernel"
-    parsed = parse_signature(
-        ", ".join(inputs),
-        ", ".join(
-            f"{_dtype_of(output).name} {name}" for output, name in zip(outputs, behind, strict=True)
-        ),
-    )
     of_function = source.snippet(source.span(source.node))
     # Extents and strides have no location of their own.
     snippets += [of_function] * (len(inputs) - len(snippets) + 1)
@@ -206,13 +199,13 @@ def core_definition(
         traps=any(map(may_trap, nodes)),
     )
     definition = ElementwiseDefinition(
-        UserSignature(
-            parsed.inputs,
-            parsed.outputs,
-            parsed.constraints,
-            parsed.in_text,
-            parsed.out_text,
-            tuple(snippets),
+        user_signature(
+            ", ".join(inputs),
+            ", ".join(
+                f"{_dtype_of(output).name} {name}"
+                for output, name in zip(outputs, behind, strict=True)
+            ),
+            snippets,
         ),
         entry if not identifier_problem(entry) else f"{entry}_kernel",
         "\n".join([*head, body]),

@@ -6,8 +6,7 @@ observes is known from its IR, and needs no lexing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,32 +14,15 @@ import numpy as np
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of, variable_problem
-from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError, Snippet, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.frontends.typed_kernel import user_signature
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.launch.marshalling import is_array
-from kerneltk.launch.called import common_calls
-from kerneltk.signature.parameters import Signature
-from kerneltk.signature.parser import parse_signature
-
-
-@dataclass(frozen=True, slots=True)
-class UserSignature(Signature):
-    """A signature whose messages show the user's function, and not the parameters made of it:
-    one snippet an input, then one for all outputs.
-    """
-
-    snippets: tuple[Snippet, ...] = ()
-
-    def snippet(self, index: int, label: str = "") -> Snippet:
-        """Return the location of a parameter, or of the function's head for an output."""
-        snippet = self.snippets[min(index, len(self.inputs))]
-        return replace(snippet, label=label)
 
 
 def may_trap(node: Any) -> bool:
@@ -103,7 +85,6 @@ def element_definition(
     )
     name = own.function.__name__
     entry = name if name.isidentifier() else "kernel"
-    parsed = parse_signature(in_text, out_text)
     nodes = [node for f in program.functions for node in ir.walk(*f.body)]
     facts = BodyFacts(
         frozenset(("i", "_ind")[: function.index_ndim]),
@@ -115,14 +96,7 @@ def element_definition(
         traps=any(map(may_trap, nodes)),
     )
     return ElementwiseDefinition(
-        UserSignature(
-            parsed.inputs,
-            parsed.outputs,
-            parsed.constraints,
-            parsed.in_text,
-            parsed.out_text,
-            (*snippets, source.snippet(source.span(source.node))),
-        ),
+        user_signature(in_text, out_text, (*snippets, source.snippet(source.span(source.node)))),
         entry if not identifier_problem(entry) else f"{entry}_kernel",
         "\n".join([*head, body]),
         own.all_options(),
@@ -247,45 +221,3 @@ def result_types(kind: Type) -> tuple[Number, ...]:
                 "  Hint: return its parts; store records with '@jit.rawkernel'."
             )
     return tuple(items)  # type: ignore[arg-type]
-
-
-# -- its kernel ---------------------------------------------------------------------------------
-
-
-@common_calls("by count")
-class TypedKernel(ElementwiseKernel):
-    """A kernel whose function returns numbers."""
-
-    def __init__(self, definition: ElementwiseDefinition) -> None:
-        self._begin(definition)
-
-    def arrays(self, *args: Any, **options: Any) -> Any:
-        """Evaluate the function for every element, and return the arrays of its results."""
-        return ElementwiseKernel.__call__(self, *args, **options)
-
-    def made(self, arrays: Any) -> Any:
-        """Return the result of a call, of the arrays that hold it."""
-        return arrays
-
-
-class _MakingKernel(TypedKernel):
-    """One whose function returns a named tuple or a dataclass, which becomes one of arrays."""
-
-    def __init__(self, definition: ElementwiseDefinition, make: Callable[..., Any]) -> None:
-        super().__init__(definition)
-        self._make = make
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate the function for every element."""
-        return self.made(self.arrays(*args, **kwargs))
-
-    def made(self, arrays: Any) -> Any:
-        """Return the result of a call, of the arrays that hold it."""
-        return self._make(*arrays)
-
-
-def typed_kernel(definition: ElementwiseDefinition, result: Type) -> TypedKernel:
-    """Return the kernel of a definition whose function returns values of type `result`."""
-    if isinstance(result, Tuple) and result.maker is not None:
-        return _MakingKernel(definition, result.maker)
-    return TypedKernel(definition)

@@ -36,7 +36,8 @@ from kerneltk.launch.launch_config import is_size
 
 # A call loads what compiles the function: decorating it takes none of that.
 if TYPE_CHECKING:
-    from kerneltk.jit.frontends.element_source import TypedKernel
+    from kerneltk.jit.frontends.analyses import Analyses
+    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 _SHAPES = ("shape", "size")
 _OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
@@ -59,6 +60,7 @@ class ElementKernel(Called, Decorated):
     __slots__ = ("_shortcut", "_shortcut_out")  # calls read them
 
     _distinguished, _verb = "argument types", "call"
+    _otypes: tuple[np.dtype[Any], ...] | None = None  # of the results, if not those of the values
 
     def __init__(self, definition: Definition, raw: Sequence[str] | None) -> None:
         self._definition = definition
@@ -80,7 +82,18 @@ class ElementKernel(Called, Decorated):
                         f"Kernel '{self.name}' has no parameter '{name}' that could be raw."
                     )
             return frozenset(self._given_raw)
-        return array_parameters(self._definition.source.node, names)
+        known = self._analyses.fact("raw")
+        if known is not None:
+            return frozenset(known)
+        found = array_parameters(self._definition.source.node, names)
+        self._analyses.note_fact("raw", sorted(found))
+        return found
+
+    @cached_property
+    def _analyses(self) -> Analyses:
+        from kerneltk.jit.frontends.analyses import Analyses
+
+        return Analyses(self._definition, "elements")
 
     @cached_property
     def _is_raw(self) -> tuple[bool, ...]:
@@ -402,21 +415,33 @@ class ElementKernel(Called, Decorated):
         """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
         many dimensions the index is that the function asks for.
         """
-        from kerneltk.jit.compile import PassContext
-        from kerneltk.jit.frontends.element_source import (
-            check_operations,
-            element_definition,
-            result_types,
-            typed_kernel,
-        )
-        from kerneltk.jit.passes.effects import written_parameters
+        from kerneltk.jit.frontends.analyses import case_of
+        from kerneltk.jit.frontends.typed_kernel import kernel_of_outcome
 
         if kinds is None:
             kinds = [self._type_of(value, index) for index, value in enumerate(args)]
         backend = backend or capabilities_of("host")
         assumptions = ShapeAssumptions(is_32bit_indexable=small)
+        given = [array.dtype for array in outputs]
+        ways = repr((self._is_raw, [is_array(arg) for arg in args]))
+        case = case_of(kinds, backend, assumptions, (given, self._otypes), ways)
+        known = self._analyses.find(case)
+        if known is not None:
+            return kernel_of_outcome(known, self._definition)
+
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.frontends.element_source import (
+            check_operations,
+            element_definition,
+            result_types,
+        )
+        from kerneltk.jit.frontends.typed_kernel import outcome_of, typed_kernel
+        from kerneltk.jit.passes.effects import written_parameters
+        from kerneltk.jit.source.lookups import Lookups
+
+        lookups = Lookups()
         context = PassContext(backend, assumptions, of_elements=True)
-        lowered = self._definition.lowered(kinds, of_elements=True)
+        lowered = self._definition.lowered(kinds, of_elements=True, lookups=lookups)
         program = self._definition.optimized(lowered, context)
         function = program.kernel
         check_operations(program)
@@ -450,6 +475,9 @@ class ElementKernel(Called, Decorated):
             stored,
             short,
         )
+        outcome = outcome_of(definition, function.result, stored, function.index_ndim)
+        paths = [path for path, _ in definition.user_sources]
+        self._analyses.keep(case, lookups, outcome, paths)
         return typed_kernel(definition, function.result), stored, function.index_ndim
 
     def _stored(self, results: Sequence[Number]) -> tuple[np.dtype[Any], ...]:

@@ -20,6 +20,7 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     NotCompiledError,
+    Snippet,
     UnsupportedError,
     render_message,
 )
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     from kerneltk.core.capabilities import Capabilities
     from kerneltk.jit import ir
     from kerneltk.jit.compile import PassContext
-    from kerneltk.jit.source.function_source import FunctionSource
+    from kerneltk.jit.frontends.analyses import Analyses, GridAnalysis
+    from kerneltk.jit.source.lookups import Lookups
+    from kerneltk.jit.source.text import FunctionSource
 
 Mode = Literal["cuda", "numpy"]
 
@@ -65,7 +68,14 @@ class Definition:
         """Its text and syntax tree."""
         from kerneltk.jit.source.function_source import source_of
 
-        return source_of(self.function)
+        return source_of(self.function, self.text)
+
+    @functools.cached_property
+    def text(self) -> tuple[str, str]:
+        """The path and the whole text of its file or cell."""
+        from kerneltk.jit.source.function_source import text_of
+
+        return text_of(self.function)
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
@@ -81,7 +91,9 @@ class Definition:
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        return tuple(node.arg for node in self._nodes)
+        code = self.function.__code__
+        assert self.text  # raises where there is none
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.cached_property
     def spans(self) -> tuple[ir.Span, ...]:
@@ -91,9 +103,14 @@ class Definition:
     @functools.cached_property
     def paths(self) -> tuple[ArgumentPath, ...]:
         """Its parameters, for messages."""
-        name, snippet = self.function.__name__, self.source.snippet
-        pairs = zip(self.parameters, self.spans, strict=True)
-        return tuple(ArgumentPath(name, parameter, snippet(span)) for parameter, span in pairs)
+        name, found = self.function.__name__, enumerate(self.parameters)
+        return tuple(
+            ArgumentPath(name, parameter, functools.partial(self._declared, index))
+            for index, parameter in found
+        )
+
+    def _declared(self, index: int) -> Snippet:
+        return self.source.snippet(self.spans[index])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A definition is pickled as what it was made of."""
@@ -102,10 +119,13 @@ class Definition:
             self.constants,
         )  # fmt: skip
 
-    def lowered(self, kinds: Sequence[Type], *, of_elements: bool = False) -> ir.Program:
+    def lowered(
+        self, kinds: Sequence[Type], *, of_elements: bool = False, lookups: Lookups | None = None
+    ) -> ir.Program:
         """Return the program for arguments of these types as no pass has seen it.
 
-        With `of_elements` it is a function of one element that returns its results.
+        With `of_elements` it is a function of one element that returns its results. `lookups` gets
+        what it depends on besides.
 
         Raises
         ------
@@ -125,7 +145,13 @@ class Definition:
                 run_time.append((name, kind if of_elements else referred_type(kind), span))
         with self._within_depth():
             return lower_program(
-                self.function, self.source, run_time, static, self.mode, of_elements=of_elements
+                self.function,
+                self.source,
+                run_time,
+                static,
+                self.mode,
+                of_elements=of_elements,
+                lookups=lookups,
             )
 
     def optimized(self, lowered: ir.Program, context: PassContext) -> ir.Program:
@@ -454,32 +480,61 @@ class JitKernel(Decorated):
         """Return the kernel for such arguments on the current device."""
         from kerneltk import pipeline
         from kerneltk.backends.base import LaunchMode
-        from kerneltk.jit.compile import PassContext
-        from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
 
         backend, types, shapes = arguments.backend, arguments.types, arguments.shapes
-        capabilities = backend.capabilities
-        lowered = self._definition.lowered(types)
-        program = self._definition.optimized(lowered, PassContext(capabilities, shapes))
-        unit = self._definition.unit(program, capabilities, shapes)
-        self._units[backend.name, types, shapes] = unit
+        found = self._analysis(types, backend.capabilities, shapes)
+        unit = self._units[backend.name, types, shapes] = found.unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
             function = module.function(dict(code.symbols)[unit.exports[0][0]])
         else:
             function = pipeline.get_function(unit, backend)
-        left = iter(program.kernel.parameters)
-        parameters = [None if isinstance(kind, Void) else next(left) for kind in types]
-        stored = written_parameters(lowered)
-        written = tuple(p is not None and p.name in stored for p in parameters)
-        passed = tuple(VOID if p is None else p.type for p in parameters)
         # Threads that have left count as arrived, on every way that a kernel runs.
-        mode = LaunchMode(needs_grid(lowered), exited_arrive=True)
-        block = required_block(lowered)
+        mode = LaunchMode(found.needs_grid, exited_arrive=True)
         limits = backend.limits(function)
         if self._definition.launch_bounds:
             limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))
-        return CompiledKernel(function, limits, written, mode, block, passed)
+        return CompiledKernel(function, limits, found.written, mode, found.block, found.passed)
+
+    @functools.cached_property
+    def _analyses(self) -> Analyses:
+        from kerneltk.jit.frontends.analyses import Analyses
+
+        return Analyses(self._definition, "grid")
+
+    def _analysis(
+        self, types: tuple[Type, ...], capabilities: Capabilities, shapes: ShapeAssumptions
+    ) -> GridAnalysis:
+        """Return what the function is for such arguments: as it is known, or else lowered."""
+        from kerneltk.jit.frontends.analyses import GridAnalysis, case_of
+
+        case = case_of(types, capabilities, shapes)
+        known = self._analyses.find(case)
+        if known is not None:
+            options = self._definition.all_options(capabilities)
+            return GridAnalysis.of_outcome(known, types, capabilities.name, options)
+
+        from kerneltk.jit.compile import PassContext
+        from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
+        from kerneltk.jit.source.lookups import Lookups
+
+        lookups = Lookups()
+        lowered = self._definition.lowered(types, lookups=lookups)
+        program = self._definition.optimized(lowered, PassContext(capabilities, shapes))
+        unit = self._definition.unit(program, capabilities, shapes)
+        left = iter(program.kernel.parameters)
+        parameters = [None if isinstance(kind, Void) else next(left) for kind in types]
+        stored = written_parameters(lowered)
+        found = GridAnalysis(
+            unit,
+            tuple(p is not None and p.name in stored for p in parameters),
+            needs_grid(lowered),
+            required_block(lowered),
+            tuple(VOID if p is None else p.type for p in parameters),
+        )
+        paths = [path for path, _ in unit.origins]
+        self._analyses.keep(case, lookups, found.as_outcome(types), paths)
+        return found
 
     # -- what was made -------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from kerneltk.launch.dispatch import copy_for_launch
 
 if TYPE_CHECKING:
     from kerneltk.core.capabilities import Capabilities
-    from kerneltk.jit.frontends.element_source import TypedKernel
+    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 DTypes = tuple[np.dtype[Any], ...]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from kerneltk.core.records import record
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.ir.operations import Operation as Operation
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.ir.types import Number, Type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Static:
     """A Python object that is known when the kernel is compiled."""
 
@@ -26,7 +27,7 @@ class Static:
 Value: TypeAlias = "ir.Expression | Static"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallSite:
     """A call in the user's text."""
 
@@ -47,7 +48,7 @@ class CallSite:
         return {name: given.get(name) or self.keyword_spans.get(name, self.span) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """A function that was lowered."""
 
@@ -184,7 +185,7 @@ class Intrinsic(Named):
         return f"<intrinsic {self.__name__}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class BoundMethod:
     """A method of a value that exists at run time."""
 

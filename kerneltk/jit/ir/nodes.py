@@ -21,7 +21,7 @@ from kerneltk.jit.source.location import Span
 
 if TYPE_CHECKING:
     from kerneltk.jit.ir.operations import Operation
-    from kerneltk.jit.source.function_source import FunctionSource
+    from kerneltk.jit.source.text import FunctionSource
 
 __all__ = [
     "Assert", "Binary", "Break", "Call", "Cast", "Compare", "Construct", "Continue", "Declare",

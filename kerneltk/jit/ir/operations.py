@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Literal, NamedTuple
+
+from kerneltk.core.records import record
 
 
 class Effect(StrEnum):
@@ -47,7 +48,7 @@ class Coordinate(NamedTuple):
         return self.variable not in ("grid", "gridsize")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Operation:
     """What an intrinsic's call is in the IR and in the source.
 

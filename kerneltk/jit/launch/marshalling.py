@@ -37,12 +37,17 @@ from kerneltk.launch.launcher_spec import Marshal, Structure
 
 class ArgumentPath(NamedTuple):
     """Where an argument goes, for messages: the kernel, the parameter with the path into a tuple or
-    a dataclass (``"pair[0]"``, ``"config.n"``), and where that is declared.
+    a dataclass (``"pair[0]"``, ``"config.n"``), and where that is declared, or what finds it.
     """
 
     kernel: str
     name: str
-    snippet: Snippet | None = None
+    declared: Snippet | Callable[[], Snippet] | None = None
+
+    @property
+    def snippet(self) -> Snippet | None:
+        """Where the parameter is declared."""
+        return self.declared() if callable(self.declared) else self.declared
 
     def __str__(self) -> str:
         return f"parameter '{self.name}' of kernel '{self.kernel}'"

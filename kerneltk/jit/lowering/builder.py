@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.base import CallSite, Signature, Value
 from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.invocation import lowered
 from kerneltk.jit.lowering.names import declare, declare_opaque, element_index
 from kerneltk.jit.lowering.values.arrays import element_at
 from kerneltk.jit.lowering.values.comparisons import compare
@@ -39,9 +42,17 @@ class FunctionBuilder(Context):
     exchanged = exchanged
     index = element_index
     items_of = items_of
-    lowered = lowered
     make_tuple = make_tuple
     not_computed = not_computed
     phrase = staticmethod(phrase_of)
     temporary = temporary
     truth = truth_of
+
+    def lowered(
+        self, function: Any, arguments: tuple[Value, ...], site: CallSite
+    ) -> tuple[Signature, tuple[ir.Expression, ...]] | None:
+        """Lower a Python function for these arguments, as `invocation.lowered` does."""
+        # Rules of numbers call no functions, and who has such alone needs not load it.
+        from kerneltk.jit.lowering.invocation import lowered
+
+        return lowered(self, function, arguments, site)

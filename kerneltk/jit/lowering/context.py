@@ -13,20 +13,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from kerneltk.core.records import record
 from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.types import Array, Number, Type
 from kerneltk.jit.lowering.naming import identifier
-from kerneltk.jit.source.function_source import FunctionSource
+from kerneltk.jit.source.lookups import Lookups
 from kerneltk.jit.source.scope import scope_of
+from kerneltk.jit.source.text import FunctionSource
 
 
 class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
     """A variable's type is not known yet."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class LocalFunction:
     """A function that is defined inside of one that is being lowered."""
 
@@ -43,7 +45,7 @@ class LocalFunction:
         return self.source.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Handlers:
     """What lowers a syntax node, by its class. Functions that stand below the handlers reach them
     through these tables alone.
@@ -66,6 +68,7 @@ class Program:
     names: set[str] = field(default_factory=set)
     # Keys hold the identities of objects: these must live as long.
     kept: list[Any] = field(default_factory=list)
+    lookups: Lookups = field(default_factory=Lookups)
 
     def unique(self, name: str) -> str:
         """Return a name for a function of the program."""
@@ -89,10 +92,6 @@ class Context:
 
     def __post_init__(self) -> None:
         self.scope = scope_of(self.source.node)
-        function = self.python_function
-        names = function.__code__.co_freevars if function else ()
-        cells = (function and function.__closure__) or ()
-        self.closure: dict[str, Any] = dict(zip(names, cells, strict=True))
         # What passes learn.
         self.types: dict[str, Type] = {}
         self.origins: dict[str, ir.Span] = {}

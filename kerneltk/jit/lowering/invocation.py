@@ -17,8 +17,9 @@ from kerneltk.jit.lowering.context import Context, LocalFunction
 from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.names import lookup
 from kerneltk.jit.lowering.values.conversion import as_item, make_tuple
-from kerneltk.jit.source.function_source import FunctionSource, source_of
+from kerneltk.jit.source.function_source import source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
+from kerneltk.jit.source.text import FunctionSource
 
 
 class Callee(NamedTuple):

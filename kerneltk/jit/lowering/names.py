@@ -5,7 +5,6 @@ declared, functions that are defined inside.
 from __future__ import annotations
 
 import ast
-import builtins
 import types
 from dataclasses import replace
 from typing import Any
@@ -21,6 +20,7 @@ from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.description import phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, settled, settled_lvalue
 from kerneltk.jit.lowering.values.references import is_part, memory_of, record_at
+from kerneltk.jit.source.lookups import global_of
 from kerneltk.jit.source.syntax import is_read_outside, leaves_early, stored_names
 
 
@@ -52,26 +52,26 @@ def _ir_name(low: Context, name: str) -> str:
 def _global_value(low: Context, name: str, span: ir.Span) -> Static:
     """Return the object that a closure, the globals or the builtins have for a name."""
     outer = low
-    while True:
-        if name in outer.closure:
-            try:
-                return Static(outer.closure[name].cell_contents)
-            except ValueError:
-                raise low.fail(
-                    f"'{name}' has no value yet where the kernel is first called.", span
-                ) from None
-        if outer.around is None:
-            break
+    while outer.around is not None:
         outer = outer.around
-    assert outer.python_function is not None
-    namespace = outer.python_function.__globals__
-    if name in namespace:
-        return Static(namespace[name])
-    if hasattr(builtins, name):
-        return Static(getattr(builtins, name))
+    function, lookups = outer.python_function, low.program.lookups
+    assert function is not None
+    try:
+        value = global_of(function, name)
+    except ValueError:
+        lookups.give_up()
+        raise low.fail(
+            f"'{name}' has no value yet where the kernel is first called.", span
+        ) from None
+    except LookupError:
+        lookups.give_up()
+    else:
+        lookups.note_name(function, name, value)
+        return Static(value)
+    namespace = function.__globals__
     import difflib  # only who has an error needs it
 
-    known = {*low.types, *low.bindings, *namespace, *low.closure}
+    known = {*low.types, *low.bindings, *namespace, *function.__code__.co_freevars}
     close = difflib.get_close_matches(name, sorted(known), n=1)
     hint = f"did you mean '{close[0]}'?" if close else ""
     raise low.fail(f"The name '{name}' is not defined.", span, hint)

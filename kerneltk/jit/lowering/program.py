@@ -14,7 +14,8 @@ from kerneltk.jit.lowering.context import Handlers, Program
 from kerneltk.jit.lowering.expressions.handlers import EXPRESSIONS
 from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.statements.handlers import STATEMENTS
-from kerneltk.jit.source.function_source import FunctionSource
+from kerneltk.jit.source.lookups import Lookups
+from kerneltk.jit.source.text import FunctionSource
 
 _HANDLERS = Handlers(EXPRESSIONS, STATEMENTS)
 
@@ -27,13 +28,14 @@ def lower_program(
     mode: str,
     *,
     of_elements: bool = False,
+    lookups: Lookups | None = None,
 ) -> ir.Program:
-    """Return a kernel's program for the types of its arguments.
+    """Return a kernel's program for the types of its arguments; `lookups` gets what it depends on.
 
     `parameters` exist at run time, `static` are known. With `of_elements` it is a function of one
     element, which returns its results. Raises TypingError or UnsupportedError at the user's line.
     """
-    program = Program(mode, _HANDLERS)
+    program = Program(mode, _HANDLERS, lookups=lookups or Lookups())
     program.stack.append(((id(function), (), ()), source.name))
     arguments = tuple((name, ir.Local(name, kind, span)) for name, kind, span in parameters)
     known = {name: Static(value) for name, value in static.items()}

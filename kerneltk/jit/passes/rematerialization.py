@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from kerneltk.core.records import record
 from kerneltk.jit import ir
 from kerneltk.jit.passes.liveness import live_in, mentioned
 from kerneltk.jit.passes.thread_loops import thread_loops
@@ -81,7 +82,7 @@ def _is_stable(site: _Site, body: tuple[ir.Statement, ...]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Site:
     """An assignment that all threads pass together, and what comes behind it.
 

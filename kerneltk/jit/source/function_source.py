@@ -29,18 +29,13 @@ import types
 import warnings
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kerneltk.errors import Snippet, SourceError, render_message
-from kerneltk.jit.source.location import Span
-
-FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+from kerneltk.jit.source.text import LAMBDA, FunctionNode, FunctionSource, characters, layout_of
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LAMBDA = "<lambda>"
 _IPYTHON_INPUT = re.compile(r"<ipython-input-(\d+)-")
 _IPYKERNEL_FILE = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$")
 # An early end of the lines costs a parse. Text on which that goes wrong so often is parsed whole.
@@ -55,71 +50,31 @@ _KIND_FLAGS = (
 _ANNOTATIONS = annotations.compiler_flag  # what the import from __future__ binds
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionSource:
-    """The text and the syntax tree of a function.
-
-    `name` is its ``__name__``, `origin` how messages call the text (``"kernels.py"``,
-    ``"In [3]"``, ``"<stdin>"``), `path` the full file name, or the name between ``<`` and ``>``
-    that Python gave to the text. `text` is the whole file or cell, in which the node's positions
-    are; its lines end with a line feed.
-    """
-
-    name: str
-    origin: str
-    path: str
-    text: str
-    node: FunctionNode
-
-    def span(self, node: ast.AST) -> Span:
-        """The location of a node that has one; columns are characters."""
-        place: Any = node
-        if self.text.isascii():
-            return Span(place.lineno, place.col_offset, place.end_lineno, place.end_col_offset)
-        lines = _layout(self.text).lines
-        return Span(
-            place.lineno,
-            _characters(lines, place.lineno, place.col_offset),
-            place.end_lineno,
-            _characters(lines, place.end_lineno, place.end_col_offset),
-        )
-
-    def snippet(self, span: Span, label: str = "") -> Snippet:
-        """A location as a message shows it: of several lines, the first."""
-        layout = _layout(self.text)
-        begin = layout.starts[span.line - 1]
-        end = span.end_column
-        if span.end_line != span.line:
-            end = len(layout.lines[span.line - 1].rstrip())
-        return Snippet(self.origin, self.text, begin + span.column, begin + end, label)
-
-    def line(self, number: int) -> str:
-        """A line of the text, counted from one, without the line feed."""
-        return _layout(self.text).lines[number - 1]
-
-    def at(self, node: FunctionNode) -> FunctionSource:
-        """The source of a function that is nested in this one."""
-        name = _LAMBDA if isinstance(node, ast.Lambda) else node.name
-        return FunctionSource(name, self.origin, self.path, self.text, node)
-
-
-def source_of(function: types.FunctionType) -> FunctionSource:
-    """The source and the syntax tree of a Python function.
+def source_of(function: types.FunctionType, kept: tuple[str, str] | None = None) -> FunctionSource:
+    """The source and the syntax tree of a Python function; `kept` is what `text_of` returned
+    earlier.
 
     Of one made with ``functools.wraps`` they are its own, not those of the function that it wraps:
     a call runs its own code. Raises SourceError where the source is not kept anywhere, or has
     changed since the function was compiled.
     """
     code = function.__code__
-    path = code.co_filename
-    if not path.startswith("<"):
-        path = os.path.abspath(path)
-    text = _text_of(function, path)
+    path, text = kept or text_of(function)
     node: FunctionNode | None
-    node = _lambda_in(text, code) if code.co_name == _LAMBDA else _definition_in(text, code)
+    node = _lambda_in(text, code) if code.co_name == LAMBDA else _definition_in(text, code)
     if node is None:
         raise _another_text(function, path, text)
-    return FunctionSource(function.__name__, _origin(path), path, text, node)
+    return FunctionSource(function.__name__, origin_of(path), path, text, node)
+
+
+def text_of(function: types.FunctionType) -> tuple[str, str]:
+    """The full name and the text of the file or cell that a function's code is from. Raises
+    SourceError where the text is not kept anywhere.
+    """
+    path = function.__code__.co_filename
+    if not path.startswith("<"):
+        path = os.path.abspath(path)
+    return path, _text_of(function, path)
 
 
 # -- the function ---------------------------------------------------------------------------------
@@ -178,25 +133,6 @@ _NATIVE = (
 # -- the text -------------------------------------------------------------------------------------
 
 
-class _Layout(NamedTuple):
-    lines: list[str]
-    starts: list[int]
-
-
-@functools.lru_cache(maxsize=64)
-def _layout(text: str) -> _Layout:
-    lines = text.split("\n")  # what Python takes for a line, and nothing else
-    return _Layout(lines, [0, *accumulate(len(line) + 1 for line in lines)])
-
-
-def _characters(lines: list[str], line: int, column: int) -> int:
-    content = lines[line - 1]
-    if content.isascii():
-        return column
-    # Inside of f-strings Python 3.11 gives columns that may lie in the middle of a character.
-    return len(content.encode()[:column].decode(errors="ignore"))
-
-
 # By name: the list that linecache handed out, and its lines joined. The functions of a file share
 # one string, and as linecache keeps its list until the file changes, so does this.
 _joined: dict[str, tuple[list[str], str]] = {}
@@ -238,7 +174,8 @@ def _lines_of_prompt(function: types.FunctionType) -> list[str]:
         return []
 
 
-def _origin(path: str) -> str:
+def origin_of(path: str) -> str:
+    """What messages call a file or a cell."""
     match = _IPYTHON_INPUT.match(path)
     if match:
         return f"In [{match[1]}]"
@@ -278,7 +215,7 @@ def _quietly(text: str, flags: int) -> Any:
 
 
 def _definition_in(text: str, code: types.CodeType) -> _Definition | None:
-    lines = _layout(text).lines
+    lines = layout_of(text).lines
     first = code.co_firstlineno
     if first > len(lines):
         return None
@@ -395,13 +332,13 @@ def _holds(node: ast.expr, place: _Place) -> bool:
 
 
 def _segment(text: str, node: ast.expr) -> str:
-    layout = _layout(text)
+    layout = layout_of(text)
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
     begin = layout.starts[node.lineno - 1]
-    begin += _characters(layout.lines, node.lineno, node.col_offset)
+    begin += characters(layout.lines, node.lineno, node.col_offset)
     end = layout.starts[node.end_lineno - 1]
-    end += _characters(layout.lines, node.end_lineno, node.end_col_offset)
+    end += characters(layout.lines, node.end_lineno, node.end_col_offset)
     return text[begin:end]
 
 
@@ -565,7 +502,7 @@ _REGISTER = (
 
 def _called(function: types.FunctionType) -> str:
     code = function.__code__
-    if code.co_name == _LAMBDA:
+    if code.co_name == LAMBDA:
         return f"the lambda of line {code.co_firstlineno}"
     return f"'{function.__name__}'"
 
@@ -608,7 +545,7 @@ def _why_unreadable(path: str) -> tuple[str, Exception | None]:
 
 def _another_text(function: types.FunctionType, path: str, text: str) -> SourceError:
     first = function.__code__.co_firstlineno
-    origin = _origin(path)
+    origin = origin_of(path)
     if _IPYTHON_INPUT.match(path) or _IPYKERNEL_FILE.search(path):
         hint = "run the cell again"
     elif path.startswith("<"):
@@ -618,7 +555,7 @@ def _another_text(function: types.FunctionType, path: str, text: str) -> SourceE
             "the file was changed after Python had read it: start Python again, or reload the "
             "module"
         )
-    lines = _layout(text).lines
+    lines = layout_of(text).lines
     snippets = []
     if first <= len(lines) and lines[first - 1].strip():
         snippets.append(Snippet.at_line(origin, text, first, None))

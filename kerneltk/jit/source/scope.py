@@ -6,13 +6,14 @@ import ast
 import functools
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from kerneltk.core.records import record
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """The names of a function.
 

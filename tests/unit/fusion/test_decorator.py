@@ -14,7 +14,7 @@ import pytest
 
 import kerneltk
 from kerneltk.fusion import start
-from kerneltk.fusion.plan import kernels, rows
+from kerneltk.fusion.plan import kernels, reductions, rows
 
 from ..dry_gpu import TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 
@@ -352,7 +352,7 @@ def test_decorating_loads_little() -> None:
 @pytest.fixture
 def dry(gpu: DryGpu) -> Iterator[DryGpu]:  # noqa: F811
     """The device; what was launched on it is not launched elsewhere."""
-    made = (kernels.elementwise_kernel, kernels.reduction_kernel, rows.row_kernel)
+    made = (kernels.elementwise_kernel, reductions.reduction_kernel, rows.row_kernel)
     for known in made:
         known.cache_clear()
     yield gpu
@@ -410,3 +410,25 @@ def test_writes_on_a_gpu(dry: DryGpu) -> None:
 def test_arrays_in_two_memories(dry: DryGpu) -> None:
     with pytest.raises(kerneltk.ArgumentTypeError, match="arrays in a GPU and in host memory"):
         kerneltk.fuse(lambda x, y: x + y)(dry.array(3), np.ones(3))
+
+
+def test_a_first_call_loads_what_it_needs() -> None:
+    code = (
+        "import sys, numpy as np, kerneltk\n"
+        "x = np.ones(3)\n"
+        "{}\n"
+        "print(kerneltk.fuse(program)(x).tolist(), *(name in sys.modules for name in sys.argv[1:]))"
+    )
+    others = (
+        "kerneltk.jit.frontends.rawkernel",
+        "kerneltk.jit.passes.barrier_fission",
+        "kerneltk.jit.passes.loop_bounds",
+        "kerneltk.jit.lowering.invocation",
+        "kerneltk.launch.recording",
+    )
+    for body, found, reduces in (("x + 1", [2.0] * 3, False), ("x.sum()", 3.0, True)):
+        # A lambda, whose text fused functions do not ask for.
+        program = code.format(f"program = lambda x: {body}")
+        command = [sys.executable, "-c", program, "kerneltk.reduction", *others]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert printed.split("\n")[0] == f"{found} {reduces} " + " ".join(["False"] * len(others))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import types
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ def _call(low: FunctionBuilder, function: Any, site: CallSite) -> Value:
         return function.rule(low, site)
     rule = function.rule if isinstance(function, Intrinsic) else rule_of(function)
     if rule is not None:
+        if isinstance(function, types.FunctionType):  # put where a library's function was
+            low.program.lookups.give_up()
         return rule(low, site)
     function = getattr(function, "jit_function", function)
     callee = callee_of(low, function, site)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 
 import numpy as np
 
+from kerneltk.core.patterns import pattern
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
@@ -17,7 +17,7 @@ from kerneltk.jit.lowering.values.evaluation import evaluate
 
 Part = str | tuple[str, ir.Expression]
 
-_SPECIFICATION = re.compile(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
+_SPECIFICATION = pattern(r"([<>]?)([+ ]?)(0?)(\d*)((?:\.\d+)?)([bcdeEfFgGnosxX%]?)")
 _CONVERSIONS: dict[int, Callable[[object], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
@@ -34,6 +34,7 @@ def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
             )
         if not isinstance(found, Static):
             raise low.fail(f"'{keyword.arg}' of 'print' must be a constant.", span)
+        _note_printed(low, found)
         text = (" " if keyword.arg == "sep" else "\n") if found.value is None else str(found.value)
         if keyword.arg == "sep":
             separator = text
@@ -81,6 +82,7 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
                 )
             specification += str(part.value)
         if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+            _note_printed(low, value)
             if piece.conversion in _CONVERSIONS:
                 value = Static(_CONVERSIONS[piece.conversion](value.value))
             try:
@@ -96,9 +98,15 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
     return parts
 
 
+def _note_printed(low: FunctionBuilder, value: Static) -> None:
+    if type(value.value) not in (str, int, float, bool, type(None)):
+        low.program.lookups.give_up()  # of others NumPy's settings decide, or where they lie
+
+
 def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     """Return how a value is printed without a format."""
     if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        _note_printed(low, value)
         return [str(value.value)]
     found = low.as_expression(value, span)
     if isinstance(found, ir.Nothing):

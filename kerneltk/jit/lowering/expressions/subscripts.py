@@ -24,12 +24,13 @@ from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 
 def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
     """Lower ``x.name``."""
+    low.program.lookups.begin()
     value, name, span = evaluate(low, node.value), node.attr, low.span(node)
     if isinstance(value, Static):
         found = value.value
         if not hasattr(type(found), "value_rule") or hasattr(found, name):
             try:
-                return Static(getattr(found, name))
+                attribute = getattr(found, name)
             except AttributeError as error:
                 sentence, _, hint = str(error).partition("\n  Hint: ")
                 if hint:  # a namespace that knows what to use instead
@@ -42,6 +43,8 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
                 raise low.fail(f"{label} has no attribute '{name}'.", span, hint) from None
             except Exception as error:  # a property may raise anything
                 raise low.fail(f"'{name}' cannot be had: {reason_of(error)}.", span) from error
+            low.program.lookups.note_attribute(node, found, attribute)
+            return Static(attribute)
         value = low.as_expression(value, span)
     kind = value.type
     if isinstance(kind, Array):

@@ -196,6 +196,8 @@ def _compare_tuples(low: Context, op: ast.cmpop, left: Value, right: Value, span
 def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
     if isinstance(left, Static) and isinstance(right, Static):
         same = left.value is right.value
+        if not any(value.value is None for value in (left, right)):
+            low.program.lookups.give_up()  # which of two equal objects it is has no description
     elif any(isinstance(v, Static) and v.value is None for v in (left, right)):
         same = False  # what has a value at run time is not None
     else:

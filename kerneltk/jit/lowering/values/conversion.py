@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.core.dtypes import describe
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import BoundMethod, Intrinsic, Static, Value
@@ -326,7 +327,7 @@ def make_pair(items: Sequence[Value], span: ir.Span) -> Value:
     return Group(tuple(items), span)  # type: ignore[return-value]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(slots=False)
 class Group:
     """Items of different kinds that are unpacked right away."""
 

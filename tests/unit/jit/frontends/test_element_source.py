@@ -12,13 +12,12 @@ import pytest
 from kerneltk import jit
 from kerneltk.errors import ArgumentTypeError, UnsupportedError
 from kerneltk.jit.frontends.element_source import (
-    TypedKernel,
     check_operations,
     element_definition,
     result_types,
-    typed_kernel,
 )
 from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Record, Tuple, Type, number
 from kerneltk.jit.launch.marshalling import type_of
 from kerneltk.jit.passes.effects import written_parameters

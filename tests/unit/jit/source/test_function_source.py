@@ -30,7 +30,8 @@ from hypothesis import strategies as st
 import kerneltk
 from kerneltk.errors import SourceError
 from kerneltk.jit.ir.nodes import Span
-from kerneltk.jit.source.function_source import FunctionSource, source_of, words_for
+from kerneltk.jit.source.function_source import source_of, words_for
+from kerneltk.jit.source.text import FunctionSource
 
 Load = Callable[..., dict[str, Any]]
 

@@ -1,0 +1,280 @@
+"""What functions were found to mean, kept in the compile cache, so that a process whose kernels are
+known lowers none of them.
+
+An entry is for a function by its text and code, and for what its decorator was given. It has a few
+records, each for arguments of some types: what lowering found outside of the function
+(`source.lookups`), and what became of it. A record counts where all that it names is what it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kerneltk.cache.fingerprint import file_stamp, string_key
+from kerneltk.cache.store import get_cache
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions
+from kerneltk.jit.ir.types import VOID, Array, Number, Record, Type, Void
+from kerneltk.jit.source.lookups import (
+    Descriptions,
+    Lookups,
+    UndescribedError,
+    are_current,
+    described_dtype,
+)
+
+if TYPE_CHECKING:
+    from kerneltk.jit.frontends.rawkernel import Definition
+
+_MOST_RECORDS = 8
+_MOST_BYTES = 1 << 18
+
+# What analyses functions, and makes source of what it finds.
+_READERS = (
+    "kerneltk.jit",
+    "kerneltk.codegen",
+    "kerneltk.core",
+    "kerneltk.signature",
+    "kerneltk.schedule",
+    "kerneltk.interop",
+    "kerneltk.elementwise",
+    "kerneltk.errors",
+)
+_SINGLE = Number(np.dtype(np.float32))
+
+
+def _reader_files() -> Iterator[str]:
+    for name in _READERS:
+        spec = find_spec(name)
+        assert spec is not None
+        if spec.submodule_search_locations is None:
+            assert spec.origin is not None
+            yield spec.origin
+        for top in spec.submodule_search_locations or ():
+            for directory, inner, files in os.walk(top):
+                inner.sort()
+                yield from (f"{directory}/{file}" for file in sorted(files) if file.endswith(".py"))
+
+
+@functools.cache
+def readers() -> str:
+    """What tells the code that analyses functions from any other: this process's, and its files."""
+    import kerneltk
+
+    stamps = [file_stamp(path) for path in _reader_files()]
+    found = repr((kerneltk.__version__, sys.version, sys.flags, np.__version__, stamps))
+    return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@functools.lru_cache(maxsize=16)
+def _described_backend(backend: Capabilities) -> str:
+    return repr(astuple(backend))
+
+
+def _described_type(kind: Type) -> str:
+    """Describe the type of an argument; raises UndescribedError for classes of the user's."""
+    if isinstance(kind, Number):
+        return f"{'weak ' if kind.weak else ''}{described_dtype(kind.dtype)}"
+    if isinstance(kind, Record):
+        return f"record {described_dtype(kind.dtype)}"
+    if isinstance(kind, Void):
+        return "void"
+    if type(kind) is Array:
+        layout = (kind.ndim, kind.layout, kind.shape, kind.space, kind.writable, kind.packed)
+        return f"array {layout} {_described_type(kind.element)}"
+    raise UndescribedError(kind)
+
+
+def case_of(
+    kinds: Sequence[Type],
+    backend: Capabilities,
+    shapes: ShapeAssumptions,
+    results: Sequence[Sequence[np.dtype[Any]] | None] = (),
+    more: str = "",
+) -> str | None:
+    """What tells one of a function's records from the others: the types of arguments, for what
+    backend, the dtypes of results that are given, and whatever else decides the outcome. None where
+    a type has no description.
+    """
+    try:
+        found = [_described_type(kind) for kind in kinds]
+        stored = [None if given is None else [*map(described_dtype, given)] for given in results]
+    except UndescribedError:
+        return None
+    assumed = f"{shapes.is_32bit_indexable} {shapes.has_equal_shapes}"
+    return json.dumps((found, _described_backend(backend), assumed, stored, more))
+
+
+class Known(NamedTuple):
+    """What a record has, and the texts of the functions that it is of, by their paths."""
+
+    outcome: Any
+    texts: dict[str, str]
+
+    def origins(self, paths: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Paths with their texts."""
+        return tuple((path, self.texts[path]) for path in paths)
+
+
+class Analyses:
+    """The records of a definition; `fields` are what its front-end was given besides."""
+
+    def __init__(self, definition: Definition, *fields: str) -> None:
+        self._definition = definition
+        self._fields = fields
+        self._key: str | None = None
+        self._facts: dict[str, Any] = {}
+        self._records: list[list[Any]] = []
+
+    def fact(self, name: str) -> Any:
+        """Return what is known of the function, whatever its arguments are; None for nothing."""
+        return self._facts.get(name) if self._open() is not None else None
+
+    def note_fact(self, name: str, value: Any) -> None:
+        """Keep it with the next record."""
+        self._facts[name] = value
+
+    def find(self, case: str | None) -> Known | None:
+        """Return what is known for arguments of some types."""
+        described = None if case is None else self._open()
+        if described is None:
+            return None
+        for known_case, facts, outcome in self._records:
+            if known_case == case:
+                described.restart()
+                if are_current(facts, described):
+                    return Known(outcome, described.texts)
+        return None
+
+    def keep(self, case: str | None, lookups: Lookups, outcome: Any, paths: Sequence[str]) -> None:
+        """Keep an outcome that has sources from these paths in it, if what it depends on can be
+        told.
+        """
+        if case is None or outcome is None or self._open() is None:
+            return
+        found = lookups.facts(self._definition.function)
+        if found is None:
+            return
+        facts, described = found
+        if any(path not in described.texts for path in paths) or not self._is_same(described):
+            return
+        # JSON makes lists of tuples: they are compared as it reads them.
+        record = json.loads(json.dumps((case, facts, outcome)))
+        others = [other for other in self._records if other[:2] != record[:2]]
+        self._records = [record, *others[: _MOST_RECORDS - 1]]
+        data = json.dumps((self._facts, self._records)).encode()
+        if self._key is not None and len(data) <= _MOST_BYTES:
+            get_cache().put(self._key, data)
+
+    def _is_same(self, described: Descriptions) -> bool:
+        """Whether the function's text is the one that the definition was made of."""
+        path, text = self._definition.text
+        return described.texts.get(path) == text
+
+    def _open(self) -> Descriptions | None:
+        """Describe the function as it is now, and read its entry."""
+        definition = self._definition
+        try:
+            described = Descriptions(definition.function)
+            constants = ""
+            if definition.constants:
+                constants = Descriptions(definition.function).of(definition.constants)
+        except UndescribedError:
+            return None
+        if not self._is_same(described):
+            return None
+        key = string_key(
+            "analysis",
+            readers(),
+            described.root,
+            definition.mode,
+            repr((definition.options, definition.launch_bounds, definition.fastmath)),
+            constants,
+            *self._fields,
+        )
+        if key != self._key:
+            self._key, self._facts, self._records = key, {}, []
+            data = get_cache().get(key)
+            if data is not None:
+                with contextlib.suppress(ValueError):  # not what is kept here: it is replaced
+                    self._facts, self._records = json.loads(data)
+        return described
+
+
+# -- kernels on a grid -----------------------------------------------------------------------------
+
+
+class GridAnalysis(NamedTuple):
+    """What a kernel on a grid was found to be, for arguments of some types.
+
+    `written` says of each argument whether it is written to, `passed` as what type it is passed.
+    `needs_grid` and `block` are as `passes.effects` has them.
+    """
+
+    unit: TranslationUnit
+    written: tuple[bool, ...]
+    needs_grid: bool
+    block: tuple[int, int, int] | None
+    passed: tuple[Type, ...]
+
+    def as_outcome(self, kinds: Sequence[Type]) -> Any:
+        """Return it as a record has it; None where it does not fit into one."""
+        passings = [_passing_of(*pair) for pair in zip(kinds, self.passed, strict=True)]
+        unit = self.unit
+        if None in passings:
+            return None
+        paths = [path for path, _ in unit.origins]
+        head = unit.source, unit.entry, unit.name, unit.exports, unit.raw, paths
+        return *head, self.written, self.needs_grid, self.block, passings
+
+    @classmethod
+    def of_outcome(
+        cls, known: Known, kinds: Sequence[Type], backend: str, options: tuple[str, ...]
+    ) -> GridAnalysis:
+        """Read what `as_outcome` returned."""
+        source, entry, name, exports, raw, paths, written, needs_grid, block, passings = (
+            known.outcome
+        )
+        unit = TranslationUnit(
+            backend,
+            source,
+            entry,
+            options,
+            known.origins(paths),
+            name,
+            exports=tuple((expression, symbol) for expression, symbol in exports),
+            raw=raw,
+        )
+        passed = tuple(_PASSINGS[how](kind) for how, kind in zip(passings, kinds, strict=True))
+        return cls(unit, tuple(written), needs_grid, tuple(block) if block else None, passed)
+
+
+def _referred(kind: Type) -> Type:
+    from kerneltk.jit.lowering.record_parameters import referred_type  # records alone need it
+
+    return referred_type(kind)
+
+
+_PASSINGS: dict[str, Any] = {
+    "as it is": lambda kind: kind,
+    "float32": lambda _: _SINGLE,
+    "nothing": lambda _: VOID,
+    "referred": _referred,
+}
+
+
+def _passing_of(kind: Type, passed: Type) -> str | None:
+    """Return how a type became the one that an argument is passed as."""
+    return next((how for how, made in _PASSINGS.items() if made(kind) == passed), None)

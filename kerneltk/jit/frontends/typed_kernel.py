@@ -1,0 +1,163 @@
+"""Kernels on whole arrays that are made of functions of one element, and what the compile cache has
+of them: their definitions, which a process that knows them needs not make of source again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.core.dtypes import as_dtype
+from kerneltk.core.records import record
+from kerneltk.elementwise import ElementwiseKernel
+from kerneltk.errors import Snippet
+from kerneltk.jit.frontends.analyses import Known
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.ir.types import Tuple, Type
+from kerneltk.jit.source.function_source import origin_of
+from kerneltk.launch.called import common_calls
+from kerneltk.signature.parameters import Signature
+from kerneltk.signature.parser import parse_signature
+
+
+@record
+class UserSignature(Signature):
+    """A signature whose messages show the user's function, and not the parameters made of it:
+    one snippet an input, then one for all outputs.
+    """
+
+    snippets: tuple[Snippet, ...] = ()
+
+    def snippet(self, index: int, label: str = "") -> Snippet:
+        """Return the location of a parameter, or of the function's head for an output."""
+        snippet = self.snippets[min(index, len(self.inputs))]
+        return replace(snippet, label=label)
+
+
+def user_signature(in_text: str, out_text: str, snippets: Sequence[Snippet]) -> UserSignature:
+    """Return the signature of parameter strings, whose messages show the user's function."""
+    parsed = parse_signature(in_text, out_text)
+    return UserSignature(
+        parsed.inputs,
+        parsed.outputs,
+        parsed.constraints,
+        parsed.in_text,
+        parsed.out_text,
+        tuple(snippets),
+    )
+
+
+@common_calls("by count")
+class TypedKernel(ElementwiseKernel):
+    """A kernel whose function returns numbers."""
+
+    def __init__(self, definition: ElementwiseDefinition) -> None:
+        self._begin(definition)
+
+    def arrays(self, *args: Any, **options: Any) -> Any:
+        """Evaluate the function for every element, and return the arrays of its results."""
+        return ElementwiseKernel.__call__(self, *args, **options)
+
+    def made(self, arrays: Any) -> Any:
+        """Return the result of a call, of the arrays that hold it."""
+        return arrays
+
+
+class _MakingKernel(TypedKernel):
+    """One whose function returns a named tuple or a dataclass, which becomes one of arrays."""
+
+    def __init__(self, definition: ElementwiseDefinition, make: Callable[..., Any]) -> None:
+        super().__init__(definition)
+        self._make = make
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate the function for every element."""
+        return self.made(self.arrays(*args, **kwargs))
+
+    def made(self, arrays: Any) -> Any:
+        """Return the result of a call, of the arrays that hold it."""
+        return self._make(*arrays)
+
+
+def typed_kernel(definition: ElementwiseDefinition, result: Type) -> TypedKernel:
+    """Return the kernel of a definition whose function returns values of type `result`."""
+    if isinstance(result, Tuple) and result.maker is not None:
+        return _MakingKernel(definition, result.maker)
+    return TypedKernel(definition)
+
+
+# -- what is kept of them --------------------------------------------------------------------------
+
+
+def outcome_of(
+    definition: ElementwiseDefinition,
+    result: Type,
+    stored: Sequence[np.dtype[Any]],
+    index_ndim: int,
+) -> Any:
+    """Return a definition as a record has it, the dtypes of its outputs, and of how many dimensions
+    the index is that the function asks for. None where that does not fit into a record.
+    """
+    signature, facts = definition.signature, definition.known_facts
+    assert isinstance(signature, UserSignature)
+    assert facts is not None
+    names = [dtype.name for dtype in stored]
+    has_class = isinstance(result, Tuple) and result.maker is not None
+    if has_class or not all(map(_has_name, stored)):
+        return None
+    return (
+        signature.in_text,
+        signature.out_text,
+        [(snippet.start, snippet.end) for snippet in signature.snippets],
+        definition.name,
+        definition.preamble,
+        definition.operation,
+        definition.no_return,
+        definition.return_tuple,
+        [path for path, _ in definition.user_sources],
+        [sorted(facts.observed), sorted(facts.overwritten)],
+        [facts.by_reference, facts.loops, facts.traps],
+        names,
+        index_ndim,
+    )
+
+
+def _has_name(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is the one that its name names."""
+    return dtype.names is None and as_dtype(dtype.name) == dtype
+
+
+def kernel_of_outcome(
+    known: Known, own: Definition
+) -> tuple[TypedKernel, tuple[np.dtype[Any], ...], int]:
+    """Return the kernel, and what else `outcome_of` was given."""
+    (
+        in_text, out_text, spans, name, preamble, operation, no_return, return_tuple, paths,
+        (observed, overwritten), (by_reference, loops, traps), names, index_ndim,
+    ) = known.outcome  # fmt: skip
+    path, text = own.text
+    origin = origin_of(path)
+    definition = ElementwiseDefinition(
+        user_signature(in_text, out_text, [Snippet(origin, text, *span) for span in spans]),
+        name,
+        preamble,
+        own.all_options(),
+        operation,
+        reduce_dims=False,
+        no_return=no_return,
+        return_tuple=return_tuple,
+        known_facts=BodyFacts(
+            frozenset(observed),
+            overwritten=frozenset(overwritten),
+            by_reference=by_reference,
+            loops=loops,
+            traps=traps,
+        ),
+        user_sources=known.origins(paths),
+    )
+    return TypedKernel(definition), tuple(map(as_dtype, names)), index_ndim

@@ -1,0 +1,330 @@
+"""What a function's meaning depends on besides its own text: the values that it finds in closures,
+modules and classes.
+
+While a function is lowered, `Lookups` records each of them by the path that leads there. A record
+is kept as a description, which a later process compares with what it finds at the same path. A
+description has all that lowering can see of a value; what has none, such as an instance of a user's
+class, makes the record unfit to be kept. Modules and classes are looked through and not described:
+what counts is the attribute at the end of the path.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import hashlib
+import marshal
+import struct
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.errors import SourceError
+
+Fact = tuple[int, tuple[str, ...], str]
+"""A function by its number, a path of names from it, the description of what is found there."""
+
+MOST_BYTES = 1 << 20
+"""Of an array that is described."""
+
+_MOST_DEPTH = 16
+_MOST_ITEMS = 4096
+_LIBRARIES = ("builtins", "math", "cmath", "_operator", "typing", "ml_dtypes", "numpy")
+_OURS = "kerneltk.jit"
+
+
+class UndescribedError(Exception):
+    """A value has no description that is worth its meaning."""
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _of_string(value: str) -> str:
+    return f"s{len(value)}:{value}"
+
+
+_PLAIN: dict[type, Callable[[Any], str]] = {
+    type(None): lambda value: "None",
+    bool: str,
+    int: lambda value: f"i{value:x}",
+    float: lambda value: f"f{struct.pack('<d', value).hex()}",
+    complex: lambda value: f"c{struct.pack('<dd', value.real, value.imag).hex()}",
+    str: _of_string,
+    bytes: lambda value: f"b{value.hex()}",
+    type(...): lambda value: "...",
+    range: lambda value: f"r{value.start:x},{value.stop:x},{value.step:x}",
+}
+# Attributes by which lowering takes a function for another one, or for more than a function.
+_MEANINGFUL = frozenset(("jit_function", "makes_device_function", "value_rule", "instead"))
+_NATIVE = (types.BuiltinFunctionType, np.ufunc, type(np.sum))  # the last is NumPy's dispatcher
+
+
+class Descriptions:
+    """Describes values, and numbers the functions among them in the order in which they come."""
+
+    def __init__(self, root: types.FunctionType) -> None:
+        self.functions: list[types.FunctionType] = []
+        self.texts: dict[str, str] = {}  # of the functions, by path
+        self.root = self._of_function(root, has_defaults=False)
+
+    def restart(self) -> None:
+        """Forget all functions but the root."""
+        del self.functions[1:]
+
+    def of(self, value: object, depth: int = 0) -> str:
+        """Describe a value; raises UndescribedError for one whose meaning is not plain."""
+        kind = type(value)
+        plain = _PLAIN.get(kind)
+        if plain is not None:
+            return plain(value)
+        if isinstance(value, types.FunctionType):
+            return self._of_function(value)
+        if depth > _MOST_DEPTH:
+            raise UndescribedError(value)
+        if isinstance(value, tuple | list | dict) and kind in (tuple, list, dict):
+            return self._of_items(value, depth)
+        if kind is np.ndarray or (isinstance(value, np.generic) and kind is value.dtype.type):
+            return _of_array(value)
+        if isinstance(value, np.dtype):
+            return f"d{described_dtype(value)}"
+        if isinstance(value, type):
+            return _known(value, value.__module__)
+        if kind.__module__.startswith(f"{_OURS}."):
+            inner = getattr(value, "jit_function", None)
+            if isinstance(inner, types.FunctionType):
+                return f"{kind.__module__}.{kind.__name__}({self._of_function(inner)})"
+            return _known(value, _OURS)
+        if isinstance(value, _NATIVE):
+            return _known(value, getattr(value, "__module__", None) or "numpy")
+        raise UndescribedError(value)
+
+    def _of_items(self, value: Any, depth: int) -> str:
+        if len(value) > _MOST_ITEMS:
+            raise UndescribedError(value)
+        if isinstance(value, dict):
+            value = [item for pair in value.items() for item in pair]
+            return f"{{{','.join([self.of(item, depth + 1) for item in value])}}}"
+        items = ",".join([self.of(item, depth + 1) for item in value])
+        return f"({items})" if isinstance(value, tuple) else f"[{items}]"
+
+    def _of_function(self, function: types.FunctionType, *, has_defaults: bool = True) -> str:
+        for number, known in enumerate(self.functions):
+            if known is function:
+                return f"F{number}"
+        self.functions.append(function)
+        if function.__dict__ and not _MEANINGFUL.isdisjoint(function.__dict__):
+            raise UndescribedError(function)
+        from kerneltk.jit.source.function_source import text_of  # who lowers nothing needs none
+
+        try:
+            path, text = text_of(function)
+            code = marshal.dumps(function.__code__, 2)  # of which equal code makes equal bytes
+        except (SourceError, ValueError):
+            raise UndescribedError(function) from None
+        self.texts[path] = text
+        digest = hashlib.sha256(code)
+        digest.update(_digest_of(text))
+        digest.update(_of_string(path).encode("utf-8", "surrogatepass"))
+        digest.update(function.__name__.encode("utf-8", "surrogatepass"))
+        found = f"F{len(self.functions) - 1}:{digest.hexdigest()}"
+        if has_defaults and (function.__defaults__ or function.__kwdefaults__):
+            found += self.of((function.__defaults__, function.__kwdefaults__))
+        return found
+
+
+@functools.lru_cache(maxsize=64)
+def _digest_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _known(value: Any, module: str | None) -> str:
+    """Describe what a library has under its own name."""
+    name = getattr(value, "__name__", None)
+    if module != _OURS and module not in _LIBRARIES:
+        # Functions of NumPy's own parts are known by the name that NumPy gives them.
+        if not str(module).startswith("numpy."):
+            raise UndescribedError(value)
+        module = "numpy"
+    # Collectives are called by their own names, without their module's.
+    homes = (_OURS, f"{_OURS}.cub") if module == _OURS else (module,)
+    names = name.split(".") if isinstance(name, str) else []
+    for home in homes if names else ():
+        found: Any = sys.modules.get(home)
+        for part in names:
+            found = getattr(found, part, None)
+        if found is value:
+            return f"<{home}.{name}>"
+    raise UndescribedError(value)
+
+
+def _of_array(value: Any) -> str:
+    dtype = value.dtype
+    if value.nbytes > MOST_BYTES or dtype.hasobject or dtype.kind not in "biufcV":
+        raise UndescribedError(value)
+    digest = hashlib.sha256(value.tobytes()).hexdigest()
+    layout = (value.shape, value.strides, value.flags.writeable, type(value) is np.ndarray)
+    return f"a{described_dtype(dtype)}{layout}{digest}"
+
+
+def described_dtype(dtype: np.dtype[Any]) -> str:
+    """Describe a dtype. Not by a table: NumPy takes aligned records and packed ones for equal."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return f"{described_dtype(base)}{shape}"
+    if dtype.fields is None:
+        return f"{dtype.str}{_known(dtype.type, dtype.type.__module__)}"
+    parts = [f"{dtype.itemsize},{dtype.alignment},{dtype.isalignedstruct}"]
+    for name in dtype.names or ():
+        field = dtype.fields[name]
+        title = field[2] if len(field) > 2 else None
+        parts.append(f"{name!r}:{described_dtype(field[0])}@{field[1]}{title!r}")
+    return f"{{{';'.join(parts)}}}"
+
+
+# -- what is found while a function is lowered -----------------------------------------------------
+
+
+class _Lookup:
+    """What was found at a path of names from a function; `uses` counts those of the value itself,
+    and not of an attribute.
+    """
+
+    __slots__ = ("owner", "path", "uses", "value")
+
+    def __init__(self, owner: types.FunctionType, path: tuple[str, ...], value: object) -> None:
+        self.owner, self.path, self.value, self.uses = owner, path, value, 0
+
+
+class Lookups:
+    """Records what lowering finds outside of functions, in the order in which it asks."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, tuple[str, ...]], _Lookup] = {}
+        self._before: dict[tuple[int, tuple[str, ...]], str] = {}
+        self._last: _Lookup | None = None
+        self._is_plain = True
+
+    def note_name(self, owner: types.FunctionType, name: str, value: object) -> None:
+        """Note what a name means that is not a function's own."""
+        self._note(owner, (name,), value)
+
+    def note_attribute(self, node: ast.Attribute, whose: object, value: object) -> None:
+        """Note what an object has for an attribute. A base that was only looked through for it
+        counts no more.
+        """
+        base = self._last
+        if isinstance(node.value, ast.Name | ast.Attribute) and base and base.value is whose:
+            base.uses -= 1
+            self._note(base.owner, (*base.path, node.attr), value)
+            return
+        self._last = None
+        if not _has_fixed_attributes(whose):
+            self.give_up()
+
+    def begin(self) -> None:
+        """Begin to evaluate what an attribute is asked of."""
+        self._last = None
+
+    def give_up(self) -> None:
+        """Note that something was found whose meaning may be another one in another process."""
+        self._is_plain = False
+
+    def _note(self, owner: types.FunctionType, path: tuple[str, ...], value: object) -> None:
+        key = id(owner), path
+        known = self._found.get(key)
+        if known is None:
+            known = self._found[key] = _Lookup(owner, path, value)
+        elif known.value is not value and not _are_equal(known.value, value):
+            self.give_up()  # another thread changes it meanwhile
+        known.uses += 1
+        self._last = known
+        if isinstance(value, list | dict | np.ndarray) and key not in self._before:
+            try:
+                self._before[key] = Descriptions(owner).of(value)
+            except UndescribedError:
+                self.give_up()
+
+    def facts(self, root: types.FunctionType) -> tuple[list[Fact], Descriptions] | None:
+        """Return what the lowered functions depend on; None where that cannot be told."""
+        if not self._is_plain:
+            return None
+        facts: list[Fact] = []
+        try:
+            described = Descriptions(root)
+            for key, found in self._found.items():
+                if found.uses <= 0:
+                    continue
+                # By identity: functions are equal to nothing else.
+                owner = next(
+                    (k for k, f in enumerate(described.functions) if f is found.owner), None
+                )
+                if owner is None:
+                    return None
+                description = described.of(found.value)
+                before = self._before.get(key)
+                if before is not None and before != Descriptions(found.owner).of(found.value):
+                    return None
+                facts.append((owner, found.path, description))
+        except UndescribedError:
+            return None
+        return facts, described
+
+
+def _are_equal(first: object, second: object) -> bool:
+    """Whether two values that were found one after the other are numbers or strings of one value:
+    properties make a new object each time.
+    """
+    plain = _PLAIN.get(type(first))
+    return plain is not None and type(first) is type(second) and plain(first) == plain(second)
+
+
+def _has_fixed_attributes(value: object) -> bool:
+    """Whether what an object has for an attribute follows from its description, or from lowering
+    itself.
+    """
+    if isinstance(value, types.FunctionType | types.ModuleType) or hasattr(value, "jit_function"):
+        return False
+    kind = value if isinstance(value, type) else type(value)
+    return kind.__module__ in _LIBRARIES or kind.__module__.startswith(f"{_OURS}.")
+
+
+# -- what is found later ---------------------------------------------------------------------------
+
+
+def are_current(facts: Sequence[Fact], described: Descriptions) -> bool:
+    """Whether each path leads to what it led to. `described` has the root function and no other."""
+    try:
+        for owner, path, description in facts:
+            if owner >= len(described.functions):
+                return False
+            value = global_of(described.functions[owner], path[0])
+            for name in path[1:]:
+                value = _attribute(value, name)
+            if described.of(value) != description:
+                return False
+    except (UndescribedError, LookupError, ValueError):
+        return False  # lowering says what is wrong, if anything is
+    return True
+
+
+def _attribute(value: Any, name: str) -> Any:
+    try:
+        return getattr(value, name)
+    except Exception as error:  # a property may raise anything
+        raise UndescribedError(value) from error
+
+
+def global_of(function: types.FunctionType, name: str) -> Any:
+    """What a name that is not a function's own means in it. Raises LookupError where it means
+    nothing, and ValueError for a variable of a closure that has no value yet.
+    """
+    free = function.__code__.co_freevars
+    if name in free:
+        return (function.__closure__ or ())[free.index(name)].cell_contents
+    scope = function.__globals__
+    return scope[name] if name in scope else vars(builtins)[name]

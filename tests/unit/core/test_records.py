@@ -1,0 +1,156 @@
+"""Records are what frozen dataclasses with slots are."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from abc import ABC, abstractmethod
+from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import pytest
+
+from kerneltk.core.records import record
+
+
+class Content:
+    a: int
+    b: str = "x"
+    c: list[int] = field(default_factory=list)
+    d: float = field(default=1.5, repr=False)
+    e: int = field(default=0, compare=False)
+    shared: ClassVar[int] = 3
+
+
+def content(**options: Any) -> type[Any]:
+    return type("Point", (), {**vars(Content), "__qualname__": "Point", **options})
+
+
+Own: Any = record(content())
+Plain: Any = dataclass(frozen=True, slots=True)(content())
+Point = Own  # pickles find it by its name
+
+
+@record
+class Base:
+    x: int
+    y: int = 2
+
+    @property
+    def total(self) -> int:
+        return self.x + self.y
+
+
+@record
+class Derived(Base):
+    z: int = 3
+
+
+@record(slots=False, kw_only=True)
+class Named:
+    x: int
+    y: int = 2
+
+    @cached_property
+    def total(self) -> int:
+        return self.x + self.y
+
+
+@record
+class Checked:
+    x: int
+
+    def __post_init__(self) -> None:
+        if self.x < 0:
+            raise ValueError("negative")
+
+
+def test_a_record_is_what_a_dataclass_is() -> None:
+    for args, named in (((1,), {}), ((1, "y", [2], 2.5, 4), {}), ((), {"a": 1, "e": 2})):
+        own, plain = Own(*args, **named), Plain(*args, **named)
+        assert repr(own) == repr(plain)
+        assert [getattr(own, f.name) for f in fields(own)] == [
+            getattr(plain, f.name) for f in fields(plain)
+        ]
+    assert is_dataclass(Own)
+    assert Own.__match_args__ == Plain.__match_args__
+    assert str(inspect.signature(Own)).startswith("(a, b='x', c=")
+    assert not hasattr(Own(1), "__dict__")
+    assert Own(1).c is not Own(1).c
+    for call in (lambda: Own(), lambda: Own(1, f=2), lambda: Own(1, a=2)):
+        with pytest.raises(TypeError, match=r"Point\.__init__\(\)"):
+            call()
+
+
+def test_equality_and_hashes() -> None:
+    assert Own(1) == Own(1)
+    assert Own(1) == Own(1, e=5)
+    assert Own(1) != Own(2)
+    assert Own(1) != Plain(1)
+    assert Own(1) != 1
+    assert hash(Base(1)) == hash(Base(1, 2))
+    assert len({Base(1), Base(1, 2), Base(2)}) == 2
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Own(1))
+    assert Derived(1) != Base(1)
+    assert Base(1) != Derived(1)
+    by_identity: Any = record(eq=False)(content())
+    one = by_identity(1)
+    assert one == one
+    assert one != by_identity(1)
+    assert len({one, by_identity(1)}) == 2
+    nothing: Any = record(type("Nothing", (), {"__annotations__": {}}))
+    assert nothing() == nothing()
+    assert repr(nothing()) == "Nothing()"
+
+
+def test_nothing_is_assigned() -> None:
+    for made in (Own(1), Derived(1), Named(x=1)):
+        for name in ("a", "x", "new"):
+            with pytest.raises(FrozenInstanceError):
+                setattr(made, name, 2)
+            with pytest.raises(FrozenInstanceError):
+                delattr(made, name)
+
+
+def test_records_that_derive_from_records() -> None:
+    made = Derived(1, z=5)
+    assert (made.x, made.y, made.z, made.total) == (1, 2, 5, 3)
+    assert repr(made) == "Derived(x=1, y=2, z=5)"
+    assert replace(made, y=7) == Derived(1, 7, 5)
+
+
+def test_fields_by_name_and_cached_properties() -> None:
+    made = Named(x=1)
+    assert made.total == 3
+    assert replace(made, y=5).total == 6
+    with pytest.raises(TypeError, match="positional"):
+        Named(1)  # type: ignore[misc]
+
+
+def test_what_a_class_has_itself_stays() -> None:
+    def of_class(self: Any, *_: Any) -> Any:
+        return "own"
+
+    made: Any = record(content(__repr__=of_class, __eq__=of_class))
+    assert repr(made(1)) == "own"
+    assert (made(1) == 2) == "own"
+    with pytest.raises(ValueError, match="negative"):
+        Checked(-1)
+
+    class Abstract(ABC):
+        @abstractmethod
+        def f(self) -> int: ...
+
+    with pytest.raises(TypeError, match="abstract"):
+        record(type("Part", (Abstract,), {}))()
+
+
+@pytest.mark.parametrize("made", [Own(1, "y", [2]), Derived(1, 2, 3), Named(x=4)], ids=repr)
+def test_copies_and_pickles(made: Any) -> None:
+    for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert other == made
+        assert other is not made
+        assert repr(other) == repr(made)

@@ -1,0 +1,798 @@
+"""What is kept of functions: whatever changes, a kernel is what it would be without the cache."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import importlib.util
+import linecache
+import math
+import os
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import jit
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.cache.store import Cache
+from kerneltk.errors import ArgumentTypeError, SourceError, TypingError, UnsupportedError
+from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
+from kerneltk.jit.frontends import analyses
+from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Number, Record, Type, number
+
+from ...test_architecture import MODULES, imports_of
+
+FLOATS = Array(number(np.float32), 1)
+HEAD = """
+import builtins, dataclasses, math, types, typing
+from typing import NamedTuple
+import numpy as np
+from kerneltk import jit
+"""
+TAIL = """
+
+@jit.rawkernel
+def grid(x, y):
+    i = jit.grid(1)
+    if i < x.size:
+        y[i] = f(x[i])
+"""
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
+    own = Cache(None)
+    monkeypatch.setattr(analyses, "get_cache", lambda: own)
+    return own
+
+
+@pytest.fixture
+def lowerings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that are lowered."""
+    found: list[str] = []
+    original = Definition.lowered
+
+    def lowered(self: Definition, *args: Any, **named: Any) -> Any:
+        found.append(self.function.__name__)
+        return original(self, *args, **named)
+
+    monkeypatch.setattr(Definition, "lowered", lowered)
+    return found
+
+
+class Program:
+    """A module in a file, which is loaded anew as another process loads it."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+        self.path = directory / "program.py"
+        self.writes = 0
+
+    def write(self, text: str) -> types.ModuleType:
+        self.path.write_text(text)
+        self.writes += 1  # two texts of one length may be written within a tick of the clock
+        os.utime(self.path, (1_000_000_000 + self.writes,) * 2)
+        return self.load()
+
+    def load(self) -> types.ModuleType:
+        spec = importlib.util.spec_from_file_location("program", self.path)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        self.monkeypatch.setitem(sys.modules, "program", module)  # dataclasses ask it
+        code = compile(self.path.read_text(), str(self.path), "exec")
+        exec(code, module.__dict__)
+        return module
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Program]:
+    yield Program(tmp_path, monkeypatch)
+    linecache.checkcache()
+
+
+def meaning(module: types.ModuleType, front_end: str, **options: Any) -> Any:
+    """All that is known of a kernel, newly decorated, before it is compiled."""
+    if front_end == "grid":
+        kernel = jit.rawkernel(**options)(module.grid.__wrapped__)
+        return kernel._analysis((FLOATS, FLOATS), capabilities_of("cuda"), UNKNOWN)
+    typed, dtypes, ndim = jit.kernel(**options)(module.f)._specialized((np.ones(3, "f"),), ())
+    return typed._definition, dtypes, ndim
+
+
+def fresh_meaning(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -> Any:
+    """The same without anything that is kept."""
+    with monkeypatch.context() as context:
+        empty = Cache(None)
+        context.setattr(analyses, "get_cache", lambda: empty)
+        return meaning(*args, **options)
+
+
+def assign(path: str, value: str) -> Callable[[types.ModuleType], None]:
+    """Return a change of a module: an assignment that runs in it."""
+
+    def change(module: types.ModuleType) -> None:
+        exec(f"{path} = {value}", module.__dict__)
+
+    return change
+
+
+def run(statement: str) -> Callable[[types.ModuleType], None]:
+    """Return a change of a module: a statement that runs in it."""
+    return lambda module: exec(statement, module.__dict__)
+
+
+# Text, a change of the module, and whether what it was before can be kept.
+CHANGES: dict[str, tuple[str, Callable[[types.ModuleType], None], bool]] = {
+    "global": ("n = 2\ndef f(x): return x * n", assign("n", "3"), True),
+    "global of another type": (
+        "n = 2\ndef f(x): return np.int32(x) * n",
+        assign("n", "2.0"),
+        True,
+    ),
+    "global bool": (
+        "n = 1\ndef f(x):\n    print(n)\n    return x",
+        assign("n", "True"),
+        True,
+    ),
+    "sign of zero": ("n = 0.0\ndef f(x): return x + n", assign("n", "-0.0"), True),
+    "weak or strong": ("n = 2.0\ndef f(x): return x * n", assign("n", "np.float64(2)"), True),
+    "dtype": ("n = np.float32(2)\ndef f(x): return x * n", assign("n", "np.float64(2)"), True),
+    "payload of a dtype": ("t = np.float32\ndef f(x): return t(x)", assign("t", "np.int16"), True),
+    "dtype object": (
+        "t = np.dtype('f4')\ndef f(x): return x + np.float64(t.itemsize)",
+        assign("t", "np.dtype('f8')"),
+        True,
+    ),
+    "string": ("s = 'a'\ndef f(x): return x + (1 if s == 'a' else 2)", assign("s", "'b'"), True),
+    "none": ("s = None\ndef f(x): return x + (1 if s is None else 2)", assign("s", "3"), True),
+    "unused branch": (
+        "s = 1\nn = 2\ndef f(x): return x + (n if s else 2.5)",
+        assign("s", "0"),
+        True,
+    ),
+    "tuple": ("t = (1, 2)\ndef f(x): return x * t[1]", assign("t", "(1, 3)"), True),
+    "list in place": ("t = [1, 2]\ndef f(x): return x * t[1]", run("t[1] = 3"), True),
+    "list in a tuple": ("t = ([1, 2],)\ndef f(x): return x * t[0][1]", run("t[0][1] = 3"), True),
+    "dict in place": ("t = {'a': 1}\ndef f(x): return x * t['a']", run("t['a'] = 3"), True),
+    "array in place": (
+        "t = np.array([1, 2])\ndef f(x): return x * t[1]",
+        run("t[1] = 3"),
+        True,
+    ),
+    "array of another dtype": (
+        "t = np.array([1, 2])\ndef f(x): return np.int32(x) * t[1]",
+        assign("t", "t.astype(np.float64)"),
+        True,
+    ),
+    "attribute of a module": (
+        "m = types.ModuleType('m')\nm.n = 2\ndef f(x): return x * m.n",
+        run("m.n = 3"),
+        True,
+    ),
+    "another module": (
+        "m = types.ModuleType('m')\nm.n = 2\ndef f(x): return x * m.n",
+        run("m = types.ModuleType('m')\nm.n = 3"),
+        True,
+    ),
+    "module as a variable": (
+        "m = types.ModuleType('m')\nm.n = 2\ndef f(x):\n    k = m\n    return x * k.n",
+        run("m.n = 3"),
+        False,
+    ),
+    "attribute of a class": (
+        "class C:\n    n = 2\n    class D:\n        n = 3\ndef f(x): return x * C.n + C.D.n",
+        run("C.D.n = 4"),
+        True,
+    ),
+    "attribute of a base class": (
+        "class B:\n    n = 2\nclass C(B): pass\ndef f(x): return x * C.n",
+        run("B.n = 3"),
+        True,
+    ),
+    "attribute that hides another": (
+        "class B:\n    n = 2\nclass C(B): pass\ndef f(x): return x * C.n",
+        run("C.n = 3"),
+        True,
+    ),
+    "attribute of an instance": (
+        "o = types.SimpleNamespace(n=2)\ndef f(x): return x * o.n",
+        run("o.n = 3"),
+        True,
+    ),
+    "property": (
+        "class C:\n    k = 2\n    @property\n    def n(self): return self.k\n"
+        "o = C()\ndef f(x): return x * o.n",
+        run("C.k = 3"),
+        True,
+    ),
+    "instance as a variable": (
+        "o = types.SimpleNamespace(n=2)\ndef f(x):\n    k = o\n    return x * k.n",
+        run("o.n = 3"),
+        False,
+    ),
+    "attribute of a function": (
+        "def g(): pass\ng.n = 2\ndef f(x): return x * g.n",
+        run("g.n = 3"),
+        True,
+    ),
+    "attribute of a function in a variable": (
+        "def g(): pass\ng.n = 2\ndef f(x):\n    k = g\n    return x * k.n",
+        run("g.n = 3"),
+        False,
+    ),
+    "device function": (
+        "def g(x): return x * 2\ndef h(x): return x * 3\ndef f(x): return g(x)",
+        assign("g", "h"),
+        True,
+    ),
+    "decorated device function": (
+        "@jit.rawkernel(device=True)\ndef g(x): return x * 2\n"
+        "@jit.rawkernel(device=True)\ndef h(x): return x * 3\ndef f(x): return g(x)",
+        assign("g", "h"),
+        True,
+    ),
+    "kernel as a device function": (
+        "@jit.kernel\ndef g(x): return x * 2\n@jit.kernel\ndef h(x): return x * 3\n"
+        "def f(x): return g(x)",
+        assign("g", "h"),
+        True,
+    ),
+    "code of a device function": (
+        "def g(x): return x * 2\ndef h(x): return x * 3\ndef f(x): return g(x)",
+        assign("g.__code__", "h.__code__"),
+        True,
+    ),
+    "global of a device function": (
+        "n = 2\ndef g(x): return x * n\ndef h(x): return g(x)\ndef f(x): return h(x)",
+        assign("n", "3"),
+        True,
+    ),
+    "function in a tuple": (
+        "def g(x): return x * 2\ndef h(x): return x * 3\nt = (g, h)\ndef f(x): return t[0](x)",
+        assign("t", "(h, g)"),
+        True,
+    ),
+    "global of a function in a tuple": (
+        "n = 2\ndef g(x): return x * n\nt = (g,)\ndef f(x): return t[0](x)",
+        assign("n", "3"),
+        True,
+    ),
+    "one function twice": (
+        "def make(n):\n    def g(x): return x * n\n    return g\n"
+        "a, b = make(2), make(3)\ndef f(x): return a(x) + b(x)",
+        assign("b", "a"),
+        True,
+    ),
+    "default": (
+        "def g(x, n=2): return x * n\ndef f(x): return g(x)",
+        assign("g.__defaults__", "(3,)"),
+        True,
+    ),
+    "default of a keyword": (
+        "def g(x, *, n=2): return x * n\ndef f(x): return g(x)",
+        assign("g.__kwdefaults__", "{'n': 3}"),
+        True,
+    ),
+    "default that is changed in place": (
+        "def g(x, n=[1, 2]): return x * n[1]\ndef f(x): return g(x)",
+        run("g.__defaults__[0][1] = 3"),
+        True,
+    ),
+    "closure": (
+        "def make(n):\n    def g(x): return x * n\n    return g\ng = make(2)\n"
+        "def f(x): return g(x)",
+        assign("g", "make(3)"),
+        True,
+    ),
+    "cell": (
+        "def make(n):\n    def g(x): return x * n\n    return g\ng = make(2)\n"
+        "def f(x): return g(x)",
+        run("g.__closure__[0].cell_contents = 3"),
+        True,
+    ),
+    "global of a nested function": (
+        "n = 2\ndef f(x):\n    def g(y): return y * n\n    return g(x)",
+        assign("n", "3"),
+        True,
+    ),
+    "library's function": ("h = math.sin\ndef f(x): return h(x)", assign("h", "math.cos"), True),
+    "NumPy's function": ("h = np.sin\ndef f(x): return h(x)", assign("h", "np.cos"), True),
+    "module of functions": (
+        "m = math\ndef f(x): return m.floor(x)",
+        run("m = np"),
+        True,
+    ),
+    "name that hides a built-in": (
+        "def own(x): return x * 3\ndef f(x): return abs(x)",
+        assign("abs", "own"),
+        True,
+    ),
+    "function that wraps another": (
+        "import functools\ndef g(x): return x * 2\ndef h(x): return x * 3\n"
+        "@functools.wraps(g)\ndef k(x): return g(x) + 1\ndef f(x): return k(x)",
+        assign("g", "h"),
+        True,
+    ),
+    "function that wraps a device function": (
+        "import functools\n@jit.rawkernel(device=True)\ndef g(x): return x * 2\n"
+        "def h(x): return x * 3\n@functools.wraps(g)\ndef k(x): return x * 4\n"
+        "def f(x): return k(x)",
+        assign("k.jit_function", "h"),
+        False,
+    ),
+    "dataclass": (
+        "@dataclasses.dataclass\nclass C:\n    a: float\n    b: float = 2.0\n"
+        "def f(x): return C(x).b * x",
+        run("@dataclasses.dataclass\nclass C:\n    b: float\n    a: float = 2.0"),
+        False,
+    ),
+    "named tuple": (
+        "class C(NamedTuple):\n    a: float\n    b: float = 2.0\ndef f(x): return C(x).b * x",
+        run("class C(NamedTuple):\n    b: float\n    a: float = 2.0"),
+        False,
+    ),
+    "instance of a dataclass": (
+        "@dataclasses.dataclass\nclass C:\n    a: float\no = C(2.0)\ndef f(x): return o.a * x",
+        run("o = C(3.0)"),
+        True,
+    ),
+    "annotation": ("T = np.float32\ndef f(x: T): return x", assign("T", "np.int32"), True),
+    "annotation of a local": (
+        "T = np.float32\ndef f(x):\n    y: T = x\n    return y",
+        assign("T", "np.int32"),
+        True,
+    ),
+    "annotation that means nothing yet": (
+        "def f(x: T): return x",
+        assign("T", "np.int32"),
+        False,
+    ),
+    "printed array": (
+        "t = np.array([1.0])\ndef f(x):\n    print(t)\n    return x",
+        run("t[0] = 2"),
+        False,
+    ),
+    "constant memory": (
+        "t = np.arange(4.0)\ndef f(x):\n    c = jit.cuda.const.array_like(t)\n    return c[1] * x",
+        run("t[1] = 3"),
+        True,
+    ),
+}
+CHANGES = {
+    name: (text.replace("def f(x: T)", "from __future__ import annotations\ndef f(x: T)"), *rest)
+    if name == "annotation that means nothing yet"
+    else (text, *rest)
+    for name, (text, *rest) in CHANGES.items()
+}
+
+
+@pytest.mark.parametrize("front_end", ["elements", "grid"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_is_seen(
+    program: Program,
+    cache: Cache,
+    lowerings: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    front_end: str,
+) -> None:
+    text, change, is_kept = CHANGES[name]
+    future = "from __future__ import annotations\n"
+    text = f"{future * (future in text)}{HEAD}{text.replace(future, '')}{TAIL}"
+    before = meaning(program.write(text), front_end)
+    module = program.load()
+    lowerings.clear()
+    assert meaning(module, front_end) == before
+    assert (not lowerings) == is_kept
+
+    change(module)
+    lowerings.clear()
+    after = meaning(module, front_end)
+    assert lowerings
+    assert after == fresh_meaning(monkeypatch, module, front_end)
+    assert after != before
+
+    lowerings.clear()
+    assert meaning(program.load(), front_end) == before  # the other record is still there
+    assert (not lowerings) == is_kept
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(math, "floor"), (np, "sqrt"), (builtins, "abs")],
+    ids=["math", "numpy", "builtins"],
+)
+@pytest.mark.parametrize("front_end", ["elements", "grid"])
+def test_libraries_whose_functions_are_replaced(
+    program: Program,
+    cache: Cache,
+    lowerings: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    front_end: str,
+) -> None:
+    prefix = {math: "math.", np: "np."}.get(owner, "")
+    text = f"{HEAD}def own(x): return x * 3\ndef f(x): return {prefix}{name}(x){TAIL}"
+    before = meaning(program.write(text), front_end)
+    module = program.load()
+    with monkeypatch.context() as context:
+        context.setattr(owner, name, module.own)
+        after = meaning(module, front_end)
+        assert after == fresh_meaning(monkeypatch, module, front_end)
+    assert after != before
+    lowerings.clear()
+    assert meaning(module, front_end) == before
+    assert not lowerings
+
+
+OTHER_TEXTS = {
+    "another number in the same place": ("def f(x): return x * 2", "def f(x): return x * 3"),
+    "lines that moved": ("def f(x): return x * 2", "\n\ndef f(x): return x * 2"),
+    "another name of a parameter": ("def f(x): return x * 2", "def f(y): return y * 2"),
+    "other columns": ("def f(x): return x * 2", "def f(x): return  x * 2"),
+    "a device function": (
+        "def g(x): return x * 2\ndef f(x): return g(x)",
+        "def g(x): return x * 3\ndef f(x): return g(x)",
+    ),
+    "a lambda": ("f = lambda x: x * 2", "f = lambda x: x * 3"),
+    "one of two lambdas in a line": (
+        "f, g = lambda x: x * 2, lambda x: x * 3",
+        "g, f = lambda x: x * 2, lambda x: x * 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("front_end", ["elements", "grid"])
+@pytest.mark.parametrize("name", OTHER_TEXTS)
+def test_functions_that_are_defined_anew(
+    program: Program,
+    cache: Cache,
+    lowerings: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    front_end: str,
+) -> None:
+    first, second = (f"{HEAD}{text}{TAIL}" for text in OTHER_TEXTS[name])
+    meanings = []
+    for text in (first, second):
+        module = program.write(text)
+        meanings.append(meaning(module, front_end))
+        assert meanings[-1] == fresh_meaning(monkeypatch, module, front_end)
+    lowerings.clear()
+    assert meaning(program.write(first), front_end) == meanings[0]
+    assert not lowerings
+
+
+def test_other_types_options_and_modes_have_records_of_their_own(
+    program: Program, cache: Cache, lowerings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = program.write(
+        f"{HEAD}def f(x, a): return a * x\n{TAIL}".replace("(x[i])", "(x[i], y[i])")
+    )
+    cases: list[tuple[dict[str, Any], tuple[Type, ...]]] = [
+        ({"mode": mode, "fastmath": fast, "options": options, "launch_bounds": bounds}, kinds)
+        for mode in ("cuda", "numpy")
+        for fast in (False, True)
+        for options in ((), ("-DX",))
+        for bounds in (None, 128)
+        for kinds in ((FLOATS, FLOATS), (FLOATS, Array(number(np.int32), 1)))
+    ]
+    strided = Array(number(np.float32), 1, "strided")
+    cases += [({}, kinds) for kinds in ((strided, FLOATS), (FLOATS, strided))]
+
+    def made(options: dict[str, Any], kinds: tuple[Type, ...], backend: str, small: bool) -> Any:
+        kernel = jit.rawkernel(**options)(module.grid.__wrapped__)
+        capabilities = capabilities_of(backend)
+        return kernel._analysis(kinds, capabilities, ShapeAssumptions(small))
+
+    every = [
+        (*case, backend, small)
+        for case in cases
+        for backend in ("cuda", "host")
+        for small in (False, True)
+    ]
+    for attempt in every:
+        found = made(*attempt)
+        with monkeypatch.context() as context:
+            context.setattr(analyses, "get_cache", lambda: Cache(None))
+            assert made(*attempt) == found
+
+
+def test_numbers_of_all_kinds_are_told_apart(
+    cache: Cache, lowerings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @jit.kernel
+    def scaled(x, a):
+        return a * x
+
+    x = np.ones(3, np.float32)
+    numbers = (2, 2.0, True, 2j, np.float32(2), np.float64(2), np.int8(2), np.ones(3, np.float32))
+    first = [jit.kernel(scaled.__wrapped__)(x, a).dtype for a in numbers]
+    assert len(lowerings) == len(numbers)
+    lowerings.clear()
+    assert [jit.kernel(scaled.__wrapped__)(x, a).dtype for a in numbers] == first
+    assert not lowerings
+
+
+def test_outputs_that_are_given(cache: Cache, lowerings: list[str]) -> None:
+    def doubled(x):
+        return 2 * x
+
+    x = np.arange(3, dtype=np.float32)
+    for _ in range(2):
+        for dtype in (np.float32, np.float64, np.complex64):
+            out = np.zeros(3, dtype)
+            jit.kernel(doubled)(x, out=out)
+            np.testing.assert_array_equal(out, 2 * x)
+        with pytest.raises(ArgumentTypeError, match="has dtype 'float32', and the array"):
+            jit.kernel(doubled)(x, out=np.zeros(3, np.int32))
+        with pytest.raises(ArgumentTypeError):
+            jit.kernel(doubled)(x, out=np.zeros(3, ">f4"))
+    assert len(lowerings) == 3 + 2 * 2  # what is refused is never kept
+
+
+def test_vectorized_functions_have_results_of_their_own_dtypes(cache: Cache) -> None:
+    from kerneltk import vectorize
+
+    def doubled(x):
+        return 2 * x
+
+    x = np.arange(3, dtype=np.float32)
+    for _ in range(2):
+        for otypes in (None, "d", "f", "F"):
+            wanted = np.float32 if otypes is None else np.dtype(otypes)
+            assert vectorize(doubled, otypes=otypes)(x).dtype == wanted
+
+
+def test_constants_of_a_definition_count(cache: Cache, lowerings: list[str]) -> None:
+    def scaled(x, y, a):
+        i = jit.grid(1)
+        if i < x.size:
+            y[i] = x[i] * a
+
+    def made(a: Any) -> str:
+        kernel = jit.JitKernel(Definition(scaled, constants=(("a", a),)))
+        found = kernel._analysis((FLOATS, FLOATS, VOID), capabilities_of("cuda"), UNKNOWN)
+        return found.unit.source
+
+    sources = [made(a) for a in (2, 3, 2.5, (4,)[0])]
+    assert len(set(sources)) == 4
+    lowerings.clear()
+    assert [made(a) for a in (2, 3, 2.5, 4)] == sources
+    assert not lowerings
+
+
+def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: list[str]) -> None:
+    def make(n: int) -> Any:
+        @jit.kernel
+        def scaled(x):
+            return x * n
+
+        return scaled
+
+    x = np.ones(3, np.float32)
+    for n in range(5):
+        assert make(n)(x)[0] == n
+    lowerings.clear()
+    for n in range(5):
+        assert make(n)(x)[0] == n
+    assert not lowerings
+
+
+def test_more_records_than_are_kept(cache: Cache, lowerings: list[str]) -> None:
+    def make(n: int) -> Any:
+        @jit.kernel
+        def scaled(x):
+            return x * n
+
+        return scaled._specialized((np.ones(3, "f"),), ())[0]._definition
+
+    every = [make(n) for n in range(12)]
+    lowerings.clear()
+    assert [make(n) for n in range(12)] == every
+    assert lowerings
+
+
+def test_text_without_a_file(
+    cache: Cache, lowerings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(text: str) -> types.ModuleType:
+        module = types.ModuleType("typed")
+        lines = text.splitlines(keepends=True)
+        monkeypatch.setitem(linecache.cache, "<typed>", (len(text), None, lines, "<typed>"))
+        exec(compile(text, "<typed>", "exec"), module.__dict__)
+        return module
+
+    first, second = (f"{HEAD}def f(x): return x * {n}{TAIL}" for n in (2, 3))
+    found = [meaning(made(text), "elements") for text in (first, second)]
+    assert found[0] != found[1]
+    lowerings.clear()
+    assert [meaning(made(text), "elements") for text in (first, second)] == found
+    assert not lowerings
+
+
+def test_functions_without_a_text_are_refused_as_ever(cache: Cache) -> None:
+    scope: dict[str, Any] = {}
+    exec("def f(x): return x * 2", scope)
+    for _ in range(2):
+        with pytest.raises(SourceError, match="cannot be had"):
+            jit.kernel(scope["f"])(np.ones(3))
+
+
+def test_a_file_that_changed_after_it_was_read_is_refused_as_ever(
+    program: Program, cache: Cache
+) -> None:
+    first, second = (f"{HEAD}def f(x): return x * {n}{TAIL}" for n in (2, 3))
+    module = program.write(first)
+    meaning(module, "elements")
+    program.write(second)
+    for front_end, error in (("elements", SourceError), ("grid", UnsupportedError)):
+        with pytest.raises(error, match="is not the one"):
+            meaning(module, front_end)
+
+
+def test_errors_are_found_each_time(program: Program, cache: Cache) -> None:
+    module = program.write(f"{HEAD}n = 2\ndef f(x): return x * n{TAIL}")
+    meaning(module, "elements")
+    del module.n
+    messages = []
+    for _ in range(2):
+        with pytest.raises(TypingError, match="The name 'n' is not defined") as caught:
+            meaning(module, "elements")
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_messages_of_a_known_kernel_show_its_source(program: Program, cache: Cache) -> None:
+    text = f"{HEAD}def f(x): return x * 2{TAIL}"
+    messages = []
+    for _ in range(2):
+        module = program.write(text)
+        kernel = jit.rawkernel(module.grid.__wrapped__)
+        x = np.ones(3, np.float32)
+        kernel[1, 32](x, x.copy())
+        program.path.write_text(f"# {text}")  # known by the text that it was made of
+        with pytest.raises(ArgumentTypeError) as caught:
+            kernel[1, 32](x, "a")
+        messages.append(str(caught.value))
+        readonly = x.copy()
+        readonly.flags.writeable = False
+        with pytest.raises(ValueError, match="is read-only") as refused:
+            kernel[1, 32](x, readonly)
+        messages.append(str(refused.value))
+    assert messages[:2] == messages[2:]
+    assert "def grid(x, y):" in messages[0]
+    assert "def grid(x, y):" in messages[1]
+
+
+def test_types_of_arguments_without_a_description() -> None:
+    @dataclasses.dataclass
+    class Pair:
+        a: Any
+        b: Any
+
+    from kerneltk.jit.launch.marshalling import type_of
+
+    host = capabilities_of("host")
+    kind = type_of(Pair(1, 2), np.ndarray)
+    assert analyses.case_of([kind], host, UNKNOWN) is None
+    kinds = [
+        PY_INT, PY_FLOAT, number(np.int64), number(np.float64), VOID, FLOATS,
+        Array(number(np.float32), 2), Array(number(np.float32), 1, "strided"),
+        Array(number(np.float32), 0), Record(np.dtype("f4,f4")), Record(np.dtype("f4,f8")),
+        Array(Record(np.dtype("f4,f4")), 1), Number(np.dtype(">i4")),
+    ]  # fmt: skip
+    assert len({analyses.case_of([kind], host, UNKNOWN) for kind in kinds}) == len(kinds)
+
+
+def test_what_becomes_of_records_and_python_floats_is_kept(
+    program: Program, cache: Cache, lowerings: list[str]
+) -> None:
+    module = program.write(f"""{HEAD}
+def grid(x, pair, a, left_out):
+    i = jit.grid(1)
+    if i < x.size:
+        x[i] = x[i] * np.float32(a) + pair.f0
+    pair.f1 = 2
+""")
+    pair = Record(np.dtype("f4,f4"))
+    kinds = (FLOATS, pair, PY_FLOAT, VOID)
+    for backend in ("host", "cuda"):
+        found = [
+            jit.rawkernel(module.grid)._analysis(kinds, capabilities_of(backend), UNKNOWN)
+            for _ in range(2)
+        ]
+        assert found[0] == found[1]
+        assert found[0].passed[2] == number(np.float32)
+        assert found[0].passed[1] != pair or backend == "cuda"
+    assert lowerings == ["grid"] * 2
+
+
+def test_damaged_entries_are_replaced(cache: Cache, lowerings: list[str], program: Program) -> None:
+    module = program.write(f"{HEAD}def f(x): return x * 2{TAIL}")
+    found = meaning(module, "elements")
+    for entry in cache.entries():
+        cache.put(entry.key, b"{")
+    lowerings.clear()
+    assert meaning(module, "elements") == found
+    assert lowerings == ["f"]
+    assert meaning(module, "elements") == found
+    assert lowerings == ["f"]
+
+
+def test_all_code_that_analyses_functions_is_in_the_key() -> None:
+    """What lowers, and what that imports, is stamped."""
+    stamped = {os.path.realpath(path) for path in analyses._reader_files()}
+    pending = [
+        name
+        for name in MODULES
+        if name.startswith("kerneltk.jit.")
+        and name.split(".")[2] not in ("cg", "cub", "cuda", "frontends", "launch", "numba")
+    ]
+    pending.append("kerneltk.jit.frontends.element_source")
+    for name in pending:
+        assert os.path.realpath(MODULES[name]) in stamped, name
+        if name not in NOT_READ:
+            tree = ast.parse(MODULES[name].read_text())
+            pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
+    assert "kerneltk.codegen.elementwise" in pending
+
+
+# What these import launches the kernel, and has no part in what the function means.
+NOT_READ = (
+    "kerneltk.jit.frontends.typed_kernel",
+    "kerneltk.jit.frontends.rawkernel",
+    "kerneltk.jit.launch.marshalling",
+)
+
+COMMAND = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import program
+from kerneltk import jit
+x = np.arange(4, dtype=np.float32)
+y = np.zeros(4, np.float32)
+exec(sys.argv[2])
+program.grid[1, 32](x, y)
+print(jit.kernel(program.f)(x).tolist(), y.tolist(), "kerneltk.jit.lowering.program" in sys.modules)
+"""
+
+
+def test_other_processes(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"{HEAD}n = 2\ndef g(x, a=1): return x * n + a\ndef f(x): return g(x){TAIL}")
+    root = Path(jit.__file__).parents[2]
+
+    def run_with(statement: str, **settings: str) -> str:
+        command = [sys.executable, "-c", COMMAND, str(tmp_path), statement]
+        environment = {
+            **os.environ, "PYTHONPATH": str(root), "KERNELTK_CACHE_DIR": str(tmp_path / "cache"),
+            **settings,
+        }  # fmt: skip
+        return subprocess.check_output(command, text=True, env=environment).strip()
+
+    def result(n: int, a: int, lowers: bool) -> str:
+        values = [float(n * x + a) for x in range(4)]
+        return f"{values} {values} {lowers}"
+
+    assert run_with("") == result(2, 1, True)
+    assert run_with("") == result(2, 1, False)
+    assert run_with("", PYTHONHASHSEED="1") == result(2, 1, False)
+    assert run_with("program.n = 3") == result(3, 1, True)
+    assert run_with("program.g.__defaults__ = (5,)") == result(2, 5, True)
+    for n, a in ((2, 1), (3, 1), (2, 5)):
+        statement = f"program.n = {n}; program.g.__defaults__ = ({a},)"
+        assert run_with(statement) == result(n, a, False)
+    program.write_text(program.read_text().replace("* n + a", "* n - a"))
+    assert run_with("") == result(2, -1, True)
+    assert run_with("") == result(2, -1, False)
