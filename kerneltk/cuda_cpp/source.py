@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -36,7 +36,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
     with_meetings,
     without_host_code,
 )
-from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ class RawSource:
     links: tuple[LinkInput, ...] = ()  # object code for GPUs that the source is linked with
     # Whether what device code does not refer to is compiled, since a template's arguments name it.
     keeps_spare: bool = False
+    # The source with its headers, without code of the host that a compiler refuses; empty for none.
+    reduced: str = ""
 
     @cached_property
     def summary(self) -> SourceSummary:
@@ -212,9 +214,9 @@ class RawSource:
         if os.path.isfile(os.path.join(_HOST_INCLUDES, name)):
             return None
         named = [path for path in named_in_options(self.options)[0] if not _is_of_toolkit(path)]
-        if not is_quoted and (
-            name.partition("/")[0] in _DEVICE_LIBRARIES or is_host_library(name, by_folder=True)
-        ):
+        if name.partition("/")[0] in _DEVICE_LIBRARIES or serves_devices(name):
+            named = []
+        if not is_quoted and is_host_library(name, by_folder=True):
             named = []
         if _has_stand_in(name):
             named = []  # the C++ library's, unless it is beside the file
@@ -229,6 +231,11 @@ class RawSource:
         if path is None:
             return None
         return Header(path, self._headers[path])
+
+    def _is_for_both(self, name: str) -> bool:
+        """Return whether a header is there, of a library that device code can use as well."""
+        directories = named_in_options(self.options)[0] if serves_devices(name) else ()
+        return any(os.path.isfile(os.path.join(path, name)) for path in directories)
 
     @property
     def kernels(self) -> tuple[DeclaredKernel, ...]:
@@ -282,23 +289,23 @@ class RawSource:
         """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        whole = self._expanded
+        whole = self.expanded
         return without_host_code(whole, keeps_spare=self.keeps_spare).removeprefix(_BYTE_ORDER_MARK)
 
     @cached_property
-    def _expanded(self) -> str:
+    def expanded(self) -> str:
         """The source with the user's own headers in it."""
-        return with_headers(self, self._find_header)
+        return self.reduced or with_headers(self, self._find_header, self._is_for_both)
 
     @cached_property
     def _whole_summary(self) -> SourceSummary:
         """What the source declares with its own headers."""
-        return self.summary if self._expanded == self.code else read_source(self._expanded)
+        return self.summary if self.expanded == self.code else read_source(self.expanded)
 
     @cached_property
     def _nvrtc_source(self) -> tuple[str, bool]:
         """The source as NVRTC takes it, and whether it needs C++20."""
-        source, needs_20 = source_for_nvrtc(self._expanded, keeps_spare=self.keeps_spare)
+        source, needs_20 = source_for_nvrtc(self.expanded, keeps_spare=self.keeps_spare)
         return source.removeprefix(_BYTE_ORDER_MARK), needs_20
 
     @cached_property
@@ -360,6 +367,10 @@ class RawSource:
             source = with_bounds(source, summary.kernels)
         if "<<<" in source:
             source = with_child_launches(source)
+        if '"__' in source or '"PRI' in source:
+            from kerneltk.cuda_cpp.nvrtc.dialect import spaced_literals
+
+            source = spaced_literals(source)
         return _NO_INLINE.sub("_kt_noinline", source)
 
     def without(
@@ -372,6 +383,37 @@ class RawSource:
         from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
         return with_refusals(with_inline_ptx(self._whole_source)[0], self.name, known, new)
+
+    def without_host_errors(self, errors: CompilerErrors) -> RawSource | None:
+        """Return the source without the code of the host that a compiler has found errors in; None
+        where there is no error in such code.
+        """
+        # Only who has an error needs it.
+        from kerneltk.cuda_cpp.syntax.host_part.refused_code import without_refused_host_code
+
+        found = without_refused_host_code(self.expanded, self.name, errors)
+        return None if found is None else self.reduced_to(found)
+
+    def without_headers_of(self, libraries: Collection[str]) -> RawSource | None:
+        """Return the source without the lines that include some libraries; None for no such lines.
+
+        Device code that needs them does not compile then either.
+        """
+        names = "|".join(sorted(libraries))
+        found = re.sub(
+            rf"^[ \t]*#[ \t]*include[ \t]*<(?:{names})/[^>\n]*>",
+            "",
+            self.expanded,
+            flags=re.MULTILINE,
+        )
+        return self.reduced_to(found) if libraries and found != self.expanded else None
+
+    def reduced_to(self, expanded: str) -> RawSource:
+        """Return the source with less of its text, headers in it, and the headers as they are."""
+        source = replace(self, reduced=expanded)
+        for name in ("_headers", "_paths"):
+            vars(source)[name] = getattr(self, name)
+        return source
 
     def _with_meetings(
         self, source: str, directives: Sequence[str], requests: Sequence[Request]

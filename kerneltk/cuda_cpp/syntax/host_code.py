@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     Candidate,
     Member,
@@ -56,7 +56,8 @@ _HOST_SOURCE = re.compile(
     r"|\bcurand(?:Create|Destroy|Generate|Set|Generator)\w*"
     r"|\bMPI_\w+"
     r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark)\s*::"
-    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b)"
+    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b"
+    r"|\s*cuda\s*::\s*detail\s*::\s*(?:TensorInfo|IndexToOffset)\b)"
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
     r"|getenv|srand|rand|gettimeofday|clock_gettime|atoi|atof|calloc|realloc|perror|fflush"
     r"|sprintf|snprintf|system|usleep|sleep|strcmp|strncmp|strlen|strdup|strtol)\s*\("
@@ -74,6 +75,7 @@ _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
 )
+_TEST_BLOCK = re.compile(rf"(?<![\w:])(?:{_TEST_MACRO.pattern})\s*\(")
 _TEST_STATEMENT = re.compile(
     r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
 )
@@ -101,7 +103,7 @@ _MAY_NAME_HOST = frozenset(
      "namespace_alias_definition", "static_assert_declaration")
 )  # fmt: skip
 _FLOATING = re.compile(r"\s*(?:static\s+|inline\s+)*(const)\s+(?:float|double)\s*")
-_CONSTEXPR = re.compile(r"\bconst(?:expr|eval)\b")
+CONSTEXPR = re.compile(r"\bconst(?:expr|eval)\b")
 
 
 def _is_host_source(source: str) -> bool:
@@ -221,7 +223,7 @@ class HostCode:
         return (
             _FUNCTION.match(replacement) is not None
             and words.isdisjoint(_ANNOTATIONS)
-            and not _CONSTEXPR.search(replacement)
+            and not CONSTEXPR.search(replacement)
         )
 
     def leave_out_unreached(self) -> None:
@@ -242,9 +244,10 @@ class HostCode:
                 del known[name]
         return tuple(sorted({c.start for c in known.values() if c.span not in self.spans}))
 
-    def read_header(self, name: str, start: int, end: int) -> bool:
+    def read_header(self, name: str, is_quoted: bool, start: int, end: int) -> bool:
         """Leave out an include of a header that only the host has a use for; False for another."""
-        is_host = is_host_library(name) or self._is_unused_library(name)
+        is_host = is_host_library(name) and not (is_quoted and serves_devices(name))
+        is_host = is_host or self._is_unused_library(name)
         if is_host:
             self.spans[start, end] = ""
         return is_host
@@ -295,7 +298,7 @@ class HostReader:
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
         """Leave out a function, unless device code may call it and does."""
         head = self.tree.plain[start : name.start_byte]
-        if not (_CONSTEXPR.search(head) or has_unknown_macro(head)):
+        if not (CONSTEXPR.search(head) or has_unknown_macro(head)):
             names = frozenset((_last_name(self.tree.slice(name)),))
             self.host.candidates[span] = Candidate(span, names, False, is_function=True)
 
@@ -305,7 +308,7 @@ class HostReader:
         if spelled == "main":
             return True
         head = self.tree.plain[start : name.start_byte]
-        if name.type == "qualified_identifier" or _CONSTEXPR.search(head):
+        if name.type == "qualified_identifier" or CONSTEXPR.search(head):
             return False
         if node.child_by_field_name("type") is None and name.type == "identifier":
             # `KERNEL(name) {` may be a macro of an included file as well.
@@ -369,7 +372,7 @@ class HostReader:
             declarator = function_declarator(inner)
             head = source if declarator is None else self.tree.plain[start : declarator.start_byte]
             words = {word.name for word in self.tree.words_between(start, node.end_byte)}
-            if words & {"__device__", "__global__"} or _CONSTEXPR.search(head):
+            if words & {"__device__", "__global__"} or CONSTEXPR.search(head):
                 return None
             if not names_host and has_unknown_macro(head):
                 return None
@@ -448,6 +451,14 @@ class HostReader:
 
     def read_macros(self) -> None:
         """Leave out, at namespace scope, uses of macros that stand for code of the host."""
+        plain, prepared = self.tree.plain, self.tree.prepared
+        for block in _TEST_BLOCK.finditer(plain):
+            end = closing_parenthesis(plain, block.end() - 1)
+            opening = re.compile(r"\s*\{").match(plain, end) if end > 0 else None
+            closing = _closing_brace(plain, opening.end() - 1) if opening else -1
+            if closing > 0 and self.tree.is_outside(block.start()):
+                span = prepared.start_of(block.start()), prepared.end_of(closing)
+                self.host.spans[span] = ""
         if self.host.macros is None:
             return
         for use in self.host.macros.finditer(self.tree.plain):
@@ -488,6 +499,16 @@ class HostReader:
         """Return whether a statement uses a namespace that nothing declares which is left."""
         found = _USED_NAMESPACE.match(source)
         return found is not None and not self.host.declares_namespace(found[1])
+
+
+def _closing_brace(plain: str, opening: int) -> int:
+    """Return the position behind the brace that closes the one at `opening`, or -1."""
+    depth = 0
+    for found in re.compile(r"[{}]").finditer(plain, opening):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 0:
+            return found.end()
+    return -1
 
 
 def _last_name(spelled: str) -> str:

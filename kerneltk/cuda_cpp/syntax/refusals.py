@@ -38,6 +38,11 @@ _DECLARATIONS = CLASSES | {
     "template_declaration", "template_instantiation", "type_definition", "using_declaration",
 }  # fmt: skip
 _HEADER_ERROR = re.compile(r"#?(?:error )?\"?(<[^<>]+> cannot run on CPU cores\b.*)")
+# A header of CUDA's libraries for devices that there is no stand-in for.
+_NO_HEADER = re.compile(
+    r"(?:fatal error: )?'?((?:cub|thrust|cuda|nv|nvcuda)/[\w./]+)'?"
+    r"(?:: No such file| file not found)"
+)
 
 
 class Place(NamedTuple):
@@ -178,12 +183,15 @@ class _Finder:
 
     def _read_header(self, place: Place) -> bool:
         """Leave out the line that includes a header that cannot be had."""
-        found = _HEADER_ERROR.match(place.message)
+        found = _HEADER_ERROR.match(place.message) or _NO_HEADER.match(place.message)
         if found is None:
             return False
+        reason = found[1]
+        if found.re is _NO_HEADER:
+            reason = f"<{found[1]}> cannot run on CPU cores: the host backend of kerneltk has none."
         for start, end in self.lines.lines_at(place.file, place.line):
             self._blank.add((start, end))
-            self._missing = self._missing or _Cause("header", start, found[1])
+            self._missing = self._missing or _Cause("header", start, reason)
         return True
 
     def refuse_assembly(self) -> None:

@@ -146,6 +146,24 @@ __global__ void k(float* x) {}
     )
 
 
+def test_modules_of_other_languages_go_whatever_is_in_them() -> None:
+    text = """#define DEF(f) m.def(#f, &f);
+PYBIND11_MODULE(NAME, m) {
+    DEF(a)
+    DEF(b)
+    { m.attr("c") = 1; }
+}
+namespace ns {
+TORCH_LIBRARY_FRAGMENT(name, m) { DEF(a) }
+}
+__global__ void k(float* x) { SECTION(x) { x[0] = 1; } }
+"""
+    assert _left(text).endswith(
+        "namespace ns { } __global__ void k(float* x) { SECTION(x) { x[0] = 1; } }"
+    )
+    assert "PYBIND11" not in _left(text)
+
+
 def test_templates_of_the_host_go_with_their_instantiations() -> None:
     text = """#define LAUNCH(n) k<T, n><<<1, 1>>>(x)
 #define INSTANTIATE(T) \\
