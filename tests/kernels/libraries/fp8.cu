@@ -40,3 +40,13 @@ extern "C" __global__ void vectors(const float4* x, float4* out, unsigned int* b
     out[2 * threadIdx.x + 1] = make_float4(pair.x, pair.y, 0, 0);
     bits[threadIdx.x] = four.__x;
 }
+
+// The scaling factor of each pattern, alone and in a pair with the one behind it.
+__global__ void scales(float* alone, float* pairs)
+{
+    const int i = threadIdx.x;
+    alone[i] = float(__nv_bfloat16(__nv_cvt_e8m0_to_bf16raw(i)));
+    const __nv_bfloat162 both(__nv_cvt_e8m0x2_to_bf162raw(i | (i + 1) % 256 << 8));
+    pairs[2 * i] = float(both.x);
+    pairs[2 * i + 1] = float(both.y);
+}
