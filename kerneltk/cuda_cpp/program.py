@@ -467,7 +467,7 @@ class RawProgram:
                     # Only who has an error needs it.
                     from kerneltk.cuda_cpp.nvrtc.explanations import explained
 
-                    raise explained(first if first and error.log else error, self.source) from None
+                    raise explained(self._first_cause(first, error), self.source) from None
                 overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
                 if overloaded and not self._c_symbols:
                     self._c_symbols = overloaded
@@ -507,6 +507,19 @@ class RawProgram:
         self._reduced[backend.name] = found
         get_cache().put(reduced, found.expanded.encode("utf-8", "surrogateescape"))
         return True
+
+    def _first_cause(self, first: CompileError | None, last: CompileError) -> CompileError:
+        """Return which error of several tries is the user's: the last one, unless that comes of
+        what was left out.
+        """
+        if first is None or not last.log:
+            return last
+        code = {own.name: own.code for own in (self.source, *self.source.included)}
+        before, after = (
+            {(file, line, message) for file, line, _, message in errors_of_log(e.log, code).places}
+            for e in (first, last)
+        )
+        return last if after and after <= before else first
 
     def _refusals(self, backend: Capabilities) -> HostRefusals | None:
         """Return what is refused of the source on a backend; None where that can be nothing."""

@@ -382,7 +382,8 @@ class RawSource:
         # Only who has what CPU cores lack needs it.
         from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
-        return with_refusals(with_inline_ptx(self._whole_source)[0], self.name, known, new)
+        source = with_inline_ptx(self._whole_source)[0]
+        return with_refusals(source, self.name, known, new, _has_stand_in)
 
     def without_host_errors(self, errors: CompilerErrors) -> RawSource | None:
         """Return the source without the code of the host that a compiler has found errors in; None

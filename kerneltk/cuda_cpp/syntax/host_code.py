@@ -63,6 +63,7 @@ _HOST_SOURCE = re.compile(
     r"|sprintf|snprintf|system|usleep|sleep|strcmp|strncmp|strlen|strdup|strtol)\s*\("
     r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b|\b(?:[io]|io|[io]?f|[io]?string)stream\s*&"
 )
+_EXTERN = re.compile(r"\bextern\Z")
 _MOST_BLANK = 10_000  # between a macro's use and what is before it
 _NAMESPACE = re.compile(r"(\busing\s+)?\bnamespace\s+([\w:]+)")
 _USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
@@ -461,20 +462,22 @@ class HostReader:
                 self.host.spans[span] = ""
         if self.host.macros is None:
             return
-        for use in self.host.macros.finditer(self.tree.plain):
-            end = closing_parenthesis(self.tree.plain, use.end(1))
-            before = self.tree.plain[max(use.start(1) - _MOST_BLANK, 0) : use.start(1)].rstrip()[
-                -1:
-            ]
+        for use in self.host.macros.finditer(plain):
+            end = closing_parenthesis(plain, use.end(1))
+            before = plain[max(use.start(1) - _MOST_BLANK, 0) : use.start(1)].rstrip()
+            declared = _EXTERN.search(before)
+            start = use.start(1)
+            if declared is not None:  # of an instantiation elsewhere
+                start -= len(plain[:start]) - len(plain[:start].rstrip()) + len(declared[0])
+                before = before[: declared.start()].rstrip()
             if (
                 end > 0
-                and before in ("", ";", "}", "{", ")")
+                and before[-1:] in ("", ";", "}", "{", ")")
                 and self.tree.is_outside(use.start(1))
             ):
-                behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
+                behind = re.compile(r"[ \t]*;").match(plain, end)
                 end = behind.end() if behind else end
-                span = self.tree.prepared.start_of(use.start(1)), self.tree.prepared.end_of(end)
-                self.host.spans[span] = ""
+                self.host.spans[prepared.start_of(start), prepared.end_of(end)] = ""
 
     def read_names(self, node: Node, scope: Scope) -> None:
         """Leave out a typedef, an alias or a statement that names what the host alone has."""

@@ -54,6 +54,7 @@ _QUALIFIERS = _SILENT | _PLACES | frozenset(
     ("static", "inline", "extern", "const", "volatile", "constexpr", "restrict", "__restrict",
      "__restrict__", '"C"', "void")
 )  # fmt: skip
+_PRAGMA = re.compile(r"\b_Pragma\s*\(\s*\"[^\"]*\"\s*\)")
 _MAX_DEPTH = 16
 _MAX_GROWTH = 1 << 16
 
@@ -242,7 +243,10 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     shown.append(code[position:])
     whole = "".join(shown)
     words = _find_words(whole)
-    plain = _blank_spans(whole, ((word.start, word.end) for word in words))
+    spans = [(word.start, word.end) for word in words]
+    if "_Pragma" in whole:
+        spans += (found.span() for found in _PRAGMA.finditer(whole))
+    plain = _blank_spans(whole, spans)
     if not plain.isascii():
         plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
     return Prepared(
@@ -399,7 +403,10 @@ def _attribute_macros(
     # An empty macro in front of a declaration means nothing; most others are never used in code.
     for name, macro in known.items():
         tokens = re.findall(r'"C"|\S+', macro.replacement)
-        if macro.parameters is None and all(token in _QUALIFIERS for token in tokens):
+        is_pragma = _PRAGMA.fullmatch(macro.replacement) is not None
+        if macro.parameters is None and (
+            is_pragma or all(token in _QUALIFIERS for token in tokens)
+        ):
             chosen.setdefault(name, macro)
         elif (
             types is not None

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.blanking import blanked
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, included_name, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Lines,
@@ -39,8 +39,9 @@ _DECLARATIONS = CLASSES | {
 }  # fmt: skip
 _HEADER_ERROR = re.compile(r"#?(?:error )?\"?(<[^<>]+> cannot run on CPU cores\b.*)")
 # A header of CUDA's libraries for devices that there is no stand-in for.
+_LIBRARY_HEADER = re.compile(r"(?:cub|thrust|cuda|nv|nvcuda)/[\w./]+")
 _NO_HEADER = re.compile(
-    r"(?:fatal error: )?'?((?:cub|thrust|cuda|nv|nvcuda)/[\w./]+)'?"
+    rf"(?:fatal error: )?'?({_LIBRARY_HEADER.pattern})'?"
     r"(?:: No such file| file not found)"
 )
 
@@ -104,7 +105,11 @@ class _Cause(NamedTuple):
 
 
 def with_refusals(
-    source: str, name: str, known: CompilerErrors, new: CompilerErrors
+    source: str,
+    name: str,
+    known: CompilerErrors,
+    new: CompilerErrors,
+    has_header: Callable[[str], bool] = lambda name: True,
 ) -> tuple[Refusals, CompilerErrors] | None:
     r"""Return a source without the functions in which a compiler has found errors, and the errors
     that they are left out for; None where nothing more is to be left out, or a new error is not due
@@ -121,6 +126,8 @@ def with_refusals(
         What a call before has returned.
     new : CompilerErrors
         What the compiler has said of the source that came with it.
+    has_header : callable
+        Whether CPU cores have a header of CUDA's libraries, by its name.
 
     Examples
     --------
@@ -130,7 +137,7 @@ def with_refusals(
     >>> [(refused.name, refused.kind) for refused in found.functions]
     [('f', 'inline PTX')]
     """
-    finder = _Finder(source, name)
+    finder = _Finder(source, name, has_header)
     if known.has_unlocated:
         finder.refuse_assembly()
     for place in known.places:
@@ -157,7 +164,8 @@ class _Finder:
         The functions, by the characters of their bodies.
     """
 
-    def __init__(self, source: str, name: str) -> None:
+    def __init__(self, source: str, name: str, has_header: Callable[[str], bool]) -> None:
+        self._has_header = has_header
         self.prepared = prepare(source)
         self.lines = Lines(self.prepared, name)
         self.refused: dict[tuple[int, int], Refused] = {}
@@ -189,10 +197,20 @@ class _Finder:
         reason = found[1]
         if found.re is _NO_HEADER:
             reason = f"<{found[1]}> cannot run on CPU cores: the host backend of kerneltk has none."
+            self._leave_out_missing_headers()
         for start, end in self.lines.lines_at(place.file, place.line):
             self._blank.add((start, end))
             self._missing = self._missing or _Cause("header", start, reason)
         return True
+
+    def _leave_out_missing_headers(self) -> None:
+        """Leave out all such headers: a compiler ends at the first one."""
+        for directive in self.prepared.directives:
+            named = included_name(directive)
+            if named is None or _LIBRARY_HEADER.fullmatch(named[0]) is None:
+                continue
+            if not self._has_header(named[0]):
+                self._blank.add((directive.start, directive.end))
 
     def refuse_assembly(self) -> None:
         """Refuse all functions with assembly, one of which an assembler does not know."""

@@ -120,8 +120,20 @@ def test_overloads_do_not_step_in(path: Path, target: str) -> None:
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_mistakes_in_kernels_stay_mistakes(path: Path, target: str) -> None:
     path.write_text("int f() { return lib::g(); }\n__global__ void k(int* x) { x[0] = unknown; }\n")
-    with pytest.raises(CompileError, match="unknown"):
+    with pytest.raises(CompileError, match="unknown") as caught:
         kerneltk.load(path).compile_for(target)
+    assert "lib" not in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_assertions_that_fail_are_errors(path: Path, target: str) -> None:
+    path.write_text(
+        'int f() { return lib::g(); }\nstatic_assert(sizeof(int) == 8, "wide");\n'
+        "struct S { void f() { lib::f(); } };\n__global__ void k(S s) {}\n"
+    )
+    with pytest.raises(CompileError, match="does not compile: static assert") as caught:
+        kerneltk.load(path).compile_for(target)
+    assert "lib" not in str(caught.value)
 
 
 def test_strings_of_raw_kernels_are_compiled_as_they_are() -> None:

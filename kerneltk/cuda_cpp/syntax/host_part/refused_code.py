@@ -35,9 +35,11 @@ _ITEMS = CLASSES | {
     "type_definition", "using_declaration",
 }  # fmt: skip
 _VIRTUAL = re.compile(r"\b(?:virtual|override|final)\b")
-# What is declared twice: to leave out one of the two would choose the other.
-_TWICE = re.compile(
+# What is declared twice, where to leave one of the two out would choose the other, and what users
+# assert.
+_MEANT = re.compile(
     r"already been (?:defined|declared)|redefinition|conflicting|redeclar|ambiguous"
+    r"|assert(?:ion)? failed"
 )
 _MEMORY = frozenset(("__device__", "__constant__", "__shared__", "__managed__"))
 
@@ -107,7 +109,7 @@ class _Finder:
             return
         inner = around[: next((n for n, a in enumerate(around) if a.type in _SCOPES), len(around))]
         item = next((found for found in reversed(inner) if found.type in _ITEMS), None)
-        if item is not None and not _TWICE.search(place.message):
+        if item is not None and not _MEANT.search(place.message):
             self._leave_out_item(tree, item, inner, position)
 
     def _leave_out_function(self, tree: SourceTree, node: Node, position: int) -> None:

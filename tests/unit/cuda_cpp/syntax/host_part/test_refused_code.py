@@ -72,6 +72,15 @@ def test_of_two_declarations_none_is_chosen() -> None:
     assert left(source, (2, 7), message="invalid redeclaration of type name 'real'") is None
 
 
+@pytest.mark.parametrize(
+    "said", ["static assertion failed: small", "static_assert failed", "static assertion failed"]
+)
+def test_assertions_that_fail_stay(said: str) -> None:
+    source = "static_assert(sizeof(int) == 8);\nstatic_assert(sizeof(lib::T) == 8);\n"
+    assert left(source, (1, 27), message=said) is None
+    assert left(source, (2, 22), message="'lib' has not been declared") is not None
+
+
 def test_several_errors_in_headers_and_branches() -> None:
     source = (
         "#ifdef A\nint f() { return a(); }\n#else\nint f() {\n    return b();\n}\n#endif\n"
