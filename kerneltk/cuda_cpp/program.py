@@ -497,10 +497,8 @@ class RawProgram:
         source = self._reduced.get(backend.name, self.source)
         code = {own.name: own.code for own in (source, *source.included)}
         errors = errors_of_log(error.log, code, in_macros=False)
-        if errors.places:
-            found = source.without_host_errors(errors)
-        else:
-            found = source.without_headers_of(_libraries_in(error.log))
+        found = source.without_host_errors(errors) if errors.places else None
+        found = found or source.without_headers_of(_libraries_in(error.log))
         refusals = self._refused.get(backend.name)
         if found is None or (refusals is not None and not refusals.rebase(found, key)):
             return False

@@ -69,7 +69,11 @@ _TYPES = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
     "cuComplex.h": ("cuComplex", "cuFloatComplex", "cuDoubleComplex"),
-    "tuple": ("tuple",),
+    "tuple": ("tuple", "make_tuple", "tie"),
+    "vector": ("vector",),
+    "string": ("string", "to_string"),
+    "optional": ("optional", "nullopt"),
+    "unordered_map": ("unordered_map",),
     "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
 }
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")

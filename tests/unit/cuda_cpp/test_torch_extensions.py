@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import kerneltk
 
@@ -95,3 +96,15 @@ void launch(at::Tensor x) { auto info = at::cuda::detail::getTensorInfo<float, i
         y = np.zeros(x.size, np.float32)
         module.get_function(name)((1,), (64,), (info[0], y, x.size))
         np.testing.assert_array_equal(y, x.ravel())
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_what_its_headers_bring_of_the_library(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "library.cu"
+    path.write_text("""
+#include <torch/extension.h>
+template <class T> __host__ __device__ auto sizes(T x) { return std::make_tuple(x, x + 1); }
+struct Names { std::vector<int> sizes; std::string name; int n; };
+__global__ void k(const Names* names, int* y) { y[0] = std::get<1>(sizes(names->n)); }
+""")
+    assert kerneltk.load(path).compile_for(target).code
