@@ -391,15 +391,19 @@ def _attribute_macros(
             known[found[1]] = macro
         if _matters(known[found[1]], chosen):
             chosen[found[1]] = known[found[1]]
-    while True:  # a macro may be defined before the one it uses
-        more = {
-            name: macro
-            for name, macro in known.items()
-            if name not in chosen and _matters(macro, chosen)
-        }
-        if not more:
-            break
-        chosen |= more
+    # A macro may be defined before the one it uses.
+    users: dict[str, list[str]] = {}
+    for name, macro in known.items():
+        for used in set(_NAME.findall(macro.replacement)):
+            users.setdefault(used, []).append(name)
+        if name not in chosen and _matters(macro, {}):
+            chosen[name] = macro
+    pending = list(chosen)
+    while pending:
+        for name in users.get(pending.pop(), ()):
+            if name not in chosen:
+                chosen[name] = known[name]
+                pending.append(name)
     # An empty macro in front of a declaration means nothing; most others are never used in code.
     for name, macro in known.items():
         tokens = re.findall(r'"C"|\S+', macro.replacement)
