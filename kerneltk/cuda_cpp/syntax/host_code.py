@@ -80,7 +80,7 @@ _TEST_BLOCK = re.compile(rf"(?<![\w:])(?:{_TEST_MACRO.pattern})\s*\(")
 _TEST_STATEMENT = re.compile(
     r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
 )
-_FIRST = re.compile(r"(\w*)")
+_FIRST = re.compile(r"(?:extern\b[\s\\]*)?(\w*)")
 _FUNCTION = re.compile(
     r"(?:template\s*<[^;{}]*>\s*)?(?:(?:inline|static|extern)\s+)*void\s+[\w#\s]+\([^{};]*\)[\s\\]*\{"
 )

@@ -101,8 +101,8 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
         b"\\\n" * 50_000,
         b"",
     ],
-    ids=["macros", "chains", "attributes", "parentheses", "braces", "conditions", "statements", "quotes",
-         "continuations", "empty"],
+    ids=["macros", "chains", "attributes", "parentheses", "braces", "conditions", "statements",
+         "quotes", "continuations", "empty"],
 )  # fmt: skip
 def test_large_and_deep_files(data: bytes, tmp_path: Path) -> None:
     _read(tmp_path / "large.cu", data)

@@ -182,12 +182,17 @@ template <class T> __global__ void k(Vector<T, 4> v, T* x) {
 def test_macros_of_instantiations_elsewhere() -> None:
     text = """#define CASE(n) template void launch<n>(int* x)
 template <int n> void launch(int* x) { k<n><<<1, 1>>>(x); }
+#define ELSEWHERE(n) \\
+    extern CASE(n); \\
+    extern CASE(n + 1)
 extern CASE(4);
 CASE(8);
+ELSEWHERE(16);
 template <int n> __global__ void k(int* x) {}
 """
     assert _left(text) == (
         "#define CASE(n) template void launch<n>(int* x) "
+        "#define ELSEWHERE(n) \\ extern CASE(n); \\ extern CASE(n + 1) "
         "template <int n> __global__ void k(int* x) {}"
     )
 
