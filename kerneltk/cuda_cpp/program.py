@@ -36,7 +36,7 @@ from kerneltk.object_code.reflection import (
 
 if TYPE_CHECKING:
     from kerneltk.core.diagnostics import Diagnostic
-    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals, Refused
+    from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, Refused
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ def errors_of_log(
     defined, or not `in_macros` but where it is used.
     """
     from kerneltk.core.diagnostics import read_log  # only who has an error needs these
-    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+    from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
     code = {name: source.split("\n") for name, source in sources.items()}
     places: dict[tuple[str, int, int, str], None] = {}
@@ -167,7 +167,7 @@ class HostRefusals:
 
     def recall(self, key: str) -> None:
         """Take over what an earlier process has kept by this key."""
-        from kerneltk.cuda_cpp.syntax.refusals import Refusals
+        from kerneltk.cuda_cpp.syntax.declarations import Refusals
 
         data = get_cache().get(string_key("refused", readers(), key))
         if data is not None:
@@ -176,7 +176,7 @@ class HostRefusals:
 
     def add(self, error: CompileError, key: str) -> bool:
         """Leave out what a compiler has refused; False for nothing more, or another mistake."""
-        from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+        from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
         known = self._errors or CompilerErrors()
         new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
@@ -189,7 +189,7 @@ class HostRefusals:
     def rebase(self, source: RawSource, key: str) -> bool:
         """Take another form of the source; False where it cannot do without what is refused."""
         if self.found is not None and self._errors is not None:
-            from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+            from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
             found = source.without(CompilerErrors(), self._errors)
             if found is None:

@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -40,8 +40,13 @@ from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
-    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, Include, SourceSummary
-    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals
+    from kerneltk.cuda_cpp.syntax.declarations import (
+        CompilerErrors,
+        DeclaredKernel,
+        Include,
+        Refusals,
+        SourceSummary,
+    )
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
@@ -83,6 +88,7 @@ _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUN
 # Characters of a header, and how often it names the C++ library for each so many, if it is one of
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
+_CLASS = re.compile(r"\b(?:struct|class)\s+\Z")
 _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
@@ -107,6 +113,31 @@ def _is_of_host(header: str) -> bool:
 def _is_of_toolkit(directory: str) -> bool:
     """Whether a directory has the headers of CUDA's toolkit."""
     return os.path.isfile(os.path.join(directory, "cuda_runtime.h"))
+
+
+def _uses(source: str, name: str) -> Iterator[int]:
+    """Yield where a name stands in a source: in a large one ten times as fast as by a pattern."""
+    position = source.find(name)
+    while position >= 0:
+        end = position + len(name)
+        before, behind = source[max(position - 1, 0) : position], source[end : end + 1]
+        if not _is_in_word(before) and not _is_in_word(behind):
+            yield position
+        position = source.find(name, end)
+
+
+def _is_in_word(character: str) -> bool:
+    return character == "_" or character.isalnum()
+
+
+def _is_named(source: str, names: Iterable[str]) -> bool:
+    return any(next(_uses(source, name), -1) >= 0 for name in names)
+
+
+def _is_declared(source: str, names: Iterable[str]) -> bool:
+    """Return whether a source has a class of one of these names."""
+    uses = (use for name in names for use in _uses(source, name))
+    return any(_CLASS.search(source, max(use - 40, 0), use) for use in uses)
 
 
 def plain_name(expression: str) -> str:
@@ -322,16 +353,15 @@ class RawSource:
             return ()
         included = {include.name for include in includes if not include.guard}
         source = self._device_source
-        words = frozenset(re.findall(r"\w+", source))
         lines = [
             f"#include <{header}>"
             for header, names in _TYPES.items()
             if header not in included
-            and not words.isdisjoint(names)
-            and not any(re.search(rf"\b(?:struct|class)\s+{n}\b", source) for n in names)
+            and _is_named(source, names)
+            and not _is_declared(source, names)
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
-        if is_extension and not words.isdisjoint(_TORCH_TYPES):
+        if is_extension and _is_named(source, _TORCH_TYPES):
             needed = ("cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp")
             lines += [f"#include <{header}>" for header in needed]
         return tuple(lines)

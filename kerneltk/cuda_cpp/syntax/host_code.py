@@ -202,17 +202,22 @@ class HostCode:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
                 continue
-            known = self._macro_words.get(found[1], frozenset())
-            self._macro_words[found[1]] = known | words_of(found[3])
+            before = self._macro_words.get(found[1], frozenset())
+            self._macro_words[found[1]] = before | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
             is_host = is_instantiation or _is_host_source(found[3]) or self._is_function(found[3])
             if found[2] and is_host and not _ANNOTATED.search(found[3]):
                 names.append(found[1])
             elif found[2]:
                 others.append((found[1], found[3]))
-        while more := [name for name, text in others if _FIRST.findall(text)[0] in names]:
+        standing: dict[str, list[str]] = {}
+        for name, text in others:
+            standing.setdefault(_FIRST.findall(text)[0], []).append(name)
+        known = set(names)
+        for name in names:  # which grows
+            more = [other for other in standing.get(name, ()) if other not in known]
+            known.update(more)
             names += more  # they stand for one of those
-            others = [(name, text) for name, text in others if name not in more]
         return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
 
     def _is_function(self, replacement: str) -> bool:

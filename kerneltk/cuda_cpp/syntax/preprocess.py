@@ -34,6 +34,7 @@ _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
 _NAME = re.compile(r"[^\W\d]\w*")
+_WHOLE_NAME = re.compile(r"(?<!\w)[^\W\d]\w*")
 _TYPE = re.compile(r"[\w\s:<>,*&]+")
 _PIECE = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
@@ -55,6 +56,9 @@ _QUALIFIERS = _SILENT | _PLACES | frozenset(
      "__restrict__", '"C"', "void")
 )  # fmt: skip
 _PRAGMA = re.compile(r"\b_Pragma\s*\(\s*\"[^\"]*\"\s*\)")
+_MANY = (
+    500  # macros, for which one pattern of all their names takes longer than to look at all words
+)
 _MAX_DEPTH = 16
 _MAX_GROWTH = 1 << 16
 
@@ -225,10 +229,12 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     length = position = 0
     budget = _MAX_GROWTH + len(source)
     if macros:
-        pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
+        pattern = _WHOLE_NAME
+        if len(macros) < _MANY:
+            pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
         for found in pattern.finditer(code):
-            if found.start() < position:  # an argument of the macro before
-                continue
+            if found.start() < position or found[0] not in macros:
+                continue  # an argument of the macro before, or none
             expanded = _expand_use(code, found[0], found.end(), macros, budget)
             if expanded is None:
                 continue

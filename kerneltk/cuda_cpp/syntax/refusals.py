@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.blanking import blanked
+from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, included_name, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
@@ -44,58 +44,6 @@ _NO_HEADER = re.compile(
     rf"(?:fatal error: )?'?({_LIBRARY_HEADER.pattern})'?"
     r"(?:: No such file| file not found)"
 )
-
-
-class Place(NamedTuple):
-    """Where a compiler has found an error in the user's source, and what it says."""
-
-    file: str  # as `#line` names it
-    line: int  # one-based
-    column: int  # one-based; 0 where it is not known
-    message: str
-
-
-@dataclass(frozen=True)
-class CompilerErrors:
-    """What a compiler for CPU cores has said of a source, in one or several tries.
-
-    Parameters
-    ----------
-    places : tuple of (str, int, int, str)
-        File, line and column (one-based, 0 if unknown) of each error, and its message.
-    has_unlocated : bool
-        Whether there are errors that name no location: an assembler's.
-    """
-
-    places: tuple[tuple[str, int, int, str], ...] = ()
-    has_unlocated: bool = False
-
-
-class Refused(NamedTuple):
-    """A function that is left out."""
-
-    name: str  # with its namespaces
-    is_kernel: bool
-    kind: UnsupportedKind | None  # what CPU cores lack; None where the compiler alone says why
-    reason: str  # what the compiler says
-    header: str  # what a header says that cannot be had; empty where that is not the cause
-    file: str  # where what they lack stands, or the compiler's error
-    line: int
-
-
-class Refusals(NamedTuple):
-    """A source without what CPU cores do not have."""
-
-    source: str
-    functions: tuple[Refused, ...]
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Refusals:
-        """Return what has these fields. Raises TypeError or ValueError where nothing of this kind
-        has them.
-        """
-        source, functions = fields
-        return cls(str(source), tuple(Refused(*fields) for fields in functions))
 
 
 class _Cause(NamedTuple):

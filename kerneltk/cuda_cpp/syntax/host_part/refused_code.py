@@ -12,9 +12,9 @@ import re
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.blanking import blanked
+from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place
 from kerneltk.cuda_cpp.syntax.host_code import CONSTEXPR, has_unknown_macro
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
-from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Place
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Lines,

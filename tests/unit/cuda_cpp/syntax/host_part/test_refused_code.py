@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 from kerneltk.cuda_cpp.syntax.host_part.refused_code import without_refused_host_code
-from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
 
 
 def left(source: str, *places: tuple[int, int], message: str = "unknown") -> str | None:
