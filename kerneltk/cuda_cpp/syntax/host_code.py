@@ -478,11 +478,22 @@ class HostReader:
             if (
                 end > 0
                 and before[-1:] in ("", ";", "}", "{", ")")
-                and self.tree.is_outside(use.start(1))
+                and (self.tree.is_outside(use.start(1)) or self._is_at_head(use.start(1), declared))
             ):
                 behind = re.compile(r"[ \t]*;").match(plain, end)
                 end = behind.end() if behind else end
                 self.host.spans[prepared.start_of(start), prepared.end_of(end)] = ""
+
+    def _is_at_head(self, position: int, declared: object) -> bool:
+        """Return whether a use behind ``extern`` is before a body that the grammar takes it for a
+        part of.
+        """
+        node = self.tree.root.descendant_for_byte_range(position, position + 1)
+        while declared is not None and node is not None:
+            if node.type in CLASSES or node.type == "compound_statement":
+                return False
+            node = node.parent
+        return declared is not None
 
     def read_names(self, node: Node, scope: Scope) -> None:
         """Leave out a typedef, an alias or a statement that names what the host alone has."""

@@ -188,11 +188,17 @@ template <int n> void launch(int* x) { k<n><<<1, 1>>>(x); }
 extern CASE(4);
 CASE(8);
 ELSEWHERE(16);
+ELSEWHERE(32);
+#define OTHER
+struct Behind { int x; };
+static __device__ __forceinline__ int one(int x) { return x; }
 template <int n> __global__ void k(int* x) {}
 """
     assert _left(text) == (
         "#define CASE(n) template void launch<n>(int* x) "
         "#define ELSEWHERE(n) \\ extern CASE(n); \\ extern CASE(n + 1) "
+        "#define OTHER struct Behind { int x; }; "
+        "static __device__ __forceinline__ int one(int x) { return x; } "
         "template <int n> __global__ void k(int* x) {}"
     )
 
