@@ -180,6 +180,6 @@ def test_libraries_for_both_sides_are_used_where_they_are(path: Path, target: st
 def test_what_other_compilers_bring(path: Path, target: str) -> None:
     path.write_text(
         "#include <bits/stdc++.h>\n#include <omp.h>\n"
-        'extern "C"__global__ void k(float* x) { x[0] = std::sqrt(x[0]) + INT_MAX; }\n'
+        'extern "C"__global__ void k(float* x) { x[0] = std::sqrt(x[0]) + INT_MAX + FLT_MAX; }\n'
     )
     assert kerneltk.load(path).compile_for(target).code
