@@ -573,7 +573,8 @@ class RawProgram:
         close = difflib.get_close_matches(plain, known, n=1)
         if close and close[0] != plain:
             return f"did you mean '{close[0]}'?"
-        return f"its kernels are {', '.join(map(repr, dict.fromkeys(known))) or 'none'}."
+        others = [name for name in dict.fromkeys(known) if name != plain]
+        return f"its kernels are {', '.join(map(repr, others)) or 'none'}."
 
     # -- what is loaded --------------------------------------------------------------------------
 

@@ -26,12 +26,14 @@ from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
 from kerneltk.cuda_cpp.syntax.cached import (
+    has_late_alignment,
     has_volatile,
     read_includes,
     read_source,
     source_for_nvrtc,
     unordered_exchanges,
     with_child_launches,
+    with_early_alignment,
     with_inline_ptx,
     with_meetings,
     without_host_code,
@@ -55,6 +57,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 # As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
+_MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
 # What linkers and loaders look for by these names is none of the user's.
 _LINKER_NAMES = re.compile(
     r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
@@ -74,13 +77,16 @@ _TYPES = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
     "cuComplex.h": ("cuComplex", "cuFloatComplex", "cuDoubleComplex"),
+    "cfloat": ("FLT_MAX", "FLT_MIN", "FLT_EPSILON", "DBL_MAX", "DBL_MIN", "DBL_EPSILON"),
+    "climits": ("CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LONG_MAX", "LONG_MIN", "ULONG_MAX",
+                "LLONG_MAX", "LLONG_MIN", "ULLONG_MAX", "SHRT_MAX", "USHRT_MAX"),
     "tuple": ("tuple", "make_tuple", "tie"),
     "vector": ("vector",),
     "string": ("string", "to_string"),
     "optional": ("optional", "nullopt"),
     "unordered_map": ("unordered_map",),
     "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
-}
+}  # fmt: skip
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
                 "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
@@ -88,7 +94,7 @@ _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUN
 # Characters of a header, and how often it names the C++ library for each so many, if it is one of
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
-_CLASS = re.compile(r"\b(?:struct|class)\s+\Z")
+_CLASS = re.compile(r"\b(?:struct|class|define)\s+\Z")
 _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
@@ -135,7 +141,7 @@ def _is_named(source: str, names: Iterable[str]) -> bool:
 
 
 def _is_declared(source: str, names: Iterable[str]) -> bool:
-    """Return whether a source has a class of one of these names."""
+    """Return whether a source has a class or a macro of one of these names."""
     uses = (use for name in names for use in _uses(source, name))
     return any(_CLASS.search(source, max(use - 40, 0), use) for use in uses)
 
@@ -374,9 +380,10 @@ class RawSource:
         # A template in a header may be called with volatile memory.
         is_volatile = any(map(has_volatile, (self.code, *self.options, *headers)))
         has_ptx = any("asm" in header for header in headers)
-        if is_volatile or has_ptx or any(map(has_bounds, headers)):
+        is_late = any(map(has_late_alignment, headers))
+        if is_volatile or has_ptx or is_late or any(map(has_bounds, headers)):
             source = self._whole_source
-        return self._with_bounds(with_inline_ptx(source)[0])
+        return self._with_bounds(with_early_alignment(with_inline_ptx(source)[0]))
 
     @property
     def _ptx_headers(self) -> tuple[str, ...]:
@@ -416,7 +423,7 @@ class RawSource:
         # Only who has what CPU cores lack needs it.
         from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
-        source = with_inline_ptx(self._whole_source)[0]
+        source = with_early_alignment(with_inline_ptx(self._whole_source)[0])
         return with_refusals(source, self.name, known, new, _has_stand_in)
 
     def without_host_errors(self, errors: CompilerErrors) -> RawSource | None:
@@ -525,6 +532,8 @@ class RawSource:
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         body = self.code if by_nvcc else self._device_source
+        if not by_nvcc and any(name.startswith("cub/") for name in foreign_headers(body)):
+            head.append("#include <type_traits>")  # CUB 2.8 takes std::is_pointer for there
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
@@ -597,6 +606,8 @@ class RawSource:
         texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")
+        if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
+            head.append("#include <utility>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}

@@ -30,6 +30,7 @@ def make_shortcut(
         return None
     (step,) = program.plan.steps
     trace = program.trace
+    contiguous = backend.arrays.contiguous or "flags.c_contiguous"
     tests = []
     names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
     for k, value in enumerate(args):
@@ -41,7 +42,7 @@ def make_shortcut(
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
             tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
             if value.ndim > 1:  # type: ignore[attr-defined]
-                tests.append(f"a{k}.flags.c_contiguous")  # as results, then
+                tests.append(f"a{k}.{contiguous}")  # as results, then
         elif type(value) is bool:
             tests.append(f"a{k} is {value}")
         elif type(value) not in (int, float, complex):

@@ -18,6 +18,7 @@ A pure function of shapes, strides, item sizes and addresses modulo 16 chooses a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -248,8 +249,9 @@ def _choose_vector(
         and inner % width
         and not all(flat[k] or not any(row) for k, row in enumerate(loop.strides))
     ):
-        # Every element's address is computed: more of them a thread only costs compile time.
-        width = min(width, _MOST_COMPUTED)
+        # Every element's address is computed: more of them a thread only costs compile time. Many
+        # that are whole vectors of rows are better.
+        width = max(min(width, _MOST_COMPUTED), math.gcd(inner, width))
     if any(
         any(row) and row[-1] not in (0, operand.itemsize) and not operand.is_index
         for operand, row in reached

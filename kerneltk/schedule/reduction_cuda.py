@@ -379,6 +379,11 @@ def _rows(
             split, chunk = _split(vectors, block * most, outputs, resident)
         lanes = block
     unroll = _unroll(-(-min(vectors, chunk) // lanes), most)
+    has_index = any(operand.is_index for operand in geometry.operands)
+    if has_index and lanes == block and split == 1 and vectors <= block * unroll:
+        # Where an element is takes registers: of two rounds one is under way while the other is
+        # combined.
+        unroll -= unroll // 2
     if lanes <= _WARP and not peeled:
         rows = max(1, min(most // unroll, outputs * lanes // threads))
     tiles = -(-outputs // (block // lanes * rows))

@@ -83,23 +83,9 @@ def turned(x):
 def placed(x):
     i, j = jit.index(2)
     return x[0] + i + j
-
-
-import functools
-
-
-@functools.wraps(add)
-def added(x, y):
-    return add(x, y) + 1
 """
 
 REFUSED: list[tuple[str, str, str]] = [
-    (
-        "vectorize(added)(X, 1)",
-        "ArgumentTypeError",
-        "'add' calls the function that it wraps, and kernels know that one alone.\n"
-        "  Hint: decorate the function itself, or one that is written without 'functools.wraps'.",
-    ),
     (
         'vectorize(spoiled, signature="(n)->(n)")(X, X, out=X)',
         "ArgumentTypeError",

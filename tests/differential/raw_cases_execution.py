@@ -658,6 +658,10 @@ def shared_memory_cases() -> Iterator[RawCase]:
         lambda x, out, n: {1: filled(out, x + x[np.arange(150) ^ 1])}, shared_mem=256,
     )  # fmt: skip
     yield RawCase(
+        "aligned-tiles", file, "aligned_tiles<64>", 1, 64,
+        lambda: (ints(64, 0, 999, "f4"), blank(64, "f4")), lambda x, out: {1: x[::-1] + x[5]},
+    )  # fmt: skip
+    yield RawCase(
         "carved-buffer", file, "carved", 1, 64,
         lambda: (floats(51, -1, 1, "f8"), ints(51, 0, 51), ints(51, 0, 256, "u1"),
                  blank(51, "f8"), 51),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kerneltk import jit
+from kerneltk import jit, vectorize
 from kerneltk.errors import LaunchError, TypingError
 
 from ..sampling import half
@@ -376,3 +377,36 @@ def test_the_least_byte_is_its_own_negative(backend: Any) -> None:
     own = backend.asarray(y)
     jit.rawkernel(mode="cuda")(negated_bytes)[1, 4](backend.asarray(x), own)
     np.testing.assert_array_equal(backend.asnumpy(own), [-128, -64, -1, 1])
+
+
+def twice(function: Any) -> Any:
+    factor = 2
+
+    @functools.wraps(function)
+    def wrapper(x: Any) -> Any:
+        return factor * function(x)
+
+    return wrapper
+
+
+def plus_one(x: Any) -> Any:
+    return x + 1
+
+
+wrapped = twice(plus_one)
+
+
+def stores_a_wrapped_functions_result(x: Any, y: Any) -> None:
+    i = jit.grid(1)
+    y[i] = wrapped(x[i])
+
+
+def test_functions_that_wrap_others_run_their_own_code(backend: Any) -> None:
+    x = np.array([1, 2, 3], np.float32)
+    wanted = wrapped(x)
+    for decorate in (jit.kernel, vectorize):
+        found = decorate(wrapped)(backend.asarray(x))
+        np.testing.assert_array_equal(backend.asnumpy(found), wanted)
+    y = backend.asarray(np.zeros_like(x))
+    jit.rawkernel(stores_a_wrapped_functions_result)[1, 3](backend.asarray(x), y)
+    np.testing.assert_array_equal(backend.asnumpy(y), wanted)

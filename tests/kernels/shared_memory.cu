@@ -29,6 +29,20 @@ extern "C" __global__ void neighbours_dynamic(const float* in, float* out, int n
     if (i < n) out[i] = line[threadIdx.x] + line[threadIdx.x ^ 1];
 }
 
+// Alignments behind __shared__, of a type and of a number.
+template <int SIZE>
+__global__ void aligned_tiles(const float* in, float* out)
+{
+    __shared__ alignas(alignof(float4)) float tile[SIZE + 1][SIZE];
+    __shared__ alignas(16) struct { float4 first; } other;
+    const int t = threadIdx.x;
+    const float4* parts = reinterpret_cast<const float4*>(in);
+    if (t < SIZE / 4) *reinterpret_cast<float4*>(&tile[1][4 * t]) = parts[t];
+    if (t == 0) other.first = parts[1];
+    __syncthreads();
+    out[t] = tile[1][SIZE - 1 - t] + other.first.y;
+}
+
 // Three arrays out of one buffer: doubles, ints, bytes.
 extern "C" __global__ void carved(const double* x, const int* k, const unsigned char* b,
                                   double* out, int n)

@@ -140,6 +140,7 @@ struct engine {
     uint32_t meetings; /* threads that wait at meeting points */
     uint32_t resumed, resumed_warp; /* lanes that may go on, for whoever chooses who is next */
     uint32_t turns;    /* of warps, since all others could have had theirs */
+    uint32_t due;      /* warps that have not gone on since the last barrier */
     uint32_t patience; /* see PATIENCE */
     uint32_t idle;   /* how often threads have yielded since anything else happened */
     uint32_t always; /* differs from what a thread that only yields waits for */
@@ -553,6 +554,7 @@ static inline void release_barrier(struct engine *e) {
     e->sum = 0;
     e->arrived = 0;
     e->idle = 0;
+    e->due = (e->total + WARP - 1) / WARP;
     ++e->generation;
 }
 
@@ -623,11 +625,15 @@ static struct fiber *find_runnable(struct engine *e, struct fiber *from) {
 }
 
 /* Returns with whom lanes that may go on begin: the lowest. Now and then it is who comes behind the
- * warp, so that all threads have their turn. */
+ * warp, so that all threads have their turn. So it is behind a barrier until each warp has waited
+ * once: what all of them read there, a program may overwrite when its own warp has gone on. */
 static struct fiber *first_resumed(struct engine *e) {
     uint32_t first = e->resumed_warp * WARP, thread = first + (uint32_t)__builtin_ctz(e->resumed);
     e->resumed = 0;
-    if (++e->turns < MOST_TURNS) return e->by_thread[thread];
+    if (e->due != 0)
+        --e->due;
+    else if (++e->turns < MOST_TURNS)
+        return e->by_thread[thread];
     e->turns = 0;
     thread = first + WARP < e->total ? first + WARP : e->total;
     while (!e->by_thread[--thread]) {}
@@ -641,7 +647,7 @@ static __attribute__((cold, noinline)) void begin_block(struct engine *e, const 
     e->mixed = 0;
     e->sum = 0;
     e->needed = e->total;
-    e->meetings = e->resumed = 0;
+    e->meetings = e->resumed = e->due = 0;
     memset(e->by_thread, 0, e->total * sizeof *e->by_thread);
     for (uint32_t k = 0; k * WARP < e->total; ++k) {
         struct warp *w = &e->warps[k];

@@ -165,6 +165,24 @@ def with_inline_ptx(source: str) -> tuple[str, tuple[str, ...]]:
     return _kept(("inline PTX", source), find, read)
 
 
+def has_late_alignment(source: str) -> bool:
+    """Return whether an alignment stands behind a ``__shared__``."""
+    return "alignas" in source and with_early_alignment(source) != source
+
+
+def with_early_alignment(source: str) -> str:
+    """Return a source with alignments before ``__shared__``, as `alignment` puts them."""
+    if "alignas" not in source:
+        return source
+
+    def find() -> str:
+        from kerneltk.cuda_cpp.syntax import alignment
+
+        return alignment.with_early_alignment(source)
+
+    return _kept(("alignments", source), find, str)
+
+
 def unordered_exchanges(source: str) -> tuple[Unordered, ...]:
     """Return where lanes exchange values with nothing that orders them, as `volatile` finds it."""
 

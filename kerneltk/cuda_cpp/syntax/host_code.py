@@ -24,6 +24,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Scope,
     SourceTree,
+    closing_brace,
     closing_parenthesis,
     declared_name,
     function_declarator,
@@ -76,7 +77,12 @@ _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
     r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
 )
-_TEST_BLOCK = re.compile(rf"(?<![\w:])(?:{_TEST_MACRO.pattern})\s*\(")
+# A module for Python, or operators of torch: where the grammar makes no sense of the uses of macros
+# before it, it takes them for one declaration.
+_MODULE = re.compile(
+    r"^[ \t]*((?:PYBIND11_MODULE|TORCH_LIBRARY\w*|NB_MODULE|BOOST_PYTHON_MODULE)\s*)\(",
+    re.MULTILINE,
+)
 _TEST_STATEMENT = re.compile(
     r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
 )
@@ -455,45 +461,47 @@ class HostReader:
         found = frozenset(_last_name(self.tree.slice(name)) for name in names if name is not None)
         self.host.candidates.setdefault(span, Candidate(span, found, False))
 
-    def read_macros(self) -> None:
-        """Leave out, at namespace scope, uses of macros that stand for code of the host."""
-        plain, prepared = self.tree.plain, self.tree.prepared
-        for block in _TEST_BLOCK.finditer(plain):
-            end = closing_parenthesis(plain, block.end() - 1)
-            opening = re.compile(r"\s*\{").match(plain, end) if end > 0 else None
-            closing = _closing_brace(plain, opening.end() - 1) if opening else -1
-            if closing > 0 and self.tree.is_outside(block.start()):
-                span = prepared.start_of(block.start()), prepared.end_of(closing)
-                self.host.spans[span] = ""
-        if self.host.macros is None:
-            return
-        for use in self.host.macros.finditer(plain):
-            end = closing_parenthesis(plain, use.end(1))
-            before = plain[max(use.start(1) - _MOST_BLANK, 0) : use.start(1)].rstrip()
-            declared = _EXTERN.search(before)
-            start = use.start(1)
-            if declared is not None:  # of an instantiation elsewhere
-                start -= len(plain[:start]) - len(plain[:start].rstrip()) + len(declared[0])
-                before = before[: declared.start()].rstrip()
-            if (
-                end > 0
-                and before[-1:] in ("", ";", "}", "{", ")")
-                and (self.tree.is_outside(use.start(1)) or self._is_at_head(use.start(1), declared))
-            ):
-                behind = re.compile(r"[ \t]*;").match(plain, end)
-                end = behind.end() if behind else end
-                self.host.spans[prepared.start_of(start), prepared.end_of(end)] = ""
-
-    def _is_at_head(self, position: int, declared: object) -> bool:
-        """Return whether a use behind ``extern`` is before a body that the grammar takes it for a
-        part of.
-        """
+    def _is_at_head(self, position: int) -> bool:
+        """Return whether a position is before a body, in what the grammar takes for one."""
         node = self.tree.root.descendant_for_byte_range(position, position + 1)
-        while declared is not None and node is not None:
+        while node is not None:
             if node.type in CLASSES or node.type == "compound_statement":
                 return False
             node = node.parent
-        return declared is not None
+        return True
+
+    def read_modules(self) -> None:
+        """Leave out modules for Python and operators of torch, which macros begin."""
+        for use in _MODULE.finditer(self.tree.plain):
+            end = closing_brace(self.tree.plain, closing_parenthesis(self.tree.plain, use.end(1)))
+            if end > 0:
+                span = self.tree.prepared.start_of(use.start(1)), self.tree.prepared.end_of(end)
+                self.host.spans[span] = ""
+
+    def uses_of_macros(self) -> list[Span]:
+        """Return where, at namespace scope, macros are used that stand for code of the host."""
+        uses: list[Span] = []
+        if self.host.macros is None:
+            return uses
+        for use in self.host.macros.finditer(self.tree.plain):
+            start = use.start(1)
+            end = closing_parenthesis(self.tree.plain, use.end(1))
+            before = self.tree.plain[max(start - _MOST_BLANK, 0) : start].rstrip()
+            is_outside = self.tree.is_outside(start)
+            if declared := _EXTERN.search(before):  # of an instantiation elsewhere
+                is_outside = is_outside or self._is_at_head(start)
+                start = len(self.tree.plain[:start].rstrip()) - len(declared[0])
+                before = before[: declared.start()].rstrip()
+            if end > 0 and before[-1:] in ("", ";", "}", "{", ")") and is_outside:
+                behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
+                uses.append((start, behind.end() if behind else end))
+        return uses
+
+    def read_macros(self, uses: Iterable[Span]) -> None:
+        """Leave out uses of macros that stand for code of the host."""
+        for start, end in uses:
+            span = self.tree.prepared.start_of(start), self.tree.prepared.end_of(end)
+            self.host.spans[span] = ""
 
     def read_names(self, node: Node, scope: Scope) -> None:
         """Leave out a typedef, an alias or a statement that names what the host alone has."""
@@ -518,16 +526,6 @@ class HostReader:
         """Return whether a statement uses a namespace that nothing declares which is left."""
         found = _USED_NAMESPACE.match(source)
         return found is not None and not self.host.declares_namespace(found[1])
-
-
-def _closing_brace(plain: str, opening: int) -> int:
-    """Return the position behind the brace that closes the one at `opening`, or -1."""
-    depth = 0
-    for found in re.compile(r"[{}]").finditer(plain, opening):
-        depth += 1 if found[0] == "{" else -1
-        if depth == 0:
-            return found.end()
-    return -1
 
 
 def _last_name(spelled: str) -> str:

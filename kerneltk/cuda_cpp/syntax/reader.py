@@ -5,7 +5,8 @@ Nothing here decides whether the source is valid: the compiler does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -118,12 +119,26 @@ class _Found:
         )
 
 
+def _without(plain: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a source with blanks in the place of pieces of it, lines kept."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans:
+        pieces += (plain[done:start], re.sub(r"[^\n]", " ", plain[start:end]))
+        done = end
+    return "".join((*pieces, plain[done:]))
+
+
 class _Branch:
     """Reads a source with one branch of each conditional."""
 
     def __init__(self, found: _Found, plain: str, words: list[Word]) -> None:
         self.found = found
         self.tree = SourceTree(found.prepared, plain, words)
+        self.macros = HostReader(self.tree, found.host).uses_of_macros()
+        if self.macros and self.tree.root.has_error:
+            # Uses without a semicolon hide from the grammar what is between and behind them.
+            self.tree = SourceTree(found.prepared, _without(plain, self.macros), words)
         self.kernels = KernelReader(self.tree, found.kernels)
         self.host = HostReader(self.tree, found.host)
 
@@ -137,7 +152,8 @@ class _Branch:
         self.kernels.recover()
         read_dynamic_shared(self.tree, self.found.shared)
         self.found.unsupported.read(self.tree, self.found.host.is_in_function)
-        self.host.read_macros()
+        self.host.read_macros(self.macros)
+        self.host.read_modules()
 
     def visit(self, node: Node, scope: Scope) -> Scope | None:
         """Read a node of namespace scope; return the scope of its children if they are, too."""

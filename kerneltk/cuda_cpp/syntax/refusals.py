@@ -7,10 +7,14 @@ has nothing to do with what CPU cores lack is none to leave out: then nothing is
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
@@ -121,6 +125,7 @@ class _Finder:
         self._missing: _Cause | None = None  # what other code may miss by now
         self._macros = dict(_macros(self.prepared))
         self._trees = [SourceTree(self.prepared, *part) for part in self.prepared.variants()]
+        self._functions = {id(tree): _Functions(tree) for tree in self._trees}
 
     @property
     def count(self) -> int:
@@ -163,7 +168,7 @@ class _Finder:
     def refuse_assembly(self) -> None:
         """Refuse all functions with assembly, one of which an assembler does not know."""
         for tree in self._trees:
-            for function in _functions(tree.root):
+            for function in self._functions[id(tree)].nodes:
                 cause = self._cause_in(tree, function)
                 if cause is not None and cause.kind == "inline PTX":
                     self._refuse(tree, function, cause, "")
@@ -186,7 +191,7 @@ class _Finder:
         """Leave out what some characters belong to: of several functions those that need what CPU
         cores lack.
         """
-        functions = [f for f in _functions(tree.root) if f.start_byte < last and first < f.end_byte]
+        functions = self._functions[id(tree)].between(first, last)
         inner = [f for f in functions if not any(_is_around(f, other) for other in functions)]
         inner = [f for f in inner if self._cause_in(tree, f)] or inner
         if not inner:
@@ -276,11 +281,8 @@ class _Finder:
             self.refused.setdefault(span, self._described(tree, inner, cause, reason))
             # Another function of the name must not be called instead.
             last = _last_name(tree.slice(name))
-            for other in _functions(tree.root):
-                named = _name_of(other)
-                if other == inner or named is None:
-                    continue
-                if _last_name(tree.slice(named)) == last:
+            for other in self._functions[id(tree)].by_name[last]:
+                if other != inner:
                     self._refuse(tree, other, cause, reason)
         return True
 
@@ -363,10 +365,34 @@ def _is_around(outer: Node, inner: Node) -> bool:
     return is_within and inner.end_byte - inner.start_byte < size
 
 
-def _functions(root: Node) -> Iterator[Node]:
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.type == "function_definition":
-            yield node
-        stack += node.named_children
+class _Functions:
+    """The functions of a tree. A compiler may report hundreds of errors in a source with tens of
+    thousands of functions, so the tree is walked once.
+    """
+
+    def __init__(self, tree: SourceTree) -> None:
+        self._tree = tree
+        self.nodes: list[Node] = []
+        stack = [tree.root]
+        while stack:
+            node = stack.pop()
+            if node.type == "function_definition":
+                self.nodes.append(node)
+            stack += node.named_children
+        bounds = np.array([(node.start_byte, node.end_byte) for node in self.nodes], np.int64)
+        self._starts, self._ends = bounds.reshape(-1, 2).T
+
+    @functools.cached_property
+    def by_name(self) -> defaultdict[str, list[Node]]:
+        """The functions by their names, without what these are qualified with."""
+        found: defaultdict[str, list[Node]] = defaultdict(list)
+        for node in self.nodes:
+            name = _name_of(node)
+            if name is not None:
+                found[_last_name(self._tree.slice(name))].append(node)
+        return found
+
+    def between(self, first: int, last: int) -> list[Node]:
+        """Return the functions that have some of the bytes from `first` to before `last`."""
+        found = np.flatnonzero((self._starts < last) & (first < self._ends))
+        return [self.nodes[k] for k in found]

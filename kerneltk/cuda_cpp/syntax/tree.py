@@ -187,6 +187,20 @@ def closing_parenthesis(source: str, opening: int) -> int:
     return -1
 
 
+def closing_brace(source: str, before: int) -> int:
+    """Return the position behind the body that begins after `before`, with blanks at most between
+    the two; -1 if there is none.
+    """
+    if before < 0 or re.compile(r"\s*\{").match(source, before) is None:
+        return -1
+    depth = 0
+    for found in re.compile(r"[{}]").finditer(source, before):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 0:
+            return found.end()
+    return -1
+
+
 def inner_declarator(node: Node) -> Node | None:
     """Return the declarator in a declarator: the array in a pointer to it, the name in an array."""
     inner = node.child_by_field_name("declarator")

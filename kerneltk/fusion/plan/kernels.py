@@ -167,14 +167,14 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
         return Total(
             (("bool", name),), (mapped,), (f"{ctype_cast('bool')}({a} {op} {b})",), (neutral,), a
         )
-    function = "minimum" if kind == "min" else "maximum"
+    function = "lesser" if kind == "min" else "greater"
     return Total(
         ((kept, name),),
         (mapped,),
-        (f"kerneltk::jit::{function}({a}, {b})",),
+        (f"kerneltk::{function}({a}, {b})",),
         (_limit(dtype, kind == "min"),),
         f"{ctype_cast(given)}({a})",
-        ("jit_numbers.hpp",),
+        ("extremes.hpp",),
     )
 
 

@@ -70,7 +70,7 @@ class Definition:
     @functools.cached_property
     def signature(self) -> inspect.Signature:
         """Python's own."""
-        return inspect.signature(self.function)
+        return inspect.signature(self.function, follow_wrapped=False)
 
     @functools.cached_property
     def _nodes(self) -> list[ast.arg]:

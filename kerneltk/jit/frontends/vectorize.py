@@ -9,7 +9,6 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -554,13 +553,6 @@ def _vectorized(
     /,
 ) -> Vectorized:
     function = checked_function(pyfunc, "vectorize")
-    if isinstance(pyfunc, FunctionType) and hasattr(pyfunc, "__wrapped__"):
-        raise ArgumentTypeError(
-            f"'{function.__name__}' calls the function that it wraps, and kernels know that one "
-            "alone.\n"
-            "  Hint: decorate the function itself, or one that is written without "
-            "'functools.wraps'."
-        )
     kind: type[Definition] = Definition
     if signature is not None:
         from kerneltk.jit.frontends.core_function import CoreFunction

@@ -27,7 +27,7 @@ import threading
 import tokenize
 import types
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -103,50 +103,30 @@ class FunctionSource:
         return FunctionSource(name, self.origin, self.path, self.text, node)
 
 
-def source_of(function: Callable[..., Any]) -> FunctionSource:
-    """The text and the syntax tree of a Python function.
+def source_of(function: types.FunctionType) -> FunctionSource:
+    """The source and the syntax tree of a Python function.
 
-    Functions behind ``functools.wraps`` and ``staticmethod`` are looked up behind them. Raises
-    SourceError where it is no Python function, its text is not kept anywhere, or the text at its
-    place is another one now.
+    Of one made with ``functools.wraps`` they are its own, not those of the function that it wraps:
+    a call runs its own code. Raises SourceError where the source is not kept anywhere, or has
+    changed since the function was compiled.
     """
-    python = _unwrapped(function)
-    code = python.__code__
+    code = function.__code__
     path = code.co_filename
     if not path.startswith("<"):
         path = os.path.abspath(path)
-    text = _text_of(python, path)
+    text = _text_of(function, path)
     node: FunctionNode | None
     node = _lambda_in(text, code) if code.co_name == _LAMBDA else _definition_in(text, code)
     if node is None:
-        raise _another_text(python, path, text)
-    return FunctionSource(python.__name__, _origin(path), path, text, node)
+        raise _another_text(function, path, text)
+    return FunctionSource(function.__name__, _origin(path), path, text, node)
 
 
 # -- the function ---------------------------------------------------------------------------------
 
 
-def _unwrapped(function: object) -> types.FunctionType:
-    seen: set[int] = set()
-    while True:
-        # A partial may carry __wrapped__ too; what it binds would be lost.
-        refused = _why_refused(function)
-        behind = getattr(function, "__wrapped__", None)
-        seen.add(id(function))
-        if refused is None and behind is None:
-            if isinstance(function, types.FunctionType):
-                return function
-            refused = _about_object(function)
-        if refused is None and id(behind) in seen:
-            refused = "a function that wraps itself", "set its __wrapped__ to another function"
-        if refused is not None:
-            sentence = f"A kernel is made from a Python function, not from {refused[0]}."
-            raise SourceError(render_message(sentence, hint=refused[1]))
-        function = behind
-
-
 def words_for(value: object) -> tuple[str, str]:
-    """Return the description and the hint for an object that is no Python function."""
+    """Description of, and hint for, an object that is no Python function."""
     return _why_refused(value) or _about_object(value)
 
 

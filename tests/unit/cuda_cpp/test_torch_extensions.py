@@ -108,3 +108,72 @@ struct Names { std::vector<int> sizes; std::string name; int n; };
 __global__ void k(const Names* names, int* y) { y[0] = std::get<1>(sizes(names->n)); }
 """)
     assert kerneltk.load(path).compile_for(target).code
+
+
+BINDINGS = r"""
+#include <torch/extension.h>
+
+__global__ void twice_kernel(float* x, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 2;
+}
+#define DEFINE(name, th_type, type, size)                                        \
+    void name(torch::Tensor x) {                                                 \
+        TORCH_CHECK(x.dtype() == th_type);                                       \
+        name##_kernel<<<x.numel() / (size), size>>>((type *)x.data_ptr(), x.numel()); \
+    }
+#define BIND(function) m.def(#function, &function, #function);
+
+DEFINE(twice, torch::kFloat32, float, 128)
+DEFINE(thrice, torch::kFloat32, float,
+       128)
+
+extern void elsewhere(torch::Tensor, torch::Tensor);
+extern void
+    elsewhere_too(torch::Tensor,
+                  torch::Tensor);
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+    BIND(twice)
+    BIND(thrice)
+    if (true) { BIND(elsewhere) }
+}
+
+__global__ void after(float* x) { x[threadIdx.x] += 1; }
+"""
+
+
+def test_macros_without_semicolons_hide_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "bindings.cu"
+    path.write_text(BINDINGS)
+    module = kerneltk.load(path)
+    assert module.kernels == ("twice_kernel", "after")
+    assert module.compile_for("sm_90").code
+    x = np.arange(100, dtype=np.float32)
+    module.twice_kernel(1, 128, (x, 100))
+    module.after(1, 100, (x,))
+    np.testing.assert_array_equal(x, 2 * np.arange(100) + 1)
+
+
+def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
+    (tmp_path / "kernel.cuh").write_text(
+        "__global__ void logs(const float* x, double* y, int* k) {\n"
+        "    const int i = threadIdx.x;\n"
+        "    y[i] = max(double(x[i]), (double)FLT_MIN) + DBL_EPSILON;\n"
+        "    k[i] = i ? INT_MAX : LIMIT;\n}\n"
+    )
+    path = tmp_path / "limits.cu"
+    path.write_text('#include <ATen/ATen.h>\n#define LIMIT INT_MIN\n#include "kernel.cuh"\n')
+    module = kerneltk.load(path)
+    assert module.compile_for("sm_90").code
+    x, y, k = np.zeros(2, np.float32), np.zeros(2), np.zeros(2, np.int32)
+    module.logs(1, 2, (x, y, k))
+    assert (y == float(np.finfo(np.float32).tiny) + np.finfo(np.float64).eps).all()
+    assert k.tolist() == [-(2**31), 2**31 - 1]
+
+    path.write_text(
+        "#include <ATen/ATen.h>\n#define INT_MAX 7\n"
+        "__global__ void seven(int* x) { x[0] = INT_MAX; }\n"
+    )
+    kerneltk.load(path).seven(1, 1, (k,))
+    assert k[0] == 7

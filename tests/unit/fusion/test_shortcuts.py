@@ -44,3 +44,15 @@ def test_other_calls_are_what_they_are_without_it(other: Any) -> None:
         found = fused(other)
         assert np.asarray(found).dtype == np.asarray(expected).dtype
         assert np.asarray(found).tolist() == np.asarray(expected).tolist()
+
+
+@pytest.mark.gpu
+def test_orders_of_axes_are_asked_for_on_a_gpu() -> None:
+    cupy = pytest.importorskip("cupy")
+    fused = kerneltk.fuse(lambda x, y: x - 2 * y)
+    x = cupy.arange(12, dtype=np.float32).reshape(3, 4)
+    fused(x, x)
+    for array in (x, x.T, cupy.asfortranarray(x), x[:, ::2], x[:0]):
+        found = fused(array, array)
+        assert found.flags.f_contiguous == (array - 2 * array).flags.f_contiguous
+        assert found.tolist() == (array - 2 * array).tolist()

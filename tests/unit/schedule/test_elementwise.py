@@ -151,3 +151,20 @@ def test_host_loops_run_along_memory() -> None:
     layout = host(make("f4", (4, 1)), make("f4", ()), make("f4", (4, 5)))
     assert kinds(layout) == ["broadcast", "broadcast", "row"]
     assert kinds(host(make("f4", 9, strides=(-4,)), make("f4", 9))) == ["strided", "row"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "inner", "width", "kind"),
+    [
+        ("i1", 1000, 8, "row"),  # whole vectors of eight bytes
+        ("i1", 1004, 4, "row"),
+        ("i1", 1002, 4, "element"),
+        ("f2", 1004, 4, "row"),
+        ("f4", 1002, 4, "element"),  # addresses one by one: vectors of two are slower
+    ],
+)
+def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind: str) -> None:
+    size = np.dtype(dtype).itemsize
+    part = make(dtype, (64, inner), strides=((inner + 24) * size, size))
+    layout = cuda(part, make(dtype, (64, inner)))
+    assert (layout.variant, layout.width, kinds(layout)[0]) == ("vector", width, kind)

@@ -212,3 +212,15 @@ def test_wide_indices_where_a_number_or_an_offset_needs_them() -> None:
     wide = [((2**31,), (0,)), ((2**20, 4096), (0,)), ((2**32, 4), (1,))]
     assert not any(plan(shape, axes, dtype="i1").wide_index for shape, axes in narrow)
     assert all(plan(shape, axes, dtype="i1").wide_index for shape, axes in wide)
+
+
+@pytest.mark.parametrize(
+    ("length", "plain", "numbered"),
+    [(4096, 4, 2), (2056, 3, 2), (4100, 3, 3), (2048, 4, 4), (16384, 4, 4), (1024, 4, 4)],
+)
+def test_indices_of_short_rows_are_combined_in_two_rounds(
+    length: int, plain: int, numbered: int
+) -> None:
+    shape = (8192, length)
+    assert plan(shape, (1,)).unroll == plain
+    assert plan(shape, (1,), numbers=True).unroll == numbered

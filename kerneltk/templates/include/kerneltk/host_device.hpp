@@ -5,4 +5,5 @@
 #include <kerneltk/host_arch.hpp>
 #include <kerneltk/host_intrinsics.hpp>
 #include <kerneltk/host_new.hpp>
+#include <kerneltk/host_ordered_atomics.hpp>
 #include <kerneltk/host_vector.hpp>

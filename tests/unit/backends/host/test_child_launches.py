@@ -39,6 +39,28 @@ extern "C" __global__ void halves(int* x, int low, int high) {
         halves<<<1, 2>>>(x, middle, high);
     }
 }
+// Sorts two halves around a pivot, each in a stream of its own.
+__global__ void sort(unsigned int* x, int left, int right) {
+    int low = left, high = right;
+    const unsigned int pivot = x[(left + right) / 2];
+    while (low <= high) {
+        while (x[low] < pivot) ++low;
+        while (x[high] > pivot) --high;
+        if (low <= high) {
+            const unsigned int held = x[low];
+            x[low++] = x[high];
+            x[high--] = held;
+        }
+    }
+    cudaStream_t first, second;
+    if (cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking) != cudaSuccess) return;
+    cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+    if (left < high) sort<<<1, 1, 0, first>>>(x, left, high);
+    if (low < right) sort<<<1, 1, 0, second>>>(x, low, right);
+    if (cudaGetLastError() != cudaSuccess || cudaPeekAtLastError() != cudaSuccess) x[0] = 99999;
+    cudaStreamDestroy(first);
+    cudaStreamDestroy(second);
+}
 __global__ void total(const float* x, float* sums) {
     extern __shared__ float values[];
     values[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
@@ -138,3 +160,10 @@ extern "C" __global__ void g(int* x) { x[0] = 3; }"""
         module.get_function("f")(1, 1, (x,))
     assert "code:2:" in str(caught.value)
     assert "template's arguments" in str(caught.value)
+
+
+def test_streams_of_its_own() -> None:
+    x = np.random.default_rng(3).integers(0, 5000, 300).astype(np.uint32)
+    expected = np.sort(x)
+    kerneltk.RawModule(code=CODE).get_function("sort")(1, 1, (x, 0, 299))
+    np.testing.assert_array_equal(x, expected)

@@ -279,6 +279,58 @@ def test_lanes_that_ended_are_not_waited_for(warp: Kernels) -> None:
     assert np.array_equal(y, np.where(np.arange(32) % 2, 0, 16))
 
 
+# What all threads read behind a barrier, lane 0 of each warp writes anew when its warp has gone on:
+# without a barrier in between, as programs have it that GPUs run right.
+TURNS = """
+__global__ void spread(const float* x, float* y) {
+    __shared__ float parts[32];
+    const int t = threadIdx.x, warp = t / 32;
+    float most = x[t];
+    for (int k = 16; k > 0; k /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, k));
+    if (t % 32 == 0) parts[warp] = most;
+    __syncthreads();
+    if (t == 0)
+        for (int k = 1; k < blockDim.x / 32; ++k) parts[0] = fmaxf(parts[0], parts[k]);
+    __syncthreads();
+    const float above = parts[0];
+    float sum = above - x[t];
+    for (int k = 16; k > 0; k /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, k);
+    if (t % 32 == 0) parts[warp] = sum;
+    __syncthreads();
+    y[t] = above - parts[warp];
+}
+__global__ void rounds(int* x, int n) {
+    __shared__ int parts[32];
+    const int t = threadIdx.x, warps = blockDim.x / 32;
+    int value = x[t];
+    for (int round = 0; round < n; ++round) {
+        parts[t / 32] = __reduce_add_sync(0xffffffffu, value);
+        __syncthreads();
+        const int part = t % 32 < warps ? parts[t % 32] : 0;
+        value += __reduce_add_sync(0xffffffffu, part) & 255;
+    }
+    x[t] = value;
+}
+"""
+
+
+@pytest.mark.parametrize("block", [64, 96, 512, 1024])
+def test_each_warp_goes_on_once_behind_a_barrier(block: int) -> None:
+    kernels = Kernels(TURNS, ["spread", "rounds"])
+    x = np.random.default_rng(block).integers(0, 100, block).astype(np.float32)
+    y = np.zeros(block, np.float32)
+    assert kernels.launch("spread", 1, block, x, y) == 0
+    sums = (x.max() - x).reshape(-1, 32).sum(1)
+    np.testing.assert_array_equal(y, x.max() - np.repeat(sums, 32))
+
+    values = np.random.default_rng(1).integers(0, 100, block).astype(np.int32)
+    expected = values.astype(np.int64)
+    for _ in range(20):
+        expected = expected + (expected.sum() & 255)
+    assert kernels.launch("rounds", 1, block, values, np.int32(20)) == 0
+    np.testing.assert_array_equal(values, expected)
+
+
 FAULTS = """
 #undef NDEBUG
 #include <assert.h>

@@ -9,6 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec, pipeline
+from kerneltk.backends.registry import compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.kernels import _limit, elementwise_kernel, total_of
 from kerneltk.fusion.trace.graph import Load, Reduce
@@ -106,3 +107,18 @@ def test_one_read_of_what_is_broadcast(function: Any) -> None:
     *_, unit = translation_units(function, "one", [ArraySpec.make("f8", x.shape)], (), "cuda", 8)
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8", "?"])
+def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
+    def extremes(x: Any) -> Any:
+        return x.min(axis=1), x.max(axis=1)
+
+    (unit,) = translation_units(extremes, "extremes", [ArraySpec.make(dtype, (64, 96))], (), "cuda")
+    compiler, target = compiler_for(unit, "sm_90")
+    assert len(compiler.compile(unit, target).code) > 1000
+    x = (np.random.default_rng(1).random((64, 96)) * 100).astype(dtype)
+    if x.dtype.kind == "f":
+        x[3, 5], x[4, :], x[5, 7], x[6, 0] = np.nan, np.inf, -np.inf, np.nan
+    for found, wanted in zip(kerneltk.fuse(extremes)(x), extremes(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
