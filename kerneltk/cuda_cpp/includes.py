@@ -72,6 +72,7 @@ class Header:
 @dataclass(slots=True)
 class _Expansion:
     find: Callable[[RawSource, Include], Header | None]
+    keeps: Callable[[str], bool]
     # What a compilation has seen by here that comes here: of the whole source, and of each branch
     # of a conditional around it.
     seen: list[set[str]] = field(default_factory=lambda: [set()])
@@ -84,6 +85,8 @@ class _Expansion:
         for include in source.includes:
             row = include.line - 1
             header = self.find(source, include)
+            if header is None and not include.is_quoted and self.keeps(include.name):
+                lines[row] = lines[row].replace(f"<{include.name}>", f'"{include.name}"')
             if header is None or (header.path in around and not header.is_single):
                 continue
             same = include.guard == guard and not any(map(_BRANCH.match, lines[last:row]))
@@ -126,12 +129,19 @@ def escaped(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def with_headers(source: RawSource, find: Callable[[RawSource, Include], Header | None]) -> str:
+def with_headers(
+    source: RawSource,
+    find: Callable[[RawSource, Include], Header | None],
+    keeps: Callable[[str], bool] = lambda name: False,
+) -> str:
     """Return a source with its headers, and theirs, in it.
 
     Parameters
     ----------
     find : callable
         Takes a source and what it includes; returns the header if it is one of the user's.
+    keeps : callable
+        Takes a name in angle brackets; returns whether it is a header for both sides that is there,
+        which quotes tell from one that only the host has a use for.
     """
-    return _Expansion(find).expand(source, source.code, ())
+    return _Expansion(find, keeps).expand(source, source.code, ())

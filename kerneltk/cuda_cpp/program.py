@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import weakref
 from collections import Counter
@@ -36,12 +37,13 @@ from kerneltk.object_code.reflection import (
 
 if TYPE_CHECKING:
     from kerneltk.core.diagnostics import Diagnostic
-    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals, Refused
+    from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, Refused
 
 T = TypeVar("T")
 
 # NVRTC lists the name expressions, each a pragma, in a file of its own.
 _NVRTC_NAMES = "__nv_name_map"
+_LIBRARY = re.compile(r"/(thrust|cub)/")
 _MOST_TRIES = 8  # of a compilation that leaves out more and more names and functions
 
 _programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
@@ -103,10 +105,14 @@ _LAUNCH_HINT = (
 )
 
 
-def errors_of_log(log: str, sources: Mapping[str, str]) -> CompilerErrors:
-    """Return the errors of a compiler's log in the user's sources, by their names."""
+def errors_of_log(
+    log: str, sources: Mapping[str, str], *, in_macros: bool = True
+) -> CompilerErrors:
+    """Return the errors of a compiler's log in the user's sources, by their names: where a macro is
+    defined, or not `in_macros` but where it is used.
+    """
     from kerneltk.core.diagnostics import read_log  # only who has an error needs these
-    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+    from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
     code = {name: source.split("\n") for name, source in sources.items()}
     places: dict[tuple[str, int, int, str], None] = {}
@@ -117,12 +123,23 @@ def errors_of_log(log: str, sources: Mapping[str, str]) -> CompilerErrors:
                 continue
             lines = code[at.file]
             own = lines[at.line - 1] if at.line <= len(lines) else ""
+            before = lines[at.line - 2] if 1 < at.line <= len(lines) + 1 else ""
+            if not in_macros and (own.lstrip().startswith("#") or before.endswith("\\")):
+                continue
             # Of a line in which points were put, columns say nothing.
             is_same = not any("volatile" in line for line in lines) and own.isascii()
             column = at.column if is_same else None
             places[at.file, at.line, column or 0, error.message] = None
             break
     return CompilerErrors(tuple(places), not found)
+
+
+def _libraries_in(log: str) -> frozenset[str]:
+    """Return the libraries for both sides in whose own headers a compiler has found errors."""
+    from kerneltk.core.diagnostics import read_log  # only who has an error needs it
+
+    files = [at.file for found in read_log(log) for at in found.locations]
+    return frozenset(found[1] for file in files if (found := _LIBRARY.search(file)))
 
 
 class HostRefusals:
@@ -151,7 +168,7 @@ class HostRefusals:
 
     def recall(self, key: str) -> None:
         """Take over what an earlier process has kept by this key."""
-        from kerneltk.cuda_cpp.syntax.refusals import Refusals
+        from kerneltk.cuda_cpp.syntax.declarations import Refusals
 
         data = get_cache().get(string_key("refused", readers(), key))
         if data is not None:
@@ -160,7 +177,7 @@ class HostRefusals:
 
     def add(self, error: CompileError, key: str) -> bool:
         """Leave out what a compiler has refused; False for nothing more, or another mistake."""
-        from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors
+        from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
         known = self._errors or CompilerErrors()
         new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
@@ -169,6 +186,19 @@ class HostRefusals:
             self.found, self._errors = found
             get_cache().put(string_key("refused", readers(), key), json.dumps(self.found).encode())
         return found is not None
+
+    def rebase(self, source: RawSource, key: str) -> bool:
+        """Take another form of the source; False where it cannot do without what is refused."""
+        if self.found is not None and self._errors is not None:
+            from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
+
+            found = source.without(CompilerErrors(), self._errors)
+            if found is None:
+                return False
+            self.found, self._errors = found
+            get_cache().put(string_key("refused", readers(), key), json.dumps(self.found).encode())
+        self._source, self._sources = source, (source, *source.included)
+        return True
 
     def of(self, name: str) -> Refused | None:
         """The reason why a kernel is refused; None for one that runs."""
@@ -223,6 +253,8 @@ class RawProgram:
         self._left_out: dict[BackendName, dict[str, str]] = {}
         self._c_symbols: dict[str, str] = {}
         self._refused: dict[BackendName, HostRefusals] = {}
+        # Without the code of the host that a compiler has found errors in.
+        self._reduced: dict[BackendName, RawSource] = {}
         self._lock = threading.RLock()
         _programs.add(self)
 
@@ -351,10 +383,11 @@ class RawProgram:
         if self._c_symbols:
             requests = [replace(r, symbol=self._c_symbols.get(r.expression, "")) for r in requests]
         refused = self._refused.get(backend.name)
+        source = self._reduced.get(backend.name, self.source)
         if refused is None:
-            return self.source.unit(backend, requests)
+            return source.unit(backend, requests)
         wanted = [r for r in requests if refused.of(plain_name(r.expression)) is None]
-        return self.source.unit(backend, wanted, refused.found)
+        return source.unit(backend, wanted, refused.found)
 
     def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
         """Return the names that the compiler did not know, and its message for each; None if the
@@ -415,8 +448,14 @@ class RawProgram:
         self.source = self.source.serving(self.requests())
         refusals = self._refusals(backend)
         key = ""  # of the unit that has everything
+        reduced = ""  # of what is kept for it without refused code of the host
+        first: CompileError | None = None
         for _ in range(_MOST_TRIES):
             unit = self.unit(backend)
+            if not reduced and self._has_refusable_host_code():
+                reduced = string_key("host errors", readers(), unit.source, *unit.options)
+                if self._recall_reduced(backend, reduced):
+                    unit = self.unit(backend)
             if refusals is not None and refusals.found is None and not key:
                 key = key_of(unit)
                 refusals.recall(key)
@@ -429,12 +468,15 @@ class RawProgram:
                 known = self._left_out.get(backend.name, {})
                 if refused is None or refused.keys() <= known.keys():
                     if refusals is not None and refusals.add(error, key):
-                        self._refuse_all(refusals, error)
+                        self._refuse_all(refusals, first or error)
+                        continue
+                    if reduced and self._reduce(backend, error, reduced, key):
+                        first = first or error
                         continue
                     # Only who has an error needs it.
                     from kerneltk.cuda_cpp.nvrtc.explanations import explained
 
-                    raise explained(error, self.source) from None
+                    raise explained(self._first_cause(first, error), self.source) from None
                 overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
                 if overloaded and not self._c_symbols:
                     self._c_symbols = overloaded
@@ -446,6 +488,45 @@ class RawProgram:
             else:
                 return made
         return make(self.unit(backend))
+
+    def _has_refusable_host_code(self) -> bool:
+        return self.source.has_host_code and self.source.compiler == "nvrtc"
+
+    def _recall_reduced(self, backend: Capabilities, reduced: str) -> bool:
+        """Take over what an earlier process has kept: the source without refused host code."""
+        kept = get_cache().get(reduced)
+        if kept is None:
+            return False
+        text = kept.decode("utf-8", "surrogateescape")
+        self._reduced[backend.name] = self.source.reduced_to(text)
+        return True
+
+    def _reduce(self, backend: Capabilities, error: CompileError, reduced: str, key: str) -> bool:
+        """Leave out the code of the host that a compiler has found errors in; False for none."""
+        source = self._reduced.get(backend.name, self.source)
+        code = {own.name: own.code for own in (source, *source.included)}
+        errors = errors_of_log(error.log, code, in_macros=False)
+        found = source.without_host_errors(errors) if errors.places else None
+        found = found or source.without_headers_of(_libraries_in(error.log))
+        refusals = self._refused.get(backend.name)
+        if found is None or (refusals is not None and not refusals.rebase(found, key)):
+            return False
+        self._reduced[backend.name] = found
+        get_cache().put(reduced, found.expanded.encode("utf-8", "surrogateescape"))
+        return True
+
+    def _first_cause(self, first: CompileError | None, last: CompileError) -> CompileError:
+        """Return which error of several tries is the user's: the last one, unless that comes of
+        what was left out.
+        """
+        if first is None or not last.log:
+            return last
+        code = {own.name: own.code for own in (self.source, *self.source.included)}
+        before, after = (
+            {(file, line, message) for file, line, _, message in errors_of_log(e.log, code).places}
+            for e in (first, last)
+        )
+        return last if after and after <= before else first
 
     def _refusals(self, backend: Capabilities) -> HostRefusals | None:
         """Return what is refused of the source on a backend; None where that can be nothing."""

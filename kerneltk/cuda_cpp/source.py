@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -40,12 +40,17 @@ from kerneltk.cuda_cpp.syntax.cached import (
     with_meetings,
     without_host_code,
 )
-from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
-    from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, Include, SourceSummary
-    from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals
+    from kerneltk.cuda_cpp.syntax.declarations import (
+        CompilerErrors,
+        DeclaredKernel,
+        Include,
+        Refusals,
+        SourceSummary,
+    )
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
@@ -77,7 +82,11 @@ _TYPES = {
     "cfloat": ("FLT_MAX", "FLT_MIN", "FLT_EPSILON", "DBL_MAX", "DBL_MIN", "DBL_EPSILON"),
     "climits": ("CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LONG_MAX", "LONG_MIN", "ULONG_MAX",
                 "LLONG_MAX", "LLONG_MIN", "ULLONG_MAX", "SHRT_MAX", "USHRT_MAX"),
-    "tuple": ("tuple",),
+    "tuple": ("tuple", "make_tuple", "tie"),
+    "vector": ("vector",),
+    "string": ("string", "to_string"),
+    "optional": ("optional", "nullopt"),
+    "unordered_map": ("unordered_map",),
     "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
 }  # fmt: skip
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")
@@ -87,6 +96,7 @@ _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUN
 # Characters of a header, and how often it names the C++ library for each so many, if it is one of
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
+_CLASS = re.compile(r"\b(?:struct|class|define)\s+\Z")
 _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTILINE)
 _DEFINES = re.compile(r"[ \t]*(?:#|%:)[ \t]*define\b")
@@ -114,6 +124,31 @@ def _is_of_host(header: str) -> bool:
 def _is_of_toolkit(directory: str) -> bool:
     """Whether a directory has the headers of CUDA's toolkit."""
     return os.path.isfile(os.path.join(directory, "cuda_runtime.h"))
+
+
+def _uses(source: str, name: str) -> Iterator[int]:
+    """Yield where a name stands in a source: in a large one ten times as fast as by a pattern."""
+    position = source.find(name)
+    while position >= 0:
+        end = position + len(name)
+        before, behind = source[max(position - 1, 0) : position], source[end : end + 1]
+        if not _is_in_word(before) and not _is_in_word(behind):
+            yield position
+        position = source.find(name, end)
+
+
+def _is_in_word(character: str) -> bool:
+    return character == "_" or character.isalnum()
+
+
+def _is_named(source: str, names: Iterable[str]) -> bool:
+    return any(next(_uses(source, name), -1) >= 0 for name in names)
+
+
+def _is_declared(source: str, names: Iterable[str]) -> bool:
+    """Return whether a source has a class or a macro of one of these names."""
+    uses = (use for name in names for use in _uses(source, name))
+    return any(_CLASS.search(source, max(use - 40, 0), use) for use in uses)
 
 
 def plain_name(expression: str) -> str:
@@ -169,6 +204,8 @@ class RawSource:
     links: tuple[LinkInput, ...] = ()  # object code for GPUs that the source is linked with
     # Whether what device code does not refer to is compiled, since a template's arguments name it.
     keeps_spare: bool = False
+    # The source with its headers, without code of the host that a compiler refuses; empty for none.
+    reduced: str = ""
 
     @cached_property
     def summary(self) -> SourceSummary:
@@ -250,14 +287,14 @@ class RawSource:
             yield beside
         if os.path.isfile(os.path.join(_HOST_INCLUDES, name)):
             return  # CUDA's
-        if not is_quoted and (
-            name.partition("/")[0] in _DEVICE_LIBRARIES or is_host_library(name, by_folder=True)
-        ):
+        is_of_devices = name.partition("/")[0] in _DEVICE_LIBRARIES or serves_devices(name)
+        if not is_quoted and (is_of_devices or is_host_library(name, by_folder=True)):
             return
         if _has_stand_in(name):
             return  # the C++ library's, unless it is beside the file
         # Where compilers look at last is the main file's directory.
-        for place in (*named_in_options(self.options)[0], self.directory):
+        named = () if is_of_devices else named_in_options(self.options)[0]
+        for place in (*named, self.directory):
             if place and not _is_of_toolkit(place):
                 yield place
 
@@ -271,6 +308,11 @@ class RawSource:
         if path is None:
             return None
         return Header(os.path.realpath(path), self._headers[path])
+
+    def _is_for_both(self, name: str) -> bool:
+        """Return whether a header is there, of a library that device code can use as well."""
+        directories = named_in_options(self.options)[0] if serves_devices(name) else ()
+        return any(os.path.isfile(os.path.join(path, name)) for path in directories)
 
     @property
     def kernels(self) -> tuple[DeclaredKernel, ...]:
@@ -324,23 +366,23 @@ class RawSource:
         """The source as it is compiled."""
         if not self.has_host_code:
             return self.code.removeprefix(_BYTE_ORDER_MARK)
-        whole = self._expanded
+        whole = self.expanded
         return without_host_code(whole, keeps_spare=self.keeps_spare).removeprefix(_BYTE_ORDER_MARK)
 
     @cached_property
-    def _expanded(self) -> str:
+    def expanded(self) -> str:
         """The source with the user's own headers in it."""
-        return with_headers(self, self._find_header)
+        return self.reduced or with_headers(self, self._find_header, self._is_for_both)
 
     @cached_property
     def _whole_summary(self) -> SourceSummary:
         """What the source declares with its own headers."""
-        return self.summary if self._expanded == self.code else read_source(self._expanded)
+        return self.summary if self.expanded == self.code else read_source(self.expanded)
 
     @cached_property
     def _nvrtc_source(self) -> tuple[str, bool]:
         """The source as NVRTC takes it, and whether it needs C++20."""
-        source, needs_20 = source_for_nvrtc(self._expanded, keeps_spare=self.keeps_spare)
+        source, needs_20 = source_for_nvrtc(self.expanded, keeps_spare=self.keeps_spare)
         return source.removeprefix(_BYTE_ORDER_MARK), needs_20
 
     @cached_property
@@ -353,16 +395,15 @@ class RawSource:
             return ()
         included = {include.name for include in includes if not include.guard}
         source = self._device_source
-        words = frozenset(re.findall(r"\w+", source))
         lines = [
             f"#include <{header}>"
             for header, names in _TYPES.items()
             if header not in included
-            and not words.isdisjoint(names)
-            and not any(re.search(rf"\b(?:struct|class|define)\s+{n}\b", source) for n in names)
+            and _is_named(source, names)
+            and not _is_declared(source, names)
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
-        if is_extension and not words.isdisjoint(_TORCH_TYPES):
+        if is_extension and _is_named(source, _TORCH_TYPES):
             needed = ("cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp")
             lines += [f"#include <{header}>" for header in needed]
         return tuple(lines)
@@ -403,6 +444,10 @@ class RawSource:
             source = with_bounds(source, summary.kernels)
         if "<<<" in source:
             source = with_child_launches(source)
+        if '"__' in source or '"PRI' in source:
+            from kerneltk.cuda_cpp.nvrtc.dialect import spaced_literals
+
+            source = spaced_literals(source)
         return _NO_INLINE.sub("_kt_noinline", source)
 
     def without(
@@ -415,7 +460,38 @@ class RawSource:
         from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
         source = with_early_alignment(with_inline_ptx(self._whole_source)[0])
-        return with_refusals(source, self.name, known, new)
+        return with_refusals(source, self.name, known, new, _has_stand_in)
+
+    def without_host_errors(self, errors: CompilerErrors) -> RawSource | None:
+        """Return the source without the code of the host that a compiler has found errors in; None
+        where there is no error in such code.
+        """
+        # Only who has an error needs it.
+        from kerneltk.cuda_cpp.syntax.host_part.refused_code import without_refused_host_code
+
+        found = without_refused_host_code(self.expanded, self.name, errors)
+        return None if found is None else self.reduced_to(found)
+
+    def without_headers_of(self, libraries: Collection[str]) -> RawSource | None:
+        """Return the source without the lines that include some libraries; None for no such lines.
+
+        Device code that needs them does not compile then either.
+        """
+        names = "|".join(sorted(libraries))
+        found = re.sub(
+            rf"^[ \t]*#[ \t]*include[ \t]*<(?:{names})/[^>\n]*>",
+            "",
+            self.expanded,
+            flags=re.MULTILINE,
+        )
+        return self.reduced_to(found) if libraries and found != self.expanded else None
+
+    def reduced_to(self, expanded: str) -> RawSource:
+        """Return the source with less of its text, headers in it, and the headers as they are."""
+        source = replace(self, reduced=expanded)
+        for name in ("_headers", "_paths"):
+            vars(source)[name] = getattr(self, name)
+        return source
 
     def _with_meetings(
         self, source: str, directives: Sequence[str], requests: Sequence[Request]

@@ -102,3 +102,13 @@ def test_vectors(backend: Any) -> None:
 
 def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
+
+
+def test_scaling_factors(backend: Any) -> None:
+    alone, pairs = backend.asarrays(np.zeros(256, "f4"), np.zeros((256, 2), "f4"))
+    module().scales(1, 256, (alone, pairs))
+    powers = np.append(np.ldexp(np.float32(1), np.arange(255) - 127), np.float32(np.nan))
+    np.testing.assert_array_equal(backend.asnumpy(alone), powers)
+    np.testing.assert_array_equal(
+        backend.asnumpy(pairs), np.stack([powers, np.roll(powers, -1)], axis=1)
+    )

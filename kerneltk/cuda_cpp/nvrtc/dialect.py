@@ -37,6 +37,17 @@ def has_designated_initializers(source: str) -> bool:
     )
 
 
+def spaced_literals(source: str) -> str:
+    """Return a source with a blank between a literal and the name of an attribute behind it.
+
+    Examples
+    --------
+    >>> spaced_literals('extern "C"__global__ void f();')
+    'extern "C" __global__ void f();'
+    """
+    return _SUFFIX.sub('" ', source)
+
+
 def for_nvrtc(source: str, constants: Iterable[int] = ()) -> str:
     """Return a source as NVRTC takes it; lines stay.
 
@@ -53,7 +64,7 @@ def for_nvrtc(source: str, constants: Iterable[int] = ()) -> str:
     for start in sorted(constants, reverse=True):
         if source.startswith("const", start):
             source = f"{source[:start]}constexpr{source[start + 5 :]}"
-    source = _SUFFIX.sub('" ', source)
+    source = spaced_literals(source)
     if _OPENING.search(source):
         source = _without_statement_expressions(source, blank_noise(source, directives=False))
     return source

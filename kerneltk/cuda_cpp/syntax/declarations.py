@@ -213,3 +213,54 @@ class Meetings(NamedTuple):
 
 def _all(kind: Callable[..., T], records: Iterable[Sequence[Any]]) -> tuple[T, ...]:
     return tuple(kind(*fields) for fields in records)
+
+
+class Place(NamedTuple):
+    """Where a compiler has found an error in the user's source, and what it says."""
+
+    file: str  # as `#line` names it
+    line: int  # one-based
+    column: int  # one-based; 0 where it is not known
+    message: str
+
+
+class CompilerErrors(NamedTuple):
+    """What a compiler for CPU cores has said of a source, in one or several tries.
+
+    Parameters
+    ----------
+    places : tuple of (str, int, int, str)
+        File, line and column (one-based, 0 if unknown) of each error, and its message.
+    has_unlocated : bool
+        Whether there are errors that name no location: an assembler's.
+    """
+
+    places: tuple[tuple[str, int, int, str], ...] = ()
+    has_unlocated: bool = False
+
+
+class Refused(NamedTuple):
+    """A function that is left out."""
+
+    name: str  # with its namespaces
+    is_kernel: bool
+    kind: UnsupportedKind | None  # what CPU cores lack; None where the compiler alone says why
+    reason: str  # what the compiler says
+    header: str  # what a header says that cannot be had; empty where that is not the cause
+    file: str  # where what they lack stands, or the compiler's error
+    line: int
+
+
+class Refusals(NamedTuple):
+    """A source without what CPU cores do not have."""
+
+    source: str
+    functions: tuple[Refused, ...]
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> Refusals:
+        """Return what has these fields. Raises TypeError or ValueError where nothing of this kind
+        has them.
+        """
+        source, functions = fields
+        return cls(str(source), tuple(Refused(*fields) for fields in functions))

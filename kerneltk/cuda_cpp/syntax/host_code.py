@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library
+from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     Candidate,
     Member,
@@ -57,12 +57,14 @@ _HOST_SOURCE = re.compile(
     r"|\bcurand(?:Create|Destroy|Generate|Set|Generator)\w*"
     r"|\bMPI_\w+"
     r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark)\s*::"
-    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b)"
+    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b"
+    r"|\s*cuda\s*::\s*detail\s*::\s*(?:TensorInfo|IndexToOffset)\b)"
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
     r"|getenv|srand|rand|gettimeofday|clock_gettime|atoi|atof|calloc|realloc|perror|fflush"
     r"|sprintf|snprintf|system|usleep|sleep|strcmp|strncmp|strlen|strdup|strtol)\s*\("
     r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b|\b(?:[io]|io|[io]?f|[io]?string)stream\s*&"
 )
+_EXTERN = re.compile(r"\bextern\Z")
 _MOST_BLANK = 10_000  # between a macro's use and what is before it
 _NAMESPACE = re.compile(r"(\busing\s+)?\bnamespace\s+([\w:]+)")
 _USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
@@ -84,7 +86,7 @@ _MODULE = re.compile(
 _TEST_STATEMENT = re.compile(
     r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
 )
-_FIRST = re.compile(r"(\w*)")
+_FIRST = re.compile(r"(?:extern\b[\s\\]*)?(\w*)")
 _FUNCTION = re.compile(
     r"(?:template\s*<[^;{}]*>\s*)?(?:(?:inline|static|extern)\s+)*void\s+[\w#\s]+\([^{};]*\)[\s\\]*\{"
 )
@@ -114,7 +116,7 @@ _MAY_NAME_HOST = frozenset(
      "namespace_alias_definition", "static_assert_declaration")
 )  # fmt: skip
 _FLOATING = re.compile(r"\s*(?:static\s+|inline\s+)*(const)\s+(?:float|double)\s*")
-_CONSTEXPR = re.compile(r"\bconst(?:expr|eval)\b")
+CONSTEXPR = re.compile(r"\bconst(?:expr|eval)\b")
 
 
 def _is_host_source(source: str) -> bool:
@@ -241,8 +243,8 @@ class HostCode:
             if found is None:
                 continue
             self._pastes = self._pastes or "##" in found[3]
-            known = self._macro_words.get(found[1], frozenset())
-            self._macro_words[found[1]] = known | words_of(found[3])
+            before = self._macro_words.get(found[1], frozenset())
+            self._macro_words[found[1]] = before | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
             is_host = is_instantiation or _is_host_source(found[3]) or self._is_function(found[3])
             if found[2] and is_host and not _ANNOTATED.search(found[3]):
@@ -252,9 +254,14 @@ class HostCode:
             if is_host and _ANNOTATED.search(found[3]):
                 for span in _functions_in_macro(self.prepared, directive):
                     self.spans[span] = ""
-        while more := [name for name, text in others if _FIRST.findall(text)[0] in names]:
+        standing: dict[str, list[str]] = {}
+        for name, text in others:
+            standing.setdefault(_FIRST.findall(text)[0], []).append(name)
+        known = set(names)
+        for name in names:  # which grows
+            more = [other for other in standing.get(name, ()) if other not in known]
+            known.update(more)
             names += more  # they stand for one of those
-            others = [(name, text) for name, text in others if name not in more]
         return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
 
     def _is_function(self, replacement: str) -> bool:
@@ -266,7 +273,7 @@ class HostCode:
         return (
             _FUNCTION.match(replacement) is not None
             and words.isdisjoint(_ANNOTATIONS)
-            and not _CONSTEXPR.search(replacement)
+            and not CONSTEXPR.search(replacement)
         )
 
     def leave_out_unreached(self) -> None:
@@ -342,9 +349,10 @@ class HostCode:
                 del known[name]
         return tuple(sorted({c.start for c in known.values() if c.span not in self.spans}))
 
-    def read_header(self, name: str, start: int, end: int) -> bool:
+    def read_header(self, name: str, is_quoted: bool, start: int, end: int) -> bool:
         """Leave out an include of a header that only the host has a use for; False for another."""
-        is_host = is_host_library(name) or self._is_unused_library(name)
+        is_host = is_host_library(name) and not (is_quoted and serves_devices(name))
+        is_host = is_host or self._is_unused_library(name)
         if is_host:
             self.spans[start, end] = ""
         return is_host
@@ -411,7 +419,7 @@ class HostReader:
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
         """Leave out a function, unless device code may call it and does."""
         head = self.tree.plain[start : name.start_byte]
-        if not (_CONSTEXPR.search(head) or has_unknown_macro(head)):
+        if not (CONSTEXPR.search(head) or has_unknown_macro(head)):
             names = frozenset((_last_name(self.tree.slice(name)),))
             self.host.candidates[span] = Candidate(span, names, False, is_function=True)
 
@@ -421,7 +429,7 @@ class HostReader:
         if spelled == "main":
             return True
         head = self.tree.plain[start : name.start_byte]
-        if name.type == "qualified_identifier" or _CONSTEXPR.search(head):
+        if name.type == "qualified_identifier" or CONSTEXPR.search(head):
             return False
         if node.child_by_field_name("type") is None and name.type == "identifier":
             # `KERNEL(name) {` may be a macro of an included file as well.
@@ -488,7 +496,7 @@ class HostReader:
             is_virtual = re.search(r"\bvirtual\b", head) is not None
             overrides = re.search(r"\)[\w\s&]*\b(?:override|final)\b", source) is not None
             words = {word.name for word in self.tree.words_between(start, node.end_byte)}
-            if words & {"__device__", "__global__"} or _CONSTEXPR.search(head):
+            if words & {"__device__", "__global__"} or CONSTEXPR.search(head):
                 return None
             if not names_host and has_unknown_macro(head):
                 return None
@@ -560,6 +568,15 @@ class HostReader:
         found = frozenset(_last_name(self.tree.slice(name)) for name in names if name is not None)
         self.host.candidates.setdefault(span, Candidate(span, found, False))
 
+    def _is_at_head(self, position: int) -> bool:
+        """Return whether a position is before a body, in what the grammar takes for one."""
+        node = self.tree.root.descendant_for_byte_range(position, position + 1)
+        while node is not None:
+            if node.type in CLASSES or node.type == "compound_statement":
+                return False
+            node = node.parent
+        return True
+
     def read_modules(self) -> None:
         """Leave out modules for Python and operators of torch, which macros begin."""
         for use in _MODULE.finditer(self.tree.plain):
@@ -576,8 +593,13 @@ class HostReader:
         for use in self.host.macros.finditer(self.tree.plain):
             start = use.start(1)
             end = closing_parenthesis(self.tree.plain, use.end(1))
-            before = self.tree.plain[max(start - _MOST_BLANK, 0) : start].rstrip()[-1:]
-            if end > 0 and before in ("", ";", "}", "{", ")") and self.tree.is_outside(start):
+            before = self.tree.plain[max(start - _MOST_BLANK, 0) : start].rstrip()
+            is_outside = self.tree.is_outside(start)
+            if declared := _EXTERN.search(before):  # of an instantiation elsewhere
+                is_outside = is_outside or self._is_at_head(start)
+                start = len(self.tree.plain[:start].rstrip()) - len(declared[0])
+                before = before[: declared.start()].rstrip()
+            if end > 0 and before[-1:] in ("", ";", "}", "{", ")") and is_outside:
                 behind = re.compile(r"[ \t]*;").match(self.tree.plain, end)
                 uses.append((start, behind.end() if behind else end))
         return uses

@@ -38,6 +38,7 @@ _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
 _NAME = re.compile(r"[^\W\d]\w*")
+_WHOLE_NAME = re.compile(r"(?<!\w)[^\W\d]\w*")
 _TYPE = re.compile(r"[\w\s:<>,*&]+")
 _PIECE = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
@@ -59,6 +60,10 @@ _QUALIFIERS = _SILENT | _PLACES | frozenset(
     ("static", "inline", "extern", "const", "volatile", "constexpr", "restrict", "__restrict",
      "__restrict__", '"C"', "void")
 )  # fmt: skip
+_PRAGMA = re.compile(r"\b_Pragma\s*\(\s*\"[^\"]*\"\s*\)")
+_MANY = (
+    500  # macros, for which one pattern of all their names takes longer than to look at all words
+)
 _MAX_DEPTH = 16
 _NO_MACROS: Mapping[str, str] = {}
 _MAX_GROWTH = 1 << 16
@@ -246,10 +251,12 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     length = position = 0
     budget = _MAX_GROWTH + len(source)
     if macros:
-        pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
+        pattern = _WHOLE_NAME
+        if len(macros) < _MANY:
+            pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
         for found in pattern.finditer(code):
-            if found.start() < position:  # an argument of the macro before
-                continue
+            if found.start() < position or found[0] not in macros:
+                continue  # an argument of the macro before, or none
             expanded = _expand_use(code, found[0], found.end(), macros, budget)
             if expanded is None:
                 continue
@@ -264,7 +271,10 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     shown.append(code[position:])
     whole = "".join(shown)
     words = _find_words(whole)
-    plain = _blank_spans(whole, ((word.start, word.end) for word in words))
+    spans = [(word.start, word.end) for word in words]
+    if "_Pragma" in whole:
+        spans += (found.span() for found in _PRAGMA.finditer(whole))
+    plain = _blank_spans(whole, spans)
     if not plain.isascii():
         plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
     return Prepared(
@@ -422,15 +432,19 @@ def _attribute_macros(
             known[found[1]] = macro
         if _matters(known[found[1]], chosen):
             chosen[found[1]] = known[found[1]]
-    while True:  # a macro may be defined before the one it uses
-        more = {
-            name: macro
-            for name, macro in known.items()
-            if name not in chosen and _matters(macro, chosen)
-        }
-        if not more:
-            break
-        chosen |= more
+    # A macro may be defined before the one it uses.
+    users: dict[str, list[str]] = {}
+    for name, macro in known.items():
+        for used in set(_NAME.findall(macro.replacement)):
+            users.setdefault(used, []).append(name)
+        if name not in chosen and _matters(macro, {}):
+            chosen[name] = macro
+    pending = list(chosen)
+    while pending:
+        for name in users.get(pending.pop(), ()):
+            if name not in chosen:
+                chosen[name] = known[name]
+                pending.append(name)
     while True:  # and one that pastes the names in there
         used = {n for m in chosen.values() if m.parameters for n in _NAME.findall(m.replacement)}
         more = {
@@ -444,7 +458,10 @@ def _attribute_macros(
     # An empty macro in front of a declaration means nothing; most others are never used in code.
     for name, macro in known.items():
         tokens = re.findall(r'"C"|\S+', macro.replacement)
-        if macro.parameters is None and all(token in _QUALIFIERS for token in tokens):
+        is_pragma = _PRAGMA.fullmatch(macro.replacement) is not None
+        if macro.parameters is None and (
+            is_pragma or all(token in _QUALIFIERS for token in tokens)
+        ):
             chosen.setdefault(name, macro)
         elif (
             types is not None

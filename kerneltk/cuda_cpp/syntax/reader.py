@@ -123,7 +123,8 @@ class _Found:
         includes: list[Include] = []
         for include, directive in _includes(prepared):
             includes.append(include)
-            if not self.host.read_header(include.name, directive.start, directive.end):
+            span = directive.start, directive.end
+            if not self.host.read_header(include.name, include.is_quoted, *span):
                 self.unsupported.read_header(include.name, directive.start)
         for directive in prepared.directives:
             if directive.name == "define" and not prepared.is_dead(directive.start):

@@ -11,14 +11,14 @@ import functools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.records import record
 from kerneltk.cuda_cpp.syntax.blanking import blanked
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
+from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, included_name, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Lines,
@@ -42,58 +42,12 @@ _DECLARATIONS = CLASSES | {
     "template_declaration", "template_instantiation", "type_definition", "using_declaration",
 }  # fmt: skip
 _HEADER_ERROR = re.compile(r"#?(?:error )?\"?(<[^<>]+> cannot run on CPU cores\b.*)")
-
-
-class Place(NamedTuple):
-    """Where a compiler has found an error in the user's source, and what it says."""
-
-    file: str  # as `#line` names it
-    line: int  # one-based
-    column: int  # one-based; 0 where it is not known
-    message: str
-
-
-@record(slots=False)
-class CompilerErrors:
-    """What a compiler for CPU cores has said of a source, in one or several tries.
-
-    Parameters
-    ----------
-    places : tuple of (str, int, int, str)
-        File, line and column (one-based, 0 if unknown) of each error, and its message.
-    has_unlocated : bool
-        Whether there are errors that name no location: an assembler's.
-    """
-
-    places: tuple[tuple[str, int, int, str], ...] = ()
-    has_unlocated: bool = False
-
-
-class Refused(NamedTuple):
-    """A function that is left out."""
-
-    name: str  # with its namespaces
-    is_kernel: bool
-    kind: UnsupportedKind | None  # what CPU cores lack; None where the compiler alone says why
-    reason: str  # what the compiler says
-    header: str  # what a header says that cannot be had; empty where that is not the cause
-    file: str  # where what they lack stands, or the compiler's error
-    line: int
-
-
-class Refusals(NamedTuple):
-    """A source without what CPU cores do not have."""
-
-    source: str
-    functions: tuple[Refused, ...]
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Refusals:
-        """Return what has these fields. Raises TypeError or ValueError where nothing of this kind
-        has them.
-        """
-        source, functions = fields
-        return cls(str(source), tuple(Refused(*fields) for fields in functions))
+# A header of CUDA's libraries for devices that there is no stand-in for.
+_LIBRARY_HEADER = re.compile(r"(?:cub|thrust|cuda|nv|nvcuda)/[\w./]+")
+_NO_HEADER = re.compile(
+    rf"(?:fatal error: )?'?({_LIBRARY_HEADER.pattern})'?"
+    r"(?:: No such file| file not found)"
+)
 
 
 class _Cause(NamedTuple):
@@ -103,7 +57,11 @@ class _Cause(NamedTuple):
 
 
 def with_refusals(
-    source: str, name: str, known: CompilerErrors, new: CompilerErrors
+    source: str,
+    name: str,
+    known: CompilerErrors,
+    new: CompilerErrors,
+    has_header: Callable[[str], bool] = lambda name: True,
 ) -> tuple[Refusals, CompilerErrors] | None:
     r"""Return a source without the functions in which a compiler has found errors, and the errors
     that they are left out for; None where nothing more is to be left out, or a new error is not due
@@ -120,6 +78,8 @@ def with_refusals(
         What a call before has returned.
     new : CompilerErrors
         What the compiler has said of the source that came with it.
+    has_header : callable
+        Whether CPU cores have a header of CUDA's libraries, by its name.
 
     Examples
     --------
@@ -129,7 +89,7 @@ def with_refusals(
     >>> [(refused.name, refused.kind) for refused in found.functions]
     [('f', 'inline PTX')]
     """
-    finder = _Finder(source, name)
+    finder = _Finder(source, name, has_header)
     if known.has_unlocated:
         finder.refuse_assembly()
     for place in known.places:
@@ -156,7 +116,8 @@ class _Finder:
         The functions, by the characters of their bodies.
     """
 
-    def __init__(self, source: str, name: str) -> None:
+    def __init__(self, source: str, name: str, has_header: Callable[[str], bool]) -> None:
+        self._has_header = has_header
         self.prepared = prepare(source)
         self.lines = Lines(self.prepared, name)
         self.refused: dict[tuple[int, int], Refused] = {}
@@ -183,13 +144,26 @@ class _Finder:
 
     def _read_header(self, place: Place) -> bool:
         """Leave out the line that includes a header that cannot be had."""
-        found = _HEADER_ERROR.match(place.message)
+        found = _HEADER_ERROR.match(place.message) or _NO_HEADER.match(place.message)
         if found is None:
             return False
+        reason = found[1]
+        if found.re is _NO_HEADER:
+            reason = f"<{found[1]}> cannot run on CPU cores: the host backend of kerneltk has none."
+            self._leave_out_missing_headers()
         for start, end in self.lines.lines_at(place.file, place.line):
             self._blank.add((start, end))
-            self._missing = self._missing or _Cause("header", start, found[1])
+            self._missing = self._missing or _Cause("header", start, reason)
         return True
+
+    def _leave_out_missing_headers(self) -> None:
+        """Leave out all such headers: a compiler ends at the first one."""
+        for directive in self.prepared.directives:
+            named = included_name(directive)
+            if named is None or _LIBRARY_HEADER.fullmatch(named[0]) is None:
+                continue
+            if not self._has_header(named[0]):
+                self._blank.add((directive.start, directive.end))
 
     def refuse_assembly(self) -> None:
         """Refuse all functions with assembly, one of which an assembler does not know."""

@@ -41,6 +41,16 @@ extern "C" __global__ void vectors(const float4* x, float4* out, unsigned int* b
     bits[threadIdx.x] = four.__x;
 }
 
+// The scaling factor of each pattern, alone and in a pair with the one behind it.
+__global__ void scales(float* alone, float* pairs)
+{
+    const int i = threadIdx.x;
+    alone[i] = float(__nv_bfloat16(__nv_cvt_e8m0_to_bf16raw(i)));
+    const __nv_bfloat162 both(__nv_cvt_e8m0x2_to_bf162raw(i | (i + 1) % 256 << 8));
+    pairs[2 * i] = float(both.x);
+    pairs[2 * i + 1] = float(both.y);
+}
+
 // CUDA's own functions convert doubles, also what is no number.
 extern "C" __global__ void encode_doubles(const double* x, unsigned char* out, int n)
 {

@@ -177,7 +177,7 @@ def test_headers_of_branches_are_read_once_in_each(tmp_path: Path) -> None:
     )
     source = read_file(tmp_path / "main.cu")
     assert _run(tmp_path / "main.cu") == 11
-    assert source._expanded.count("#define N11 11") == 2
+    assert source.expanded.count("#define N11 11") == 2
 
 
 def test_cub_for_nvrtc(tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
     "data",
     [
         b"".join(b"#define M%d(x) M%d(x) + M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
+        b"".join(b"#define M%d(x) M%d(x) { M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
         b"#define __D__ __device__\n" + b"__D__ int f();\n" * 20_000,
         b"(" * 20_000 + b"__global__ void f() {}",
         b"{" * 20_000 + b"__global__ void f() {}",
@@ -100,8 +101,8 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
         b"\\\n" * 50_000,
         b"",
     ],
-    ids=["macros", "attributes", "parentheses", "braces", "conditions", "statements", "quotes",
-         "continuations", "empty"],
+    ids=["macros", "chains", "attributes", "parentheses", "braces", "conditions", "statements",
+         "quotes", "continuations", "empty"],
 )  # fmt: skip
 def test_large_and_deep_files(data: bytes, tmp_path: Path) -> None:
     _read(tmp_path / "large.cu", data)

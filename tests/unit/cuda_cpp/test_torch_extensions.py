@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import kerneltk
 
@@ -68,6 +69,45 @@ def test_kernels_of_an_extension(tmp_path: Path) -> None:
     np.testing.assert_array_equal(h, 4 * np.arange(8))
     assert total[0] == (4 * np.arange(8) - 1).sum()
     np.testing.assert_array_equal((b.astype(np.uint32) << 16).view(np.float32), 2 * np.arange(8))
+
+
+def test_tensors_by_value(tmp_path: Path) -> None:
+    path = tmp_path / "by_value.cu"
+    path.write_text("""
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/detail/IndexUtils.cuh>
+#include <ATen/cuda/detail/TensorInfo.cuh>
+template <typename scalar_t, int DIMS>
+__global__ void copied(at::cuda::detail::TensorInfo<scalar_t, int> x, scalar_t* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x.data[at::cuda::detail::IndexToOffset<scalar_t, int, DIMS>::get(i, x)];
+}
+void launch(at::Tensor x) { auto info = at::cuda::detail::getTensorInfo<float, int>(x); }
+""")
+    names = ["copied<float, -1>", "copied<float, 3>"]
+    module = kerneltk.load(path, name_expressions=names)
+    assert module.compile_for("sm_90").code
+    x = np.arange(60, dtype=np.float32).reshape(3, 4, 5).transpose(2, 0, 1)
+    info = np.zeros(1, np.dtype([("data", "u8"), ("sizes", "i4", 25), ("strides", "i4", 25),
+                                 ("dims", "i4")], align=True))  # fmt: skip
+    info["data"], info["dims"] = x.ctypes.data, 3
+    info["sizes"][0, :3], info["strides"][0, :3] = x.shape, [s // 4 for s in x.strides]
+    for name in names:
+        y = np.zeros(x.size, np.float32)
+        module.get_function(name)((1,), (64,), (info[0], y, x.size))
+        np.testing.assert_array_equal(y, x.ravel())
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_what_its_headers_bring_of_the_library(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "library.cu"
+    path.write_text("""
+#include <torch/extension.h>
+template <class T> __host__ __device__ auto sizes(T x) { return std::make_tuple(x, x + 1); }
+struct Names { std::vector<int> sizes; std::string name; int n; };
+__global__ void k(const Names* names, int* y) { y[0] = std::get<1>(sizes(names->n)); }
+""")
+    assert kerneltk.load(path).compile_for(target).code
 
 
 BINDINGS = r"""

@@ -1,6 +1,10 @@
 // What nvcc includes before a .cu file, for CPU cores.
 #pragma once
 #include <cuda_runtime.h>
+#include <float.h>
+#include <limits.h>
+#include <cmath>
+#include <cstdlib>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

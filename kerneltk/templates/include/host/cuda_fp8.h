@@ -112,6 +112,18 @@ inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpr
     if (value != value) return __half_raw{0x7fff};
     return static_cast<__half_raw>(__half(value));
 }
+// Scaling factors of eight bits, e8m0: two to the power of x - 127; 255 is no number.
+inline __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(__nv_fp8_storage_t x) {
+    __nv_bfloat16_raw value;
+    value.x = static_cast<unsigned short>(x == 255 ? 0x7fff : x == 0 ? 0x40 : x << 7);
+    return value;
+}
+inline __nv_bfloat162_raw __nv_cvt_e8m0x2_to_bf162raw(__nv_fp8x2_storage_t x) {
+    __nv_bfloat162_raw both;
+    both.x = __nv_cvt_e8m0_to_bf16raw(static_cast<unsigned char>(x)).x;
+    both.y = __nv_cvt_e8m0_to_bf16raw(static_cast<unsigned char>(x >> 8)).x;
+    return both;
+}
 inline __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x,
                                               __nv_fp8_interpretation_t kind) {
     __half2_raw both;

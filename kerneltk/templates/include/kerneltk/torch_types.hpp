@@ -150,6 +150,32 @@ using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, P, long>;
 template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
           class I = long>
 using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, P, I>;
+
+namespace cuda {
+namespace detail {
+// Data, sizes and strides of a tensor, which kernels take by value.
+template <class T, class I>
+struct TensorInfo {
+    T* data;
+    I sizes[25];
+    I strides[25];
+    int dims;
+    __host__ __device__ bool isContiguous() const { return dims == 1 && strides[0] == 1; }
+};
+// The offset of an element by its number; as many dimensions as told, or -1 for those of `info`.
+template <class T, class I, int Dims>
+struct IndexToOffset {
+    static __host__ __device__ I get(I number, const TensorInfo<T, I>& info) {
+        I offset = 0;
+        for (int i = (Dims < 0 ? info.dims : Dims) - 1; i > 0; --i) {
+            offset += number % info.sizes[i] * info.strides[i];
+            number /= info.sizes[i];
+        }
+        return offset + number * info.strides[0];
+    }
+};
+}  // namespace detail
+}  // namespace cuda
 }  // namespace at
 
 namespace torch {

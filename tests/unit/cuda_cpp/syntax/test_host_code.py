@@ -146,6 +146,63 @@ __global__ void k(float* x) {}
     )
 
 
+def test_modules_of_other_languages_go_whatever_is_in_them() -> None:
+    text = """#define DEF(f) m.def(#f, &f);
+PYBIND11_MODULE(NAME, m) {
+    DEF(a)
+    DEF(b)
+    { m.attr("c") = 1; }
+}
+namespace ns {
+TORCH_LIBRARY_FRAGMENT(name, m) { DEF(a) }
+}
+__global__ void k(float* x) { SECTION(x) { x[0] = 1; } }
+"""
+    assert _left(text).endswith(
+        "namespace ns { } __global__ void k(float* x) { SECTION(x) { x[0] = 1; } }"
+    )
+    assert "PYBIND11" not in _left(text)
+
+
+def test_members_behind_pragmas_of_macros_stay() -> None:
+    text = """#define UNROLL _Pragma("unroll")
+#define BODY __device__ void set(T v) { UNROLL for (int i = 0; i < n; ++i) x[i] = v; }
+template <class T, int n>
+struct Vector {
+    BODY
+    T x[n];
+};
+template <class T> __global__ void k(Vector<T, 4> v, T* x) {
+    _Pragma("unroll") for (int i = 0; i < 4; ++i) x[i] = v.x[i];
+}
+"""
+    assert _left(text) == " ".join(text.split())
+
+
+def test_macros_of_instantiations_elsewhere() -> None:
+    text = """#define CASE(n) template void launch<n>(int* x)
+template <int n> void launch(int* x) { k<n><<<1, 1>>>(x); }
+#define ELSEWHERE(n) \\
+    extern CASE(n); \\
+    extern CASE(n + 1)
+extern CASE(4);
+CASE(8);
+ELSEWHERE(16);
+ELSEWHERE(32);
+#define OTHER
+struct Behind { int x; };
+static __device__ __forceinline__ int one(int x) { return x; }
+template <int n> __global__ void k(int* x) {}
+"""
+    assert _left(text) == (
+        "#define CASE(n) template void launch<n>(int* x) "
+        "#define ELSEWHERE(n) \\ extern CASE(n); \\ extern CASE(n + 1) "
+        "#define OTHER struct Behind { int x; }; "
+        "static __device__ __forceinline__ int one(int x) { return x; } "
+        "template <int n> __global__ void k(int* x) {}"
+    )
+
+
 def test_templates_of_the_host_go_with_their_instantiations() -> None:
     text = """#define LAUNCH(n) k<T, n><<<1, 1>>>(x)
 #define INSTANTIATE(T) \\

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals, with_refusals
+from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals
+from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
 SOURCE = """#include <other.h>
 using other::Tile;

@@ -1,0 +1,185 @@
+"""Files whose host code only a compiler's errors tell from device code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import pipeline
+from kerneltk.core.artifacts import ObjectCode, TranslationUnit
+from kerneltk.errors import CompileError
+
+HEADER = """
+#include "library.h"
+#define ON_FAILURE(text) throw Failure(text)
+class Failure : public lib::Error {
+public:
+    Failure(const char* text) : lib::Error(text) {}
+};
+struct Shape {
+    int rows, columns;
+    __host__ __device__ Shape(int r, int c) : rows(r), columns(c) {}
+    __host__ __device__ int size() const { return rows * columns; }
+    lib::List dims() const;
+    operator lib::List() const { return lib::List{rows, columns}; }
+    virtual void show() { lib::show(this); }
+    void check() {
+        if (rows < 0) ON_FAILURE("rows");
+    }
+    friend lib::List& operator<<(lib::List& list, const Shape& s) { return list << s.rows; }
+};
+template <> struct lib::traits<lib::List> { typedef Shape type; };
+lib::List Shape::dims() const { return *this; }
+"""
+SOURCE = """
+#include "shape.h"
+static lib::List known = {1, 2};
+__global__ void sizes(Shape s, int* x) { x[threadIdx.x] = s.size() + threadIdx.x; }
+int launch(lib::List& list) {
+    sizes<<<1, 4>>>(Shape(2, 3), lib::data(list));
+    return lib::code();
+}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "shape.h").write_text(HEADER)
+    (tmp_path / "library.h").write_text("namespace lib {}\n")
+    found = tmp_path / "shapes.cu"
+    found.write_text(SOURCE)
+    return found
+
+
+def test_host_code_that_does_not_compile_is_left_out(path: Path) -> None:
+    module = kerneltk.load(path)
+    assert module.kernels == ("sizes",)
+    assert module.compile_for("sm_90").code
+    assert module.compile_for("host").code
+
+
+def test_kernels_run_without_it(path: Path) -> None:
+    path.write_text(
+        "int f(lib::List x) { return lib::size(x); }\n"
+        "struct Pair { int a, b; int sum() { return lib::sum(a, b); } };\n"
+        "__global__ void k(Pair p, int* x) { x[threadIdx.x] = p.a * p.b + threadIdx.x; }\n"
+    )
+    x = np.zeros(3, np.int32)
+    pair = np.array([(4, 5)], [("a", "i4"), ("b", "i4")])[0]
+    kerneltk.load(path).k((1,), (3,), (pair, x))
+    assert x.tolist() == [20, 21, 22]
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_a_later_process_compiles_once(
+    path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+    build = pipeline.build
+
+    def counted(unit: TranslationUnit, *rest: object) -> ObjectCode:
+        compiled.append(unit.source)
+        return build(unit, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pipeline, "build", counted)
+    first = kerneltk.load(path).compile_for(target)
+    tries = len(compiled)
+    assert tries > 1
+    again = kerneltk.load(path).compile_for(target)
+    assert len(compiled) == tries + 1
+    assert again.code == first.code
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_errors_of_what_kernels_call_are_the_first_ones(path: Path, target: str) -> None:
+    path.write_text(
+        "struct S { int helper(int x) { return undeclared(x); } };\n"
+        "__global__ void k(S s, int* x) { x[0] = s.helper(1); }\n"
+    )
+    with pytest.raises(CompileError, match="undeclared") as caught:
+        kerneltk.load(path).compile_for(target)
+    assert "shapes.cu:1: struct S { int helper(int x) { return undeclared(x); } };" in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_overloads_do_not_step_in(path: Path, target: str) -> None:
+    path.write_text(
+        "struct S {\n    __host__ __device__ int f(double x) { return 2; }\n"
+        "    int f(int x) { return lib::one(x); }\n};\n"
+        "__global__ void k(S s, int* x) { x[0] = s.f(1); }\n"
+    )
+    with pytest.raises(CompileError, match="lib"):
+        kerneltk.load(path).compile_for(target)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_mistakes_in_kernels_stay_mistakes(path: Path, target: str) -> None:
+    path.write_text("int f() { return lib::g(); }\n__global__ void k(int* x) { x[0] = unknown; }\n")
+    with pytest.raises(CompileError, match="unknown") as caught:
+        kerneltk.load(path).compile_for(target)
+    assert "lib" not in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_assertions_that_fail_are_errors(path: Path, target: str) -> None:
+    path.write_text(
+        'int f() { return lib::g(); }\nstatic_assert(sizeof(int) == 8, "wide");\n'
+        "struct S { void f() { lib::f(); } };\n__global__ void k(S s) {}\n"
+    )
+    with pytest.raises(CompileError, match="does not compile: static assert") as caught:
+        kerneltk.load(path).compile_for(target)
+    assert "lib" not in str(caught.value)
+
+
+def test_strings_of_raw_kernels_are_compiled_as_they_are() -> None:
+    kernel = kerneltk.RawKernel("int f() { return g(); }\n__global__ void k() {}\n", "k")
+    with pytest.raises(CompileError, match="g"):
+        kernel.compile_for("host")
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_thrust_that_serves_the_host(path: Path, target: str) -> None:
+    path.write_text(
+        "#include <thrust/device_vector.h>\n#include <thrust/generate.h>\n"
+        "#include <thrust/iterator/counting_iterator.h>\n"
+        "struct Data {\n    thrust::device_vector<float> x;\n    int n;\n};\n"
+        "template <class T> void fill(thrust::device_vector<T>& x) {\n"
+        "    thrust::generate(x.begin(), x.end(), T());\n}\n"
+        "__global__ void k(int* x) { x[threadIdx.x] = 1; }\n"
+    )
+    assert kerneltk.load(path).compile_for(target).code
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_libraries_for_both_sides_are_used_where_they_are(path: Path, target: str) -> None:
+    directory = path.parent / "include" / "glm"
+    directory.mkdir(parents=True)
+    (directory / "glm.hpp").write_text(
+        "#pragma once\n#include <cmath>\nnamespace glm {\nstruct vec2 { float x, y; };\n"
+        "__host__ __device__ inline float length(vec2 v) {\n"
+        "    return std::sqrt(v.x * v.x + v.y * v.y);\n}\n}\n"
+    )
+    path.write_text(
+        "#include <glm/glm.hpp>\n"
+        "__global__ void k(const glm::vec2* v, float* x) { x[0] = glm::length(v[0]); }\n"
+        'void show(glm::vec2 v) { printf("%f", v.x); }\n'
+    )
+    options = (f"-I{path.parent / 'include'}",)
+    assert kerneltk.load(path, options=options).compile_for(target).code
+    # Nothing of it may be needed: it is left out where it is not.
+    path.write_text("#include <glm/glm.hpp>\n__global__ void k(int* x) { x[0] = 1; }\n")
+    assert kerneltk.load(path).compile_for(target).code
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_what_other_compilers_bring(path: Path, target: str) -> None:
+    path.write_text(
+        "#include <bits/stdc++.h>\n#include <omp.h>\n"
+        'extern "C"__global__ void k(float* x) { x[0] = std::sqrt(x[0]) + INT_MAX + FLT_MAX; }\n'
+    )
+    assert kerneltk.load(path).compile_for(target).code
