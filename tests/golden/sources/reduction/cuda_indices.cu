@@ -104,11 +104,11 @@ y = a * _out_ind.get()[0]; n += _i
     const _kt_index _kt_first = 0, _kt_last = _kt_work;
     _kt_total _kt_t = _kt_total{_kt_identity()};
 #pragma unroll 1
-    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += 768) {
-        alignas(16) T _kt_x_x[3][4];
-        ptrdiff_t _kt_j[3];
+    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += 512) {
+        alignas(16) T _kt_x_x[2][4];
+        ptrdiff_t _kt_j[2];
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 3; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
             // Beyond the end the first vector is loaded again: a condition would put the loads apart.
             const _kt_index _kt_vector = _kt_p + _kt_u * 256 < _kt_last ? _kt_p + _kt_u * 256 : _kt_p;
             _kt_index _kt_e_rest = _kt_vector;
@@ -123,7 +123,7 @@ y = a * _out_ind.get()[0]; n += _i
             _kt_j[_kt_u] = _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r__J[0]) + _kt_e * static_cast<_kt_index>(_kt_a._kt_r__J[1]);
         }
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 3; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
             if (_kt_u == 0 || _kt_p + _kt_u * 256 < _kt_last)
  {
                 // A vector's own total first: fewer roundings follow one another.
