@@ -101,6 +101,53 @@ def _one_of(name: str, value: object, kind: Any) -> None:
         raise ArgumentValueError(f"'{name}' must be {', '.join(others)} or {last}, not {value!r}.")
 
 
+def _modes(address: Any) -> tuple[str, ...]:
+    """The address modes, as they were given. Raises ArgumentValueError where one is none."""
+    try:
+        modes = (address,) if isinstance(address, str) else tuple(address)
+    except TypeError:
+        raise ArgumentTypeError(
+            "'address' is a string, or a sequence of strings, not an object of type "
+            f"'{type(address).__name__}'."
+        ) from None
+    for mode in modes:
+        _one_of("address", mode, Address)
+    if not 1 <= len(modes) <= 3:
+        raise ArgumentValueError(f"'address' has 1 to 3 modes, not {len(modes)}.")
+    return modes
+
+
+def _colors(border: Any) -> tuple[float, ...]:
+    """The channels of a border. Raises ArgumentTypeError, ArgumentValueError where it is none."""
+    try:
+        colors = np.asarray(border)
+    except (TypeError, ValueError):  # sequences of several lengths; arrays of a GPU
+        colors = np.array(None)
+    if colors.dtype.kind == "O" and all(isinstance(color, int) for color in colors.flat):
+        raise ArgumentValueError("'border' is too large for a float32.")
+    if colors.dtype.kind not in "biuf":
+        raise ArgumentTypeError(
+            "'border' is a number, or a sequence of numbers, not an object of type "
+            f"'{type(border).__name__}'."
+        )
+    if colors.ndim > 1 or colors.size > 4:
+        given = f"the shape {colors.shape}" if colors.ndim > 1 else f"{colors.size}"
+        raise ArgumentValueError(f"'border' has at most 4 channels, not {given}.")
+    with np.errstate(over="ignore"):
+        is_too_large = np.isinf(colors.astype(np.float32)) & np.isfinite(colors)
+    if is_too_large.any():
+        raise ArgumentValueError("'border' is too large for a float32.")
+    return tuple(map(float, np.broadcast_to(colors, 4) if colors.ndim == 0 else colors))
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | int | np.bool_):
+        raise ArgumentTypeError(
+            f"'{name}' is True or False, not an object of type '{type(value).__name__}'."
+        )
+    return bool(value)
+
+
 class _Texels:
     """An array as texels: its backend, its extents, and the description of one element."""
 
@@ -121,7 +168,7 @@ class _Texels:
             )
         shape = tuple(self.array.shape)
         if channels is not None:
-            if channels not in (1, 2, 4):
+            if isinstance(channels, bool | float) or channels not in (1, 2, 4):
                 raise ArgumentValueError(f"'channels' must be 1, 2 or 4, not {channels!r}.")
             if not shape or shape[-1] != channels:
                 raise ArgumentValueError(
@@ -223,6 +270,17 @@ def _element_of(resource: Any) -> dict[str, int]:
     return found
 
 
+def _dimensions_of(resource: Any) -> int:
+    """The number of coordinates of a texel, without its layer."""
+    if resource.cuArr is None:
+        kind = resource.get_resource_desc()["resType"]
+        return 1 if kind == numbers.RESOURCE_LINEAR else 2
+    memory = resource.cuArr
+    is_stack = memory.flags & (numbers.ARRAY_LAYERED | numbers.ARRAY_CUBEMAP)
+    extents = (memory.width, memory.height, memory.depth)
+    return sum(map(bool, extents)) - bool(is_stack)
+
+
 def texture(
     data: Any,
     *,
@@ -249,8 +307,8 @@ def texture(
         Whether a fetch returns the nearest texel, or interpolates; the latter is for textures that
         give floats.
     address : {"clamp", "border", "wrap", "mirror"} or a sequence of them
-        What is beyond the texels; of several, along x, y and z. ``"wrap"`` and ``"mirror"`` are for
-        normalized coordinates.
+        What is beyond the texels; of several, along x, y and z, one for each. ``"wrap"`` and
+        ``"mirror"`` are for normalized coordinates.
     normalized : bool
         Whether coordinates go from 0 to 1, and not to the extent.
     read : {"element", "normalized"}
@@ -297,9 +355,9 @@ def texture(
     _one_of("filter", filter, Filter)
     _one_of("read", read, Read)
     _one_of("memory", memory, Resource)
-    modes = (address,) if isinstance(address, str) else tuple(address)
-    for mode in modes:
-        _one_of("address", mode, Address)
+    modes, colors = _modes(address), _colors(border)
+    normalized, layered = _flag("normalized", normalized), _flag("layered", layered)
+    cubemap, gather = _flag("cubemap", cubemap), _flag("gather", gather)
     if not normalized and not {"wrap", "mirror"}.isdisjoint(modes):
         raise ArgumentValueError(
             "The address modes 'wrap' and 'mirror' are for normalized coordinates.\n"
@@ -344,16 +402,16 @@ def texture(
             "  Hint: pass 'read=\"normalized\"' for integers of 8 or 16 bits, or an array of "
             "floats."
         )
-    colors = (border,) * 4 if isinstance(border, int | float) else tuple(border)
-    if len(colors) > 4:
-        raise ArgumentValueError(f"'border' has at most 4 channels, not {len(colors)}.")
     if any(colors) and not gives_floats:
         raise ArgumentValueError("The border of a texture that gives integers is zero.")
     if any(colors) and "border" not in modes:
         raise ArgumentValueError("'border' is for the address mode 'border'.")
+    if len(modes) > 1 and len(modes) < (dimensions := _dimensions_of(resource)):
+        raise ArgumentValueError(
+            f"'address' has {len(modes)} modes, and the texture {dimensions} dimensions.\n"
+            "  Hint: pass one for all of them, or one for each."
+        )
     along = modes * 3 if len(modes) == 1 else modes
-    if not 1 <= len(modes) <= 3:
-        raise ArgumentValueError(f"'address' has 1 to 3 modes, not {len(modes)}.")
     classes = backend.texture_classes()
     description = classes.TextureDescriptor(
         [_ADDRESSES[mode] for mode in along],
@@ -409,6 +467,7 @@ def surface(
     array([[ 0.,  1.,  2.],
            [10., 11., 12.]], dtype=float32)
     """
+    layered, cubemap = _flag("layered", layered), _flag("cubemap", cubemap)
     if (found := class_of(type(data))) is not None:
         raise ArgumentTypeError(f"A surface is made of an array, not of a {found.what} object.")
     texels = _Texels(data, channels, layered, cubemap)

@@ -50,6 +50,11 @@ _BYTE_ORDER_MARK = "\ufeff"
 # As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
+_MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
+# In C++ an alignment comes before a storage class, which shared memory has on CPU cores.
+_SHARED_ALIGNED = re.compile(
+    r"\b(__shared__)(\s+)(alignas\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
+)
 # What linkers and loaders look for by these names is none of the user's.
 _LINKER_NAMES = re.compile(
     r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
@@ -333,7 +338,8 @@ class RawSource:
         # A template in a header may be called with volatile memory.
         is_volatile = any(map(has_volatile, (self.code, *self.options, *headers)))
         has_ptx = any("asm" in header for header in headers)
-        if is_volatile or has_ptx or any(map(has_bounds, headers)):
+        is_aligned = any(map(_SHARED_ALIGNED.search, headers))
+        if is_volatile or has_ptx or is_aligned or any(map(has_bounds, headers)):
             source = self._whole_source
         return self._with_bounds(with_inline_ptx(source)[0])
 
@@ -360,6 +366,7 @@ class RawSource:
             source = with_bounds(source, summary.kernels)
         if "<<<" in source:
             source = with_child_launches(source)
+        source = _SHARED_ALIGNED.sub(r"\3\2\1", source)
         return _NO_INLINE.sub("_kt_noinline", source)
 
     def without(
@@ -448,6 +455,8 @@ class RawSource:
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         body = self.code if by_nvcc else self._device_source
+        if not by_nvcc and any(name.startswith("cub/") for name in foreign_headers(body)):
+            head.append("#include <type_traits>")  # CUB 2.8 takes std::is_pointer for there
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
@@ -520,6 +529,8 @@ class RawSource:
         texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")
+        if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
+            head.append("#include <utility>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}

@@ -133,6 +133,10 @@ ROWS = (
     _row("mad.lo.u32 %0, %1, %2, %3;", "rrrr", lambda a, b, c: a * b + c),
     _row("mad.hi.u32 %0, %1, %2, %3;", "rrrr", lambda a, b, c: (a * b >> 32) + c),
     _row("mul24.lo.u32 %0, %1, %2;", "rrr", lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF)),
+    _row("mul24.hi.s32 %0, %1, %2;", "rrr", lambda a, b: signed(a, 24) * signed(b, 24) >> 16),
+    _row("mad24.lo.u32 %0, %1, %2, %3;", "rrrr",
+         lambda a, b, c: (a & 0xFFFFFF) * (b & 0xFFFFFF) + c),
+    _row("add.u32 %0, %1, (1<<4)-4*2;", "rr", lambda a: a + 8),
     _row("sad.u32 %0, %1, %2, %3;", "rrrr", lambda a, b, c: abs(a - b) + c),
     _row("div.u32 %0, %1, 7;", "rr", lambda a: a // 7),
     _row("rem.s32 %0, %1, 7;", "rr", lambda a: int(np.fmod(signed(a), 7))),
@@ -198,6 +202,15 @@ ROWS = (
          "subc.u32 r1, r1, r3; mov.b64 %0, {r0, r1}; }", "lll", lambda a, b: a - b),
     _row("{ .reg .u32 l, h; mad.lo.cc.u32 l, %1, %2, %3; madc.hi.u32 h, %1, %2, 0; "
          "mov.b64 %0, {l, h}; }", "lrrr", lambda a, b, c: a * b + c),
+    _row("{ .reg .pred p; setp.eq.u32 p, %1, 31; mov.u32 %0, 1; @p bra DONE; .reg .u32 t; "
+         "add.u32 t, %1, 7; mov.u32 %0, t; DONE: }", "rr", lambda a: 1 if a == 31 else a + 7),
+    _row("{ .reg .u32 t; add.u32 t, %1, 1; { .reg .u32 s, t; mov.u32 t, 5; mov.u32 s, t; "
+         "add.u32 %0, s, t; } add.u32 %0, %0, t; }", "rr", lambda a: a + 11),
+    _row("{ .pragma \\\"nounroll\\\"; mov.b64 {_, %0}, %1; }", "rl", lambda a: a >> 32),
+    _row("{ .reg .pred p; setp.lt.u32 p, %1, 64; @p bra L%=; mov.u32 %0, 3; L%=: }", "rr",
+         lambda a: 0 if a < 64 else 3),
+    _row("slct.ftz.u32.f32 %0, %1, %2, %3;", "rrrf",
+         lambda a, b, c: a if flushed(f32(c)) >= 0 else b),
     # Conversions.
     _row("cvt.u32.u64 %0, %1;", "rl", lambda a: a),
     _row("cvt.s64.s32 %0, %1;", "lr", lambda a: signed(a)),
@@ -239,10 +252,38 @@ ROWS = (
     _row("{ .reg .b16 t; .reg .b32 u; cvt.rn.satfinite.e4m3x2.f32 t, %1, %2; "
          "cvt.rn.f16x2.e4m3x2 u, t; mov.b32 %0, u; }", "rff",
          lambda a, b: _bytes(f32(a), f32(b))),
+    _row("add.ftz.f16 %0, %1, %2;", "hhh", lambda a, b: _half(
+        lambda x, y: small(small(x) + small(y)), a, b)),
+    _row("mul.f16 %0, %1, %2;", "hhh", lambda a, b: _half(lambda x, y: x * y, a, b)),
+    _row("set.lt.f16.u32 %0, %1, %2;", "hrr", lambda a, b: 0x3C00 if a < b else 0),
+    _row("{ .reg .pred p; setp.ltu.f16 p, %1, %2; selp.u32 %0, 1, 0, p; }", "rhh",
+         lambda a, b: int(not f16(a) >= f16(b))),
+    _row("cvt.rn.f16.s32 %0, %1;", "hr", lambda a: _half(lambda: np.float64(signed(a)))),
+    _row("cvt.rni.s32.f16 %0, %1;", "rh", lambda a: 0 if np.isnan(f16(a)) else clamped(
+        int(np.rint(np.clip(f16(a).astype("f8"), -3e9, 3e9))), 32)),
+    _row("cvt.rna.satfinite.tf32.f32 %0, %1; and.b32 %0, %0, 0xffffe000;", "rf",
+         lambda a: None if np.isnan(f32(a)) else
+         min((a & 0x7FFFFFFF) + 0x1000 & ~0x1FFF, 0x7F7FE000) | a & 1 << 31),
     _row("cvt.rna.tf32.f32 %0, %1; and.b32 %0, %0, 0xffffe000;", "rf",
          lambda a: None if np.isnan(f32(a)) else
          (a + 0x1000 & ~0x1FFF) if a & 0x7F800000 != 0x7F800000 else a),
 )  # fmt: skip
+
+
+def f16(x: int) -> np.float16:
+    return np.array(x & 0xFFFF, "u2").view("f2")[()]  # type: ignore[no-any-return]
+
+
+def small(x: np.float16) -> np.float16:
+    """Zero of its sign for a subnormal number."""
+    return np.copysign(np.float16(0), x) if abs(x) < np.finfo("f2").tiny else x
+
+
+def _half(function: Callable[..., Any], *operands: int) -> int | None:
+    """The bits of a function of float16; None of a NaN, whose bits are open."""
+    with np.errstate(all="ignore"):
+        result = np.float16(function(*map(f16, operands)))
+    return None if np.isnan(result) else int(result.view("u2"))
 
 
 def _pair(high: np.float32, low: np.float32) -> int | None:

@@ -51,7 +51,9 @@ class RawCase:
             raise ValueError(f"{self.name}: a tolerance needs a reason, and a reason a tolerance")
 
 
-def launch_with_copies(backend: Any, kernel: Any, grid: int, block: int, *arguments: Any) -> None:
+def launch_with_copies(
+    backend: Any, kernel: Any, grid: int, block: int | tuple[int, ...], *arguments: Any
+) -> None:
     """Launch a kernel with copies of the arrays, and bring their contents back."""
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
     copies = iter(backend.asarrays(*arrays))

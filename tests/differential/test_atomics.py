@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ElementwiseKernel
+from kerneltk import ElementwiseKernel, KernelToolkitError, RawKernel, RawModule
 from kerneltk.core.dtypes import as_dtype
 
 FUNCTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -60,3 +60,46 @@ def test_exchange_and_compare_and_swap(backend: Any, dtype: str) -> None:
         "swap",
     )(x, y)  # fmt: skip
     np.testing.assert_array_equal(backend.asnumpy(y), [6, 3, 3])
+
+
+def test_vectors_are_added_element_by_element(backend: Any) -> None:
+    code = """
+        extern "C" __global__ void add(float2* x, float4* y, float* before) {
+            before[threadIdx.x] = atomicAdd(x, float2{1.0f, 2.0f}).y;
+            atomicAdd(y, float4{1.0f, 2.0f, 3.0f, 4.0f});
+        }"""
+    pair, four, before = backend.asarrays(np.zeros(2, "f4"), np.zeros(4, "f4"), np.zeros(64, "f4"))
+    RawKernel(code, "add")(1, 64, (pair, four, before))
+    assert backend.asnumpy(pair).tolist() == [64, 128]
+    assert backend.asnumpy(four).tolist() == [64, 128, 192, 256]
+    assert sorted(backend.asnumpy(before).tolist()) == list(range(0, 128, 2))
+
+
+def test_sixteen_bytes_are_exchanged_as_a_whole(backend: Any) -> None:
+    code = """
+        extern "C" __global__ void count(longlong2* x) {
+            longlong2 now = atomicCAS(x, longlong2{-1, -1}, longlong2{0, 0}), seen;
+            do {
+                seen = now;
+                now = atomicCAS(x, seen, longlong2{seen.x + 1, seen.y - 2});
+            } while (now.x != seen.x || now.y != seen.y);
+        }
+        extern "C" __global__ void exchange(longlong2* x, longlong2* before) {
+            before[0] = atomicExch(x, longlong2{7, 8});
+            before[1] = atomicCAS(x, longlong2{7, 9}, longlong2{1, 1});
+        }"""
+    module = RawModule(code=code)
+    x, before = backend.asarrays(np.zeros(2, "i8"), np.zeros(4, "i8"))
+    module.get_function("count")(16, 64, (x,))
+    assert backend.asnumpy(x).tolist() == [1024, -2048]
+    module.get_function("exchange")(1, 1, (x, before))
+    assert backend.asnumpy(x).tolist() == [7, 8]
+    assert backend.asnumpy(before).tolist() == [1024, -2048, 7, 8]
+
+
+@pytest.mark.parametrize(("type_", "dtype"), [("int3", "i4"), ("longlong2", "i8")])
+def test_atomic_objects_of_other_sizes_are_refused(type_: str, dtype: str) -> None:
+    code = f"""#include <cuda/atomic>
+        extern "C" __global__ void f({type_}* x) {{ cuda::atomic_ref<{type_}> r(*x); r.load(); }}"""
+    with pytest.raises(KernelToolkitError, match="an atomic value has 1, 2, 4 or 8 bytes"):
+        RawKernel(code, "f")(1, 1, (np.zeros(6, dtype),))

@@ -18,7 +18,9 @@ def module() -> Any:
     return kerneltk.load(KERNELS / "libraries" / "cub.cu")
 
 
-def launch(backend: Any, kernel: str, grid: int, block: int, *arguments: Any) -> None:
+def launch(
+    backend: Any, kernel: str, grid: int, block: int | tuple[int, ...], *arguments: Any
+) -> None:
     """Launch a kernel and bring its arrays' contents back."""
     launch_with_copies(backend, module().get_function(kernel), grid, block, *arguments)
 
@@ -75,6 +77,24 @@ def test_warps(backend: Any) -> None:
     before = np.cumsum(parts, 1) - parts + 10 * parts.sum(1, keepdims=True)
     np.testing.assert_array_equal(out[66:130], before.reshape(-1))
     np.testing.assert_array_equal(out[130:], np.maximum.accumulate(parts, 1).reshape(-1))
+
+
+def test_warps_that_share_their_storage(backend: Any) -> None:
+    x, out = ints(128, -99, 99), np.zeros(264, "i4")
+    launch(backend, "warps_of_one_storage", 1, 128, x, out)
+    parts = x.reshape(8, 16)
+    np.testing.assert_array_equal(out[:8], parts.sum(1))
+    np.testing.assert_array_equal(out[8:136], np.cumsum(parts, 1).reshape(-1))
+    np.testing.assert_array_equal(out[136:], parts[:, 3].repeat(16))
+
+
+def test_sizes_that_are_no_power_of_two(backend: Any) -> None:
+    x, out = ints(70, -99, 99), np.zeros(144, "i4")
+    launch(backend, "odd_sizes", 1, (35, 2), x, out)
+    warps = x[:64].reshape(2, 32)[:, :24].reshape(4, 12)
+    np.testing.assert_array_equal(out[:4], warps.sum(1))
+    np.testing.assert_array_equal(out[4:74], np.cumsum(x))
+    np.testing.assert_array_equal(out[74:], np.sort(x))
 
 
 @cache

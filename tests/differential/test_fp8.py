@@ -64,6 +64,15 @@ def test_numbers_round_to_nearest_and_saturate(backend: Any) -> None:
                                       right & np.where(is_nan, 0x7F, 0xFF), str(row))  # fmt: skip
 
 
+def test_doubles_that_are_no_numbers(backend: Any) -> None:
+    bits = [0x7FF8 << 48, 0xFFF8 << 48, 0x7FFC << 48, 0xFFFC << 48, 0x7FF0 << 48, 0xFFF0 << 48]
+    x, out = backend.asarrays(np.array(bits, "u8").view("f8"), np.zeros((3, 6), "u1"))
+    module().encode_doubles(1, 32, (x, out, 6))
+    e4m3, *e5m2 = backend.asnumpy(out).tolist()
+    assert e4m3 == [0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF]
+    assert e5m2 == [[0x7E, 0xFE, 0x7F, 0xFF, 0x7B, 0xFB]] * 2
+
+
 def test_every_number_has_its_value(backend: Any) -> None:
     values, halves, whole = backend.asarrays(
         np.zeros(512, "f4"), np.zeros(512, "u2"), np.zeros(512, "i4")

@@ -141,6 +141,53 @@ def test_barriers_of_some_threads(backend: Any) -> None:
     assert out[64:].tolist() == consumed
 
 
+def test_operands(backend: Any) -> None:
+    x, out = np.arange(128, dtype="u4"), np.zeros((4, 32), "u4")
+    launch(backend, "operands", 1, 32, x, out)
+    lane = np.arange(32)
+    copied = lane % 2 == 0
+    half = lane % 4 == 1  # the rest is zero
+    np.testing.assert_array_equal(out[0], np.where(copied | half, 4 * lane + 1, 7))
+    np.testing.assert_array_equal(out[1], np.where(copied, 4 * lane + 3, np.where(half, 0, 7)))
+    assert (out[2] == 15 + 200).all()
+    assert (out[3] == 77 + 300).all()
+
+
+def test_barriers_count_whole_warps(backend: Any) -> None:
+    out = np.zeros(48, "i4")
+    launch(backend, "partial_warp", 1, 48, out)
+    np.testing.assert_array_equal(out, 2 * np.arange(48))
+
+
+def test_barriers_begin_anew_with_each_block(backend: Any) -> None:
+    out = np.zeros((3, 32), "i4")
+    launch(backend, "late_arrivals", 3, 64, out, 0)
+    launch(backend, "late_arrivals", 3, 64, out, 1)
+    np.testing.assert_array_equal(out, np.tile(np.arange(32, 64), (3, 1)))
+
+
+def test_a_launch_that_failed_leaves_no_arrivals() -> None:
+    code = """
+        extern "C" __global__ void fail(int* out) {
+            if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;"); else __trap();
+        }
+        extern "C" __global__ void pass(int* out) {
+            __shared__ int tile[32];
+            if (threadIdx.x >= 32) {
+                tile[threadIdx.x - 32] = threadIdx.x;
+                asm volatile("bar.arrive 1, 64;" ::: "memory");
+            } else {
+                asm volatile("bar.sync 1, 64;" ::: "memory");
+                out[threadIdx.x] = tile[threadIdx.x];
+            }
+        }"""
+    module, out = kerneltk.RawModule(code=code), np.zeros(32, "i4")
+    with pytest.raises(LaunchError, match="trapped"):
+        module.get_function("fail")(1, 64, (out,))
+    module.get_function("pass")(1, 64, (out,))
+    np.testing.assert_array_equal(out, np.arange(32, 64))
+
+
 @pytest.mark.parametrize("kind", ["half", "bfloat", "tf32", "bytes"])
 def test_products_of_matrices(backend: Any, kind: str) -> None:
     depth = {"half": 16, "bfloat": 16, "tf32": 8, "bytes": 32}[kind]

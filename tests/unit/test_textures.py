@@ -65,6 +65,28 @@ REFUSED: dict[str, Callable[[], object]] = {
         lambda: texture(U, address="border", border=1)
     ),
     "'border' is for the address mode 'border'.": lambda: texture(F, border=1),
+    "'address' is a string, or a sequence of strings, not an object of type 'int'.": (
+        lambda: texture(F, address=1)  # type: ignore[arg-type]
+    ),
+    "'address' has 2 modes, and the texture 3 dimensions.": (
+        lambda: texture(np.zeros((2, 3, 4), np.float32), address=("clamp", "border"))
+    ),
+    "'border' is a number, or a sequence of numbers, not an object of type 'str'.": (
+        lambda: texture(F, address="border", border="red")  # type: ignore[arg-type]
+    ),
+    "'border' is a number, or a sequence of numbers, not an object of type 'complex'.": (
+        lambda: texture(F, address="border", border=1j)  # type: ignore[arg-type]
+    ),
+    "'border' has at most 4 channels, not the shape (1, 2).": (
+        lambda: texture(F, address="border", border=[[1, 2]])  # type: ignore[list-item]
+    ),
+    "'border' is too large for a float32.": lambda: texture(F, address="border", border=1e39),
+    "'normalized' is True or False, not an object of type 'NoneType'.": (
+        lambda: texture(F, normalized=None)  # type: ignore[arg-type]
+    ),
+    "'channels' must be 1, 2 or 4, not 2.0.": (
+        lambda: texture(np.zeros((4, 2), np.float32), channels=2.0)  # type: ignore[arg-type]
+    ),
     "'border' has at most 4 channels, not 5.": (
         lambda: texture(F, address="border", border=(1, 2, 3, 4, 5))
     ),
@@ -175,6 +197,7 @@ class Memory:
         if height == 0 and depth > 0:
             raise ValueError("To create a 2D CUDA array, height must be nonzero.")
         self.desc, self.extents, self.flags = desc, (width, height, depth), flags
+        self.width, self.height, self.depth = self.extents
         self.given: Any = None
 
     def copy_from(self, in_arr: Any, stream: Any = None) -> None:
@@ -350,3 +373,9 @@ def test_several_objects_of_one_type() -> None:
     x = np.zeros(3, np.float32)
     np.testing.assert_array_equal(kernel(*images, x), [111] * 3)
     np.testing.assert_array_equal(kernel(images[0], images[1], images[0].ptr, x), [12] * 3)
+
+
+@pytest.mark.parametrize("border", [np.float32(0.5), np.array(0.5), [0.5], np.array([0.5])])
+def test_borders_of_numpys_numbers(border: Any) -> None:
+    image = texture(F, address="border", border=border)
+    assert image.TexDesc.get_texture_desc()["borderColor"][0] == 0.5

@@ -139,3 +139,46 @@ extern "C" __global__ void warps(const int* x, int* out)
     out[66 + t] = before + total * 10;
     out[130 + t] = upto;
 }
+
+// Warps exchange values without memory: one storage may serve several of them at once.
+extern "C" __global__ void warps_of_one_storage(const int* x, int* out)
+{
+    using Reduce = cub::WarpReduce<int, 16>;
+    using Scan = cub::WarpScan<int, 16>;
+    __shared__ typename Reduce::TempStorage reduce;
+    __shared__ typename Scan::TempStorage scan;
+    const int t = threadIdx.x;
+    const int sum = Reduce(reduce).Sum(x[t]);
+    if (t % 16 == 0) out[t / 16] = sum;
+    int upto;
+    Scan(scan).InclusiveSum(x[t], upto);
+    out[8 + t] = upto;
+    out[136 + t] = Scan(scan).Broadcast(x[t], 3);
+}
+
+// Warps of twelve, of which each warp of the GPU has two, and blocks that are no whole number of warps.
+extern "C" __global__ void odd_sizes(const int* x, int* out)
+{
+    using Reduce = cub::WarpReduce<int, 12>;
+    using Scan = cub::BlockScan<int, 35, cub::BLOCK_SCAN_RAKING, 2>;
+    using Sort = cub::BlockRadixSort<int, 35, 1, cub::NullType, 4, true, cub::BLOCK_SCAN_WARP_SCANS,
+                                     cudaSharedMemBankSizeFourByte, 2>;
+    __shared__ typename Reduce::TempStorage reduce[6];
+    __shared__ union {
+        typename Scan::TempStorage scan;
+        typename Sort::TempStorage sort;
+    } storage;
+    const int t = threadIdx.x + 35 * threadIdx.y, lane = t % 32;
+    if (lane < 24 && t < 64) {
+        const int group = t / 32 * 2 + lane / 12;
+        const int sum = Reduce(reduce[group]).Sum(x[t]);
+        if (lane % 12 == 0) out[group] = sum;
+    }
+    int upto;
+    Scan(storage.scan).InclusiveSum(x[t], upto);
+    out[4 + t] = upto;
+    __syncthreads();
+    int keys[1] = {x[t]};
+    Sort(storage.sort).Sort(keys);
+    out[74 + t] = keys[0];
+}

@@ -254,3 +254,71 @@ extern "C" __global__ void mma_bytes(const int* a, const int* b, const int* c, i
                  : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
     for (int n = 0; n < 4; ++n) d[(row + n / 2 * 8) * 8 + t * 2 + n % 2] = sums[n];
 }
+
+template <int BYTES>
+__device__ __forceinline__ void copy_async(void* to, const void* from, bool is_there)
+{
+    asm volatile("{\n"
+                 "    .reg .pred p;\n"
+                 "    setp.ne.b32 p, %0, 0;\n"
+                 "    @p cp.async.ca.shared.global [%1], [%2], %3;\n"
+                 "}\n"
+                 :: "r"(int{is_there}), "r"(shared_address(to)), "l"(from), "n"(BYTES));
+}
+
+// 32 threads: operands that are constants, evaluated once, and results that depend on each other.
+extern "C" __global__ void operands(const unsigned* x, unsigned* out)
+{
+    __shared__ __align__(16) unsigned tile[128];
+    const int i = threadIdx.x;
+    for (int k = 0; k < 4; ++k) tile[4 * i + k] = 7;
+    copy_async<16>(tile + 4 * i, x + 4 * i, i % 2 == 0);
+    const int rest = 8;
+    if (i % 4 == 1)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                     :: "r"(shared_address(tile + 4 * i)), "l"(x + 4 * i), "n"(16), "r"(rest));
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    unsigned second, last;
+    asm volatile("ld.shared.u32 %0, [%2 + %3]; ld.shared.u32 %1, [%2+8+4];"
+                 : "=r"(second), "=r"(last) : "r"(shared_address(tile + 4 * i)), "n"(4));
+    out[i] = second;
+    out[32 + i] = last;
+
+    unsigned counts[4] = {0, 10, 20, 30};
+    int k = 1;
+    asm("add.u32 %0, %0, %1;" : "+r"(counts[k++]) : "r"(5u));
+    out[64 + i] = counts[1] + 100 * k;
+    unsigned place = 2;
+    asm("mov.u32 %0, 3; mov.u32 %1, 77;" : "=r"(place), "=r"(counts[place]));
+    out[96 + i] = counts[2] + 100 * place;
+}
+
+// A last warp that has fewer lanes counts as a whole one: 48 threads.
+extern "C" __global__ void partial_warp(int* out)
+{
+    __shared__ int tile[48];
+    const int i = threadIdx.x;
+    tile[i] = i;
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+    const int other = tile[47 - i];
+    asm volatile("bar.sync 3;" ::: "memory");
+    tile[i] = 2 * other;
+    asm volatile("barrier.sync 4, 64;" ::: "memory");
+    out[i] = tile[47 - i];
+}
+
+// Arrivals that nobody waits for end with their block.
+extern "C" __global__ void late_arrivals(int* out, int waits)
+{
+    __shared__ int tile[32];
+    const int i = threadIdx.x;
+    if (i < 32) tile[i] = 0;
+    __syncthreads();
+    if (i >= 32) {
+        tile[i - 32] = i;
+        asm volatile("bar.arrive 1, 64;" ::: "memory");
+    } else if (waits) {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        out[32 * blockIdx.x + i] = tile[i];
+    }
+}

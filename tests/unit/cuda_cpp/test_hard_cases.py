@@ -43,6 +43,35 @@ def test_code_is_text(end: str) -> None:
             make()
 
 
+@pytest.mark.parametrize(
+    "alignment", ["alignas(64)", "alignas(float4)", "alignas(sizeof(int) * (4))"]
+)
+def test_the_alignment_of_shared_memory_may_come_last(tmp_path: Path, alignment: str) -> None:
+    (tmp_path / "own.cuh").write_text(
+        f"__device__ int last(int x) {{ __shared__ {alignment} int s[33];"
+        " s[threadIdx.x] = x; __syncthreads(); return s[31 - threadIdx.x]; }\n"
+    )
+    (tmp_path / "own.cu").write_text(
+        '#include "own.cuh"\n'
+        f"#define SHARED(n) __shared__ {alignment} short t[n]\n"
+        "__global__ void f(int* x) {\n"
+        "    SHARED(32); t[threadIdx.x] = last(threadIdx.x); __syncthreads();\n"
+        "    x[threadIdx.x] = t[threadIdx.x] + (reinterpret_cast<size_t>(t) % 16 != 0); }\n"
+    )
+    x, module = np.zeros(32, np.int32), kerneltk.load(tmp_path / "own.cu")
+    module.f(1, 32, (x,))
+    np.testing.assert_array_equal(x, np.arange(31, -1, -1))
+    assert module.compile_for("sm_90").code
+
+
+def test_values_are_moved_without_a_header() -> None:
+    made = kernel("int* x", "int y = 3; x[0] = std::move(y) + std::forward<int>(y);")
+    x = np.zeros(1, np.int32)
+    made(1, 1, (x,))
+    assert x[0] == 6
+    assert made.compile_for("sm_90").code
+
+
 def test_null_characters_in_options_and_paths() -> None:
     with pytest.raises(SignatureError, match="null character"):
         kerneltk.RawKernel("__global__ void f() {}", "f", options=("-I/a\0b",))

@@ -65,7 +65,7 @@ def test_what_cpu_cores_do_not_have_is_named() -> None:
 
 
 REFUSED = """#include <cooperative_groups.h>
-#define TURN(a, b) asm("turn.b32 %0, %1;" : "=r"(a) : "r"(b))
+#define TURN(a, b) asm("turn %0, %1;" : "=r"(a) : "r"(b))
 namespace cg = cooperative_groups;
 __device__ unsigned turned(unsigned x) { unsigned y; TURN(y, x); return y; }
 __device__ int rank(cg::cluster_group group) { return group.block_rank(); }
@@ -112,7 +112,7 @@ def test_errors_of_a_log() -> None:
     log = """In file included from k.cu:1:
 /usr/include/other.h:1:2: error: #error <other.h> cannot run on CPU cores: none.
 k.cu:2:7: error: 'other' has not been declared
-kernel.s:40: Error: no such instruction: `all.pred'
+kernel.s:40: Error: no such instruction: `all'
 """
     errors = errors_of_log(log, {"k.cu": REFUSED})
     assert errors.places == (

@@ -50,11 +50,11 @@ class RefusedError(Exception):
 class Operand(NamedTuple):
     """An operand of an instruction."""
 
-    # ``"register"``, ``"immediate"``, ``"address"``, ``"vector"``, ``"pair"`` (``p|q``), ``"sink"``
-    # (``_``), ``"name"`` (a special register).
+    # ``"register"``, ``"immediate"``, ``"constant"`` (an expression), ``"address"``, ``"vector"``,
+    # ``"pair"`` (``p|q``), ``"sink"`` (``_``), ``"name"`` (a special register).
     kind: str
     code: str = ""  # C++ of a register or an address, the number as written, the name
-    offset: str = ""  # in bytes, behind an address
+    offset: str = ""  # C++ of the bytes behind an address
     word: str = ""  # an address as written
     parts: tuple[Operand, ...] = ()
 
@@ -64,7 +64,9 @@ class Operand(NamedTuple):
         if self.kind == "register":
             return f"kerneltk::ptx::as<{c_type}>({self.code})"
         if self.kind == "immediate":
-            return f"static_cast<{c_type}>({_number(self.code)})"
+            return f"static_cast<{c_type}>({number_of(self.code)})"
+        if self.kind == "constant":
+            return f"static_cast<{c_type}>({self.code})"
         if self.kind == "name":
             return f"kerneltk::ptx::as<{c_type}>({_special(self.code)})"
         if self.kind == "vector":  # packed, the first in the lowest bits
@@ -81,11 +83,11 @@ class Operand(NamedTuple):
         if self.kind == "pair":
             return self.parts[0].write(value)
         if self.kind == "vector":
-            kind = "b32" if len(self.parts) == 1 else ""
-            targets = ", ".join(part.code for part in self.parts if part.kind == "register")
-            if kind or targets.count(",") != len(self.parts) - 1:
+            kinds = {part.kind for part in self.parts}
+            if len(self.parts) == 1 or not kinds <= {"register", "sink"}:
                 raise RefusedError("vector of other than registers")
-            return f"kerneltk::ptx::unpack({value}, {targets});"
+            targets = (part.code or "kerneltk::ptx::nothing()" for part in self.parts)
+            return f"kerneltk::ptx::unpack({value}, {', '.join(targets)});"
         raise NotPtxError
 
     def address(self, c_type: str, is_shared: bool) -> str:
@@ -95,8 +97,7 @@ class Operand(NamedTuple):
         if not self.code.startswith("_kt_"):
             raise RefusedError(f"[{self.word}]")
         space = "true" if is_shared else "false"
-        offset = self.offset.replace("--", "+")
-        return f"kerneltk::ptx::at<{c_type}, {space}>({self.code}, {offset})"
+        return f"kerneltk::ptx::at<{c_type}, {space}>({self.code}, {self.offset})"
 
 
 class Instruction(NamedTuple):
@@ -158,7 +159,7 @@ class Call(NamedTuple):
     headers: Headers
 
 
-def _number(word: str) -> str:
+def number_of(word: str) -> str:
     """Return a PTX number in C++."""
     sign = "-" if word.startswith("-") else ""
     digits = word.removeprefix("-")
@@ -247,7 +248,13 @@ def _float(of: Instruction, f32: str, f64: str) -> str:
 
 def _half(of: Instruction, name: str) -> str:
     d, *rest = of.operands
-    return d.write(f"{name}({', '.join(operand.read(of.kind) for operand in rest)})")
+    is_flushed = of.has("ftz")
+
+    def flushed(code: str) -> str:
+        return f"kerneltk::ptx::flush({code})" if is_flushed else code
+
+    operands = ", ".join(flushed(operand.read(of.kind)) for operand in rest)
+    return d.write(flushed(f"{name}({operands})"))
 
 
 def _arithmetic(of: Instruction) -> str:
@@ -299,11 +306,11 @@ def _multiply(of: Instruction) -> str:
     """Products of integers, with an addend and a carry or without."""
     if of.kind in ("f32", "f64", *_HALVES):
         return _arithmetic(of)
-    of.only("lo", "hi", "wide", "cc", "sat")
+    of.only("lo", "hi", "wide", "cc")
     has_addend = of.opcode in ("mad", "madc")
     d, a, b, *c = of.take(4 if has_addend else 3)
     kind = of.kind
-    if of.has("sat") or kind not in ("u16", "s16", "u32", "s32", "u64", "s64", "b32", "b64"):
+    if kind not in ("u16", "s16", "u32", "s32", "u64", "s64", "b32", "b64"):
         raise of.refuse()
     operands = f"{a.read(kind)}, {b.read(kind)}"
     if of.has("wide"):
@@ -326,6 +333,17 @@ def _multiply(of: Instruction) -> str:
         f"kerneltk::ptx::add_with_carry<{takes}, {sets}>"
         f"(static_cast<{unsigned}>({product}), {c[0].read(_unsigned(kind))})"
     )
+
+
+def _multiply_24(of: Instruction) -> str:
+    """Products of the lower 24 bits: the lower or the upper 32 of their 48, also with an addend."""
+    of.only("lo", "hi")
+    d, a, b, *c = of.take(4 if of.opcode == "mad24" else 3)
+    if of.kind not in ("u32", "s32"):
+        raise of.refuse()
+    high = "true" if of.has("hi") else "false"
+    product = f"kerneltk::ptx::multiply_24<{high}>({a.read(of.kind)}, {b.read(of.kind)})"
+    return d.write(f"kerneltk::ptx::add({product}, {c[0].read(of.kind)})" if c else product)
 
 
 def _extreme(of: Instruction) -> str:
@@ -399,14 +417,14 @@ def _funnel_shift(of: Instruction) -> str:
     return d.write(f"__funnelshift_{suffix}({operands})")
 
 
-def _typed(name: str, *kinds: str, takes: str = "") -> Callable[[Instruction], str]:
+def _typed(name: str, *kinds: str) -> Callable[[Instruction], str]:
     """Return the rule of an instruction that is a function: of its own type, where `kinds` has none
-    for an operand, and with none but types and `takes` among its modifiers.
+    for an operand.
     """
 
     def rule(of: Instruction) -> str:
         d, *rest = of.take(len(kinds) + 1)
-        of.only(takes)
+        of.only()
         operands = ", ".join(o.read(k or of.kind) for o, k in zip(rest, kinds, strict=True))
         return d.write(f"{name}({operands})")
 
@@ -470,7 +488,7 @@ def _compare(of: Instruction) -> str:
     words = [word for word in of.modifiers if word in _COMPARISONS]
     combine = [word for word in of.modifiers if word in ("and", "or", "xor")]
     of.only(*_COMPARISONS, "and", "or", "xor", "ftz")
-    if len(words) != 1 or len(rest) != len(combine) or kind in _HALVES:
+    if len(words) != 1 or len(rest) != len(combine) or kind in ("f16x2", "bf16x2"):
         raise of.refuse()
     expression = re.sub(r"\b([ab])\b", r"_kt_\1", _COMPARISONS[words[0]])
     sign = {"and": "&&", "or": "||", "xor": "!="}
@@ -479,18 +497,25 @@ def _compare(of: Instruction) -> str:
     if combine:
         joined = f"({joined} {sign[combine[0]]} _kt_c)"
         other = f"({other} {sign[combine[0]]} _kt_c)"
-    head = (
-        f"const auto _kt_a = {_flushed(a.read(kind), of)}, _kt_b = {_flushed(b.read(kind), of)}; "
-    )
+    values = [operand.read(kind) for operand in (a, b)]
+    if kind in _HALVES:  # compared as floats, which have all their values
+        flush = "kerneltk::ptx::flush" if of.has("ftz") else ""
+        values = [f"static_cast<float>({flush}({value}))" for value in values]
+    else:
+        values = [_flushed(value, of) for value in values]
+    head = f"const auto _kt_a = {values[0]}, _kt_b = {values[1]}; "
     if rest:
         head += f"const bool _kt_c = {rest[0].read('pred')}; "
     if of.opcode == "setp":
         if d.kind == "pair":
             return f"{{ {head}{d.parts[0].write(joined)} {d.parts[1].write(other)} }}"
         return f"{{ {head}{d.write(joined)} }}"
+    if len(of.kinds) != 2:
+        raise of.refuse()
     result = _TYPES[of.kinds[0]]
-    value = f"static_cast<{result}>({'1' if of.kinds[0] == 'f32' else '-1'}) : 0"
-    return f"{{ {head}{d.write(f'{joined} ? {value}')} }}"
+    one = "-1" if of.kinds[0] in ("u16", "s16", "u32", "s32") else "1"
+    value = f"{joined} ? static_cast<{result}>({one}) : static_cast<{result}>(0)"
+    return f"{{ {head}{d.write(value)} }}"
 
 
 def _select(of: Instruction) -> str:
@@ -498,7 +523,8 @@ def _select(of: Instruction) -> str:
     of.only("ftz")
     if of.opcode == "slct":
         kind = of.kinds[0]
-        return d.write(f"{c.read(of.kind)} >= 0 ? {a.read(kind)} : {b.read(kind)}")
+        sign = _flushed(c.read(of.kind), of)
+        return d.write(f"{sign} >= 0 ? {a.read(kind)} : {b.read(kind)}")
     return d.write(f"{c.read('pred')} ? {a.read(of.kind)} : {b.read(of.kind)}")
 
 
@@ -554,8 +580,8 @@ def _convert(of: Instruction) -> str:
         d, a = of.take(2)
         if of.has("relu") or not of.has("rna", "rn"):
             raise of.refuse()
-        ties = "true" if of.has("rna") else "false"
-        return d.write(f"kerneltk::ptx::to_tf32<{ties}>({a.read('f32')})")
+        ties, finite = ("true" if of.has(word) else "false" for word in ("rna", "satfinite"))
+        return d.write(f"kerneltk::ptx::to_tf32<{ties}, {finite}>({a.read('f32')})")
     if len(of.kinds) != 2 or of.has("satfinite"):
         raise of.refuse()
     to, start = of.kinds
@@ -576,11 +602,18 @@ def _convert(of: Instruction) -> str:
     if start in _HALVES or to in _HALVES:
         if {start, to} & {"f16x2", "bf16x2"} or of.has("sat", "relu") or of.rounding != "rn":
             raise of.refuse()
-        if to in floats and not direction:
-            return d.write(f"static_cast<{_TYPES[to]}>(static_cast<float>({value}))")
-        if start == "f32" and not direction:
-            return d.write(f"{_TYPES[to]}({value})")
-        raise of.refuse()
+        if start in _HALVES and to not in _HALVES:  # a float has all their values
+            value = f"static_cast<float>({value})"
+            if direction:
+                value = f"kerneltk::ptx::integral_{direction}({value})"
+            if to in floats:
+                return d.write(f"static_cast<{_TYPES[to]}>({value})")
+            if not direction:
+                raise of.refuse()
+            return d.write(f"kerneltk::saturate<{_TYPES[to]}>({value})")
+        if start in _HALVES or direction:
+            raise of.refuse()
+        return d.write(f"{_TYPES[to]}({value})")
     if start in floats and to in floats:
         if direction:
             value = f"kerneltk::ptx::integral_{direction}({value})"
@@ -695,7 +728,7 @@ def _async_copy(of: Instruction) -> str:
     if of.has("L2::cache_hint"):
         raise of.refuse()
     to, start, size, *rest = of.operands
-    if len(rest) > 1 or size.kind != "immediate":
+    if len(rest) > 1:
         raise of.refuse()
     # How much of it there is: a number, or a predicate where there is none.
     filled = (
@@ -743,6 +776,8 @@ def _warp_reduction(of: Instruction) -> str:
     of.only("sync", "add", "min", "max", "and", "or", "xor")
     d, a, mask = of.take(3)
     name = next(word for word in of.modifiers if word in ("add", "min", "max", "and", "or", "xor"))
+    if of.kind not in ("b32", "u32", "s32"):
+        raise of.refuse()
     return d.write(f"__reduce_{name}_sync({mask.read('u32')}, {a.read(of.kind)})")
 
 
@@ -841,7 +876,7 @@ _RULES: dict[str, Callable[[Instruction], str]] = {
     **dict.fromkeys(("bar", "barrier"), _barrier),
     **dict.fromkeys(("dp4a", "dp2a"), _dot),
     "rem": _typed("kerneltk::ptx::remainder", "", ""),
-    "mul24": _typed("kerneltk::ptx::multiply_24", "", "", takes="lo"),
+    **dict.fromkeys(("mul24", "mad24"), _multiply_24),
     "sad": _typed("kerneltk::ptx::add_distance", "", "", ""),
     "copysign": _typed("kerneltk::ptx::copy_sign", "", ""),
     "bfe": _typed("kerneltk::ptx::extract_bits", "", "u32", "u32"),
@@ -902,8 +937,15 @@ _REFUSED = (
     "vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4 wgmma wmma st ld mma brx"
 )
 OPCODES = frozenset((*_RULES, *_REFUSED.split()))
+# What can only be PTX: other processors' have no modifiers behind names of two letters or more.
+_PTX_WORD = re.compile(r"[a-z]\w+(?:\.\w+(?:::\w+)*)+")
 _BARE = frozenset(("activemask", "brkpt", "bra", "exit", "membar", "pmevent", "ret", "trap"))
 _MATRICES = frozenset(("ldmatrix", "mma"))
+
+
+def first_instruction(words: list[str]) -> str:
+    """Return the first word that can only be a PTX instruction, or an empty string."""
+    return next((word for word in words if _PTX_WORD.fullmatch(word)), "")
 
 
 def call_of(of: Instruction) -> Call:
@@ -920,7 +962,7 @@ def call_of(of: Instruction) -> Call:
     if not of.modifiers and of.opcode not in _BARE:
         raise NotPtxError  # x86 has some of the names, too
     if rule is None:
-        if of.opcode in OPCODES:
+        if of.opcode in OPCODES or _PTX_WORD.fullmatch(of.word):
             raise of.refuse()
         raise NotPtxError
     try:

@@ -24,6 +24,8 @@ from kerneltk.cuda_cpp.syntax.ptx.instructions import (
     Operand,
     RefusedError,
     call_of,
+    first_instruction,
+    number_of,
 )
 
 _NOISE = r"//[^\n]*|/\*(?s:.*?)\*/"
@@ -88,14 +90,19 @@ def _read_statement(source: str, start: int) -> _Statement | None:
     is none that can be read.
     """
     sections: list[list[list[tuple[str, str]]]] = [[[]]]
-    depth = 1
+    depth, braces = 1, 0
     position = start
     while depth:
         found = _PIECE.match(source, position)
-        if found is None or found[0] in "{};" or found[0] == "#":
+        if found is None or found[0] == "#":
             return None
         position = found.end()
         piece = found[0]
+        # An operand may be `unsigned{x}` or call a lambda.
+        braces += piece == "{"
+        braces -= piece == "}"
+        if braces < 0 or (piece == ";" and braces == 0) or (piece in "{}" and depth == 1):
+            return None
         kind = found.lastgroup if found.lastgroup in ("noise", "literal", "raw") else ""
         if found["raw"]:
             kind = "raw"
@@ -145,6 +152,11 @@ _PTX_TOKEN = re.compile(
 )
 
 
+_STATE_SPACES = (".shared", ".local", ".global", ".const", ".param", ".tex")
+# What constant expressions are made of, beside numbers and operands.
+_OPERATORS = re.compile(r"[-+*/%&|^~!()<>]")
+
+
 @dataclass(slots=True)
 class _Translation:
     """A statement's instructions as C++."""
@@ -154,6 +166,16 @@ class _Translation:
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
     code: list[str] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
+    # Where in the code the declarations of a block's registers are: at its beginning, because a
+    # branch may lead over a declaration, which C++ allows for none that initialises.
+    declarations: list[int] = field(default_factory=lambda: [0])
+    declared: set[str] = field(default_factory=set)
+
+    def words(self) -> list[str]:
+        """Return the words of its instructions."""
+        # `%=` is a number that each statement has for itself, as labels here are anyway.
+        text = _PTX_NOISE.sub(" ", self.statement.text).replace("%=", "_")
+        return _PTX_TOKEN.findall(text)
 
     def operand_number(self, name: str) -> int:
         everything = [*self.statement.outputs, *self.statement.inputs]
@@ -167,12 +189,18 @@ class _Translation:
 
     def translate(self) -> str:
         """Return the instructions in C++. Raises NotPtxError."""
-        text = _PTX_NOISE.sub(" ", self.statement.text)
-        self.tokens = _PTX_TOKEN.findall(text)
-        labels = re.findall(r"(?:^|[;{}\n])\s*([A-Za-z_$][\w$]*)\s*:(?!:)", text)
+        self.tokens = self.words()
+        # A label is behind the beginning, the end of another statement or a brace.
+        starts = ["", *self.tokens]
+        labels = [
+            word
+            for before, word, colon in zip(starts, self.tokens, self.tokens[1:], strict=False)
+            if colon == ":" and before in ("", ";", "{", "}", ":")
+        ]
         if labels:
             names = ", ".join(f"_kt_l_{label.replace('$', '_')}" for label in labels)
             self.code.append(f"__label__ {names};")
+            self.declarations[0] = 1
         position = 0
         while position < len(self.tokens):
             position = self._translate_next(position)
@@ -189,11 +217,13 @@ class _Translation:
         if token == "{":
             self.scopes.append({})
             self.code.append("{")
+            self.declarations.append(len(self.code))
             return position + 1
         if token == "}":
             if len(self.scopes) == 1:
                 raise NotPtxError
             self.scopes.pop()
+            self.declarations.pop()
             self.code.append("}")
             return position + 1
         if tokens[position + 1 : position + 2] == [":"]:
@@ -203,9 +233,11 @@ class _Translation:
         while end < len(tokens) and tokens[end] != ";":
             end += 1
         words = tokens[position:end]
-        if words[0] == ".reg" or words[0].startswith("reg."):
+        if words[0] == ".reg":
             self._declare(words[1:])
-        else:
+        elif words[0] in _STATE_SPACES:
+            raise RefusedError(words[0])
+        elif words[0] not in (".pragma", ".loc"):  # these are hints
             self._instruction(words)
         return end + 1
 
@@ -221,8 +253,14 @@ class _Translation:
             plain = name.lstrip("%").replace("$", "_").replace(".", "_")
             if not re.fullmatch(r"\w+", plain):
                 raise NotPtxError
-            self.scopes[-1][name.lstrip("%")] = f"_kt_r_{plain}"
-            self.code.append(f"[[maybe_unused]] {REGISTER_TYPES[kind]} _kt_r_{plain}{{}};")
+            variable = f"_kt_r_{plain}"
+            if variable in self.declared:  # in another block: each has its own
+                variable = f"_kt_r{len(self.declared)}_{plain}"
+            self.declared.add(variable)
+            self.scopes[-1][name.lstrip("%")] = variable
+            self.code.insert(
+                self.declarations[-1], f"[[maybe_unused]] {REGISTER_TYPES[kind]} {variable}{{}};"
+            )
 
     def _instruction(self, words: list[str]) -> None:
         guard = ""
@@ -250,7 +288,8 @@ class _Translation:
     def _operand(self, words: list[str]) -> Operand:
         if words[:1] == ["["] and words[-1:] == ["]"]:
             base = self._operand(words[1:2])
-            return Operand("address", base.code, "".join(words[2:-1]) or "+0", words[1])
+            offset = self._constant(words[3:-1] if words[2:3] == ["+"] else words[2:-1])
+            return Operand("address", base.code, offset or "0", words[1])
         if words[:1] == ["{"] and words[-1:] == ["}"]:
             return Operand("vector", parts=tuple(self._operand(p) for p in _split(words[1:-1])))
         if words[:1] == ["!"]:
@@ -261,7 +300,7 @@ class _Translation:
         sign = "-" if words[:1] == ["-"] else ""
         rest = words[1:] if words[:1] in (["-"], ["+"]) else words
         if len(rest) != 1:
-            raise NotPtxError
+            return Operand("constant", self._constant(words))
         word = rest[0]
         if word == "_":
             return Operand("sink")
@@ -271,6 +310,20 @@ class _Translation:
         if word[0].isdigit() or word[0] == ".":
             return Operand("immediate", f"{sign}{word}")
         return Operand("name", word.lstrip("%"))
+
+    def _constant(self, words: list[str]) -> str:
+        """Return a constant expression in C++. Raises NotPtxError where it is none."""
+        parts = []
+        for word in words:
+            if _OPERATORS.fullmatch(word):
+                parts.append(word)
+            elif word[0].isdigit():
+                parts.append(number_of(word))
+            elif register := self._register(word):
+                parts.append(f"static_cast<long long>({register})")
+            else:
+                raise NotPtxError
+        return " ".join(parts).replace("< <", "<<").replace("> >", ">>")
 
 
 def _split(words: list[str]) -> list[list[str]]:
@@ -305,10 +358,17 @@ def _translated(statement: _Statement) -> tuple[str, Headers] | None:
                 continue
             kind = _CONSTRAINTS.get(letters)
             if kind is None:
+                word = first_instruction(translation.words())
+                if word:
+                    raise RefusedError(word)
                 return None
             lines.append(f"[[maybe_unused]] {kind} {name}{{}};")
+            value = argument.expression
+            if number < count:  # what it is, before any result changes that; and once
+                value = f"_kt_o{number}"
+                lines.append(f"auto& {value} = {argument.expression};")
             if number >= count or "+" in argument.constraint:
-                lines.append(f"kerneltk::ptx::in({name}, {argument.expression});")
+                lines.append(f"kerneltk::ptx::in({name}, {value});")
         lines.append(f"{{ {translation.translate()} }}")
     except NotPtxError:
         return None
@@ -317,8 +377,8 @@ def _translated(statement: _Statement) -> tuple[str, Headers] | None:
         refusal = f"kerneltk::ptx::refused(\" the PTX instruction '{escaped}' runs on GPUs only\");"
         # Operands are used, so that no compiler warns of them.
         return f"do {{ {refusal} }} while (0)", set()
-    for number, argument in enumerate(statement.outputs):
-        lines.append(f"kerneltk::ptx::out({argument.expression}, _kt_p{number});")
+    for number in range(count):
+        lines.append(f"kerneltk::ptx::out(_kt_o{number}, _kt_p{number});")
     return f"do {{ {' '.join(lines)} }} while (0)", translation.headers
 
 

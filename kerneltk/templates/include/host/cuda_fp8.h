@@ -37,6 +37,15 @@ inline unsigned char to_bits(double x, __nv_saturation_t saturate,
     return static_cast<unsigned char>(sign | bits);
 }
 
+// CUDA's own conversion of a double keeps a NaN's sign, and for e5m2 one of its digits.
+inline unsigned char to_bits_of_double(double x, __nv_saturation_t saturate,
+                                       __nv_fp8_interpretation_t kind) {
+    if (x == x) return to_bits(x, saturate, kind);
+    const auto bits = __builtin_bit_cast(unsigned long long, x);
+    const unsigned long long digit = kind == __NV_E4M3 ? 1 : bits >> 50 & 1;
+    return static_cast<unsigned char>((bits >> 63 << 7) | 0x7e | digit);
+}
+
 inline float value(unsigned char bits, __nv_fp8_interpretation_t kind) {
     const bool is_e4m3 = kind == __NV_E4M3;
     const int mantissa = is_e4m3 ? 3 : 2, bias = is_e4m3 ? 7 : 15, size = bits & 0x7f;
@@ -60,7 +69,7 @@ __forceinline__ unsigned short pair(unsigned char low, unsigned char high) {
 
 inline __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturate,
                                                  __nv_fp8_interpretation_t kind) {
-    return kerneltk::fp8::to_bits(x, saturate, kind);
+    return kerneltk::fp8::to_bits_of_double(x, saturate, kind);
 }
 inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturate,
                                                 __nv_fp8_interpretation_t kind) {
@@ -77,25 +86,26 @@ inline __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw x,
 }
 inline __nv_fp8x2_storage_t __nv_cvt_double2_to_fp8x2(double2 x, __nv_saturation_t saturate,
                                                       __nv_fp8_interpretation_t kind) {
-    return kerneltk::fp8::pair(kerneltk::fp8::to_bits(x.x, saturate, kind),
-                               kerneltk::fp8::to_bits(x.y, saturate, kind));
+    return kerneltk::fp8::pair(kerneltk::fp8::to_bits_of_double(x.x, saturate, kind),
+                               kerneltk::fp8::to_bits_of_double(x.y, saturate, kind));
 }
 inline __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 x, __nv_saturation_t saturate,
                                                      __nv_fp8_interpretation_t kind) {
-    return __nv_cvt_double2_to_fp8x2({x.x, x.y}, saturate, kind);
+    return kerneltk::fp8::pair(kerneltk::fp8::to_bits(x.x, saturate, kind),
+                               kerneltk::fp8::to_bits(x.y, saturate, kind));
 }
 inline __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_saturation_t saturate,
                                                        __nv_fp8_interpretation_t kind) {
     const __half2 both(x);
-    return __nv_cvt_double2_to_fp8x2({static_cast<float>(both.x), static_cast<float>(both.y)},
-                                     saturate, kind);
+    return __nv_cvt_float2_to_fp8x2({static_cast<float>(both.x), static_cast<float>(both.y)},
+                                    saturate, kind);
 }
 inline __nv_fp8x2_storage_t __nv_cvt_bfloat16raw2_to_fp8x2(__nv_bfloat162_raw x,
                                                            __nv_saturation_t saturate,
                                                            __nv_fp8_interpretation_t kind) {
     const __nv_bfloat162 both(x);
-    return __nv_cvt_double2_to_fp8x2({static_cast<float>(both.x), static_cast<float>(both.y)},
-                                     saturate, kind);
+    return __nv_cvt_float2_to_fp8x2({static_cast<float>(both.x), static_cast<float>(both.y)},
+                                    saturate, kind);
 }
 inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) {
     const float value = kerneltk::fp8::value(x, kind);
@@ -136,7 +146,7 @@ inline __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x,
         KERNELTK_FP8_FROM(__nv_fp8_##name, KIND, unsigned long)                                 \
         KERNELTK_FP8_FROM(__nv_fp8_##name, KIND, unsigned long long)                            \
         explicit __nv_fp8_##name(double value)                                                  \
-            : __x(kerneltk::fp8::to_bits(value, __NV_SATFINITE, KIND)) {}                       \
+            : __x(kerneltk::fp8::to_bits_of_double(value, __NV_SATFINITE, KIND)) {}             \
         explicit operator float() const { return kerneltk::fp8::value(__x, KIND); }             \
         explicit operator double() const { return static_cast<float>(*this); }                  \
         explicit operator __half() const { return __nv_cvt_fp8_to_halfraw(__x, KIND); }         \

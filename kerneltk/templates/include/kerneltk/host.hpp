@@ -275,6 +275,63 @@ inline T atomic_update(T* p, F update) {
     return old;
 }
 
+// Values of 16 bytes are exchanged as a whole where they are aligned, as on a GPU. For these
+// compilers call a library; processors have instructions.
+template <class T>
+inline bool compare_exchange_16(T* p, T* expected, const T* value) {
+    static_assert(sizeof(T) == 16, "an atomic exchange is of 1, 2, 4, 8 or 16 bytes");
+    using word = unsigned long long;
+    if ((reinterpret_cast<uintptr_t>(p) & 15) != 0) __trap();  // GPUs fault, too
+    word before[2], after[2];
+    __builtin_memcpy(before, static_cast<const void*>(expected), 16);
+    __builtin_memcpy(after, static_cast<const void*>(value), 16);
+#if defined(__x86_64__)
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(done), "+m"(*reinterpret_cast<char(*)[16]>(p)), "+a"(before[0]),
+                       "+d"(before[1])
+                     : "b"(after[0]), "c"(after[1])
+                     : "memory");
+#elif defined(__aarch64__)
+    word now[2];
+    bool done = true;
+    unsigned int failed;
+    do {
+        // What was loaded is stored again if it differs: only a pair that is stored was one.
+        __asm__ volatile("ldaxp %0, %1, [%2]"
+                         : "=&r"(now[0]), "=&r"(now[1])
+                         : "r"(p)
+                         : "memory");
+        done = now[0] == before[0] && now[1] == before[1];
+        const word first = done ? after[0] : now[0], second = done ? after[1] : now[1];
+        __asm__ volatile("stlxp %w0, %1, %2, [%3]"
+                         : "=&r"(failed)
+                         : "r"(first), "r"(second), "r"(p)
+                         : "memory");
+    } while (failed);
+    before[0] = now[0];
+    before[1] = now[1];
+#else
+#error "CPU cores of this kind do not exchange 16 bytes"
+#endif
+    __builtin_memcpy(static_cast<void*>(expected), before, 16);
+    return done;
+}
+template <class T>
+inline bool compare_exchange(T* p, T* expected, T* value) {
+    if constexpr (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)
+        return __atomic_compare_exchange(p, expected, value, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED);
+    else
+        return compare_exchange_16(p, expected, value);
+}
+
+// A vector of floats is added element by element, each of them atomic by itself (host_vector.hpp).
+template <class T>
+struct float_vector {
+    static constexpr int size = 0;
+};
+
 }  // namespace kerneltk
 
 // Templates, so that a kernel's own atomicAdd(double*, double) is preferred.
@@ -307,7 +364,13 @@ inline T atomic_update(T* p, F update) {
         if constexpr (kerneltk::is_integer<T>::value) {                                      \
             KERNELTK_ATOMIC_ACCESSES                                                         \
             return fetch(p, value, __ATOMIC_RELAXED);                                        \
-        } else                                                                                 \
+        } else if constexpr (kerneltk::float_vector<T>::size != 0) {                         \
+            T old;                                                                           \
+            for (int k = 0; k < kerneltk::float_vector<T>::size; ++k)                        \
+                reinterpret_cast<float*>(&old)[k] = name(                                    \
+                    reinterpret_cast<float*>(p) + k, reinterpret_cast<float*>(&value)[k]);   \
+            return old;                                                                      \
+        } else                                                                               \
             return kerneltk::atomic_update(                                                  \
                 p, [value]([[maybe_unused]] T old) -> T {                                    \
                     return static_cast<T>(expression);                                       \
@@ -332,7 +395,13 @@ inline T atomicExch(T* p, typename kerneltk::identity<T>::type value) {
     T old;
     {
         KERNELTK_ATOMIC_ACCESSES
-        __atomic_exchange(p, &value, &old, __ATOMIC_RELAXED);
+        if constexpr (sizeof(T) > 8) {
+            old = *p;
+            while (!kerneltk::compare_exchange(p, &old, &value)) {
+            }
+        } else {
+            __atomic_exchange(p, &value, &old, __ATOMIC_RELAXED);
+        }
     }
     KERNELTK_CONTENDED(__builtin_memcmp(&old, &value, sizeof(T)) == 0);
     return old;
@@ -343,8 +412,7 @@ inline T atomicCAS(T* p, typename kerneltk::identity<T>::type expected,
     [[maybe_unused]] bool done;
     {
         KERNELTK_ATOMIC_ACCESSES
-        done = __atomic_compare_exchange(p, &expected, &value, false, __ATOMIC_RELAXED,
-                                         __ATOMIC_RELAXED);
+        done = kerneltk::compare_exchange(p, &expected, &value);
     }
     KERNELTK_CONTENDED(!done);
     return expected;

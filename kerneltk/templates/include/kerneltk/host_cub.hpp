@@ -7,6 +7,13 @@
 #pragma once
 #include <kerneltk/host_grid.hpp>
 
+// Parameters of classes that tell CUB how a GPU's shared memory is set up.
+enum cudaSharedMemConfig {
+    cudaSharedMemBankSizeDefault = 0,
+    cudaSharedMemBankSizeFourByte = 1,
+    cudaSharedMemBankSizeEightByte = 2,
+};
+
 namespace cub {
 
 // ---- operators ----
@@ -452,7 +459,8 @@ inline unsigned long long ordered(const Key& key) {
 }  // namespace kerneltk_details
 
 template <class Key, int X, int N, class Value = NullType, int = 4, bool = true,
-          BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int Y = 1, int Z = 1, int = 0>
+          BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS,
+          cudaSharedMemConfig = cudaSharedMemBankSizeFourByte, int Y = 1, int Z = 1, int = 0>
 class BlockRadixSort {
     static constexpr int threads = X * Y * Z, items = threads * N;
     struct storage_type {
@@ -551,29 +559,47 @@ public:
 
 // ---- warps ----
 
+namespace kerneltk_details {
+
+// A place for each thread of the block. CUB's warps exchange values by shuffles: programs give one
+// temporary storage to several warps, or none.
+template <class T>
+inline T* places() {
+    static thread_local storage<T, ::kerneltk::grid::most_threads> values;
+    return values.data();
+}
+
+}  // namespace kerneltk_details
+
 // Each of a warp's groups of so many threads works by itself.
 template <class T, int Threads = 32, int = 0>
 class WarpReduce {
-    struct storage_type {
-        kerneltk_details::storage<T, Threads> values;
-    };
+    struct storage_type {};
     KERNELTK_CUB_STORAGE(WarpReduce)
 
-    static_assert((Threads & (Threads - 1)) == 0 && Threads <= 32,
-                  "on CPU cores a logical warp has a power of two of threads");
+    static_assert(Threads >= 1 && Threads <= 32, "a logical warp has 1 to 32 threads");
+    // The lanes of the group: the last one of a warp may have fewer.
     static unsigned int first() { return _kt_lane() / Threads * Threads; }
     static unsigned int mask() { return (~0u >> (32 - Threads)) << first(); }
+    static int lanes() { return __builtin_popcount(mask()); }
+    // The places of the group, with this thread's value in its own.
+    static T* bring(const T& value) {
+        T* const own = kerneltk_details::places<T>() + kerneltk_details::rank();
+        __builtin_memcpy(static_cast<void*>(own), &value, sizeof(T));
+        return own - (_kt_lane() - first());
+    }
 
 public:
     // The result is the first lane's; others have none.
     template <class Operation>
     T Reduce(T value, Operation operation, int valid, KERNELTK_PLACE) {
         const int rank = static_cast<int>(_kt_lane() - first());
-        storage_.values.set(rank, value);
+        T* const values = bring(value);
         _kt_warp_barrier(mask(), _kt_file, _kt_line);
         T total = value;
         if (rank == 0)
-            total = kerneltk_details::tree(storage_.values.data(), valid, Threads, operation);
+            total = kerneltk_details::tree(values, valid < lanes() ? valid : lanes(), Threads,
+                                           operation);
         // Lanes of a warp need no barrier of their own before they use the storage again.
         _kt_warp_barrier(mask(), _kt_file, _kt_line);
         return total;
@@ -592,26 +618,30 @@ public:
 
 template <class T, int Threads = 32, int = 0>
 class WarpScan {
-    struct storage_type {
-        kerneltk_details::storage<T, Threads> values;
-    };
+    struct storage_type {};
     KERNELTK_CUB_STORAGE(WarpScan)
 
-    static_assert((Threads & (Threads - 1)) == 0 && Threads <= 32,
-                  "on CPU cores a logical warp has a power of two of threads");
+    static_assert(Threads >= 1 && Threads <= 32, "a logical warp has 1 to 32 threads");
+    // The lanes of the group: the last one of a warp may have fewer.
     static unsigned int first() { return _kt_lane() / Threads * Threads; }
     static unsigned int mask() { return (~0u >> (32 - Threads)) << first(); }
+    static int lanes() { return __builtin_popcount(mask()); }
+    // The places of the group, with this thread's value in its own.
+    static T* bring(const T& value) {
+        T* const own = kerneltk_details::places<T>() + kerneltk_details::rank();
+        __builtin_memcpy(static_cast<void*>(own), &value, sizeof(T));
+        return own - (_kt_lane() - first());
+    }
 
     template <class Operation>
     void scan(const T& in, T* inclusive, T* exclusive, const T* initial, Operation operation,
               T& total, const char* file, int line) {
         const int rank = static_cast<int>(_kt_lane() - first());
-        storage_.values.set(rank, in);
+        const T* const values = bring(in);
         _kt_warp_barrier(mask(), file, line);
-        const T* values = storage_.values.data();
         T before = initial != nullptr ? *initial : values[0];
         T sum = values[0];
-        for (int k = 1; k < Threads; ++k) sum = static_cast<T>(operation(sum, values[k]));
+        for (int k = 1; k < lanes(); ++k) sum = static_cast<T>(operation(sum, values[k]));
         for (int k = initial != nullptr ? 0 : 1; k < rank; ++k)
             before = static_cast<T>(operation(before, values[k]));
         const bool has_before = initial != nullptr || rank > 0;
@@ -660,10 +690,9 @@ public:
         ExclusiveScan(in, out, T{}, cub::Sum(), total, _kt_file, _kt_line);
     }
     T Broadcast(T value, unsigned int source, KERNELTK_PLACE) {
-        const int rank = static_cast<int>(_kt_lane() - first());
-        storage_.values.set(rank, value);
+        const T* const values = bring(value);
         _kt_warp_barrier(mask(), _kt_file, _kt_line);
-        const T found = storage_.values.data()[source];
+        const T found = values[source];
         _kt_warp_barrier(mask(), _kt_file, _kt_line);
         return found;
     }

@@ -102,6 +102,7 @@ inline __attribute__((always_inline)) void each_block(const void* block, long lo
         blockIdx.y = y;
         apart();
         blockIdx.z = z;
+        ++blocks_begun;
 #ifdef KERNELTK_CHECK_MEMORY
         set_thread(nobody, 0, 0);  // until the first one begins
 #endif

@@ -85,14 +85,17 @@ __forceinline__ T packed(Parts... parts) {
     ((__builtin_memcpy(to, &parts, sizeof(parts)), to += sizeof(parts)), ...);
     return whole;
 }
+struct nothing {};  // in the place of a register: a part that is not wanted
 template <class T, class First, class... Rest>
-__forceinline__ void unpack(const T& whole, First& first, Rest&... rest) {
+__forceinline__ void unpack(const T& whole, First&& first, Rest&&... rest) {
     constexpr size_t size = sizeof(T) / (1 + sizeof...(Rest));
     const char* from = reinterpret_cast<const char*>(&whole);
     const auto take = [&](auto& to) {
-        static_assert(sizeof(to) >= size, "a register is as wide as what is put into it");
-        to = {};
-        __builtin_memcpy(&to, from, size);
+        if constexpr (!__is_same(decltype(to), nothing&)) {
+            static_assert(sizeof(to) >= size, "a register is as wide as what is put into it");
+            to = {};
+            __builtin_memcpy(&to, from, size);
+        }
         from += size;
     };
     take(first);
@@ -141,12 +144,16 @@ __forceinline__ void store(T* to, T value) {
 template <class T>
 __forceinline__ T strong_load(const T* from) {
     T value;
-    __atomic_load(from, &value, __ATOMIC_ACQUIRE);
+    {
+        KERNELTK_ATOMIC_ACCESSES
+        __atomic_load(from, &value, __ATOMIC_ACQUIRE);
+    }
     KERNELTK_UNCHANGED(from);
     return value;
 }
 template <class T>
 __forceinline__ void strong_store(T* to, T value) {
+    KERNELTK_ATOMIC_ACCESSES
     __atomic_store(to, &value, __ATOMIC_RELEASE);
 }
 // What is not copied of `size` is set to zero. A predicate says whether nothing is.
@@ -228,8 +235,13 @@ template <class W, class T>
 __forceinline__ W multiply_wide(T x, T y) {
     return static_cast<W>(static_cast<W>(x) * static_cast<W>(y));
 }
-__forceinline__ int multiply_24(int x, int y) { return __mul24(x, y); }
-__forceinline__ unsigned int multiply_24(unsigned int x, unsigned int y) { return __umul24(x, y); }
+template <bool HIGH, class T>
+__forceinline__ T multiply_24(T x, T y) {
+    const auto low = [](T value) {
+        return static_cast<long long>(static_cast<T>(static_cast<unsigned int>(value) << 8) >> 8);
+    };
+    return static_cast<T>(low(x) * low(y) >> (HIGH ? 16 : 0));
+}
 // Undefined where y is zero; GPUs give all ones.
 template <class T>
 __forceinline__ T divide(T x, T y) {
@@ -436,11 +448,14 @@ __forceinline__ F to_float_ru(I x) {
     return kerneltk::directed<F>(x, 1);
 }
 // A float of ten bits behind the point, rounded to nearest: ties away from zero, or to even.
-template <bool AWAY>
+template <bool AWAY, bool FINITE>
 __forceinline__ unsigned int to_tf32(float x) {
-    const unsigned int bits = __builtin_bit_cast(unsigned int, x);
-    if ((bits & 0x7f800000u) == 0x7f800000u) return x != x ? 0x7fffffffu : bits;
-    return (bits + (AWAY ? 0x1000u : 0xfffu + (bits >> 13 & 1u))) & ~0x1fffu;
+    unsigned int bits = __builtin_bit_cast(unsigned int, x);
+    if (x != x) return 0x7fffffffu;
+    if ((bits & 0x7f800000u) != 0x7f800000u)
+        bits = (bits + (AWAY ? 0x1000u : 0xfffu + (bits >> 13 & 1u))) & ~0x1fffu;
+    const bool is_infinite = (bits & 0x7f800000u) == 0x7f800000u;
+    return FINITE && is_infinite ? (bits & 0x80000000u) | 0x7f7fe000u : bits;
 }
 
 // ---- barriers ----
@@ -454,36 +469,38 @@ static thread_local unsigned long long named_owner;
 
 inline named_barrier& named(unsigned int number, const char* file, int line) {
     if (number > 15) kerneltk::grid::assertion_failed("barrier < 16", file, line);
-    // A launch that was given up may have left threads behind.
-    const unsigned long long owner =
-        1 + blockIdx.x + gridDim.x * (blockIdx.y + 1ull * gridDim.y * blockIdx.z);
-    if (named_owner != owner) {
-        named_owner = owner;
+    // A block may leave threads that have arrived behind: the next one has barriers of its own.
+    if (named_owner != kerneltk::grid::blocks_begun) {
+        named_owner = kerneltk::grid::blocks_begun;
         for (named_barrier& barrier : named_barriers) barrier = {};
     }
     return named_barriers[number];
 }
-inline void meet(unsigned int number, unsigned int threads, KERNELTK_PLACE) {
+// Barriers count whole warps, also one that has fewer lanes: its last one counts for those.
+constexpr unsigned int whole_warps(unsigned int threads) { return (threads + 31) / 32 * 32; }
+inline void count_arrival(named_barrier& barrier, unsigned int threads) {
+    KERNELTK_ORDER
     const unsigned int all = blockDim.x * blockDim.y * blockDim.z;
-    if (threads == 0 || threads == all) {
-        if (number == 0) return _kt_block_barrier(_kt_file, _kt_line);
-        threads = all;
-    }
-    named_barrier& barrier = named(number, _kt_file, _kt_line);
-    const unsigned int generation = barrier.generation;
-    if (++barrier.arrived == threads) {
+    const bool is_last = kerneltk::grid::thread_rank() + 1 == all;
+    barrier.arrived += is_last ? whole_warps(all) - all + 1 : 1;
+    if (barrier.arrived == threads) {
         barrier.arrived = 0;
         ++barrier.generation;
     }
+}
+inline void meet(unsigned int number, unsigned int threads, KERNELTK_PLACE) {
+    const unsigned int all = whole_warps(blockDim.x * blockDim.y * blockDim.z);
+    threads = threads == 0 ? all : whole_warps(threads);
+    if (number == 0 && threads == all) return _kt_block_barrier(_kt_file, _kt_line);
+    named_barrier& barrier = named(number, _kt_file, _kt_line);
+    const unsigned int generation = barrier.generation;
+    count_arrival(barrier, threads);
     while (barrier.generation == generation) _kt_yield();
+    KERNELTK_ORDER
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 inline void arrive(unsigned int number, unsigned int threads, KERNELTK_PLACE) {
-    named_barrier& barrier = named(number, _kt_file, _kt_line);
-    if (++barrier.arrived == threads) {
-        barrier.arrived = 0;
-        ++barrier.generation;
-    }
+    count_arrival(named(number, _kt_file, _kt_line), whole_warps(threads));
 }
 
 // ---- warps ----

@@ -89,6 +89,7 @@ KERNELTK_TEXTURE const descriptor& find(word handle, object what, const char* fu
 
 template <class T>
 struct parts {
+    using type = float;  // of what cannot be read; `check_type` says so
     static constexpr int count = 0;
 };
 #define KERNELTK_PARTS(T, C, n)               \

@@ -66,6 +66,7 @@ static thread_local const launch* own_launch;
 // Counts how often a thread was suspended. Where nothing of a unit can wait, nothing changes it, and
 // the compiler drops what depends on it.
 static thread_local unsigned int suspensions;
+static thread_local unsigned long long blocks_begun;  // of this unit, by this thread of the OS
 #ifdef KERNELTK_VOLATILE
 // Where the function is called that begins next (host_volatile.hpp).
 static thread_local word position;

@@ -55,6 +55,17 @@ KERNELTK_WIDE_VECTORS(double, double)
 #undef KERNELTK_WIDE_VECTORS
 #undef KERNELTK_VECTORS
 
+namespace kerneltk {
+template <>
+struct float_vector<float2> {
+    static constexpr int size = 2;
+};
+template <>
+struct float_vector<float4> {
+    static constexpr int size = 4;
+};
+}  // namespace kerneltk
+
 struct dim3 {
     unsigned int x, y, z;
 

@@ -253,6 +253,15 @@ def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     assert f"{len(names)} passed" in output
 
 
+@pytest.mark.exhaustive
+def test_libraries_that_order_accesses_are_not_blamed(tmp_path: Path) -> None:
+    """Those of libcu++ (atomic objects, barriers, pipelines), and PTX's barriers."""
+    files = [f"tests/differential/test_{name}.py" for name in ("libcu", "ptx")]
+    words = ["-p", "no:cacheprovider", "-p", "no:xdist", "-k", "host and not compile"]
+    shown = run_python(tmp_path, "memory", "-m", "pytest", "-q", *words, *files)
+    assert re.search(r"\d+ passed", shown)
+
+
 def test_symbols(tmp_path: Path) -> None:
     kernel = tmp_path / "twice.cu"
     kernel.write_text('extern "C" __global__ void twice(float* y) {\n    y[threadIdx.x] *= 2;\n}\n')

@@ -8,7 +8,7 @@ from kerneltk.cuda_cpp.syntax.refusals import CompilerErrors, Refusals, with_ref
 
 SOURCE = """#include <other.h>
 using other::Tile;
-#define ALL(x) asm("all.pred %0;" : "=r"(x))
+#define ALL(x) asm("all %0;" : "=r"(x))
 #define BOTH(x) { ALL(x); ALL(x); }
 namespace ns {
 struct S { __device__ void member(int* x) { BOTH(x[0]); } };
