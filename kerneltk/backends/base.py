@@ -403,6 +403,11 @@ class Backend(Compiler, Protocol):
     def largest_cluster(self) -> int:
         """Return how many blocks a cluster has at most on every device; 1 where there are none."""
 
+    def waiting_multiprocessors(self) -> int:
+        """Return how many multiprocessors every device has for blocks that wait for each other; 0
+        where there are devices without clusters, or without cooperative launches.
+        """
+
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""
 
@@ -525,6 +530,11 @@ class DeviceBackend(Backend, Protocol):
 
     def owner_of(self, array: Any) -> Any:
         """Return the owner of the memory of an array that was allocated in such a context."""
+
+    def waiting_call(self, shared: int) -> LaunchCall:
+        """Return how loops over elements are launched whose blocks wait for each other and have
+        `shared` bytes of dynamic shared memory.
+        """
 
     def graph_scratch(self, size: int) -> tuple[int, Any]:
         """Return the address of `size` bytes for the launches of one graph, the counters in front

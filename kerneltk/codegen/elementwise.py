@@ -23,7 +23,7 @@ from kerneltk.codegen.specialization import (
     ended,
 )
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import TILE, Layout, Operand, plan_cuda, plan_host
@@ -151,8 +151,17 @@ class ElementwiseDefinition(KernelDefinition):
         )
         constants = specialization.constants(sum(o.itemsize for o in operands), index_shape)
         return LaunchGeometry.of(
-            specialization, resolved, constants, layout.loop.size, specialization.launch
+            specialization,
+            resolved,
+            constants,
+            layout.loop.size,
+            specialization.launch,
+            self.scratch(specialization.launch[0]),
         )
+
+    def scratch(self, blocks: int) -> int:
+        """Return the scratch memory (bytes) of a launch of so many blocks."""
+        return 0
 
     def _operands(self, resolved: Resolved, backend: Capabilities) -> list[Operand]:
         operands = [
@@ -208,6 +217,28 @@ class ElementwiseDefinition(KernelDefinition):
             )
             for parameter, array in zip(self.signature.parameters, arrays, strict=True)
         )
+
+
+@record(slots=False)
+class WaitingDefinition(ElementwiseDefinition):
+    """A body whose blocks wait for each other: all of a launch are resident at once.
+
+    Parameters
+    ----------
+    shared : int
+        Dynamic shared memory of a block (bytes).
+    published : int
+        Bytes of scratch memory, for each block, behind the counters.
+    """
+
+    shared: int = 0
+    published: int = 0
+
+    has_scratch = True
+
+    def scratch(self, blocks: int) -> int:
+        """Return the scratch memory (bytes) of a launch: counters, then what blocks publish."""
+        return 4 * COUNTERS + blocks * self.published
 
 
 @record(slots=False)
@@ -282,7 +313,10 @@ class ElementwiseSpecialization(Specialization):
         if self.index_ndim is not None:
             kind = f"kerneltk::index_space<{self.index_ndim}, {self.index_type}>"
             constant.append(Field(f"{kind} _kt_index_space", "q" * (1 + 2 * self.index_ndim)))
-        return build_block(self.dynamic_fields(), constant)
+        dynamic = self.dynamic_fields()
+        if self.definition.has_scratch:
+            dynamic.insert(0, Field("char* _kt_scratch", "P"))
+        return build_block(dynamic, constant)
 
     @property
     def index_type(self) -> str:

@@ -14,6 +14,7 @@ from kerneltk.fusion.plan.body import Leaf, same_extents
 from kerneltk.fusion.plan.planner import Step
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.reductions import FusedReduction
+from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace.graph import Broadcast, Index, Transpose
 from kerneltk.fusion.trace.layout import dense_strides
@@ -26,11 +27,11 @@ def translation_units(
     own: Sequence[Any],
     keywords: Sequence[str],
     backend: BackendName,
-    clusters: int = 1,
+    device: Device = OLDER,
 ) -> tuple[TranslationUnit, ...]:
-    """One unit a launch, in their order, for devices whose clusters have so many blocks."""
+    """One unit a launch, in their order, for such a device."""
     target = capabilities_of(backend)
-    program = traced(function, name, own, keywords, backend_named("host"), target, clusters)
+    program = traced(function, name, own, keywords, backend_named("host"), target, device)
     reader = _Reader(program, own)
     return tuple(reader.unit(step, backend) for step in program.plan.steps)
 
@@ -95,6 +96,8 @@ class _Reader:
                 inner.add(len(loop) - 1)
             rows = math.prod(extent for d, extent in enumerate(loop) if d not in inner)
             size = rows * shaping.tiles(loop[-1]) * shaping.threads
+            if shaping.waiting:
+                size = shaping.waiting_threads(rows, loop[step.axis], loop[-1])
             return kernel.translation_unit(
                 *arguments, *outputs, backend=backend, size=size, block_size=shaping.block
             )

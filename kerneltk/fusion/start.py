@@ -17,6 +17,7 @@ from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.plan.planner import Planner, reachable
 from kerneltk.fusion.plan.program import Program, Result
+from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.trace.functions import (
     arange,
     call_any_ufunc,
@@ -54,10 +55,10 @@ def traced(
     keywords: Sequence[str],
     backend: Backend,
     target: Capabilities | None = None,
-    most_clusters: int = 1,
+    device: Device = OLDER,
 ) -> Program:
     """The program of a function for such arguments, the last of which have keywords; planned for
-    another backend than that of the arrays, if `target` is given, with clusters of so many blocks.
+    another backend than that of the arrays, if `target` is given, on such a device.
     """
     trace = Trace(HANDLERS, array_type=backend.array_type)
     rebuilding = _Rebuilding(trace)
@@ -86,7 +87,7 @@ def traced(
         result = made(*given[:first], **named)
     rebuilding.give_back()
     trace.finish()
-    return finished(trace, name, result, arrays, len(args), backend, target, most_clusters)
+    return finished(trace, name, result, arrays, len(args), backend, target, device)
 
 
 def finished(
@@ -97,7 +98,7 @@ def finished(
     count: int,
     backend: Backend,
     target: Capabilities | None = None,
-    most_clusters: int = 1,
+    device: Device = OLDER,
 ) -> Program:
     """The program of a trace that has ended."""
     outputs: list[LazyArray] = []
@@ -120,8 +121,9 @@ def finished(
     shape = collect(result)
     nodes = [output.node for output in outputs]
     trace.name_equals(reachable([*nodes, *(effect.value for effect in trace.effects)]))
-    clusters = backend.largest_cluster() if target is None else most_clusters
-    plan = Planner(trace, name, target or backend.capabilities, clusters).plan(nodes)
+    if target is None:
+        device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
+    plan = Planner(trace, name, target or backend.capabilities, device).plan(nodes)
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):

@@ -15,6 +15,7 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends.base import QUIET, Backend
 from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.elementwise import WaitingDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import LaunchGeometry, Specialization
 from kerneltk.core.artifacts import BackendName
@@ -270,6 +271,8 @@ class Dispatcher:
         dtypes = tuple(spec.dtype for spec in resolved.specs if spec is not None)
         self.codes.setdefault(dtypes, unit.source)
         function = pipeline.get_function(unit, backend)
+        if isinstance(definition, WaitingDefinition):
+            backend.allow_shared(function, definition.shared)
         block = specialization.arguments
         pack_checked = self._checked_pack(specialization)
         simple = all(

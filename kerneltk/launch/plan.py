@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from kerneltk.backends.base import ArrayAccess, Backend, LaunchCall
+from kerneltk.backends.base import ArrayAccess, Backend, DeviceBackend, LaunchCall
 from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.elementwise import WaitingDefinition
 from kerneltk.interop.texture_objects import class_of, handle_of
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launchers import LauncherTemplate
@@ -99,6 +100,9 @@ def loop_launcher(
 ) -> LauncherTemplate:
     """The launcher of a definition for arguments of these types: inputs, or inputs and outputs."""
     parameters = definition.signature.parameters
+    call = backend.loop_call
+    if isinstance(definition, WaitingDefinition):
+        call = cast(DeviceBackend, backend).waiting_call(definition.shared)
     return _loop_launcher(
         tuple(parameter.raw for parameter in parameters),
         tuple(parameter.is_const for parameter in parameters),
@@ -109,7 +113,7 @@ def loop_launcher(
         types,
         backend.array_type,
         backend.arrays,
-        backend.loop_call,
+        call,
     )
 
 

@@ -329,6 +329,18 @@ class RecordingBackend:
         """How loops over elements are recorded."""
         return self._recorded(self._backend.loop_call)
 
+    @functools.cached_property
+    def _waiting_calls(self) -> dict[int, LaunchCall]:
+        return {}
+
+    def waiting_call(self, shared: int) -> LaunchCall:
+        """Return how a loop is recorded whose blocks wait for each other."""
+        call = self._waiting_calls.get(shared)
+        if call is None:
+            call = self._recorded(cast(DeviceBackend, self._backend).waiting_call(shared))
+            call = self._waiting_calls.setdefault(shared, call)
+        return call
+
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:
         """Return how a launch over a caller's grid is recorded."""
         return self._recorded(self._backend.grid_call(mode, kernel))

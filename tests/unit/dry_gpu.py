@@ -80,6 +80,7 @@ class DryGpu:
         patch.setattr(backend, "stream_of", self._within)
         patch.setattr(backend, "_architecture_of", lambda device: "sm_90")
         patch.setattr(backend, "_multiprocessors", lambda device: 132)
+        patch.setattr(backend, "_is_cooperative", lambda device: True)
         patch.setattr(
             backend, "_scratch_for", lambda stream, size: self._note("scratch", stream) or 64
         )

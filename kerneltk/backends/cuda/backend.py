@@ -10,7 +10,7 @@ import itertools
 import math
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -86,6 +86,11 @@ def _multiprocessors(device: int) -> int:
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
 
 
+@cache
+def _is_cooperative(device: int) -> bool:
+    return bool(cupy.cuda.Device(device).attributes["CooperativeLaunch"])
+
+
 class CudaBackend:
     """CuPy arrays on GPUs; implements `kerneltk.backends.base.Backend`."""
 
@@ -115,10 +120,14 @@ class CudaBackend:
             dlpack_devices=(2, 13),  # kDLCUDA, kDLCUDAManaged
         )
         self._device = cupy.cuda.runtime.getDevice if several else None
-        extents: tuple[LaunchValue, ...] = ("grid", "chunk", 1, "block", 1, 1, 0)
-        self.loop_call = LaunchCall(
-            cupy.cuda.driver.launchKernel,
-            ("function", *extents, "stream", "parameters", 0),
+        self.loop_call = self._loop_call(cupy.cuda.driver.launchKernel, 0, 0)
+        self._waiting_calls: dict[int, LaunchCall] = {}
+
+    def _loop_call(self, function: Callable[..., Any], shared: int, *behind: int) -> LaunchCall:
+        extents: tuple[LaunchValue, ...] = ("grid", "chunk", 1, "block", 1, 1, shared)
+        return LaunchCall(
+            function,
+            ("function", *extents, "stream", "parameters", *behind),
             self.launch_failed,
             errors=(cupy.cuda.driver.CUDADriverError,),
             current_stream=cupy.cuda.get_current_stream,
@@ -127,6 +136,14 @@ class CudaBackend:
             scratch_for=_scratch_for,
             native=_driver_function,
         )
+
+    def waiting_call(self, shared: int) -> LaunchCall:
+        """Return how loops are launched whose blocks wait for each other."""
+        call = self._waiting_calls.get(shared)
+        if call is None:
+            call = self._loop_call(cupy.cuda.driver.launchCooperativeKernel, shared)
+            call = self._waiting_calls.setdefault(shared, call)
+        return call
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
         """Return the current device's target, for a unit's own compiler if one is given."""
@@ -185,6 +202,13 @@ class CudaBackend:
         """Return how many blocks a cluster has at most on every device: 8 where all have them."""
         count = cupy.cuda.runtime.getDeviceCount()
         return 8 if all(has_clusters(_architecture_of(device)) for device in range(count)) else 1
+
+    def waiting_multiprocessors(self) -> int:
+        """Return how many multiprocessors every device has for blocks that wait for each other."""
+        devices = range(cupy.cuda.runtime.getDeviceCount())
+        if self.largest_cluster() == 1 or not all(map(_is_cooperative, devices)):
+            return 0
+        return min(map(_multiprocessors, devices))
 
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""

@@ -234,6 +234,10 @@ class HostBackend:
         """Return 1: there are no clusters of blocks."""
         return 1
 
+    def waiting_multiprocessors(self) -> int:
+        """Return 0: no plan has blocks that wait for each other."""
+        return 0
+
     def describe(self, array: Any) -> tuple[ArraySpec, int]:
         """Return an array's description and its address."""
         address = address_of(array)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.fusion.plan import tiles
 from kerneltk.fusion.plan.body import (
     WHOLE,
     Leaf,
@@ -29,7 +30,9 @@ from kerneltk.fusion.plan.kernels import (
     total_size,
 )
 from kerneltk.fusion.plan.rows import (
+    OLDER,
     Choice,
+    Device,
     RowKernel,
     RowWork,
     Shaping,
@@ -149,11 +152,13 @@ def reachable(nodes: Sequence[Node]) -> list[Node]:
 class Planner:
     """Makes the plan of one trace."""
 
-    def __init__(self, trace: Trace, name: str, backend: Capabilities, clusters: int = 1) -> None:
+    def __init__(
+        self, trace: Trace, name: str, backend: Capabilities, device: Device = OLDER
+    ) -> None:
         self._trace = trace
         self._name = name
         self._backend = backend
-        self._clusters = clusters  # the most blocks of one
+        self._device = device
         self._arrays = len(trace.sources)
         self._kept: dict[int, Leaf] = {}  # values that are in memory, by identity
         self._nodes: list[Node] = []
@@ -363,16 +368,22 @@ class Planner:
         reduces = [node for node in work.order if isinstance(node, Reduce)]
         is_once = all(self._is_first(node) or self._reads(node) is not None for node in reduces)
         # What a reduction totals in one read needs no cluster.
-        clusters = 1 if is_once and not work.full else self._clusters
+        clusters = 1 if is_once and not work.full else self._device.clusters
         several = len(reduces) > 1
+        first = [node for node in reduces if self._is_first(node)]
+        is_joint = self.is_online and bool(work.full) and tiles.is_joint(reduces, first)
         choice = Choice(
-            self._backend.walks_chunks, clusters, sizes, several, several and bool(work.full)
-        )
+            self._backend.walks_chunks, clusters, sizes, several, several and bool(work.full),
+            2 * self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
+        )  # fmt: skip
         across = (shape[-1],) if work.is_across else ()
         shaping: Shaping | None = guards.decide(choice, rows, shape[work.axis], *across)
         if shaping is None:
             return False
-        definition, operands, _ = row_definition(self._name, work, shaping, self.kept)
+        if shaping.waiting:
+            definition, operands = tiles.tile_definition(self._name, work, shaping, self.kept)
+        else:
+            definition, operands, _ = row_definition(self._name, work, shaping, self.kept)
         by_node = {id(root.node): root.target for root in roots}
         restored = Index(tuple(None if d == work.axis else WHOLE for d in range(len(shape))))
         for node in work.totals:

@@ -224,6 +224,11 @@ class Program:
                 if d not in inner
             ]
             size, block = " * ".join([str(shaping.threads), *factors]), shaping.block
+            if shaping.waiting:
+                stacks = " * ".join(factors[1:]) or "1"
+                length = self.expression(step.shape[step.axis].expression)
+                threads = self._constant(shaping.waiting_threads, "threads")
+                size = f"{threads}({stacks}, {length}, {across})"
             options = f"None, ({size}, {block})"
             if by_calls:
                 options = f"size={size}, block_size={block}"

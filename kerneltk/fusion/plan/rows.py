@@ -19,7 +19,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of
-from kerneltk.fusion.plan.kernels import OPTIONS, total_of
+from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
 from kerneltk.fusion.trace.graph import Node, Reduce, Shape, is_known_one
 from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.signature.parser import parse_signature
@@ -30,10 +30,24 @@ _MOST_LATE_BYTES = 384  # the same with what only the results need
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
 
 
+class Device(NamedTuple):
+    """What plans rely on: how many blocks a cluster has at most, and on how many multiprocessors
+    blocks may wait for each other.
+    """
+
+    clusters: int = 1
+    multiprocessors: int = 0
+
+
+OLDER = Device()
+"""A device without clusters."""
+
+
 class Shaping(NamedTuple):
     """How a row or a tile of columns is divided: threads of a block, elements of a thread, elements
     of a vector; how much work a row is on the host (elements); how many blocks a multiprocessor
-    must have room for, 0 for any number; columns of a tile, 0 for a row; and blocks of a cluster.
+    must have room for, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; and
+    how many blocks wait for each other at most, where a group of them has a tile, 0 elsewhere.
     """
 
     block: int
@@ -43,6 +57,7 @@ class Shaping(NamedTuple):
     resident: int = 0
     width: int = 0
     cluster: int = 1
+    waiting: int = 0
 
     @property
     def threads(self) -> int:
@@ -52,6 +67,16 @@ class Shaping(NamedTuple):
     def tiles(self, across: int) -> int:
         """How many tiles columns side by side are; one row is one."""
         return -(-across // self.width) if self.width else 1
+
+    def waiting_threads(self, stacks: int, length: int, across: int) -> int:
+        """The threads of a grid whose groups of blocks have a tile of so long columns each."""
+        blocks = self.group(length)
+        groups = min(stacks * self.tiles(across), self.waiting // blocks, _MOST_GROUPS)
+        return groups * blocks * self.block
+
+    def group(self, length: int) -> int:
+        """How many blocks have a tile of so long columns together."""
+        return -(-length * TILE_LANES // (self.block * (self.items // self.vector)))
 
 
 # The longest row (elements), threads, elements a thread, blocks of a cluster. The first whose
@@ -69,6 +94,17 @@ _TILES = (
     (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
     (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
 )  # fmt: skip
+# Tiles of groups of blocks: threads, vectors side by side, bytes of a thread's vectors, a quarter
+# of them in registers and the others in shared memory, and how many vectors it has at most. Two
+# blocks have room on a multiprocessor.
+_TILE_BLOCK, TILE_LANES, _TILE_BYTES, _MOST_VECTORS = 256, 16, 512, 32
+# A group waits for its slowest block: with fewer of them under way nothing is gained, the less, the
+# more a thread computes meanwhile.
+_FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
+# Tiles of a group, one after the other: with fewer of them a second read finds all in the cache.
+_FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
+_TOTALS_BYTES = 16 << 10  # of shared memory
+
 _VECTOR_BYTES = 16
 _FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
 _REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that has room for two blocks
@@ -78,12 +114,13 @@ _WARP = 32
 
 class Sizes(NamedTuple):
     """The sizes of elements (bytes): of arrays that are reduced, of those that only results need,
-    and of the totals of one row.
+    and of the totals of one row, each by itself and as one structure.
     """
 
     early: tuple[int, ...]
     late: tuple[int, ...] = ()
     totals: int = 0
+    joint: int = 0
 
     @property
     def together(self) -> int:
@@ -95,16 +132,27 @@ class Choice:
     """The shaping of rows or columns of some length, as a decision that guards a trace."""
 
     def __init__(
-        self, on_chunks: bool, clusters: int, sizes: Sizes, several: bool = True, wide: bool = True
+        self,
+        on_chunks: bool,
+        clusters: int,
+        sizes: Sizes,
+        several: bool = True,
+        wide: bool = True,
+        waiting: int = 0,
+        twice: bool = False,
     ) -> None:
         """`several` says that there are several totals, and `wide` that 64 elements a thread are
-        good: elements are computed twice, and written.
+        good: elements are computed twice, and written. `waiting` is how many blocks may wait for
+        each other, if all totals can be had together, and `twice` whether a thread goes through its
+        elements twice for them.
         """
         self._on_chunks = on_chunks
         self._clusters = clusters
         self._sizes = sizes
         self._several = several
         self._wide = wide
+        self._waiting = waiting
+        self._twice = twice
 
     def __call__(self, rows: int, length: int, across: int = 0) -> Shaping | None:
         """The shaping; None where a row is better read several times. `across` is how many columns
@@ -145,7 +193,23 @@ class Choice:
                 continue
             if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
                 return Shaping(block, items, vector, 1, self._resident(block, items), width)
-        return None
+        return self._of_groups(rows, length, across, vector)
+
+    def _of_groups(self, rows: int, length: int, across: int, vector: int) -> Shaping | None:
+        """Tiles of several blocks each."""
+        vectors = min(_MOST_VECTORS, _TILE_BYTES // (vector * self._sizes.together)) // 4 * 4
+        width, warps = TILE_LANES * vector, _TILE_BLOCK // _WARP
+        shaping = Shaping(_TILE_BLOCK, vectors * vector, vector, 1, 2, width, 1, self._waiting)
+        if vectors == 0:
+            return None
+        groups = min(self._waiting // shaping.group(length), _MOST_GROUPS)
+        shared = width * max(warps, _TILE_BLOCK // width) * self._sizes.joint
+        fewest = _FEWEST_OF_TWO if self._twice else _FEWEST_GROUPS
+        if groups < fewest or shared > _TOTALS_BYTES:
+            return None
+        turns = -(-rows * shaping.tiles(across) // groups)
+        is_busy = across * rows >= _BUSY * turns * groups * width
+        return shaping if turns >= _FEWEST_TURNS and is_busy else None
 
     def _fits(self, items: int) -> bool:
         kept, together = sum(self._sizes.early), self._sizes.together
@@ -166,7 +230,10 @@ class Choice:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self._on_chunks, self._clusters, self._sizes, self._several, self._wide
+        return (
+            self._on_chunks, self._clusters, self._sizes, self._several, self._wide, self._waiting,
+            self._twice,
+        )  # fmt: skip
 
 
 class RowKernel(ElementwiseKernel):
@@ -233,7 +300,7 @@ def _is_repeated(extent: Symbol, target: Symbol) -> bool:
     return is_known_one(extent) or extent.value == 1 != target.value
 
 
-class _Writer:
+class RowWriter:
     """The C++ of one kernel."""
 
     def __init__(self, work: RowWork, kept: Kept) -> None:
@@ -242,16 +309,18 @@ class _Writer:
         self.operands = Operands()
         self.preamble = Preamble()
         self._functions = 0
-        self._values: dict[int, str] = {}  # totals, and values of them, by identity
+        self.values: dict[int, str] = {}  # totals, and values of them, by identity
         self.statements: list[str] = []
 
-    def call(self, node: Node, *, in_row: bool) -> str:
-        """An expression for a value, in a row or of its totals, at slot `_kt_k`."""
+    def call(self, node: Node, *, in_row: bool, totals: dict[int, str] | None = None) -> str:
+        """An expression for a value, in a row or of its totals, at slot `_kt_k`; of other `totals`
+        than those of whole rows, if they are given.
+        """
         name = f"_kt_value{self._functions}"
         self._functions += 1
         work = self._work
         body = Body(name, self.operands, self._kept, work.shape)
-        body.totals = dict(self._values)
+        body.totals = dict(self.values if totals is None else totals)
         function = body.finished([body.value(node)])
         self.preamble.add(function)
         index = [f"_kt_c{d}" for d in range(len(work.shape))]
@@ -269,12 +338,13 @@ class _Writer:
     def _slots(argument: str) -> str:
         return f"_kt_{argument}" if argument[0] == "x" else argument
 
-    def _lambda(self, ctype: str, value: str) -> str:
+    def as_function(self, ctype: str, value: str) -> str:
+        """A function of a slot."""
         return f"[&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} {{ return {value}; }}"
 
     def reduction(self, node: Reduce) -> None:
         """The total of a row."""
-        found = f"t{len(self._values)}"
+        found = f"t{len(self.values)}"
         total = total_of(node, found, self.call(node.operand, in_row=True), True)
         for header in total.headers:
             self.preamble.include(header)
@@ -282,25 +352,26 @@ class _Writer:
         self.statements.append(
             f"const auto _kt_{found} = _kt_row.template reduce<{ctype}>(\n"
             f"    {total.neutral[0]},\n"
-            f"    {self._lambda(ctype, total.mapped[0])},\n"
+            f"    {self.as_function(ctype, total.mapped[0])},\n"
             f"    [](const {ctype}& a, const {ctype}& b) KERNELTK_INLINE -> {ctype} "
             f"{{ return {total.combined[0]}; }});"
         )
         given = describe(node.dtype).ctype
-        self._of_totals(found, given, f"static_cast<{given}>(_kt_{found}[_kt_k])")
-        self._values[id(node)] = found
+        self.add_value(found, given, f"static_cast<{given}>(_kt_{found}[_kt_k])")
+        self.values[id(node)] = found
 
     def of_totals(self, node: Node) -> None:
         """A value of totals, computed once a row."""
         call = self.call(node, in_row=False)
-        name = f"t{len(self._values)}"
-        self._of_totals(name, describe(node.dtype).ctype, call)
-        self._values[id(node)] = name
+        name = f"t{len(self.values)}"
+        self.add_value(name, describe(node.dtype).ctype, call)
+        self.values[id(node)] = name
 
-    def _of_totals(self, name: str, ctype: str, value: str) -> None:
+    def add_value(self, name: str, ctype: str, value: str) -> None:
+        """Name a value of totals."""
         self.statements.append(
             f"const auto {name} = _kt_row.template of_totals<{ctype}>(\n"
-            f"    {self._lambda(ctype, value)});"
+            f"    {self.as_function(ctype, value)});"
         )
 
     def stored(self, node: Node, output: str) -> None:
@@ -310,14 +381,14 @@ class _Writer:
         how = (
             f"{output}.strides()[{work.axis}], {last}" if work.is_across else f"{last}, _kt_layout"
         )
-        value = self._lambda(describe(node.dtype).ctype, self.call(node, in_row=True))
+        value = self.as_function(describe(node.dtype).ctype, self.call(node, in_row=True))
         self.statements.append(f"_kt_row.store(_kt_{output}, {how},\n    {value});")
 
     def stored_total(self, node: Node, output: str) -> None:
         """A value of totals, written."""
         work = self._work
         step = f"{output}.strides()[{len(work.shape) - 2}]" if work.is_across else "0"
-        value = self._values[id(node)]
+        value = self.values[id(node)]
         self.statements.append(f"_kt_row.store_total(_kt_{output}, {step}, {value});")
 
     def loaded(self, name: str, leaf: Leaf) -> str:
@@ -325,14 +396,14 @@ class _Writer:
         work = self._work
         at, last = self.address(name, leaf.shape), len(work.shape) - 1
         if not varies(leaf, work.shape, work.axis):
-            step = self._stride(name, leaf, last) if work.is_across else "0"
+            step = self.stride(name, leaf, last) if work.is_across else "0"
             return f"_kt_row.once({at}, {step})"
-        line = self._stride(name, leaf, work.axis)
+        line = self.stride(name, leaf, work.axis)
         if work.is_across:
-            return f"_kt_row.load({at}, {line}, {self._stride(name, leaf, last)})"
+            return f"_kt_row.load({at}, {line}, {self.stride(name, leaf, last)})"
         return f"_kt_row.load({at}, {line}, _kt_layout)"
 
-    def _stride(self, name: str, leaf: Leaf, axis: int) -> str:
+    def stride(self, name: str, leaf: Leaf, axis: int) -> str:
         """How far apart the elements are along a dimension of the loop."""
         if not varies(leaf, self._work.shape, axis):
             return "0"
@@ -358,7 +429,7 @@ def row_definition(
     name: str, work: RowWork, shaping: Shaping, kept: Kept
 ) -> tuple[ElementwiseDefinition, Operands, Sizes]:
     """The kernel of some rows, what it reads, and the sizes of that."""
-    writer = _Writer(work, kept)
+    writer = RowWriter(work, kept)
     for node in work.order:
         if isinstance(node, Reduce):
             writer.reduction(node)
@@ -389,17 +460,12 @@ def row_definition(
     ]
     if work.outer:
         head.append("long long _kt_rest = _kt_row.number;")
-    for d in reversed(work.outer[1:]):
-        head.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
-        head.append(f"_kt_rest /= {extents[d]};")
-    head += [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
+    head += outer_indices(work, extents)
     loads: list[str] = []
     late: list[str] = []
     dense: list[str] = []
-    declared: list[str] = []
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
-        declared.append(f"raw {leaf.dtype.name} {x}")
         is_late = False
         if varies(leaf, work.shape, work.axis):
             step = f"{x}.strides()[{len(leaf.shape) - 1}]"
@@ -429,34 +495,56 @@ def row_definition(
         ]
     if shaping.cluster > 1:
         inner.append("_kt_row.end();")
-    operation = "\n".join([*head, *inner])
-    writer.preamble.include("fused_rows.hpp")
-    scalars = [f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(writer.operands.scalars)]
-    signature = parse_signature(
-        ", ".join([*declared, *scalars]),
-        ", ".join(
-            f"raw {node.dtype.name} {y}"
-            for node, y in zip((*work.full, *work.totals), outputs, strict=True)
-        ),
+    definition = finished_definition(
+        name, work, writer, "\n".join([*head, *inner]), "fused_rows.hpp", ElementwiseDefinition,
+        work=shaping.work, resident=shaping.resident, cluster=shaping.cluster,
+    )  # fmt: skip
+    leaves = [*writer.operands.leaves.values()]
+    moved = Sizes(
+        itemsizes(leaves[:early], work),
+        itemsizes(leaves[early:], work),
+        totals_size(work),
+        joint_size(work),
     )
-    facts = facts_of(("i",), (), writer.preamble.traps, by_reference=True, loops=True)
-    definition = ElementwiseDefinition(
-        signature,
+    return definition, writer.operands, moved
+
+
+def outer_indices(work: RowWork, extents: Sequence[str]) -> list[str]:
+    """Statements that take the number `_kt_rest` of a row or a stack of columns apart."""
+    lines: list[str] = []
+    for d in reversed(work.outer[1:]):
+        lines.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
+        lines.append(f"_kt_rest /= {extents[d]};")
+    return lines + [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
+
+
+def finished_definition(
+    name: str,
+    work: RowWork,
+    writer: RowWriter,
+    operation: str,
+    header: str,
+    kind: type[ElementwiseDefinition],
+    /,
+    **options: Any,
+) -> ElementwiseDefinition:
+    """The kernel of an operation on arrays as a whole."""
+    writer.preamble.include(header)
+    arrays = [
+        f"raw {leaf.dtype.name} x{k}" for k, leaf in enumerate(writer.operands.leaves.values())
+    ]
+    numbers = [f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(writer.operands.scalars)]
+    results = (f"raw {n.dtype.name} y{k}" for k, n in enumerate((*work.full, *work.totals)))
+    return kind(
+        parse_signature(", ".join([*arrays, *numbers]), ", ".join(results)),
         name,
         writer.preamble.text,
         OPTIONS,
         operation,
-        known_facts=facts,
-        work=shaping.work,
-        resident=shaping.resident,
-        cluster=shaping.cluster,
+        known_facts=facts_of(("i",), (), writer.preamble.traps, by_reference=True, loops=True),
         no_return=True,
+        **options,
     )
-    leaves = [*writer.operands.leaves.values()]
-    moved = Sizes(
-        itemsizes(leaves[:early], work), itemsizes(leaves[early:], work), totals_size(work)
-    )
-    return definition, writer.operands, moved
 
 
 def itemsizes(leaves: Sequence[Leaf], work: RowWork) -> tuple[int, ...]:
@@ -468,3 +556,19 @@ def itemsizes(leaves: Sequence[Leaf], work: RowWork) -> tuple[int, ...]:
 def totals_size(work: RowWork) -> int:
     """The size of a row's totals (bytes), as they are in shared memory: in whole words."""
     return sum(max(4, n.operand.dtype.itemsize) for n in work.order if isinstance(n, Reduce))
+
+
+def joint_size(work: RowWork) -> int:
+    """The most bytes of a structure of a row's totals; squares about a mean have a count or a sum
+    beside them, and are doubles.
+    """
+    reduces: list[Reduce] = []
+    for node in work.order:
+        if isinstance(node, Reduce) and not any(has_equal_total(own, node) for own in reduces):
+            reduces.append(node)
+    fields: list[int] = []
+    for node in reduces:
+        size = max(4, node.operand.dtype.itemsize)
+        fields += [size] if spread_of(node) is None else [8, 8]
+    least = max(fields, default=1)
+    return -(-sum(fields) // least) * least

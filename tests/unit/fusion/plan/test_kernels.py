@@ -12,6 +12,7 @@ from kerneltk import ArraySpec, pipeline
 from kerneltk.backends.registry import compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.kernels import _limit, elementwise_kernel, total_of
+from kerneltk.fusion.plan.rows import Device
 from kerneltk.fusion.trace.graph import Load, Reduce
 from kerneltk.fusion.trace.symbols import constant
 
@@ -89,7 +90,9 @@ def test_only_totals_of_the_same_rows_are_found_in_one_read(
         return view(x.mean(1, keepdims=True) if made is _about else x.max(1, keepdims=True))
 
     function, x = made(total), np.random.default_rng(0).random((20, 20))
-    units = translation_units(function, "one", [ArraySpec.make("f8", x.shape)], (), "cuda", 8)
+    units = translation_units(
+        function, "one", [ArraySpec.make("f8", x.shape)], (), "cuda", Device(8)
+    )
     assert (len(units) == 1) == is_one_read
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x))
 
@@ -104,7 +107,9 @@ def test_only_totals_of_the_same_rows_are_found_in_one_read(
 )
 def test_one_read_of_what_is_broadcast(function: Any) -> None:
     x = np.random.default_rng(0).random(30)
-    *_, unit = translation_units(function, "one", [ArraySpec.make("f8", x.shape)], (), "cuda", 8)
+    *_, unit = translation_units(
+        function, "one", [ArraySpec.make("f8", x.shape)], (), "cuda", Device(8)
+    )
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)
 

@@ -12,6 +12,7 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.planner import Planner
+from kerneltk.fusion.plan.rows import Device
 
 X = np.random.default_rng(0).random((6, 5))
 LONG = np.ones((64, 2048), np.float32)
@@ -183,7 +184,7 @@ def test_a_value_of_more_totals_than_an_accumulator_holds() -> None:
     for found, wanted in zip(kerneltk.fuse(many)(X), many(X), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
     specs = [ArraySpec.make("f8", (10, 1000))]
-    units = translation_units(many, "many", specs, (), "cuda", 8)
+    units = translation_units(many, "many", specs, (), "cuda", Device(8))
     assert sum("joint_mean" in unit.source for unit in units) > 1
     for unit in units:
         assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000

@@ -1,0 +1,312 @@
+"""Kernels of columns that no block holds: a group of blocks reads a tile of them once.
+
+The blocks of a group put their totals together once a tile, since they wait for each other then: a
+thread totals what it has by itself, and what is needed for that of a total, the largest value or
+the mean, it has of its own elements. Two such parts are put together as parts of a sum are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
+from kerneltk.core.capabilities import COUNTERS
+from kerneltk.core.dtypes import describe
+from kerneltk.fusion.plan.body import Kept, Operands
+from kerneltk.fusion.plan.kernels import (
+    has_equal_total,
+    largest_of,
+    needed_by,
+    online_total,
+    spread_of,
+    total_of,
+)
+from kerneltk.fusion.plan.rows import (
+    TILE_LANES,
+    RowWork,
+    RowWriter,
+    Shaping,
+    finished_definition,
+    outer_indices,
+    varies,
+)
+from kerneltk.fusion.trace.graph import Node, Reduce
+
+_WORD = 8  # bytes; each field of a total takes some of them, with its padding
+_STAGED = 3  # quarters of a thread's vectors that are in shared memory
+
+
+def is_joint(reduces: Sequence[Reduce], first: Sequence[Reduce]) -> bool:
+    """Whether totals need each element once: those of `first` need no other one, and the others
+    one of these.
+    """
+    return all(
+        any(node is other for other in first) or any(needed_by(node) is other for other in first)
+        for node in reduces
+    )
+
+
+@dataclass(slots=True)
+class _Totals:
+    """The accumulator of all reductions: its fields and what becomes of them, as C++."""
+
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    neutral: list[str] = field(default_factory=list)
+    combined: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    first: list[str] = field(default_factory=list)  # of each element
+    between: list[str] = field(default_factory=list)
+    second: list[str] = field(default_factory=list)  # of each element, and the totals of `first`
+    behind: list[str] = field(default_factory=list)  # of each column
+    size: int = 0
+
+    def add(self, ctype: str, name: str, neutral: str, combined: str, size: int) -> None:
+        """Add a field of so many bytes."""
+        self.fields.append((ctype, name))
+        self.neutral.append(neutral)
+        self.combined.append(combined)
+        self.size += -(-size // _WORD) * _WORD
+
+
+class _TileWriter(RowWriter):
+    """The C++ of one kernel."""
+
+    def __init__(self, work: RowWork, shaping: Shaping, kept: Kept) -> None:
+        super().__init__(work, kept)
+        self._shaping = shaping
+        self.totals = _Totals()
+
+    def reductions(self, reduces: Sequence[Reduce]) -> None:
+        """All totals."""
+        names = {id(node): f"t{k}" for k, node in enumerate(reduces)}
+        results: list[str] = []
+        for k, node in enumerate(reduces):
+            base, name = needed_by(node), names[id(node)]
+            equal = next((j for j in range(k) if has_equal_total(reduces[j], node)), None)
+            if equal is not None:
+                names[id(node)] = names[id(reduces[equal])]
+                results.append(results[equal])
+            elif base is None or id(base) not in names:
+                results.append(self._first(node, name))
+            elif largest_of(node) is base:
+                results.append(self._online(node, name, base, names[id(base)]))
+            else:
+                results.append(self._squares(node, name, names[id(base)]))
+        for node, result in zip(reduces, results, strict=True):
+            given = describe(node.dtype).ctype
+            name = f"t{len(self.values)}"
+            whole = result.replace("a.", "_kt_all[_kt_k].")
+            self.add_value(name, given, f"static_cast<{given}>({whole})")
+            self.values[id(node)] = name
+
+    def _first(self, node: Reduce, name: str) -> str:
+        total = total_of(node, name, self.call(node.operand, in_row=True, totals={}), True)
+        for header in total.headers:
+            self.preamble.include(header)
+        ctype = total.fields[0][0]
+        add, totals = f"_kt_add_{name}", self.totals
+        totals.functions.append(
+            f"const auto {add} = [](const {ctype}& a, const {ctype}& b) -> {ctype} "
+            f"{{ return {total.combined[0]}; }};"
+        )
+        own = f"_kt_own[_kt_v].{name}"
+        totals.first.append(f"{own} = {add}({own}, {total.mapped[0]});")
+        size = max(4, node.operand.dtype.itemsize)
+        totals.add(ctype, name, total.neutral[0], f"{add}(a.{name}, b.{name})", size)
+        return f"a.{name}"
+
+    def _online(self, node: Reduce, name: str, base: Reduce, largest: str) -> str:
+        total = online_total(node, name, largest)
+        ctype, near, totals = total.fields[0][0], f"_kt_near_{name}", self.totals
+        given, vector = describe(base.dtype).ctype, self._shaping.vector
+        totals.between += [
+            f"kerneltk::thread_totals<{given}, {vector}> {near};",
+            "#pragma unroll",
+            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{",
+            f"    const {given} _kt_top = static_cast<{given}>(_kt_own[_kt_v].{largest});",
+            # Nothing is what is infinitely below the largest value, but for all of a column.
+            f"    {near}.items[_kt_v].value =",
+            f"        _kt_top == -__int_as_float(0x7f800000) ? {given}(0) : _kt_top;",
+            "}",
+        ]
+        value = self.call(node.operand, in_row=True, totals={id(base): near})
+        own = f"_kt_own[_kt_v].{name}"
+        totals.second.append(f"{own} = {own} + {value};")
+        totals.add(ctype, name, total.neutral[0], total.combined[0], node.dtype.itemsize)
+        return total.result
+
+    def _squares(self, node: Reduce, name: str, base: str) -> str:
+        spread = spread_of(node)
+        assert spread is not None
+        ctype, totals = describe(node.dtype).ctype, self.totals
+        mean, vector = f"_kt_mean_{name}", self._shaping.vector
+        value = self.call(spread.value, in_row=True, totals={})
+        own = f"_kt_own[_kt_v].{name}"
+        totals.between += [
+            f"{ctype} {mean}[{vector}], {mean}_apart[{vector}];",
+            "#pragma unroll",
+            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{",
+            f"    {mean}[_kt_v] = _kt_own[_kt_v].{base} / static_cast<{ctype}>(_kt_row.count);",
+            f"    {mean}_apart[_kt_v] = 0;",
+            "}",
+        ]
+        apart = f"{mean}_apart[_kt_v]"
+        totals.second += [
+            f"{{ const {ctype} _kt_apart = static_cast<{ctype}>({value}) - {mean}[_kt_v];",
+            f"{apart} = {apart} + _kt_apart * _kt_apart; }}",
+        ]
+        if ctype == "double":
+            totals.behind += [f"{own} = {apart};", f"{own}_count = _kt_row.count;"]
+            parts = ", ".join(f"{x}.{name}_count, {x}.{base}, {x}.{name}" for x in "ab")
+            totals.add(ctype, name, "0", f"kerneltk::joint_squares({parts})", 8)
+            totals.add(ctype, f"{name}_count", "0", f"a.{name}_count + b.{name}_count", 8)
+            return f"a.{name}"
+        # Doubles have the digits that squares about zero need.
+        totals.behind += [
+            f"{own}_sum = _kt_own[_kt_v].{base};",
+            f"{own} = _kt_row.count == 0 ? 0.0 : "
+            f"{apart} + {own}_sum * ({own}_sum / _kt_row.count);",
+        ]
+        self.preamble.include("spread.hpp")
+        for part in (name, f"{name}_sum"):
+            totals.add("double", part, "0", f"a.{part} + b.{part}", 8)
+        count = self.operands.scalar(spread.count.symbol, np.dtype(np.float64))
+        return f"kerneltk::spread(a.{name}_sum, a.{name}, {count})"
+
+    def as_function(self, ctype: str, value: str) -> str:
+        """A function of a slot."""
+        return f"[&](auto _kt_k) -> {ctype} {{ return {value}; }}"
+
+    def store(self, node: Node, output: str, then: str) -> str:
+        """A value of the loop's shape, written."""
+        work = self._work
+        line = f"{output}.strides()[{work.axis}]"
+        last = f"{output}.strides()[{len(work.shape) - 1}]"
+        value = self.as_function(describe(node.dtype).ctype, self.call(node, in_row=True))
+        return f"_kt_row.store(_kt_{output}, {line}, {last}, _kt_take,\n    {value},\n    {then});"
+
+
+def tile_definition(
+    name: str, work: RowWork, shaping: Shaping, kept: Kept
+) -> tuple[ElementwiseDefinition, Operands]:
+    """The kernel of some columns, and what it reads."""
+    writer = _TileWriter(work, shaping, kept)
+    writer.reductions([node for node in work.order if isinstance(node, Reduce)])
+    for node in work.order:
+        if not isinstance(node, Reduce):
+            writer.of_totals(node)
+    outputs = [f"y{k}" for k in range(len(work.full) + len(work.totals))]
+    for node, output in zip(work.totals, outputs[len(work.full) :], strict=True):
+        writer.stored_total(node, output)
+    for k, node in enumerate(work.full):
+        is_last = k == len(work.full) - 1
+        if is_last:
+            writer.statements.append("_kt_aim(true);")
+        then = "_kt_fetch_staged, _kt_fetch_held" if is_last else "[](int) {}, [](int) {}"
+        writer.statements.append(writer.store(node, outputs[k], then))
+    extents = extents_of(writer, work)
+    vectors, vector = shaping.items // shaping.vector, shaping.vector
+    staged = vectors * _STAGED // 4
+    sizes = f"{shaping.block}, {staged}, {vectors - staged}, {vector}, {TILE_LANES}"
+    kind = f"kerneltk::fused_tiles<{sizes}>"
+    stacks = " * ".join(extents[d] for d in work.outer) or "1"
+    head = [
+        f"{kind} _kt_row(",
+        "    reinterpret_cast<unsigned int*>(_kt_a._kt_scratch), "
+        f"_kt_a._kt_scratch + {4 * COUNTERS},",
+        f"    {extents[work.axis]}, {extents[-1]}, {stacks});",
+    ]
+    aims, held, once, shared = [], [], [], 0
+    indices = outer_indices(work, extents)
+    for k, leaf in enumerate(writer.operands.leaves.values()):
+        x = f"x{k}"
+        if not varies(leaf, work.shape, work.axis):
+            once.append(f"const auto _kt_{x} = {writer.loaded(x, leaf)};")
+            continue
+        ctype = describe(leaf.dtype).ctype
+        parts = f"{ctype}, {staged}, {vectors - staged}, {vector}, {shaping.block}, {shared}"
+        head.append(f"kerneltk::tile_vectors<{parts}> _kt_{x};")
+        line, last = (writer.stride(x, leaf, axis) for axis in (work.axis, len(work.shape) - 1))
+        first = writer.address(x, leaf.shape)
+        aims.append(f"_kt_row.aim(_kt_{x}, {first}, {line}, {last}, _kt_next);")
+        held.append(f"_kt_{x}")
+        shared += staged * vector * leaf.dtype.itemsize
+    totals = writer.totals
+    pointers = []
+    for node, y in zip((*work.full, *work.totals), outputs, strict=True):
+        is_full = any(node is own for own in work.full)
+        terms = [
+            f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - 1}]"
+            for d in work.outer
+        ]
+        at = f"{y}.begin_ptr()"
+        if terms:
+            at = f"kerneltk::advance({at}, {' + '.join(terms)})"
+        pointers.append(f"{describe(node.dtype).ctype}* const _kt_{y} = {at};")
+    rest = ["long long _kt_rest = _kt_row.number({});"] if work.outer else []
+    operation = [
+        *head,
+        "const auto _kt_aim = [&](bool _kt_next) {",
+        *(line.format("_kt_next") for line in rest), *indices, *aims,
+        "};",
+        *(
+            f"const auto _kt_{what} = [&](int _kt_j{more}) {{ "
+            + " ".join(f"{x}.{what}(_kt_j{given});" for x in held) + " };"
+            for what, more, given in (
+                ("fetch_staged", "", ""),
+                ("fetch_held", "", ""),
+                ("take", ", int _kt_hand", ", _kt_hand"),
+            )
+        ),
+        "struct _kt_totals {",
+        *(f"    {ctype} {own};" for ctype, own in totals.fields),
+        "};",
+        *totals.functions,
+        "_kt_aim(false);",
+        "_kt_row.load(_kt_fetch_staged, _kt_fetch_held);",
+        "#pragma unroll 1",
+        "for (; _kt_row.has_tile(); _kt_row.advance()) {",
+        *(line.format("false") for line in rest), *indices, *once, *pointers,
+        f"_kt_totals _kt_own[{vector}];", "#pragma unroll",
+        f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) "
+        f"_kt_own[_kt_v] = _kt_totals{{{', '.join(totals.neutral)}}};",
+        "_kt_row.wait();",
+        *_each(totals.first), *totals.between, *_each(totals.second),
+        *_of_columns(totals.behind, vector),
+        "const auto _kt_all = _kt_row.together(_kt_own,",
+        "    [&](const _kt_totals& a, const _kt_totals& b) -> _kt_totals {",
+        f"        return _kt_totals{{{', '.join(totals.combined)}}};",
+        "    });",
+        *writer.statements,
+        "}",
+        "_kt_row.end();",
+    ]  # fmt: skip
+    definition = finished_definition(
+        name, work, writer, "\n".join(operation), "fused_tiles.hpp", WaitingDefinition,
+        resident=shaping.resident, shared=shared * shaping.block,
+        published=2 * shaping.width * -(-totals.size // 16) * 16,
+    )  # fmt: skip
+    return definition, writer.operands
+
+
+def extents_of(writer: RowWriter, work: RowWork) -> list[str]:
+    """The extents of the loop, as numbers of the kernel."""
+    return [writer.operands.scalar(extent, np.dtype(np.int64)) for extent in work.shape]
+
+
+def _each(statements: Sequence[str]) -> list[str]:
+    """A loop over a thread's elements."""
+    if not statements:
+        return []
+    return ["_kt_row.each(_kt_take, [&](int _kt_v, auto _kt_k) {", *statements, "});"]
+
+
+def _of_columns(statements: Sequence[str], vector: int) -> list[str]:
+    """A loop over a thread's columns."""
+    if not statements:
+        return []
+    head = ["#pragma unroll", f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{"]
+    return [*head, *statements, "}"]
