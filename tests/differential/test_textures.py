@@ -444,7 +444,7 @@ def test_a_file_with_host_code(backend: Any, tmp_path: Path) -> None:
     expected = 0.5 * values[0] + 1.5 * values[1] + values[2]
     np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5)
 
-    module.get_array("pyramid")[...] = backend.asarray(
+    module.get_array("pyramid", backend=backend.name)[...] = backend.asarray(
         np.array([images[1].ptr, images[2].ptr], np.uint64)
     )
     module.levels((1,), (2,), (y,))
