@@ -692,18 +692,26 @@ with open({answer!r}, "w") as file:
     file.write(outcome)
 """
 _BESIDE_ANOTHER = """
-import sys
+import pathlib, sys
 import numpy as np
 import kerneltk
+from kerneltk.backends.host import extension
 from kerneltk.launch import compiled
 try:
     import _interpreters as interpreters
 except ImportError:  # before Python 3.13
     import _xxsubinterpreters as interpreters
 
-assert compiled.launcher_class() is not None
 script, answer = sys.argv[1:]
-path = compiled._loader.module().__file__
+loaded, kept = extension._loaded, answer + ".so"
+
+def keep(name, code):  # what comes out of the cache has no file
+    pathlib.Path(kept).write_bytes(code)
+    return loaded(name, code)
+
+extension._loaded = keep
+assert compiled.launcher_class() is not None
+path = getattr(compiled._loader.module(), "__file__", kept)
 other = interpreters.create()
 interpreters.run_string(other, script.format(path=path, answer=answer))
 interpreters.destroy(other)
