@@ -450,6 +450,7 @@ class RawProgram:
         key = ""  # of the unit that has everything
         reduced = ""  # of what is kept for it without refused code of the host
         first: CompileError | None = None
+        before = self._reduced.get(backend.name)
         for _ in range(_MOST_TRIES):
             unit = self.unit(backend)
             if not reduced and self._has_refusable_host_code():
@@ -470,9 +471,14 @@ class RawProgram:
                     if refusals is not None and refusals.add(error, key):
                         self._refuse_all(refusals, first or error)
                         continue
-                    if reduced and self._reduce(backend, error, reduced, key):
+                    if reduced and self._reduce(backend, error, key):
                         first = first or error
                         continue
+                    if first is not None:  # the next call begins with the user's errors again
+                        self._refused.pop(backend.name, None)
+                        self._reduced.pop(backend.name)
+                        if before is not None:
+                            self._reduced[backend.name] = before
                     # Only who has an error needs it.
                     from kerneltk.cuda_cpp.nvrtc.explanations import explained
 
@@ -486,6 +492,9 @@ class RawProgram:
                         raise self._unknown(name, refused[name], error) from None
                 self._left_out[backend.name] = {**known, **refused}
             else:
+                if first is not None:
+                    text = self._reduced[backend.name].expanded
+                    get_cache().put(reduced, text.encode("utf-8", "surrogateescape"))
                 return made
         return make(self.unit(backend))
 
@@ -501,7 +510,7 @@ class RawProgram:
         self._reduced[backend.name] = self.source.reduced_to(text)
         return True
 
-    def _reduce(self, backend: Capabilities, error: CompileError, reduced: str, key: str) -> bool:
+    def _reduce(self, backend: Capabilities, error: CompileError, key: str) -> bool:
         """Leave out the code of the host that a compiler has found errors in; False for none."""
         source = self._reduced.get(backend.name, self.source)
         code = {own.name: own.code for own in (source, *source.included)}
@@ -512,7 +521,6 @@ class RawProgram:
         if found is None or (refusals is not None and not refusals.rebase(found, key)):
             return False
         self._reduced[backend.name] = found
-        get_cache().put(reduced, found.expanded.encode("utf-8", "surrogateescape"))
         return True
 
     def _first_cause(self, first: CompileError | None, last: CompileError) -> CompileError:

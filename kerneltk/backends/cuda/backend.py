@@ -86,9 +86,19 @@ def _multiprocessors(device: int) -> int:
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
 
 
+_WAITING_SHARED = 112 << 10
+"""Shared memory (bytes) of a block that waits for others, two of which are resident at a time."""
+_RESERVED_SHARED = 1 << 10  # of each block, by the driver
+
+
 @cache
 def _is_cooperative(device: int) -> bool:
-    return bool(cupy.cuda.Device(device).attributes["CooperativeLaunch"])
+    """Whether blocks can wait for each other there; not all that have clusters have the memory."""
+    found = cupy.cuda.Device(device).attributes
+    largest = int(found["MaxSharedMemoryPerBlockOptin"])
+    together = int(found["MaxSharedMemoryPerMultiprocessor"])
+    has_memory = largest >= _WAITING_SHARED and together >= 2 * (_WAITING_SHARED + _RESERVED_SHARED)
+    return bool(found["CooperativeLaunch"]) and has_memory
 
 
 class CudaBackend:

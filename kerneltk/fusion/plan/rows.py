@@ -570,5 +570,15 @@ def joint_size(work: RowWork) -> int:
     for node in reduces:
         size = max(4, node.operand.dtype.itemsize)
         fields += [size] if spread_of(node) is None else [8, 8]
-    least = max(fields, default=1)
-    return -(-sum(fields) // least) * least
+    return structure_size(fields)
+
+
+def structure_size(fields: Sequence[int]) -> int:
+    """The size of a structure of numbers of these sizes (bytes), each of which begins at a multiple
+    of its own, in this order.
+    """
+    end = 0
+    for size in fields:
+        end = -(-end // size) * size + size
+    largest = max(fields, default=1)
+    return -(-end // largest) * largest

@@ -31,6 +31,7 @@ from kerneltk.fusion.plan.rows import (
     Shaping,
     finished_definition,
     outer_indices,
+    structure_size,
     varies,
 )
 from kerneltk.fusion.trace.graph import Node, Reduce
@@ -61,14 +62,14 @@ class _Totals:
     between: list[str] = field(default_factory=list)
     second: list[str] = field(default_factory=list)  # of each element, and the totals of `first`
     behind: list[str] = field(default_factory=list)  # of each column
-    size: int = 0
+    sizes: list[int] = field(default_factory=list)
 
     def add(self, ctype: str, name: str, neutral: str, combined: str, size: int) -> None:
         """Add a field of so many bytes."""
         self.fields.append((ctype, name))
         self.neutral.append(neutral)
         self.combined.append(combined)
-        self.size += -(-size // _WORD) * _WORD
+        self.sizes.append(-(-size // _WORD) * _WORD)
 
 
 class _TileWriter(RowWriter):
@@ -287,7 +288,7 @@ def tile_definition(
     definition = finished_definition(
         name, work, writer, "\n".join(operation), "fused_tiles.hpp", WaitingDefinition,
         resident=shaping.resident, shared=shared * shaping.block,
-        published=2 * shaping.width * -(-totals.size // 16) * 16,
+        published=2 * shaping.width * -(-structure_size(totals.sizes) // 16) * 16,
     )  # fmt: skip
     return definition, writer.operands
 

@@ -133,6 +133,7 @@ class Analyses:
 
     def __init__(self, definition: Definition, *fields: str) -> None:
         self._definition = definition
+        self._code = definition.function.__code__  # what the definition's source is of
         self._fields = fields
         self._key: str | None = None
         self._facts: dict[str, Any] = {}
@@ -190,10 +191,13 @@ class Analyses:
             described = Descriptions(definition.function)
             constants = ""
             if definition.constants:
-                constants = Descriptions(definition.function).of(definition.constants)
+                of_constants = Descriptions(definition.function)
+                constants = of_constants.of(definition.constants)
+                if len(of_constants.functions) > 1:
+                    return None  # what they find outside of themselves is followed by no path
         except UndescribedError:
             return None
-        if not self._is_same(described):
+        if not self._is_same(described) or definition.function.__code__ is not self._code:
             return None
         key = string_key(
             "analysis",

@@ -178,7 +178,8 @@ def described_dtype(dtype: np.dtype[Any]) -> str:
         return f"{described_dtype(base)}{shape}"
     if dtype.fields is None:
         return f"{dtype.str}{_known(dtype.type, dtype.type.__module__)}"
-    parts = [f"{dtype.itemsize},{dtype.alignment},{dtype.isalignedstruct}"]
+    scalar = _known(dtype.type, dtype.type.__module__)
+    parts = [f"{scalar},{dtype.itemsize},{dtype.alignment},{dtype.isalignedstruct}"]
     for name in dtype.names or ():
         field = dtype.fields[name]
         title = field[2] if len(field) > 2 else None
@@ -234,6 +235,13 @@ class Lookups:
         """Note that something was found whose meaning may be another one in another process."""
         self._is_plain = False
 
+    def note_compared(self, *values: object) -> None:
+        """Note that objects were compared: those that Python compares by identity, or tells by it
+        before it compares, may be others in another process.
+        """
+        if not all(map(_is_compared_by_value, values)):
+            self.give_up()
+
     def _note(self, owner: types.FunctionType, path: tuple[str, ...], value: object) -> None:
         key = id(owner), path
         known = self._found.get(key)
@@ -283,12 +291,25 @@ def _are_equal(first: object, second: object) -> bool:
     return plain is not None and type(first) is type(second) and plain(first) == plain(second)
 
 
+def _is_compared_by_value(value: object, depth: int = 0) -> bool:
+    if isinstance(value, tuple | list | dict) and type(value) in (tuple, list, dict):
+        items = [*value, *value.values()] if isinstance(value, dict) else value
+        return depth <= _MOST_DEPTH and all(
+            _is_compared_by_value(item, depth + 1) for item in items
+        )
+    if isinstance(value, np.generic):
+        value = value.item()
+    return type(value) in _PLAIN and (depth == 0 or value == value)
+
+
 def _has_fixed_attributes(value: object) -> bool:
     """Whether what an object has for an attribute follows from its description, or from lowering
     itself.
     """
     if isinstance(value, types.FunctionType | types.ModuleType) or hasattr(value, "jit_function"):
         return False
+    if isinstance(value, np.ndarray):
+        return False  # where its memory is, and whose, does not
     kind = value if isinstance(value, type) else type(value)
     return kind.__module__ in _LIBRARIES or kind.__module__.startswith(f"{_OURS}.")
 

@@ -31,8 +31,7 @@ _SCOPES = frozenset(("translation_unit", "declaration_list"))
 _HEADS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 _ITEMS = CLASSES | {
     "alias_declaration", "declaration", "enum_specifier", "expression_statement",
-    "namespace_alias_definition", "static_assert_declaration", "template_instantiation",
-    "type_definition", "using_declaration",
+    "namespace_alias_definition", "template_instantiation", "type_definition",
 }  # fmt: skip
 _VIRTUAL = re.compile(r"\b(?:virtual|override|final)\b")
 # What is declared twice, where to leave one of the two out would choose the other, and what users
@@ -41,6 +40,11 @@ _MEANT = re.compile(
     r"already been (?:defined|declared)|redefinition|conflicting|redeclar|ambiguous"
     r"|assert(?:ion)? failed"
 )
+# What device code may name: without it another one of the name, further out, would be found. So may
+# using declarations, and what asserts is the user's check.
+_TYPE = r"\b(?:struct|class|union|enum|using|typename|typedef\b[^;{}]*)\s+"
+_COMPUTED = re.compile(r"\b(?:constexpr|constinit)\b")
+_CONSTANT = re.compile(r"\bconst\b")
 _MEMORY = frozenset(("__device__", "__constant__", "__shared__", "__managed__"))
 
 
@@ -150,8 +154,10 @@ class _Finder:
         is_class = item.type in CLASSES
         if is_class:
             member = next((m for m in inner if m.type == "field_declaration"), None)
-            if member is not None and function_declarator(member) is not None:
-                if not tree.words_between(tree.head_start(member), member.end_byte):
+            declarator = function_declarator(member) if member is not None else None
+            if member is not None and declarator is not None:
+                own = tree.words_between(tree.head_start(member), member.end_byte)
+                if not own and not self._has_others(tree, member, declared_name(declarator)):
                     self._remove(tree, member)
                 return
             named = item.child_by_field_name("name")
@@ -160,9 +166,34 @@ class _Finder:
             is_special = named.type != "type_identifier"
             if is_special and not named.start_byte <= position < named.end_byte:
                 return  # another one would be taken in its place
-            self._remove(tree, item)
+            if is_special or not self._has_others(tree, item, named, _TYPE):
+                self._remove(tree, item)
         elif words.isdisjoint(_MEMORY) and "__global__" not in words:
-            self._remove(tree, item)
+            source = tree.slice(item)
+            found: Node | None = item
+            while found is not None and found.type not in ("identifier", "type_identifier"):
+                found = found.child_by_field_name("name") or found.child_by_field_name("declarator")
+            if item.type == "declaration" and _COMPUTED.search(source):
+                return
+            if item.type == "declaration" and _CONSTANT.search(source):
+                if not self._has_others(tree, item, found):
+                    self._remove(tree, item)
+                return
+            is_type = item.type in ("alias_declaration", "enum_specifier", "type_definition")
+            if not is_type or not self._has_others(tree, item, found, _TYPE):
+                self._remove(tree, item)
+
+    @staticmethod
+    def _has_others(tree: SourceTree, node: Node, named: Node | None, before: str = "") -> bool:
+        """Return whether a name is elsewhere, too, behind what this pattern says."""
+        names = re.findall(r"\w+", tree.slice(named)) if named is not None else []
+        if not names:
+            return True
+        word = re.compile(rf"{before}\b{names[-1]}\b")
+        return any(
+            not node.start_byte <= found.end() - 1 < node.end_byte
+            for found in word.finditer(tree.plain)
+        )
 
     def _remove(self, tree: SourceTree, node: Node) -> None:
         """Leave out a declaration with its template's head."""

@@ -32,6 +32,7 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
             try:
                 attribute = getattr(found, name)
             except AttributeError as error:
+                low.program.lookups.give_up()  # an annotation does without, and it may come later
                 sentence, _, hint = str(error).partition("\n  Hint: ")
                 if hint:  # a namespace that knows what to use instead
                     raise low.refuse(sentence, span, hint) from None
@@ -42,6 +43,7 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
                 hint = f"did you mean '{close[0]}'?" if close else ""
                 raise low.fail(f"{label} has no attribute '{name}'.", span, hint) from None
             except Exception as error:  # a property may raise anything
+                low.program.lookups.give_up()
                 raise low.fail(f"'{name}' cannot be had: {reason_of(error)}.", span) from error
             low.program.lookups.note_attribute(node, found, attribute)
             return Static(attribute)
@@ -136,6 +138,8 @@ def _static_item(low: FunctionBuilder, container: Any, key: Any, span: ir.Span) 
     count = len(container) if isinstance(container, tuple) else 0
     if count and isinstance(key, int | np.integer) and not -count <= key < count:
         raise _no_item(low, count, int(key), span)
+    if isinstance(container, dict):
+        low.program.lookups.note_compared((key, *container))
     try:
         return Static(container[key])
     except KeyError:

@@ -110,6 +110,7 @@ def compare(
         return _membership(low, op, left, right, span)
     spelling, function = COMPARISONS[type(op)]
     if is_object(left) and is_object(right):
+        low.program.lookups.note_compared(left.value, right.value)  # type: ignore[union-attr]
         return fold(low, spelling, left.value, right.value, span, spans)  # type: ignore[union-attr]
     if any(isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)):
         raise uncomputable(low, spelling, left, right, span)
@@ -208,6 +209,8 @@ def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.S
 
 
 def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
+    if isinstance(left, Static) and isinstance(right, Static):
+        low.program.lookups.note_compared((left.value,), right.value)
     if is_object(left) and isinstance(right, Static):
         try:
             found = left.value in right.value  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec, pipeline
-from kerneltk.fusion.plan.rows import Choice, Shaping, Sizes
+from kerneltk.fusion.plan.rows import Choice, Shaping, Sizes, structure_size
 
 
 def softmax(x: Any) -> Any:
@@ -158,3 +158,10 @@ def test_totals_fit_in_shared_memory(dtype: str) -> None:
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
     least = 10 * 17 * 1024  # of a block of 16 warps whose tile has four columns
     assert Choice(False, 8, Sizes((4,), (), least))(4, 2048, 16384) is None
+
+
+def test_structures_are_laid_out_as_in_c() -> None:
+    assert structure_size([]) == 0
+    assert structure_size([4, 8, 4]) == 24
+    assert structure_size([8, 16, 8]) == 48
+    assert structure_size([16, 8, 8]) == 32

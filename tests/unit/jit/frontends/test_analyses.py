@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import jit
+from kerneltk import jit, vectorize
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.errors import ArgumentTypeError, SourceError, TypingError, UnsupportedError
@@ -131,6 +131,27 @@ def run(statement: str) -> Callable[[types.ModuleType], None]:
 
 # Text, a change of the module, and whether what it was before can be kept.
 CHANGES: dict[str, tuple[str, Callable[[types.ModuleType], None], bool]] = {
+    "annotation whose attribute comes later": (
+        "import numpy as np\ndef g(): pass\ndef f(x):\n    y: g.T = x\n    return y",
+        run("g.T = np.int32"),
+        False,
+    ),
+    "equality of kernels": (
+        "def g(x): return x\na = jit.kernel(g)\nb = a\ndef f(x): return x * (2 if a == b else 3)",
+        run("b = jit.kernel(g)"),
+        False,
+    ),
+    "a NaN in a tuple": (
+        "n = float('nan')\nt = (n, 1.0)\ndef f(x): return x * (2 if n in t else 3)",
+        run("t = (float('nan'), 1.0)"),
+        False,
+    ),
+    "the owner of an array's memory": (
+        "import numpy as np\nL = [np.arange(4.0)]\n"
+        "def f(x): return x * (2 if L[0].base is None else 3)",
+        run("L = [np.arange(4.0)[:]]"),
+        False,
+    ),
     "global": ("n = 2\ndef f(x): return x * n", assign("n", "3"), True),
     "global of another type": (
         "n = 2\ndef f(x): return np.int32(x) * n",
@@ -796,3 +817,37 @@ def test_other_processes(tmp_path: Path) -> None:
     program.write_text(program.read_text().replace("* n + a", "* n - a"))
     assert run_with("") == result(2, -1, True)
     assert run_with("") == result(2, -1, False)
+
+
+def times(factor: int) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return x * factor
+
+    return function
+
+
+twice, thrice = times(2), times(3)
+
+
+def with_another(x: Any, other: Any) -> Any:
+    return twice(x) + other(x)
+
+
+def test_functions_among_constants_keep_what_they_close_over(cache: Cache) -> None:
+    kernel = vectorize(with_another, excluded=[1])
+    found = [kernel(np.ones(1), other)[0] for other in (twice, thrice, twice)]
+    assert found == [4, 5, 4]
+
+
+def test_code_that_is_replaced_is_not_kept_for_the_new_one(cache: Cache) -> None:
+    function: Any = times(2)
+
+    def other(x: Any) -> Any:
+        return x * factor * 10
+
+    factor = 2
+    kernel = jit.kernel(function)
+    assert kernel(np.ones(1, "f4")) == 2
+    function.__code__ = other.__code__
+    kernel(np.ones(1, "f8"))
+    assert jit.kernel(other)(np.ones(1, "f8")) == 20
