@@ -477,14 +477,7 @@ def row_definition(
         is_full = any(node is own for own in work.full)
         if is_full:
             dense.append(f"{y}.strides()[{last}] == sizeof({ctype})")
-        terms = [
-            f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - 1}]"
-            for d in work.outer
-        ]
-        at = f"{y}.begin_ptr()"
-        if terms:
-            at = f"kerneltk::advance({at}, {' + '.join(terms)})"
-        loads.append(f"{ctype}* const _kt_{y} = {at};")
+        loads.append(f"{ctype}* const _kt_{y} = {output_address(work, y, is_full)};")
     inner = [*loads, *writer.statements[:totals], *late, *writer.statements[totals:]]
     if not work.is_across:  # the host's loops are written for dense rows and for others
         inner = [
@@ -571,6 +564,15 @@ def joint_size(work: RowWork) -> int:
         size = max(4, node.operand.dtype.itemsize)
         fields += [size] if spread_of(node) is None else [8, 8]
     return structure_size(fields)
+
+
+def output_address(work: RowWork, y: str, is_full: bool) -> str:
+    """Where an output's row begins, as C++; `is_full` says whether it has the row's axis."""
+    terms = [
+        f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - 1}]" for d in work.outer
+    ]
+    at = f"{y}.begin_ptr()"
+    return f"kerneltk::advance({at}, {' + '.join(terms)})" if terms else at
 
 
 def structure_size(fields: Sequence[int]) -> int:

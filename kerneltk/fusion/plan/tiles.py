@@ -31,6 +31,7 @@ from kerneltk.fusion.plan.rows import (
     Shaping,
     finished_definition,
     outer_indices,
+    output_address,
     structure_size,
     varies,
 )
@@ -239,13 +240,7 @@ def tile_definition(
     pointers = []
     for node, y in zip((*work.full, *work.totals), outputs, strict=True):
         is_full = any(node is own for own in work.full)
-        terms = [
-            f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - 1}]"
-            for d in work.outer
-        ]
-        at = f"{y}.begin_ptr()"
-        if terms:
-            at = f"kerneltk::advance({at}, {' + '.join(terms)})"
+        at = output_address(work, y, is_full)
         pointers.append(f"{describe(node.dtype).ctype}* const _kt_{y} = {at};")
     rest = ["long long _kt_rest = _kt_row.number({});"] if work.outer else []
     operation = [
