@@ -262,9 +262,10 @@ static __attribute__((cold)) int may_wander(struct engine *e, struct grid_launch
 
 /* ---- checks ---- */
 
-/* An address among this thread's shared variables: returns if the access is within one, and whether
- * that is the user's. */
-static int check_shared(struct engine *e, struct finding *f, const void *frame) {
+/* An address among or near this thread's shared variables: returns if the access is within one, and
+ * whether that is the user's. The C library may have put other memory right behind them. */
+static int check_shared(struct engine *e, struct grid_launch *l, struct finding *f,
+                        const void *frame) {
     const struct unit_memory *m = e->unit->memory;
     int64_t offset = (int64_t)(f->address - (uintptr_t)e->origin);
     size_t low = 0, high = m->shared_count;
@@ -289,6 +290,10 @@ static int check_shared(struct engine *e, struct finding *f, const void *frame) 
         f->offset = (int64_t)(f->address - start);
         f->object_size = size;
     }
+    struct allocation near;
+    if (is_allocated(e, f->address, f->size, &near)) return 1;
+    if (low == m->shared_count && best >= LEAST_GAP && may_wander(e, l) && is_mapped(f->address))
+        return 1;
     end_with(e, f, frame);
 }
 
@@ -341,13 +346,13 @@ static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct gr
     if (is_inside(at, size, low, high - low)) return 0;
     if (l->own && is_inside(at, size, (uintptr_t)l->head, l->own->size)) return 0;
     struct finding f = {.address = at, .size = size, .kind = IN_NOTHING, .how = (int32_t)how};
-    uintptr_t shared = (uintptr_t)e->origin + (uintptr_t)m->shared_begin;
-    if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin))
-        return check_shared(e, &f, frame);
-    if (at - m->image < m->image_end - m->image) return check_global(e, &f, frame);
     if (is_inside(at, size, (uintptr_t)e, sizeof *e) ||
         is_inside(at, size, (uintptr_t)&calls, sizeof calls))
         return 0;
+    uintptr_t shared = (uintptr_t)e->origin + (uintptr_t)m->shared_begin;
+    if (at - shared < (uintptr_t)(m->shared_end - m->shared_begin))
+        return check_shared(e, l, &f, frame);
+    if (at - m->image < m->image_end - m->image) return check_global(e, &f, frame);
     struct allocation near;
     if (is_allocated(e, at, size, &near)) return 1;
     if (near.start && distance(at, size, near.start, near.size) <= 64) {

@@ -262,6 +262,42 @@ def test_libraries_that_order_accesses_are_not_blamed(tmp_path: Path) -> None:
     assert re.search(r"\d+ passed", shown)
 
 
+def test_memory_behind_shared_variables(tmp_path: Path) -> None:
+    """The C library may put what kernels allocate, and what pointers lead to, right there."""
+    kernel = tmp_path / "near.cu"
+    kernel.write_text(
+        "__shared__ int first;\n"
+        'extern "C" __global__ void near(int* y, int** p) {\n'
+        "    if (threadIdx.x == 0) first = blockIdx.x;\n"
+        "    __syncthreads();\n"
+        "    int* const own = (int*)malloc(24);\n"
+        "    for (int k = 0; k < 6; ++k) own[k] = first + k;\n"
+        "    int sum = __ballot_sync(~0u, own[5] == (int)blockIdx.x + 5) == ~0u;\n"
+        "    for (int k = 0; k < 6; ++k) sum += own[k];\n"
+        "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (p) p[i] = own;\n"
+        "    else free(own);\n"
+        "    y[i] = sum;\n"
+        "}\n"
+        'extern "C" __global__ void follow(int* y, int** p) {\n'
+        "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    y[i] = p[i][5];\n"
+        "}\n"
+    )
+    program = (
+        "import kerneltk, numpy as np, sys\n"
+        "module = kerneltk.load(sys.argv[1])\n"
+        "y, p = np.empty(2048, 'i4'), np.empty(2048, 'u8')\n"
+        "block = np.arange(2048) // 64\n"
+        "for pointers in (None, p):\n"
+        "    module.near(32, 64, (y, pointers))\n"
+        "    assert (y == 6 * block + 16).all()\n"
+        "module.follow(32, 64, (y, p))\n"
+        "print((y == block + 5).all())\n"
+    )
+    assert run_python(tmp_path, "memory", "-c", program, str(kernel)) == "True\n"
+
+
 def test_symbols(tmp_path: Path) -> None:
     kernel = tmp_path / "twice.cu"
     kernel.write_text('extern "C" __global__ void twice(float* y) {\n    y[threadIdx.x] *= 2;\n}\n')
