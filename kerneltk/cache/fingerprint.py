@@ -174,12 +174,22 @@ def _looked_for(
             _add(parts, os.urandom(16))
     forced = tuple(_directive(True, os.fsencode(name)) for name in files)
     search = searched_directories(unit.options, include_directories)
-    return parts, forced + _find_directives(source), search, is_lasting
+    return parts, forced + _find_directives(_written(unit.source, source)), search, is_lasting
 
 
 def _encode(string: str) -> bytes:
     # Lone surrogates come from files that are not UTF-8; each keeps bytes of its own.
     return string.encode("utf-8", "surrogatepass")
+
+
+def _written(source: str, encoded: bytes) -> bytes:
+    """Return a source as compilers read it, in which names of files may be any bytes."""
+    if b"\xed" not in encoded:  # with which every surrogate begins
+        return encoded
+    try:
+        return source.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # no bytes stand for it
+        return encoded
 
 
 def _add(parts: list[bytes], data: bytes) -> None:
@@ -285,7 +295,7 @@ def _computed_names(source: bytes, options: Sequence[str]) -> list[str] | None:
             if name is not None:
                 pending.append(name)
             else:
-                names.append(os.fsdecode(angle or quoted))
+                names.append((angle or quoted).decode("utf-8", "surrogatepass"))
     return names
 
 

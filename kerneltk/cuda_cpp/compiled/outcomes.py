@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -28,7 +29,7 @@ from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.source import RawSource
-from kerneltk.cuda_cpp.syntax.cached import readers
+from kerneltk.cuda_cpp.syntax.cached import reader_files, readers
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import BackendUnavailableError
 
@@ -57,11 +58,14 @@ def makers() -> str | None:
     where a file has changed since they were imported: this process's code may be another one.
     """
     stamps = []
-    for path in _maker_files():
-        status = os.stat(path)
-        if max(status.st_mtime_ns, status.st_ctime_ns) > _imported:
-            return None
-        stamps.append(file_stamp(path))
+    try:
+        for path in chain(_maker_files(), reader_files()):
+            status = os.stat(path)
+            if max(status.st_mtime_ns, status.st_ctime_ns) > _imported:
+                return None
+            stamps.append(file_stamp(path))
+    except OSError:  # one is gone
+        return None
     found = repr((readers(), stamps))
     return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -73,7 +77,10 @@ def _code_of(compiler: Compiler) -> str | None:
     is_module = isinstance(compiler, ModuleType)
     module = compiler if is_module else sys.modules.get(type(compiler).__module__)
     path = getattr(module, "__file__", None)
-    return None if path is None else repr(file_stamp(path))
+    try:
+        return None if path is None else repr(file_stamp(path))
+    except OSError:
+        return None
 
 
 class Outcome(NamedTuple):
