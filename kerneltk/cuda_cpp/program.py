@@ -238,6 +238,11 @@ def _refusal(
     return CompileError(message, error.source if error else "", error.log if error else "")
 
 
+def _warn(message: str) -> None:
+    """Warn of what a source may mean: once, whether it is compiled or known."""
+    warnings.warn(message, RuntimeWarning, stacklevel=1)
+
+
 class RawProgram:
     """A source and what is asked of it.
 
@@ -454,7 +459,7 @@ class RawProgram:
         known = None if entry is None else entry.recall()
         if known is not None:
             for message in known[1].warnings:
-                warnings.warn(message, RuntimeWarning, stacklevel=2)
+                _warn(message)
             return known
         made, outcome, units = self._leaving_out(backend, making)
         if entry is not None:
@@ -498,7 +503,7 @@ class RawProgram:
             for message in unit.warnings:
                 if message not in told:
                     told[message] = None
-                    warnings.warn(message, RuntimeWarning, stacklevel=3)
+                    _warn(message)
             found = pipeline.trace_of(unit, *making.compiler(unit))
             units.append((unit, found))
             return found.key

@@ -558,24 +558,21 @@ class RawSource:
         `keeps_spare`: itself and its headers as they were read, and what is found of others where
         it is put together.
         """
+        sources = (self, *self.included)
+        includes = {(i.name, i.is_quoted) for source in sources for i in source.includes}
+        others = sorted(name for name, is_quoted in includes if not is_quoted)
         found = [
             *(self.code, self.name, self.directory, self.compiler, self.reduced),
-            repr((self.has_host_code, self.options)),
-            repr(without_directives(self._options())),
+            repr((self.has_host_code, self.options, without_directives(self._options()))),
             repr([(link.kind, link.name, sha256(link.code).hexdigest()) for link in self.links]),
+            repr(list(self._paths.items())),
+            repr([(name, _has_stand_in(name), self._is_for_both(name)) for name in others]),
+            repr([(*header, content_digest(header.path)) for header in self._unread_headers()]),
         ]
         directories: dict[str, str] = {}
         for path, header in self._headers.items():
             found += [path, _real_path(path, directories)]
             found += [header.name, header.directory, header.code]
-        found.append(repr(list(self._paths.items())))
-        sources = (self, *self.included)
-        includes = {(i.name, i.is_quoted) for source in sources for i in source.includes}
-        others = sorted(name for name, is_quoted in includes if not is_quoted)
-        for name in others:
-            found.append(f"{name} {_has_stand_in(name)} {self._is_for_both(name)}")
-        for unread in self._unread_headers():
-            found += [unread.where, unread.name, unread.path, content_digest(unread.path)]
         return tuple(found)
 
     def unit(

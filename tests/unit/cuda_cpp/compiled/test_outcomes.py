@@ -141,8 +141,11 @@ if target:
     value = len(module.compile_for(target).code)
 else:
     out = np.zeros(1, np.int32)
-    module.k(1, 1, (out,))
-    value = int(out[0])
+    try:
+        module.k(1, 1, (out,))
+        value = int(out[0])
+    except kerneltk.LaunchError as error:
+        value = str(error)
 syntax = [n for n in sys.modules if "tree_sitter" in n or n.endswith(("host_code", "volatile"))]
 print(json.dumps((value, not steps, syntax)))
 """
@@ -155,8 +158,8 @@ def in_process(
     root: Path = ROOT,
     cwd: Path | None = None,
     **environment: str,
-) -> tuple[int, bool]:
-    """As `is_known`, in a process of its own."""
+) -> tuple[Any, bool]:
+    """As `is_known`, in a process of its own, with what a failed launch says for a value."""
     command = [sys.executable, "-c", CHILD, json.dumps((str(path), options, target))]
     made = subprocess.run(
         command,
@@ -469,6 +472,33 @@ def test_debug_modes(tmp_path: Path) -> None:
     assert in_process(file, **cache) == (2, True)
 
 
+def test_sanitizers(file: Path, tmp_path: Path) -> None:
+    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    assert in_process(file, **cache) == (1, False)
+    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined", **cache) == (1, False)
+    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined", **cache) == (1, True)
+    assert in_process(file, **cache) == (1, True)
+
+
+@pytest.mark.parametrize("debug", ["", "memory"])
+def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
+    file = tmp_path / "f.cu"
+    (tmp_path / "part.h").write_text(
+        "#pragma once\n__device__ int part(int* o) {\n    return 7 / o[0];\n}\n"
+        "__device__ int far(int* o) {\n    return o[1000];\n}\n"
+    )
+    called = "far" if debug else "part"
+    file.write_text(
+        f'#include "part.h"\n__global__ void k(int* o) {{\n    o[0] = {called}(o);\n}}\n'
+    )
+    environment = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache"), "KERNELTK_HOST_DEBUG": debug}
+    first, known = in_process(file, **environment)
+    assert not known
+    assert "In kernel 'k'" in first
+    assert ("part.h:6" in first) == bool(debug)
+    assert in_process(file, **environment) == (first, True)
+
+
 def test_other_cuda_headers(tmp_path: Path) -> None:
     file = tmp_path / "f.cu"
     file.write_text(
@@ -767,6 +797,11 @@ def test_warnings_are_the_same(steps: list[str], tmp_path: Path) -> None:
             launched(path, f"-I{tmp_path / 'include'}")
         return [str(each.message) for each in found]
 
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            launched(path, f"-I{tmp_path / 'include'}")
+    assert len(found) == 1  # as other warnings are shown
     first = told()
     assert len(first) == 1
     assert "'k.cu', line 1: lanes of a warp do not meet" in first[0]
