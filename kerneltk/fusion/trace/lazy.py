@@ -234,6 +234,12 @@ class LazyNumber(_Operators):
     def _is_given(self) -> bool:
         return has_argument(self.symbol.expression)
 
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(self.symbol.value, np.generic):
+            raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
+        node = self.trace.scalar(self.symbol, self.symbol.value.dtype)
+        return LazyArray(self.trace, Storage(node))[key]
+
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
 
