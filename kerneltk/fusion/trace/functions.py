@@ -21,7 +21,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     reduced_shape,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, size_of, symbol_of
+from kerneltk.fusion.trace.lazy import LazyArray, PartStorage, size_of, symbol_of
 from kerneltk.fusion.trace.location import user_snippet
 from kerneltk.fusion.trace.operations import (
     _into,
@@ -378,7 +378,7 @@ def _spread(
         result = node.dtype
     trace = array.trace
     is_array = bool(keepdims) or len(chosen.axes) < array.ndim
-    if root and is_array and result.kind not in "fc":
+    if root and is_array and result.kind not in "fc" and result.name != "bfloat16":
         raise wrong_type(
             f"'std' of dtype '{result}' cannot be an array: its square root is no integer.",
             "leave 'dtype' out, and convert the result.",
@@ -549,9 +549,7 @@ def _part(name: str) -> Callable[[Any], Any]:
                 return array
             return _full(trace, array.extents, 0, array.dtype)
         kind = np.zeros((), array.dtype).real.dtype
-        made = new_array(trace, trace.apply(function, [array.node], kind))
-        made.storage.is_part = True
-        return made
+        return LazyArray(trace, PartStorage(array, function, kind))
 
     return part
 
@@ -575,6 +573,8 @@ def _sinc(x: Any) -> Any:
 
 def _floats(array: LazyArray) -> Node:
     kind = array.dtype if array.dtype.kind in "fc" else np.dtype(np.float64)
+    if array.dtype.name == "bfloat16":
+        kind = np.dtype(np.float32)  # what NumPy's product by pi is
     return array.trace.cast(array.node, kind)
 
 

@@ -384,10 +384,17 @@ class LazyArray(_Operators):
     # -- in a block: a value is computed when it is asked for ------------------------------------
 
     def rebase(self, trace: Trace, storage: Storage) -> None:
-        """Go on as an array of another trace."""
-        self.trace, self.storage, self.steps = trace, storage, ()
+        """Go on as the same view of a storage of another trace, whose extents are constants."""
+        self.trace, self.storage, self._nodes = trace, storage, None
+        self.steps = tuple(
+            Broadcast(tuple(constant(extent.value) for extent in step.shape))
+            if isinstance(step, Broadcast)
+            else step
+            for step in self.steps
+        )
         self._shape = storage.node.shape
-        self._nodes = None
+        for step in self.steps:
+            self._shape = trace.step_shape(self._shape, step)
 
     def become(self, value: Any) -> None:
         """Be an array from now on."""
@@ -645,6 +652,30 @@ class LazyArray(_Operators):
         if self.trace.same_shape(self._shape, shape):
             return self
         return self.view_of(Broadcast(shape))
+
+
+class PartStorage(Storage):
+    """The real or imaginary parts of an array, as they are now: NumPy has a view there."""
+
+    __slots__ = ("_function", "_kind", "_known", "whole")
+    is_part = True
+
+    def __init__(self, whole: LazyArray, function: Any, kind: np.dtype[Any]) -> None:
+        self.whole = whole
+        self._function = function
+        self._kind = kind
+        self._known: tuple[Node, Node] | None = None
+        self.array = None
+        self.is_taken = False
+        self.is_scalar = whole.is_scalar
+
+    @property
+    def node(self) -> Node:  # type: ignore[override]
+        """The parts of the value that the array has now."""
+        own = self.whole.node
+        if self._known is None or self._known[0] is not own:
+            self._known = own, self.whole.trace.apply(self._function, [own], self._kind)
+        return self._known[1]
 
 
 class _Exponent:

@@ -423,7 +423,7 @@ def write(target: LazyArray, node: Node) -> None:
         a.expression != b.expression for a, b in zip(node.shape, shape, strict=True)
     ):
         node = View(node.dtype, shape, node, Broadcast(shape))
-    if array is None and isinstance(node, Load | View):
+    if (array is None or trace.sources[array].is_local) and isinstance(node, Load | View):
         node = Cast(node.dtype, shape, node)  # no view of what it was assigned from
     storage.node = node
     storage.is_taken = True

@@ -115,12 +115,12 @@ class ArraySource:
 class Storage:
     """A value that several names may share, and that in-place operations replace."""
 
-    __slots__ = ("array", "is_part", "is_scalar", "is_taken", "node")
+    __slots__ = ("array", "is_scalar", "is_taken", "node")
+    is_part = False
 
     def __init__(self, node: Node, array: int | None = None) -> None:
         self.node = node
         self.array = array
-        self.is_part = False  # whether NumPy has a view here, of parts of complex numbers
         self.is_taken = False  # whether its full value is to be written when the trace ends
         # Whether NumPy has a scalar here, which in-place operations replace instead of change.
         self.is_scalar = array is None and not node.shape
@@ -249,7 +249,9 @@ class Trace:
                     ScalarOverflowError,
                     f"Python integer {value} is out of bounds for {dtype}.",
                 )
-        if given is not None and not np.can_cast(given, dtype, "safe"):
+        if dtype.kind == "b" and type(value) in (int, float, complex):
+            symbol = applied(bool, symbol)
+        elif given is not None and not np.can_cast(given, dtype, "safe"):
             symbol = applied(_Converted(dtype), applied(_Converted(given), symbol))
         return Scalar(dtype, (), symbol)
 

@@ -44,7 +44,10 @@ def test_bfloat16() -> None:
     x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
 
     def program(x: Any) -> Any:
-        return x * 2, x + 1.0, x + 1, np.exp(x), x.sum(axis=1), x.max(axis=0), x.mean(axis=1)
+        return (
+            x * 2, x + 1.0, x + 1, np.exp(x), x.sum(axis=1), x.max(axis=0), x.mean(axis=1),
+            x.std(axis=1), np.sinc(x), np.ldexp(x, 2),
+        )  # fmt: skip
 
     for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
         assert found.dtype == np.asarray(wanted).dtype

@@ -120,6 +120,33 @@ def test_an_array_is_assigned_a_value_that_is_in_memory(program: Any) -> None:
     same_as_plain(program, np.array([1.0, 2.0, 3.0]))
 
 
+def test_what_is_assigned_a_value_in_memory_is_no_view_of_it() -> None:
+    def program(x: Any) -> Any:
+        y, z = x * 2, x * 3
+        y[1:], z[1:] = 0, 1
+        z[...] = y
+        y[...] = x
+        return y, z
+
+    x = np.arange(3.0)
+    y, z = run(program, x)
+    np.testing.assert_array_equal(y, x)
+    np.testing.assert_array_equal(z, [0, 0, 0])
+    assert not np.shares_memory(x, y)
+    assert not np.shares_memory(y, z)
+
+
+def test_parts_of_complex_numbers_follow_the_array() -> None:
+    def program(x: Any) -> Any:
+        real, rest = x.real, np.imag(x)[1:]
+        x += 1 + 2j
+        before = real * 1
+        x[1:] = 5j
+        return before, real * 1, rest * 1
+
+    same_as_plain(program, np.arange(3) + 0j)
+
+
 def test_an_argument_without_dimensions_is_assigned_another() -> None:
     def program(x: Any, y: Any) -> None:
         x[...] = y
@@ -155,6 +182,15 @@ def test_where_wraps_pythons_integers_around() -> None:
 
 
 U8 = np.array([1, 200], np.uint8)
+
+
+@pytest.mark.parametrize("value", [1j, 0.5, 3, 0, float("nan")])
+def test_the_truth_of_a_number(value: Any) -> None:
+    same_as_plain(
+        lambda x, k: (np.logical_and(x, k), np.logical_or(k, x), np.logical_xor(x, value)),
+        U8,
+        value,
+    )
 
 
 def test_numpys_scalars_can_be_indexed() -> None:
