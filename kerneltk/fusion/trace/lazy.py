@@ -228,7 +228,10 @@ class LazyNumber(_Operators):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
             return np.asarray(self.trace.guards.value(self.symbol))
-        return super().__array__(*args, **kwargs)
+        raise unsupported(
+            "A number that is an argument has no value while the function is traced.",
+            "write 'np.asarray(k, np.float32)' for 'np.float32(k)'.",
+        )
 
     @property
     def _is_given(self) -> bool:
@@ -242,6 +245,16 @@ class LazyNumber(_Operators):
 
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
+
+    def __divmod__(self, other: Any) -> Any:
+        if symbol_of(other) is None:
+            return super().__divmod__(other)
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        if symbol_of(other) is None:
+            return super().__rdivmod__(other)
+        return other // self, other % self
 
     def __hash__(self) -> int:
         if self.trace.block is not None or self.trace.is_over:
