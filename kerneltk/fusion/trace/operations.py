@@ -306,7 +306,9 @@ def _beyond(trace: Trace, ufunc: np.ufunc, operands: Sequence[LazyArray | Symbol
         # As if the array held zeros, of which the number lies on that side.
         value = ufunc(0, side) if k == 1 else ufunc(side, 0)
         truth = Scalar(np.dtype(bool), (), constant(bool(value)))
-        return View(truth.dtype, other.extents, truth, Broadcast(other.extents))
+        found = View(truth.dtype, other.extents, truth, Broadcast(other.extents))
+        trace.layouts.ask(found, "K", other.node)
+        return found
     return None
 
 
@@ -425,7 +427,7 @@ def write(target: LazyArray, node: Node) -> None:
         node = View(node.dtype, shape, node, Broadcast(shape))
     if (array is None or trace.sources[array].is_local) and isinstance(node, Load | View):
         node = Cast(node.dtype, shape, node)  # no view of what it was assigned from
-    storage.node = node
+    storage.node = trace.layouts.keep(node, storage.node)
     storage.is_taken = True
 
 
