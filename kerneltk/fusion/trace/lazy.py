@@ -228,14 +228,33 @@ class LazyNumber(_Operators):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
             return np.asarray(self.trace.guards.value(self.symbol))
-        return super().__array__(*args, **kwargs)
+        raise unsupported(
+            "A number that is an argument has no value while the function is traced.",
+            "write 'np.asarray(k, np.float32)' for 'np.float32(k)'.",
+        )
 
     @property
     def _is_given(self) -> bool:
         return has_argument(self.symbol.expression)
 
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(self.symbol.value, np.generic):
+            raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
+        node = self.trace.scalar(self.symbol, self.symbol.value.dtype)
+        return LazyArray(self.trace, Storage(node))[key]
+
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
+
+    def __divmod__(self, other: Any) -> Any:
+        if symbol_of(other) is None:
+            return super().__divmod__(other)
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        if symbol_of(other) is None:
+            return super().__rdivmod__(other)
+        return other // self, other % self
 
     def __hash__(self) -> int:
         if self.trace.block is not None or self.trace.is_over:
@@ -378,10 +397,17 @@ class LazyArray(_Operators):
     # -- in a block: a value is computed when it is asked for ------------------------------------
 
     def rebase(self, trace: Trace, storage: Storage) -> None:
-        """Go on as an array of another trace."""
-        self.trace, self.storage, self.steps = trace, storage, ()
+        """Go on as the same view of a storage of another trace, whose extents are constants."""
+        self.trace, self.storage, self._nodes = trace, storage, None
+        self.steps = tuple(
+            Broadcast(tuple(constant(extent.value) for extent in step.shape))
+            if isinstance(step, Broadcast)
+            else step
+            for step in self.steps
+        )
         self._shape = storage.node.shape
-        self._nodes = None
+        for step in self.steps:
+            self._shape = trace.step_shape(self._shape, step)
 
     def become(self, value: Any) -> None:
         """Be an array from now on."""
@@ -639,6 +665,30 @@ class LazyArray(_Operators):
         if self.trace.same_shape(self._shape, shape):
             return self
         return self.view_of(Broadcast(shape))
+
+
+class PartStorage(Storage):
+    """The real or imaginary parts of an array, as they are now: NumPy has a view there."""
+
+    __slots__ = ("_function", "_kind", "_known", "whole")
+    is_part = True
+
+    def __init__(self, whole: LazyArray, function: Any, kind: np.dtype[Any]) -> None:
+        self.whole = whole
+        self._function = function
+        self._kind = kind
+        self._known: tuple[Node, Node] | None = None
+        self.array = None
+        self.is_taken = False
+        self.is_scalar = whole.is_scalar
+
+    @property
+    def node(self) -> Node:  # type: ignore[override]
+        """The parts of the value that the array has now."""
+        own = self.whole.node
+        if self._known is None or self._known[0] is not own:
+            self._known = own, self.whole.trace.apply(self._function, [own], self._kind)
+        return self._known[1]
 
 
 class _Exponent:

@@ -44,7 +44,10 @@ def test_bfloat16() -> None:
     x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
 
     def program(x: Any) -> Any:
-        return x * 2, x + 1.0, x + 1, np.exp(x), x.sum(axis=1), x.max(axis=0), x.mean(axis=1)
+        return (
+            x * 2, x + 1.0, x + 1, np.exp(x), x.sum(axis=1), x.max(axis=0), x.mean(axis=1),
+            x.std(axis=1), np.sinc(x), np.ldexp(x, 2),
+        )  # fmt: skip
 
     for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
         assert found.dtype == np.asarray(wanted).dtype
@@ -147,3 +150,54 @@ def test_wrong_dtypes_of_reductions() -> None:
         kerneltk.fuse(lambda x: x.var(dtype=bool))(x > 1)
     with pytest.raises(TypeError, match="must hold indices"):
         kerneltk.fuse(lambda x, out: x.argmax(axis=0, out=out))(x, np.zeros(3))
+
+
+def test_reductions_without_dimensions_take_the_first_and_the_last_axis() -> None:
+    def program(x: Any) -> Any:
+        return (
+            x.sum(axis=0), x.max(axis=-1), x.argmin(axis=0), np.add.reduce(x), np.all(x, axis=0),
+            np.count_nonzero(x, axis=-1),
+        )  # fmt: skip
+
+    x = np.array(4.0)
+    assert [float(v) for v in kerneltk.fuse(program)(x)] == [float(v) for v in program(x)]
+    for wrong in (lambda x: x.sum(axis=1), lambda x: x.mean(axis=0), lambda x: x.sum(axis=(0,))):
+        with pytest.raises(kerneltk.AxisError):
+            kerneltk.fuse(wrong)(x)
+
+
+def test_reductions_of_numbers() -> None:
+    def program(x: Any, k: Any) -> Any:
+        return (
+            np.sum(k, dtype=np.float32), np.sum(k, initial=3), x + np.max(k), np.min(k),
+            np.prod(k, where=k > 9),
+        )  # fmt: skip
+
+    x = np.array([1, 2], np.int8)
+    for k in (7, np.float16(2.5)):
+        for found, wanted in zip(kerneltk.fuse(program)(x, k), program(x, k), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert found.dtype == wanted.dtype
+
+
+def test_extremes_of_no_elements_also_where_there_are_no_results() -> None:
+    x = np.zeros((0, 0, 3))
+    for wrong in (lambda x: x.max(axis=0), lambda x: x.argmin(axis=1)):
+        with pytest.raises(ValueError, match="of no elements is not defined"):
+            kerneltk.fuse(wrong)(x)
+    assert kerneltk.fuse(lambda x: x.max(axis=2))(x).shape == (0, 0)
+
+
+def test_bounds_that_the_dtype_does_not_hold_are_none() -> None:
+    x = np.array([1, 200], np.uint8)
+
+    def program(x: Any, k: Any) -> Any:
+        return x.clip(-1, 300), x.clip(k, 100), np.clip(x, 5, 999), x.clip(-1, 300, dtype=np.int32)
+
+    fused = kerneltk.fuse(program)
+    for k in (-5, 7, 0):
+        for found, wanted in zip(fused(x, k), program(x, k), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert found.dtype == wanted.dtype
+    with pytest.raises(OverflowError):
+        kerneltk.fuse(lambda x: x.clip(300))(x)
