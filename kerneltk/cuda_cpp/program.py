@@ -108,8 +108,9 @@ _LAUNCH_HINT = (
 def errors_of_log(
     log: str, sources: Mapping[str, str], *, in_macros: bool = True
 ) -> CompilerErrors:
-    """Return the errors of a compiler's log in the user's sources, by their names: where a macro is
-    defined, or not `in_macros` but where it is used.
+    """Return the errors of a compiler's log in the user's sources, by their names. Of an error in a
+    macro that is where it is used; if that is not known, where it is defined, or `in_macros` says
+    to leave it out.
     """
     from kerneltk.core.diagnostics import read_log  # only who has an error needs these
     from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
@@ -118,20 +119,23 @@ def errors_of_log(
     places: dict[tuple[str, int, int, str], None] = {}
     found = read_log(log)
     for error in found:
-        for at in error.locations:
-            if at.file not in code:
-                continue
+        own = [at for at in error.locations if at.file in code]
+        outside = [at for at in own if not _is_in_directive(code[at.file], at.line)]
+        for at in outside[:1] or (own[:1] if in_macros else ()):
             lines = code[at.file]
-            own = lines[at.line - 1] if at.line <= len(lines) else ""
-            before = lines[at.line - 2] if 1 < at.line <= len(lines) + 1 else ""
-            if not in_macros and (own.lstrip().startswith("#") or before.endswith("\\")):
-                continue
+            line = lines[at.line - 1] if at.line <= len(lines) else ""
             # Of a line in which points were put, columns say nothing.
-            is_same = not any("volatile" in line for line in lines) and own.isascii()
+            is_same = not any("volatile" in line for line in lines) and line.isascii()
             column = at.column if is_same else None
             places[at.file, at.line, column or 0, error.message] = None
-            break
     return CompilerErrors(tuple(places), not found)
+
+
+def _is_in_directive(lines: Sequence[str], number: int) -> bool:
+    """Whether a line, one-based, is one of a directive of the preprocessor."""
+    own = lines[number - 1] if number <= len(lines) else ""
+    before = lines[number - 2] if 1 < number <= len(lines) + 1 else ""
+    return own.lstrip().startswith("#") or before.endswith("\\")
 
 
 def _libraries_in(log: str) -> frozenset[str]:
@@ -208,15 +212,18 @@ class HostRefusals:
     def error(self, refused: Refused, error: CompileError | None = None) -> CompileError:
         """The error for a launch of a refused kernel."""
         from kerneltk.cuda_cpp.syntax.refusals import lack_of
+        from kerneltk.cuda_cpp.syntax.unsupported import instead_of_cub
 
         source = next((s for s in self._sources if s.name == refused.file), None)
         snippet = Snippet.at_line(source.name, source.code, refused.line, None) if source else None
         hint = _LAUNCH_HINT if refused.kind == "launch from a kernel" else refused.header or _HINT
+        if instead := instead_of_cub(refused.word):
+            hint = f"{instead}. Or {_HINT}"
         reason = refused.reason.partition("; did you mean")[0]
         if refused.kind in (None, "header"):
             sentence = f"Kernel '{refused.name}' does not compile for CPU cores: {reason}."
         else:
-            lacking = lack_of(refused.kind)
+            lacking = lack_of(refused.kind, refused.word)
             sentence = f"Kernel '{refused.name}' cannot run on CPU cores, which have no {lacking}."
         message = render_message(sentence, *filter(None, (snippet,)), hint=hint)
         if reason and refused.kind not in (None, "header"):

@@ -21,6 +21,7 @@ UnsupportedKind = Literal[
     "cluster",
     "launch from a kernel",
     "header",
+    "CUB",
 ]
 
 
@@ -249,6 +250,7 @@ class Refused(NamedTuple):
     header: str  # what a header says that cannot be had; empty where that is not the cause
     file: str  # where what they lack stands, or the compiler's error
     line: int
+    word: str = ""  # of several things of a kind, which one it is: a name of CUB's
 
 
 class Refusals(NamedTuple):
