@@ -239,6 +239,15 @@ class CompilerErrors(NamedTuple):
     places: tuple[tuple[str, int, int, str], ...] = ()
     has_unlocated: bool = False
 
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> CompilerErrors:
+        """As `SourceSummary.from_fields`."""
+        places, has_unlocated = fields
+        return cls(
+            tuple((file, line, column, message) for file, line, column, message in places),
+            bool(has_unlocated),
+        )
+
 
 class Refused(NamedTuple):
     """A function that is left out."""
