@@ -50,7 +50,7 @@ def test_assembly_that_no_line_is_told_of() -> None:
     found = refused(unlocated=True)
     assert found is not None
     assert names(found) == ["ns::member"]
-    assert found.functions[0][1:] == (False, "inline PTX", "", "", "k.cu", 3)
+    assert found.functions[0][1:] == (False, "inline PTX", "", "", "k.cu", 3, "")
     assert found.source.split("\n")[5] == (
         "struct S { __device__ void member(int* x) { ::kerneltk::grid::refused("
         '"function \'ns::member\'", "inline PTX", "k.cu", 3);             } };'
@@ -70,6 +70,7 @@ def test_the_function_of_an_error(column: int) -> None:
         "",
         "k.cu",
         12,
+        "",
     )
 
 
