@@ -164,11 +164,10 @@ class _Finder:
         """Return the header that CPU cores do not have which lines include; None for none."""
         for directive in self.prepared.directives:
             named = included_name(directive)
-            if named is not None and any(
-                s < directive.end and directive.start < e for s, e in lines
-            ):
-                if _LIBRARY_HEADER.fullmatch(named[0]) and not self._has_header(named[0]):
-                    return named[0]
+            is_there = any(s < directive.end and directive.start < e for s, e in lines)
+            is_library = is_there and named is not None and _LIBRARY_HEADER.fullmatch(named[0])
+            if named is not None and is_library and not self._has_header(named[0]):
+                return named[0]
         return None
 
     def _leave_out_missing_headers(self) -> None:

@@ -153,14 +153,13 @@ class _Finder:
         """Leave out a declaration of the host, or the member of a class that an error is in.
 
         Device code that names it must not find another one of the name, further out or in a library
-        that a ``using`` directive opens. So an empty namespace takes the name: each use is an error.
+        that a ``using`` directive opens. So an empty namespace takes it: each use is an error.
         """
         words = {word.name for word in tree.words_between(tree.head_start(item), item.end_byte)}
         if item.type in CLASSES:
             member = next((m for m in inner if m.type == "field_declaration"), None)
-            if member is not None and function_declarator(member) is not None:
-                if self._leave_out_member(tree, item, member):
-                    return
+            if member is not None and self._leave_out_member(tree, item, member):
+                return
             named = item.child_by_field_name("name")
             if words or named is None:
                 return  # its members are where they are
@@ -174,9 +173,13 @@ class _Finder:
                 self._remove(tree, item, _reserved(names))
 
     def _leave_out_member(self, tree: SourceTree, item: Node, member: Node) -> bool:
-        """Delete a member function that a class declares; False where it must not be."""
+        """Delete a member function that a class declares; False for no such function, and where
+        that would choose another one.
+        """
         declarator = function_declarator(member)
-        named = declared_name(declarator) if declarator is not None else None
+        if declarator is None:
+            return False
+        named = declared_name(declarator)
         if tree.words_between(tree.head_start(member), member.end_byte) or named is None:
             return True  # the user's
         if named.type != "field_identifier":

@@ -153,7 +153,8 @@ __global__ void other(int* x) { x[0] = 1; }
         assert found is None
         return
     assert found is not None
-    assert "cutlass/" not in found[0].source and "cute/" not in found[0].source
+    assert "cutlass/" not in found[0].source
+    assert "cute/" not in found[0].source
     missing = CompilerErrors((("k.cu", 3, 32, "no namespace cutlass"),))
     again = with_refusals(source, "k.cu", found[1], missing, lambda name: False)
     assert again is not None

@@ -27,12 +27,14 @@ PASTE = ("PASTE_", "(a, b)", "a##b"), ("PASTE", "(a, b)", "PASTE_(a, b)")
         (PASTE, "x = PASTE(one_, PASTE(two_, three));", "one_two_three"),
         # What an argument stands for.
         ((*PASTE, ("MODE", None, "fast")), "x = PASTE(run_, MODE);", "run_fast"),
-        ((*PASTE, ("MODE", None, "OTHER"), ("OTHER", None, "slow")), "PASTE(run_, MODE)", "run_slow"),
+        ((*PASTE, ("MODE", None, "OTHER"), ("OTHER", None, "slow")), "PASTE(run_, MODE)",
+         "run_slow"),
         # In the replacement of another one.
         ((*PASTE, ("RUN", "(x)", "PASTE(run_, fast)(x)")), "RUN(1)", "run_fast"),
         ((*PASTE, ("RUN", None, "PASTE(run_, fast)")), "RUN(1)", "run_fast"),
         # A list that is given a macro.
-        ((("EACH", "(F)", "F(first) F(second)"), ("DO", "(n)", "do_##n();")), "EACH(DO)", "do_second"),
+        ((("EACH", "(F)", "F(first) F(second)"), ("DO", "(n)", "do_##n();")), "EACH(DO)",
+         "do_second"),
         ((("EACH", "(F, x)", "F(x)"), ("DO", "(n)", "do_##n();")), "EACH(DO, third)", "do_third"),
     ],
 )  # fmt: skip

@@ -50,7 +50,7 @@ def left(source: str, *places: tuple[int, int], message: str = "unknown") -> str
         ("int x = g(), *y = 0, z[2];", 9, "namespace x {} namespace y {} namespace z {}"),
         ("struct A; struct A { lib::T x; };", 27, "struct A; struct A              ;"),
         ("template <class T> struct A { lib::T x; }; template <class T> void f(struct A<T>* a);",
-         36, "namespace A {}                             template <class T> void f(struct A<T>* a);"),
+         36, f"namespace A {{}}{' ' * 29}template <class T> void f(struct A<T>* a);"),
         ("MODULE(name, m) { m.def(); }", 8, ""),
     ],
 )  # fmt: skip
