@@ -90,6 +90,7 @@ _TYPES = {
     "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
 }  # fmt: skip
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")
+_TORCH_LIMITS = re.compile(r"\bat\s*::\s*numeric_limits\b")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
                 "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
                 "gpuAtomicAddNoReturn")  # fmt: skip
@@ -404,7 +405,10 @@ class RawSource:
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
         if is_extension and _is_named(source, _TORCH_TYPES):
-            needed = ("cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp")
+            needed = ["cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp"]
+            # Not for all: with `using` directives the name may be ambiguous.
+            if _TORCH_LIMITS.search(source) or any(i.name == "ATen/NumericLimits.cuh" for i in includes):
+                needed.append("kerneltk/torch_limits.hpp")
             lines += [f"#include <{header}>" for header in needed]
         return tuple(lines)
 
