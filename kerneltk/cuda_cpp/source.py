@@ -60,6 +60,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
+_TUPLES = re.compile(r"\bstd\s*::\s*(?:make_)?tuple\b")  # which other headers bring
 # What linkers and loaders look for by these names is none of the user's.
 _LINKER_NAMES = re.compile(
     r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
@@ -407,7 +408,9 @@ class RawSource:
         if is_extension and _is_named(source, _TORCH_TYPES):
             needed = ["cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp"]
             # Not for all: with `using` directives the name may be ambiguous.
-            if _TORCH_LIMITS.search(source) or any(i.name == "ATen/NumericLimits.cuh" for i in includes):
+            if _TORCH_LIMITS.search(source) or any(
+                i.name == "ATen/NumericLimits.cuh" for i in includes
+            ):
                 needed.append("kerneltk/torch_limits.hpp")
             lines += [f"#include <{header}>" for header in needed]
         return tuple(lines)
@@ -654,6 +657,8 @@ class RawSource:
             head.append("#include <kerneltk/host_textures.hpp>")
         if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
             head.append("#include <utility>")
+        if any(map(_TUPLES.search, texts)):
+            head.append("#include <tuple>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}

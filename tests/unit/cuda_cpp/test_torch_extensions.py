@@ -214,3 +214,17 @@ def test_names_of_the_driver_and_the_list_of_architectures(target: str, tmp_path
         "__global__ void k(int* x) { x[0] = Width<most()>::value; }\n"
     )
     assert kerneltk.load(path).compile_for(target).code
+
+
+def test_tuples_that_its_headers_bring(tmp_path: Path) -> None:
+    path = tmp_path / "tuples.cu"
+    path.write_text(
+        "#include <torch/extension.h>\n"
+        "__device__ auto pair(int a, int b) { return std::make_tuple(a + b, a * b); }\n"
+        "__global__ void k(int* x) { auto [s, p] = pair(3, 4); x[0] = s; x[1] = p; }\n"
+    )
+    module = kerneltk.load(path)
+    assert module.compile_for("sm_90").code
+    x = np.zeros(2, np.int32)
+    module.k(1, 1, (x,))
+    assert x.tolist() == [7, 12]
