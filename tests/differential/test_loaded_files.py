@@ -195,6 +195,12 @@ __host__ static inline int g(int a) { return f(a, a, a); }
 __device__ int g(float a) { return f((int)a, 2) + 6; }
 __global__ void k(int* x) { x[0] = g(4.f); }
 """)  # fmt: skip
+_case("the macro for alignment of CUDA's headers", 64, """
+#include <cuda_fp16.h>
+typedef struct __CUDA_ALIGN__(32) { float array[8]; } float8;
+struct __CUDA_ALIGN__(16) Pair { half2 x, y; __device__ Pair() {} };
+__global__ void k(int* x) { x[0] = alignof(float8) + alignof(Pair) + sizeof(Pair); }
+""")  # fmt: skip
 _case("one body behind two heads", 1, """
 #ifdef NOWHERE
 int f(int x) {

@@ -75,6 +75,7 @@ _LIBRARY_MACROS = {
     "C10_DEVICE": "__device__",
     "_CCCL_HOST_DEVICE": "__host__ __device__",
     "_CCCL_DEVICE": "__device__",
+    "__CUDA_ALIGN__(n)": "__align__(n)",
 }
 _PRAGMA = re.compile(r"\b_Pragma\s*\(\s*\"[^\"]*\"\s*\)")
 _MANY = (
@@ -448,9 +449,11 @@ def _attribute_macros(
             known[found[1]] = macro
         if _matters(known[found[1]], chosen):
             chosen[found[1]] = known[found[1]]
-    for name, replacement in _LIBRARY_MACROS.items():
+    for head, replacement in _LIBRARY_MACROS.items():
+        name, _, parameter = head.rstrip(")").partition("(")
         if name not in known and name in code:
-            known[name] = chosen[name] = _Macro(None, replacement)
+            parameters = (parameter,) if parameter else None
+            known[name] = chosen[name] = _Macro(parameters, replacement)
     # A macro may be defined before the one it uses.
     users: dict[str, list[str]] = {}
     for name, macro in known.items():

@@ -185,7 +185,8 @@ def test_limits_of_torch_itself(tmp_path: Path) -> None:
         "#include <torch/extension.h>\n#include <ATen/NumericLimits.cuh>\n"
         "template <class T> __global__ void k(T* x) {\n"
         "    using L = at::numeric_limits<T>;\n"
-        "    x[0] = L::lowest(); x[1] = L::max(); x[2] = L::lower_bound(); x[3] = L::upper_bound();\n"
+        "    x[0] = L::lowest(); x[1] = L::max();\n"
+        "    x[2] = L::lower_bound(); x[3] = L::upper_bound();\n"
         "}\n"
     )
     dtypes = {"float": "f4", "double": "f8", "int": "i4", "long": "i8", "unsigned char": "u1",
