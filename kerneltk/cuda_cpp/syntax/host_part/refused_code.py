@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.blanking import blanked
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
 _HEADS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 _ITEMS = CLASSES | {
-    "alias_declaration", "declaration", "enum_specifier", "expression_statement",
-    "namespace_alias_definition", "template_instantiation", "type_definition",
-    "using_declaration",
+    "alias_declaration", "concept_definition", "declaration", "enum_specifier",
+    "expression_statement", "namespace_alias_definition", "template_instantiation",
+    "type_definition", "using_declaration",
 }  # fmt: skip
+_AROUND = _HEADS | {"namespace_definition", "declaration"}
 _VIRTUAL = re.compile(r"\b(?:virtual|override|final)\b")
 # What is declared twice, where to leave one of the two out would choose the other, and what users
 # assert.
@@ -166,7 +167,9 @@ class _Finder:
             if named.type == "type_identifier":
                 self._leave_out_class(tree, item, named)
             elif named.start_byte <= position < named.end_byte:
-                self._remove(tree, item)  # elsewhere another one would be taken in its place
+                self._remove(tree, item)
+            else:
+                self._leave_out_template(tree, item, named)
         elif words.isdisjoint(_MEMORY) and "__global__" not in words:
             names = _names_of(tree, item)
             if names is not None:  # another one would be taken in its place
@@ -209,6 +212,24 @@ class _Finder:
             start, end = tree.prepared.start_of(named.end_byte), tree.prepared.end_of(body.end_byte)
             self.edits[start, end] = ""
 
+    def _leave_out_template(self, tree: SourceTree, item: Node, named: Node) -> None:
+        """Leave out a template of a class with what specializes it: without one of those another
+        one would be taken in its place.
+        """
+        first = named.child_by_field_name("name")
+        if first is None or first.type != "type_identifier":
+            return
+        name, scope = tree.slice(first), tree.scope_at(item.start_byte)[0].names
+        found = [
+            node
+            for node in _classes(tree.root)
+            if _own_name(tree, node) == name and tree.scope_at(node.start_byte)[0].names == scope
+        ]
+        if any(tree.words_between(tree.head_start(node), node.end_byte) for node in found):
+            return
+        for number, node in enumerate(found):
+            self._remove(tree, node, "" if number else _reserved((name,)))
+
     def _bare(self, tree: SourceTree) -> dict[str, list[int]]:
         """Return where classes are named with their keyword and not defined, by their names."""
         if tree not in self._bare_classes:
@@ -247,6 +268,25 @@ def _inner_of(node: Node) -> Node:
     while node.type in _HEADS and node.named_children:
         node = node.named_children[-1]
     return node
+
+
+def _classes(root: Node) -> Iterator[Node]:
+    """Yield the classes at namespace scope, and where they are declared."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.type in CLASSES:
+            yield node
+        elif node.type in _SCOPES or node.type in _AROUND:
+            pending += reversed(node.named_children)
+
+
+def _own_name(tree: SourceTree, node: Node) -> str:
+    """Return the name of a class without template arguments; empty for one of another scope."""
+    named = node.child_by_field_name("name")
+    if named is not None and named.type == "template_type":
+        named = named.child_by_field_name("name")
+    return tree.slice(named) if named is not None and named.type == "type_identifier" else ""
 
 
 def _reserved(names: Iterable[str]) -> str:

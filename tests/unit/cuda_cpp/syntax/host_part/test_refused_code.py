@@ -44,6 +44,10 @@ def left(source: str, *places: tuple[int, int], message: str = "unknown") -> str
         ("template <class T> using L = lib::List<T>;", 35, "namespace L {}"),
         ("using lib::T, lib::U;", 12, "namespace T {} namespace U {}"),
         ("namespace fs = lib::fs;", 22, "namespace fs {}"),
+        ("template <class T> concept C = lib::is<T>;", 37, "namespace C {}"),
+        ("template <class T> struct A; template <> struct A<int> { lib::T x; };"
+         " template <> struct A<long> {}; namespace n { struct A {}; }", 58,
+         f"namespace A {{}}{' ' * 87}namespace n {{ struct A {{}}; }}"),
         ("typedef struct A { lib::T x; } B, *C;", 25,
          "namespace B {} namespace C {} namespace A {}"),
         ("enum E : lib::T { a, b };", 15, "namespace E {} namespace a {} namespace b {}"),
@@ -70,7 +74,8 @@ def test_code_of_the_host_goes(source: str, column: int, expected: str) -> None:
         "OTHER_LIBRARY int f() { return g(); }",  # the macro may say where it runs
         "__constant__ int x = g();",
         "struct S { g::Type x; __device__ int f() { return x; } };",
-        "template <> struct Traits<int> { g::Type x; };",
+        "template <class T> struct A { __device__ A(); };"
+        " template <> struct A<int> { g::Type x; };",
         "template <class T> const int n = 2; template <> const int n<int> = g;",
         "struct A { int x; }; struct B; struct B : A { g::Type x; };",  # no A from now on
         "struct A { __device__ int f(); int f(g x); };",
