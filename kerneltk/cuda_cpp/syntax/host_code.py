@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
+from kerneltk.cuda_cpp.syntax.host_part.pasting import Macros
 from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     Candidate,
     Member,
@@ -92,6 +93,7 @@ _FUNCTION = re.compile(
 )
 _ANNOTATIONS = ("__global__", "__device__", "__host__", "__constant__", "__shared__")
 _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
+_HOST_WORD = re.compile(r"\b__host__\b")
 _MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
 _DEFINED = re.compile(r".*?\bdefine(?:\s|\\\n)+\w+(?:\([^()]*\))?", re.DOTALL)
 _NO_CODE = re.compile(
@@ -201,7 +203,7 @@ class HostCode:
         self.replaced: dict[Span, str] = {}
         self.definitions: dict[Span, Definition] = {}
         self._kept: dict[Span, str] = {}  # functions with an annotation, and their names
-        self._pastes = False
+        self._defined = Macros()
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
         # Where what names the host's begins and ends, in `Prepared.plain`.
@@ -242,7 +244,7 @@ class HostCode:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
                 continue
-            self._pastes = self._pastes or "##" in found[3]
+            self._defined.add(found[1], found[2], found[3])
             before = self._macro_words.get(found[1], frozenset())
             self._macro_words[found[1]] = before | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
@@ -281,7 +283,7 @@ class HostCode:
         self._leave_device_code()
         code, candidates = self.prepared.code, self.candidates.values()
         spans, self.spare = unreached(
-            code, candidates, self.spans, self._macro_words, pastes=self._pastes
+            code, candidates, self.spans, self._macro_words, self._defined.parts(code)
         )
         for span in spans:
             self.spans.setdefault(span, "")
@@ -337,6 +339,8 @@ class HostCode:
                 del self.spans[span]
                 self.spans[found.body] = ""
                 self.replaced[found.body] = f"{_HOST_ONLY};"
+                for word in _HOST_WORD.finditer(self.prepared.code, span[0], found.body[0]):
+                    self.spans[word.span()] = ""  # NVRTC takes no function with it
 
     def computed_constants(self) -> tuple[int, ...]:
         """Return where the ``const`` of each constant is whose initializer names no more than other
