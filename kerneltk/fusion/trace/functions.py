@@ -97,7 +97,9 @@ def method_of(array: LazyArray, name: str) -> Any:
     if own is None:
         if hasattr(np.ndarray, name):
             raise unsupported(f"'{name}' of an array is not fused.", _hint(name))
-        raise AttributeError(f"'{type(array).__name__}' object has no attribute '{name}'")
+        raise AttributeError(
+            f"A traced array has no attribute '{name}': it has those of NumPy's arrays."
+        )
     return lambda *args, **kwargs: _called(own, name, (array, *args), kwargs)
 
 
@@ -463,11 +465,12 @@ def _clip(
 ) -> Any:  # fmt: skip
     low = a_min if min is None else min
     high = a_max if max is None else max
-    if isinstance(a, LazyArray) and a.dtype.kind in "iu":
-        # Python's integers that the dtype does not hold are no bounds.
-        limits = np.iinfo(a.dtype)
-        low = None if _is_python_integer(a.trace, low, operator.le, limits.min) else low
-        high = None if _is_python_integer(a.trace, high, operator.ge, limits.max) else high
+    trace = trace_of(a, low, high, out)
+    kind = as_array(trace, a).dtype
+    if kind.kind in "iu":  # Python's integers that it does not hold are no bounds
+        limits = np.iinfo(kind)
+        low = None if _is_python_integer(trace, low, operator.le, limits.min) else low
+        high = None if _is_python_integer(trace, high, operator.ge, limits.max) else high
     options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
     if out is not None:
         options["out"] = out

@@ -54,6 +54,17 @@ class Lazy:
     ) -> Any:
         return self.trace.handlers.function(function, args, kwargs)
 
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        name = getattr(function, "__name__", "?")
+        raise unsupported(
+            f"torch's '{name}' is not fused.",
+            "use NumPy's functions, which take what stands for a tensor; or compute this outside of "
+            "the function, and pass the result.",
+        )
+
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise unsupported(
             "A traced value cannot become a NumPy array: it has no elements before the function "
@@ -724,7 +735,7 @@ class ComputedArray(LazyArray):
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("__class__", "_value"):
+        if name in ("__class__", "__torch_function__", "_value"):
             return object.__getattribute__(self, name)
         return getattr(object.__getattribute__(self, "_value"), name)
 
@@ -736,6 +747,13 @@ class ComputedArray(LazyArray):
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         options = {name: _computed(value) for name, value in kwargs.items()}
+        return function(*map(_computed, args), **options)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        options = {name: _computed(value) for name, value in (kwargs or {}).items()}
         return function(*map(_computed, args), **options)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

@@ -189,10 +189,14 @@ def test_extremes_of_no_elements_also_where_there_are_no_results() -> None:
 
 
 def test_bounds_that_the_dtype_does_not_hold_are_none() -> None:
+    small = np.array([3, 100], np.uint8)
     x = np.array([1, 200], np.uint8)
 
     def program(x: Any, k: Any) -> Any:
-        return x.clip(-1, 300), x.clip(k, 100), np.clip(x, 5, 999), x.clip(-1, 300, dtype=np.int32)
+        return (
+            x.clip(-1, 300), x.clip(k, 100), np.clip(x, 5, 999), x.clip(-1, 300, dtype=np.int32),
+            np.clip(np.uint8(k + 9), -1, x), np.clip(small, k, x),
+        )  # fmt: skip
 
     fused = kerneltk.fuse(program)
     for k in (-5, 7, 0):
