@@ -61,8 +61,8 @@ class Lazy:
         name = getattr(function, "__name__", "?")
         raise unsupported(
             f"torch's '{name}' is not fused.",
-            "use NumPy's functions, which take what stands for a tensor; or compute this outside of "
-            "the function, and pass the result.",
+            "use NumPy's functions, which take what stands for a tensor; or compute this outside, "
+            "and pass the result.",
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
