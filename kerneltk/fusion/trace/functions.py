@@ -29,6 +29,7 @@ from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
     call_ufunc,
+    mask_of,
     new_array,
     node_of,
     promoted,
@@ -211,7 +212,8 @@ def _plain(
         neutral: Any = _NEUTRAL.get(kind)
         if neutral is None:
             neutral = new_array(trace, _initial(trace, initial, array.dtype))
-        array = _choose(where, array, neutral, array.dtype)
+        mask = mask_of(trace, where).broadcast_to(array.extents)
+        array = _choose(mask, array, neutral, array.dtype)
     if kind in ("min", "max") and array.dtype.kind == "c":
         raise unsupported(f"The '{kind}' of complex numbers is not fused.")
     node = _reduction(kind, array, axis, keepdims, result, result, initial is not None)
@@ -225,6 +227,8 @@ def _initial(trace: Trace, initial: Any, dtype: np.dtype[Any]) -> Node:
     """What a reduction begins with, as its dtype holds it."""
     operand = as_operand(trace, initial)
     if isinstance(operand, LazyArray):
+        if operand.ndim:
+            raise wrong_value("'initial' must be a number, or an array without dimensions.")
         return trace.cast(operand.node, dtype)
     given = np.asarray(operand.value).dtype
     if given.kind == "c" and dtype.kind != "c":
@@ -276,9 +280,7 @@ class _Selection(NamedTuple):
         axes = array.axes(axis)
         if where is True:
             return cls(axes, None)
-        trace = array.trace
-        mask = new_array(trace, trace.cast(as_array(trace, where).node, _BOOL))
-        return cls(axes, mask.broadcast_to(array.extents))
+        return cls(axes, mask_of(array.trace, where).broadcast_to(array.extents))
 
     def total(self, trace: Trace, node: Node) -> Node:
         """The sum of these elements."""

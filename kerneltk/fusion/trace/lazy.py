@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -251,8 +252,7 @@ class LazyNumber(_Operators):
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(self.symbol.value, np.generic):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
-        node = self.trace.scalar(self.symbol, self.symbol.value.dtype)
-        return LazyArray(self.trace, Storage(node))[key]
+        return self._array[key]
 
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
@@ -294,13 +294,22 @@ class LazyNumber(_Operators):
             return found
         if name.startswith("__") or not callable(found):
             raise unsupported(f"'{name}' of a number is not fused.")
+        return functools.partial(self._called, name)
+
+    def _called(self, name: str, *args: Any, **options: Any) -> Any:
+        """A method of the number, with arguments."""
+        if any(isinstance(value, Lazy) for value in (*args, *options.values())):
+            return getattr(self._array, name)(*args, **options)
+        method = _Method(name, args, options)
         if name in _OF_NUMBERS:
-            return lambda *args, **options: LazyNumber(
-                self.trace, applied(_Method(name, args, options), self.symbol)
-            )
-        return lambda *args, **options: self.trace.guards.decide(
-            _Method(name, args, options), self.symbol
-        )
+            return LazyNumber(self.trace, applied(method, self.symbol))
+        return self.trace.guards.decide(method, self.symbol)
+
+    @property
+    def _array(self) -> LazyArray:
+        """The number as an array without dimensions."""
+        dtype = np.asarray(self.symbol.value).dtype
+        return LazyArray(self.trace, Storage(self.trace.scalar(self.symbol, dtype)))
 
     @property
     def real(self) -> Any:
