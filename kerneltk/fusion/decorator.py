@@ -179,7 +179,7 @@ class Fused(Called):
         key = (keywords, tuple(_kind(value) for value in own), backend.capabilities.name)
         try:
             programs = self._programs.setdefault(key, [])
-        except TypeError:
+        except (TypeError, ValueError):  # ValueError of views of memory that can be written to
             raise ArgumentTypeError(
                 f"An argument of '{self.name}' is neither an array nor a number, and cannot be "
                 "hashed.\n  Hint: pass arrays, numbers, strings, tuples of these, or None."

@@ -29,6 +29,7 @@ from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
     call_ufunc,
+    mask_of,
     new_array,
     node_of,
     promoted,
@@ -97,7 +98,9 @@ def method_of(array: LazyArray, name: str) -> Any:
     if own is None:
         if hasattr(np.ndarray, name):
             raise unsupported(f"'{name}' of an array is not fused.", _hint(name))
-        raise AttributeError(f"'{type(array).__name__}' object has no attribute '{name}'")
+        raise AttributeError(
+            f"A traced array has no attribute '{name}': it has those of NumPy's arrays."
+        )
     return lambda *args, **kwargs: _called(own, name, (array, *args), kwargs)
 
 
@@ -209,7 +212,8 @@ def _plain(
         neutral: Any = _NEUTRAL.get(kind)
         if neutral is None:
             neutral = new_array(trace, _initial(trace, initial, array.dtype))
-        array = _choose(where, array, neutral, array.dtype)
+        mask = mask_of(trace, where).broadcast_to(array.extents)
+        array = _choose(mask, array, neutral, array.dtype)
     if kind in ("min", "max") and array.dtype.kind == "c":
         raise unsupported(f"The '{kind}' of complex numbers is not fused.")
     node = _reduction(kind, array, axis, keepdims, result, result, initial is not None)
@@ -223,6 +227,8 @@ def _initial(trace: Trace, initial: Any, dtype: np.dtype[Any]) -> Node:
     """What a reduction begins with, as its dtype holds it."""
     operand = as_operand(trace, initial)
     if isinstance(operand, LazyArray):
+        if operand.ndim:
+            raise wrong_value("'initial' must be a number, or an array without dimensions.")
         return trace.cast(operand.node, dtype)
     given = np.asarray(operand.value).dtype
     if given.kind == "c" and dtype.kind != "c":
@@ -274,9 +280,7 @@ class _Selection(NamedTuple):
         axes = array.axes(axis)
         if where is True:
             return cls(axes, None)
-        trace = array.trace
-        mask = new_array(trace, trace.cast(as_array(trace, where).node, _BOOL))
-        return cls(axes, mask.broadcast_to(array.extents))
+        return cls(axes, mask_of(array.trace, where).broadcast_to(array.extents))
 
     def total(self, trace: Trace, node: Node) -> Node:
         """The sum of these elements."""
@@ -463,11 +467,12 @@ def _clip(
 ) -> Any:  # fmt: skip
     low = a_min if min is None else min
     high = a_max if max is None else max
-    if isinstance(a, LazyArray) and a.dtype.kind in "iu":
-        # Python's integers that the dtype does not hold are no bounds.
-        limits = np.iinfo(a.dtype)
-        low = None if _is_python_integer(a.trace, low, operator.le, limits.min) else low
-        high = None if _is_python_integer(a.trace, high, operator.ge, limits.max) else high
+    trace = trace_of(a, low, high, out)
+    kind = as_array(trace, a).dtype
+    if kind.kind in "iu":  # Python's integers that it does not hold are no bounds
+        limits = np.iinfo(kind)
+        low = None if _is_python_integer(trace, low, operator.le, limits.min) else low
+        high = None if _is_python_integer(trace, high, operator.ge, limits.max) else high
     options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
     if out is not None:
         options["out"] = out

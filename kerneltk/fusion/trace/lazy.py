@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -53,6 +54,17 @@ class Lazy:
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         return self.trace.handlers.function(function, args, kwargs)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        name = getattr(function, "__name__", "?")
+        raise unsupported(
+            f"torch's '{name}' is not fused.",
+            "use NumPy's functions, which take what stands for a tensor; or compute this outside, "
+            "and pass the result.",
+        )
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise unsupported(
@@ -240,8 +252,7 @@ class LazyNumber(_Operators):
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(self.symbol.value, np.generic):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
-        node = self.trace.scalar(self.symbol, self.symbol.value.dtype)
-        return LazyArray(self.trace, Storage(node))[key]
+        return self._array[key]
 
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
@@ -283,13 +294,22 @@ class LazyNumber(_Operators):
             return found
         if name.startswith("__") or not callable(found):
             raise unsupported(f"'{name}' of a number is not fused.")
+        return functools.partial(self._called, name)
+
+    def _called(self, name: str, *args: Any, **options: Any) -> Any:
+        """A method of the number, with arguments."""
+        if any(isinstance(value, Lazy) for value in (*args, *options.values())):
+            return getattr(self._array, name)(*args, **options)
+        method = _Method(name, args, options)
         if name in _OF_NUMBERS:
-            return lambda *args, **options: LazyNumber(
-                self.trace, applied(_Method(name, args, options), self.symbol)
-            )
-        return lambda *args, **options: self.trace.guards.decide(
-            _Method(name, args, options), self.symbol
-        )
+            return LazyNumber(self.trace, applied(method, self.symbol))
+        return self.trace.guards.decide(method, self.symbol)
+
+    @property
+    def _array(self) -> LazyArray:
+        """The number as an array without dimensions."""
+        dtype = np.asarray(self.symbol.value).dtype
+        return LazyArray(self.trace, Storage(self.trace.scalar(self.symbol, dtype)))
 
     @property
     def real(self) -> Any:
@@ -724,7 +744,7 @@ class ComputedArray(LazyArray):
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("__class__", "_value"):
+        if name in ("__class__", "__torch_function__", "_value"):
             return object.__getattribute__(self, name)
         return getattr(object.__getattribute__(self, "_value"), name)
 
@@ -736,6 +756,13 @@ class ComputedArray(LazyArray):
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         options = {name: _computed(value) for name, value in kwargs.items()}
+        return function(*map(_computed, args), **options)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        options = {name: _computed(value) for name, value in (kwargs or {}).items()}
         return function(*map(_computed, args), **options)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

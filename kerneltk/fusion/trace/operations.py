@@ -374,19 +374,22 @@ def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
         )
     trace = target.trace
     if where is not True:
-        condition = as_array(trace, where)
-        value = trace.apply(
-            np.where,
-            [
-                trace.cast(condition.node, np.dtype(bool)),
-                trace.cast(made.node, target.dtype),
-                target.node,
-            ],
-            target.dtype,
-        )
+        nodes = [mask_of(trace, where).node, trace.cast(made.node, target.dtype), target.node]
+        value = trace.apply(np.where, nodes, target.dtype)
         made = new_array(trace, value)
     write(target, made.node)
     return target
+
+
+def mask_of(trace: Trace, where: Any) -> LazyArray:
+    """What 'where=' is: bools, as in NumPy."""
+    mask = as_array(trace, where)
+    if mask.dtype != np.dtype(bool):
+        raise wrong_type(
+            f"'where=' must be an array of bools, not of '{mask.dtype}'.",
+            "compare it: 'where=mask != 0'.",
+        )
+    return mask
 
 
 def write(target: LazyArray, node: Node) -> None:

@@ -128,6 +128,22 @@ def test_tensors() -> None:
         q = fused(torch.ones(3)) * 2
     assert isinstance(q + 1, torch.Tensor)
     assert q.tolist() == [2, 2, 2]
+    assert isinstance(torch.ones(3) * q, torch.Tensor)
+    assert torch.stack([torch.exp(q), q])[1].tolist() == [2, 2, 2]
+
+
+def test_functions_of_torch_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+
+    def program(x: Any) -> Any:
+        return torch.relu(x)
+
+    refused = pytest.raises(kerneltk.UnsupportedError, match="torch's 'relu' is not fused")
+    with refused as caught:
+        kerneltk.fuse(program)(torch.ones(3))
+    assert "        return torch.relu(x)\n" in str(caught.value)
+    with pytest.raises(AttributeError, match="A traced array has no attribute 'relu'"):
+        kerneltk.fuse(lambda x: x.relu())(torch.ones(3))
 
 
 def test_overlap_is_an_error() -> None:

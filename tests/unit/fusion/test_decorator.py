@@ -449,3 +449,8 @@ def test_constants_with_flags_are_no_arrays() -> None:
     for _ in range(2):
         assert fused(np.ones(3), re.compile("ab")).tolist() == [3, 3, 3]
     assert fused(np.ones(3), re.compile("abc")).tolist() == [4, 4, 4]
+
+
+def test_views_of_memory_are_no_arguments() -> None:
+    with pytest.raises(kerneltk.ArgumentTypeError, match="cannot be hashed"):
+        kerneltk.fuse(lambda x, y: x + y)(np.ones(3), memoryview(bytearray(3)))

@@ -189,10 +189,14 @@ def test_extremes_of_no_elements_also_where_there_are_no_results() -> None:
 
 
 def test_bounds_that_the_dtype_does_not_hold_are_none() -> None:
+    small = np.array([3, 100], np.uint8)
     x = np.array([1, 200], np.uint8)
 
     def program(x: Any, k: Any) -> Any:
-        return x.clip(-1, 300), x.clip(k, 100), np.clip(x, 5, 999), x.clip(-1, 300, dtype=np.int32)
+        return (
+            x.clip(-1, 300), x.clip(k, 100), np.clip(x, 5, 999), x.clip(-1, 300, dtype=np.int32),
+            np.clip(np.uint8(k + 9), -1, x), np.clip(small, k, x),
+        )  # fmt: skip
 
     fused = kerneltk.fuse(program)
     for k in (-5, 7, 0):
@@ -201,3 +205,51 @@ def test_bounds_that_the_dtype_does_not_hold_are_none() -> None:
             assert found.dtype == wanted.dtype
     with pytest.raises(OverflowError):
         kerneltk.fuse(lambda x: x.clip(300))(x)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, m: x[:1].sum(axis=0, where=m[:, :1]),
+        lambda x, m: x[0].max(where=m, initial=0),
+        lambda x, m: x[0].mean(where=m),
+        lambda x, m: np.add(x[0], 1, out=x[0], where=m),
+        lambda x, m: x.sum(initial=x[0]),
+    ],
+)
+def test_masks_and_initial_values_make_no_reduction_wider(program: Any) -> None:
+    x, mask = np.ones((3, 4)), np.ones((3, 4), bool)
+    with pytest.raises(ValueError):  # noqa: PT011 (NumPy's)
+        program(x.copy(), mask)
+    with pytest.raises(kerneltk.ArgumentValueError):
+        kerneltk.fuse(program)(x, mask)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, m: x.sum(axis=0, where=m),
+        lambda x, m: x.mean(where=m),
+        lambda x, m: np.add(x, 1, out=x, where=m),
+        lambda x, m: np.copyto(x, 5, where=m),
+    ],
+)
+def test_masks_are_bools(program: Any) -> None:
+    x, mask = np.ones(3), np.array([0, 1, 2])
+    with pytest.raises(TypeError):
+        program(x.copy(), mask)
+    with pytest.raises(
+        kerneltk.ArgumentTypeError, match="must be an array of bools, not of 'int64'"
+    ):
+        kerneltk.fuse(program)(x, mask)
+
+
+def test_methods_of_numbers_take_arrays() -> None:
+    def program(x: Any, k: Any) -> Any:
+        return k.clip(x, 3), k.round(), np.clip(k, x, 5), k.sum(where=x[0] > 2)
+
+    fused = kerneltk.fuse(program)
+    x = np.arange(4.0)
+    for k in (np.float32(2.5), np.float32(1)):
+        for found, wanted in zip(fused(x, k), program(x, k), strict=True):
+            np.testing.assert_array_equal(found, wanted)
