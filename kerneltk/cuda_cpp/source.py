@@ -68,7 +68,7 @@ _LINKER_NAMES = re.compile(
 )
 _WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
-_HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
+_HOST_HEADERS = ("host_grid.hpp", "host_device.hpp", "host_ends.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
 _SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
 
