@@ -57,7 +57,8 @@ _HOST_SOURCE = re.compile(
     r"|\b(?:cublas|cufft|cusparse|cusolver|cudnn|nccl|nvtx|nvml|hip)[A-Z]\w*"
     r"|\bcurand(?:Create|Destroy|Generate|Set|Generator)\w*"
     r"|\bMPI_\w+"
-    r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark)\s*::"
+    r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark|nvbench|cxxopts|CLI"
+    r"|argparse|Catch|doctest|sycl)\s*::"
     r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b"
     r"|\s*cuda\s*::\s*detail\s*::\s*(?:TensorInfo|IndexToOffset)\b)"
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
@@ -76,16 +77,18 @@ _KNOWN_NAMESPACES = frozenset(
 )  # fmt: skip
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
-    r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
+    r"|BOOST_PYTHON_MODULE|(?:TEMPLATE_)?TEST_CASE\w*|SCENARIO\w*|SECTION|NVBENCH_BENCH\w*"
 )
-# A module for Python, or operators of torch: where the grammar makes no sense of the uses of macros
-# before it, it takes them for one declaration.
+# A module for Python, operators of torch, or tests that have strings for names: where the grammar
+# makes no sense of the uses of macros before it, it takes them for one declaration.
 _MODULE = re.compile(
-    r"^[ \t]*((?:PYBIND11_MODULE|TORCH_LIBRARY\w*|NB_MODULE|BOOST_PYTHON_MODULE)\s*)\(",
+    r"^[ \t]*((?:PYBIND11_MODULE|TORCH_LIBRARY\w*|NB_MODULE|BOOST_PYTHON_MODULE"
+    r"|(?:TEMPLATE_)?TEST_CASE\w*|SCENARIO\w*)\s*)\(",
     re.MULTILINE,
 )
 _TEST_STATEMENT = re.compile(
-    r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
+    r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*"
+    r"|NVBENCH_BENCH\w*)\s*\("
 )
 _FIRST = re.compile(r"(?:extern\b[\s\\]*)?(\w*)")
 _FUNCTION = re.compile(
@@ -582,7 +585,7 @@ class HostReader:
         return True
 
     def read_modules(self) -> None:
-        """Leave out modules for Python and operators of torch, which macros begin."""
+        """Leave out modules for Python, operators of torch and tests, which macros begin."""
         for use in _MODULE.finditer(self.tree.plain):
             end = closing_brace(self.tree.plain, closing_parenthesis(self.tree.plain, use.end(1)))
             if end > 0:

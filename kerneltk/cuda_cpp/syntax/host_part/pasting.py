@@ -60,7 +60,7 @@ class Macros:
             pasting = pasting | more
         found = set().union(*(self._parts[name] for name in pasting))
         for use in _CALL.finditer(code):
-            if use[1] in self._functions:
+            if use[1] in self._functions or use[1] in pasting:
                 arguments = set(_PART.findall(code, use.end(), _closing(code, use.end())))
                 # A macro that is an argument is used in the replacement.
                 if use[1] in pasting or arguments & pasting:

@@ -317,5 +317,9 @@ def _names_of(tree: SourceTree, item: Node) -> list[str] | None:
         tree.slice(name)
         for name in names
         if name.type in ("identifier", "type_identifier", "namespace_identifier")
-        and not (name.parent is not None and name.parent.type == "function_declarator")
+        and not (
+            item.type == "declaration"  # of a function, of which there may be others
+            and name.parent is not None
+            and name.parent.type == "function_declarator"
+        )
     ]

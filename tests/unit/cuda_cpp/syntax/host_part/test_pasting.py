@@ -25,6 +25,7 @@ PASTE = ("PASTE_", "(a, b)", "a##b"), ("PASTE", "(a, b)", "PASTE_(a, b)")
         (PASTE, "x = PASTE(size_, f64);", "size_f64"),
         (PASTE, "x = PASTE(limit, 1);", "limit1"),
         (PASTE, "x = PASTE(one_, PASTE(two_, three));", "one_two_three"),
+        ((("DO", "(n)", "do_##n();"), ("ALIAS", None, "DO")), "ALIAS(it);", "do_it"),
         # What an argument stands for.
         ((*PASTE, ("MODE", None, "fast")), "x = PASTE(run_, MODE);", "run_fast"),
         ((*PASTE, ("MODE", None, "OTHER"), ("OTHER", None, "slow")), "PASTE(run_, MODE)",

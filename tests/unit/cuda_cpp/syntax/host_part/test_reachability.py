@@ -34,6 +34,10 @@ KERNEL = "__global__ void k(int* x) { x[0] = 1; }"
         "using namespace absent; namespace other = absent::inner;",
         "typedef std::map<int, int> Table; static Table table;",
         "void CUDART_CB done(cudaStream_t s) { cudaFree(0); }",
+        '\n#include <catch2/catch.hpp>\nTEST_CASE("a b", "[c]") { int n = 1; CHECK(n == f()); }\n'
+        'TEMPLATE_TEST_CASE("each", "[t]", int, float) { TestType x = 1; REQUIRE(x); }',
+        '\n#include "nvbench/nvbench.cuh"\n#include <cxxopts.hpp>\n#include <CLI11/CLI11.hpp>\n'
+        "void timed(nvbench::state& state) { state.exec(f); }\nNVBENCH_BENCH(timed);",
         "#define CHECK(x) if (x) exit(1)\ntemplate <class T> void g(T x) { CHECK(x); }",
     ],
 )

@@ -50,6 +50,8 @@ def left(source: str, *places: tuple[int, int], message: str = "unknown") -> str
          f"namespace A {{}}{' ' * 87}namespace n {{ struct A {{}}; }}"),
         ("typedef struct A { lib::T x; } B, *C;", 25,
          "namespace B {} namespace C {} namespace A {}"),
+        ("typedef int F(lib::T);", 15, "namespace F {}"),
+        ("lib::T f(int), x;", 1, "namespace x {}"),
         ("enum E : lib::T { a, b };", 15, "namespace E {} namespace a {} namespace b {}"),
         ("int x = g(), *y = 0, z[2];", 9, "namespace x {} namespace y {} namespace z {}"),
         ("struct A; struct A { lib::T x; };", 27, "struct A; struct A              ;"),
