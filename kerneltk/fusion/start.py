@@ -15,7 +15,8 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.fusion.plan.planner import Planner, reachable
+from kerneltk.fusion.plan.kept import planned
+from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program, Result
 from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.trace.functions import (
@@ -120,10 +121,11 @@ def finished(
 
     shape = collect(result)
     nodes = [output.node for output in outputs]
-    trace.name_equals(reachable([*nodes, *(effect.value for effect in trace.effects)]))
+    values = reachable([*nodes, *(effect.value for effect in trace.effects)])
+    trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
-    plan = Planner(trace, name, target or backend.capabilities, device).plan(nodes)
+    plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):

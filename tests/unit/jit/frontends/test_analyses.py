@@ -21,6 +21,7 @@ import pytest
 
 from kerneltk import jit, vectorize
 from kerneltk.backends.registry import capabilities_of
+from kerneltk.cache.code import code_files
 from kerneltk.cache.store import Cache
 from kerneltk.errors import ArgumentTypeError, SourceError, TypingError, UnsupportedError
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
@@ -752,7 +753,7 @@ def test_damaged_entries_are_replaced(cache: Cache, lowerings: list[str], progra
 
 def test_all_code_that_analyses_functions_is_in_the_key() -> None:
     """What lowers, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in analyses._reader_files()}
+    stamped = {os.path.realpath(path) for path in code_files(analyses.READERS)}
     pending = [
         name
         for name in MODULES
