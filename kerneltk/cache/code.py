@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import operator
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,10 +23,18 @@ def code_files(names: Sequence[str]) -> Iterator[str]:
         if spec.submodule_search_locations is None:
             assert spec.origin is not None
             yield spec.origin
-        for top in spec.submodule_search_locations or ():
-            for directory, inner, files in os.walk(top):
-                inner.sort()
-                yield from (f"{directory}/{file}" for file in sorted(files) if file.endswith(".py"))
+        for directory in spec.submodule_search_locations or ():
+            yield from _files_in(directory)
+
+
+def _files_in(directory: str) -> Iterator[str]:
+    with os.scandir(directory) as entries:
+        found = sorted(entries, key=operator.attrgetter("name"))
+    for entry in found:
+        if entry.name.endswith(".py"):
+            yield entry.path
+        elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+            yield from _files_in(entry.path)
 
 
 @functools.cache

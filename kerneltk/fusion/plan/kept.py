@@ -48,7 +48,9 @@ from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.signature.parser import parse_signature
 
 PLANNERS = (*READERS, "kerneltk.fusion", "kerneltk.reduction", "kerneltk.launch", "kerneltk.cache",
-            "kerneltk.backends.base", "kerneltk.backends.registry")  # fmt: skip
+            "kerneltk.backends.base", "kerneltk.backends.foreign_arrays",
+            "kerneltk.backends.registry")  # fmt: skip
+_NUMBERS = (int, float, bool, type(None))
 _MOST_PLANS = 8
 _MOST_BYTES = 1 << 18
 
@@ -163,7 +165,7 @@ class _Writer:
         place = self._places.get(expression)
         if place is not None:
             return place
-        if expression[0] == "constant" and type(expression[1]) in (int, float, bool):
+        if expression[0] == "constant" and type(expression[1]) in _NUMBERS:
             return [expression[1]]
         if expression[0] != "call":
             raise UndescribedError(expression)
