@@ -1,4 +1,4 @@
-"""What tells the code of this package that makes something from any other, for keys of the cache."""
+"""What tells code of this package from any other, for keys of the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a repeated call of a fused function touches: its launches, and what tells that it is one."""
+"""What a repeated call of a fused function touches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
 from kerneltk.fusion.trace.outside import MISSING, CodeOf
-
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
 

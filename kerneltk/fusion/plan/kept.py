@@ -165,8 +165,8 @@ class _Writer:
         place = self._places.get(expression)
         if place is not None:
             return place
-        if expression[0] == "constant" and type(expression[1]) in _NUMBERS:
-            return [expression[1]]
+        if expression[0] == "constant" and type(expression[2]) in _NUMBERS:
+            return [expression[2]]
         if expression[0] != "call":
             raise UndescribedError(expression)
         operands = [self._expression(operand) for operand in expression[2]]
@@ -366,11 +366,12 @@ def _written(definition: KernelDefinition) -> tuple[Any, ...]:
     return "reduction", *parts, [getattr(accumulator, own.name) for own in fields(accumulator)]
 
 
-
 def _facts(given: dict[str, Any]) -> BodyFacts:
-    return BodyFacts(
-        **{name: frozenset(v) if isinstance(v, list) else v for name, v in given.items()}
-    )
+    values: dict[str, Any] = {
+        name: frozenset(value) if isinstance(value, list) else value
+        for name, value in given.items()
+    }
+    return BodyFacts(**values)
 
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class Description:
     def _of_expression(self, expression: Expression) -> str:
         kind = expression[0]
         if kind == "constant":
-            return described_number(expression[1])
+            return described_number(expression[2])
         if kind == "argument":
             return f"a{expression[1]}"
         if kind == "extent":

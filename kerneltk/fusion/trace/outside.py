@@ -56,10 +56,11 @@ def is_library(module: str | None) -> bool:
 def is_array(value: Any) -> bool:
     """Whether a value from outside of the trace is an array."""
     return isinstance(value, np.ndarray) or (
-        hasattr(value, "dtype")
-        and hasattr(value, "strides")
-        and hasattr(value, "shape")
-        and not isinstance(value, np.generic | type)
+        not isinstance(value, np.generic | type)
+        and all(
+            attribute_of(value, name, MISSING) is not MISSING
+            for name in ("dtype", "strides", "shape")
+        )
     )
 
 
@@ -532,5 +533,5 @@ def _shape_of(array: Any) -> Any:
     return tuple(array.shape), str(array.dtype)
 
 
-def _values(value: dict[Any, Any]) -> tuple[Any, ...]:
+def _values(value: Mapping[Any, Any]) -> tuple[Any, ...]:
     return tuple(value.values())

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-# ("constant", value, its kind), ("argument", index), ("extent", array, axis) or
+# ("constant", its kind, value), ("argument", index), ("extent", array, axis) or
 # ("call", function, operands)
 Expression: TypeAlias = tuple[Any, ...]
 
@@ -31,7 +31,7 @@ class NumberFunction:
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.parts == self.parts  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.parts == self.parts
 
     def __hash__(self) -> int:
         return hash((type(self), self.parts))
@@ -48,7 +48,7 @@ def evaluated(expression: Expression, environment: Environment) -> Any:
     """The value of an expression in a call."""
     kind = expression[0]
     if kind == "constant":
-        return expression[1]
+        return expression[2]
     if kind == "argument":
         return environment.arguments[expression[1]]
     if kind == "extent":
@@ -70,7 +70,7 @@ def operands_change_type(expression: Expression) -> bool:
     if expression[0] != "call" or expression[1] is not operator.pow:
         return False
     exponent = expression[2][1]
-    return not (exponent[0] == "constant" and exponent[1] == int(exponent[1].real))
+    return not (exponent[0] == "constant" and exponent[2] == int(exponent[2].real))
 
 
 class Symbol(NamedTuple):
@@ -92,7 +92,7 @@ def constant(value: Any) -> Symbol:
     kind: Any = type(value)
     if kind in _SIGNED or issubclass(kind, _SIGNED):
         kind = kind, repr(value)
-    return Symbol(("constant", value, kind), value)
+    return Symbol(("constant", kind, value), value)  # of two kinds, numbers are not compared
 
 
 _SIGNED = (float, complex, np.inexact)

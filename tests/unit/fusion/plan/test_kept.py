@@ -123,62 +123,141 @@ class Two(enum.IntEnum):
 
 N = float("nan")
 X = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
-I = X.astype(np.int32)
+K = X.astype(np.int32)
 CAPTURED = X.copy()
 
 # Programs that a careless description takes for one another: each has its own arguments.
 CONFUSABLE: list[tuple[Callable[..., Any], Sequence[Any]]] = [
     *(
-        (lambda x, c=c: x * c, [x])  # type: ignore[misc]
+        (lambda x, c=c: x * c, [x])
         for c in (
-            2, True, 2.0, np.int64(2), np.int8(2), np.float32(2), np.float64(2), np.bool_(True),
-            2 + 0j, complex(2, -0.0), 0.0, -0.0, N, -N, np.float64(-0.0), np.float32(0), 0, False,
-            Whole(2), Two.IT, np.longlong(2), np.float16(2), 2.0000000000000004,
+            2,
+            True,
+            2.0,
+            np.int64(2),
+            np.int8(2),
+            np.float32(2),
+            np.float64(2),
+            np.bool_(True),
+            2 + 0j,
+            complex(2, -0.0),
+            0.0,
+            -0.0,
+            N,
+            -N,
+            np.float64(-0.0),
+            np.float32(0),
+            0,
+            False,
+            Whole(2),
+            Two.IT,
+            np.longlong(2),
+            np.float16(2),
+            2.0000000000000004,
         )
-        for x in (X, I)
+        for x in (X, K)
     ),
-    *((lambda x, c=c: np.minimum(x, c), [X]) for c in (2, 3, np.inf, -np.inf)),  # type: ignore[misc]
-    *((lambda x, k=k: x.sum(axis=k), [X]) for k in (0, 1, -1, None, (0, 1), ())),  # type: ignore[misc]
-    *((lambda x, k=k: x - x.sum(axis=k, keepdims=True), [X]) for k in (0, 1)),  # type: ignore[misc]
-    *((lambda x, n=n: getattr(x, n)(), [X]) for n in ("sum", "prod", "min", "max", "argmax")),  # type: ignore[misc]
+    *((lambda x, c=c: np.minimum(x, c), [X]) for c in (2, 3, np.inf, -np.inf)),
+    *((lambda x, k=k: x.sum(axis=k), [X]) for k in (0, 1, -1, None, (0, 1), ())),
+    *((lambda x, k=k: x - x.sum(axis=k, keepdims=True), [X]) for k in (0, 1)),
+    *((lambda x, n=n: getattr(x, n)(), [X]) for n in ("sum", "prod", "min", "max", "argmax")),
     *(
-        (lambda x, s=s: x[s] * 2, [X])  # type: ignore[misc]
+        (lambda x, s=s: x[s] * 2, [X])
         for s in (
-            slice(1, None), slice(None, 1), slice(None, None, 2), slice(None, None, -1), 0, 1, -1,
-            None, slice(0, 3), slice(0, 4), (slice(None), 0), (slice(None), None),
-            (Ellipsis, slice(1, None)), (0, slice(1, None)),
+            slice(1, None),
+            slice(None, 1),
+            slice(None, None, 2),
+            slice(None, None, -1),
+            0,
+            1,
+            -1,
+            None,
+            slice(0, 3),
+            slice(0, 4),
+            (slice(None), 0),
+            (slice(None), None),
+            (Ellipsis, slice(1, None)),
+            (0, slice(1, None)),
         )
     ),
-    (lambda x: divmod(x, 2)[0], [I]), (lambda x: divmod(x, 2)[1], [I]),
-    (lambda x: x // 2, [I]), (lambda x: x % 2, [I]),
-    (lambda x, y: (x + 1, y * 2), [X, X]), (lambda x, y: (y * 2, x + 1), [X, X]),
-    (lambda x, y: (x + 1, x + 1), [X, X]), (lambda x, y: x - y, [X, X]),
-    (lambda x, y: y - x, [X, X]), (lambda x, y: x - x, [X, X]), (lambda x, y: x - CAPTURED, [X, X]),
-    (lambda x, y: x - CAPTURED[::-1], [X, X]), (lambda x, y: CAPTURED - y, [X, X]),
-    *((lambda x, y: x + y, pair) for pair in (
-        [X, X[:1]], [X[:1], X], [X, X[:, :1]], [X[:, :1], X[:1]], [X, X[0]], [X, np.float32(1)],
-        [X, 1.0], [X, 1], [X, X.T.copy().T], [X.T.copy().T, X.T.copy().T], [X, X[::-1]],
-        [X, np.array(1, "f4")], [X, np.array(1, "f8")], [X[:1], X[:1]], [X[:0], X[:0]],
-        [X, X.astype("f8")], [X, I], [I, X], [I, I.astype("i8")], [I, I > 2],
-    )),  # fmt: skip
-    *((lambda x, o=o: x.copy(order=o), [X]) for o in "CFAK"),  # type: ignore[misc]
-    *((lambda x, o=o: x.T.copy(order=o), [X]) for o in "CFAK"),  # type: ignore[misc]
-    *((lambda x, t=t: x.astype(t), [X]) for t in ("f8", "f2", "i4", "i8", "u4", "?", "c8")),  # type: ignore[misc]
-    *((lambda x, n: x * n, [X, n]) for n in (2, 2.0, np.float32(2), np.int8(2), 2j, np.bool_(True))),
-    *((lambda x, n: np.copysign(x, n * 0.0) + np.copysign(x + 1, n * -0.0), [X, n]) for n in (2.0, np.float32(3))),
+    (lambda x: divmod(x, 2)[0], [K]),
+    (lambda x: divmod(x, 2)[1], [K]),
+    (lambda x: x // 2, [K]),
+    (lambda x: x % 2, [K]),
+    (lambda x, y: (x + 1, y * 2), [X, X]),
+    (lambda x, y: (y * 2, x + 1), [X, X]),
+    (lambda x, y: (x + 1, x + 1), [X, X]),
+    (lambda x, y: x - y, [X, X]),
+    (lambda x, y: y - x, [X, X]),
+    (lambda x, y: x - x, [X, X]),
+    (lambda x, y: x - CAPTURED, [X, X]),
+    (lambda x, y: x - CAPTURED[::-1], [X, X]),
+    (lambda x, y: CAPTURED - y, [X, X]),
+    *(
+        (lambda x, y: x + y, pair)
+        for pair in (
+            [X, X[:1]],
+            [X[:1], X],
+            [X, X[:, :1]],
+            [X[:, :1], X[:1]],
+            [X, X[0]],
+            [X, np.float32(1)],
+            [X, 1.0],
+            [X, 1],
+            [X, X.T.copy().T],
+            [X.T.copy().T, X.T.copy().T],
+            [X, X[::-1]],
+            [X, np.array(1, "f4")],
+            [X, np.array(1, "f8")],
+            [X[:1], X[:1]],
+            [X[:0], X[:0]],
+            [X, X.astype("f8")],
+            [X, K],
+            [K, X],
+            [K, K.astype("i8")],
+            [K, K > 2],
+        )
+    ),
+    *((lambda x, o=o: x.copy(order=o), [X]) for o in "CFAK"),
+    *((lambda x, o=o: x.T.copy(order=o), [X]) for o in "CFAK"),
+    *((lambda x, t=t: x.astype(t), [X]) for t in ("f8", "f2", "i4", "i8", "u4", "?", "c8")),
+    *(
+        (lambda x, n: x * n, [X, n])
+        for n in (2, 2.0, np.float32(2), np.int8(2), 2j, np.bool_(True))
+    ),
+    *(
+        (lambda x, n: np.copysign(x, n * 0.0) + np.copysign(x + 1, n * -0.0), [X, n])
+        for n in (2.0, np.float32(3))
+    ),
     *((lambda x, n: x + np.arange(n), [X[0], n]) for n in (6, 1)),
-    (lambda x, n: x * (n + 1) * (n + True), [X, 2]), (lambda x, n: x * (n + 1) * (n + 1.0), [X, 2]),
-    (lambda x: np.where(x > 2, x, 0), [X]), (lambda x: np.where(x > 2, 0, x), [X]),
-    (lambda x: np.where(x >= 2, x, 0), [X]), (lambda x: np.where(x > 2, x, 0.0), [I]),
-    (lambda x: x.T + 1, [X]), (lambda x: x.T.T + 1, [X]), (lambda x: x + x.T, [X[:4, :4]]),
-    (lambda x: np.broadcast_to(x, (3, 4, 6)) + 1, [X]), (lambda x: x[None] + np.zeros((3, 1, 1)), [X]),
-    (lambda x: np.exp(x), [X]), (lambda x: np.expm1(x), [X]), (lambda x: np.exp2(x), [X]),
-    (lambda x: np.arctan2(x, 2), [X]), (lambda x: np.arctan2(2, x), [X]),
-    (lambda x: x.mean(), [X]), (lambda x: x.mean(dtype="f8"), [X]), (lambda x: x.var(ddof=1), [X]),
-    (lambda x: x.var(ddof=0), [X]), (lambda x: x.std(axis=1), [X]), (lambda x: x.sum(dtype="f8"), [X]),
-    (lambda x: x.sum(initial=1), [X]), (lambda x: x.sum(initial=2), [X]),
-    (lambda x: x.sum(where=x > 1), [X]), (lambda x: x[1:].sum(), [X]), (lambda x: (x + 1).sum(), [X]),
-]  # fmt: skip
+    (lambda x, n: x * (n + 1) * (n + True), [X, 2]),
+    (lambda x, n: x * (n + 1) * (n + 1.0), [X, 2]),
+    (lambda x: np.where(x > 2, x, 0), [X]),
+    (lambda x: np.where(x > 2, 0, x), [X]),
+    (lambda x: np.where(x >= 2, x, 0), [X]),
+    (lambda x: np.where(x > 2, x, 0.0), [K]),
+    (lambda x: x.T + 1, [X]),
+    (lambda x: x.T.T + 1, [X]),
+    (lambda x: x + x.T, [X[:4, :4]]),
+    (lambda x: np.broadcast_to(x, (3, 4, 6)) + 1, [X]),
+    (lambda x: x[None] + np.zeros((3, 1, 1)), [X]),
+    (lambda x: np.exp(x), [X]),
+    (lambda x: np.expm1(x), [X]),
+    (lambda x: np.exp2(x), [X]),
+    (lambda x: np.arctan2(x, 2), [X]),
+    (lambda x: np.arctan2(2, x), [X]),
+    (lambda x: x.mean(), [X]),
+    (lambda x: x.mean(dtype="f8"), [X]),
+    (lambda x: x.var(ddof=1), [X]),
+    (lambda x: x.var(ddof=0), [X]),
+    (lambda x: x.std(axis=1), [X]),
+    (lambda x: x.sum(dtype="f8"), [X]),
+    (lambda x: x.sum(initial=1), [X]),
+    (lambda x: x.sum(initial=2), [X]),
+    (lambda x: x.sum(where=x > 1), [X]),
+    (lambda x: x[1:].sum(), [X]),
+    (lambda x: (x + 1).sum(), [X]),
+]
 
 
 @pytest.mark.parametrize("on", ["host", "sm_90"])
@@ -211,9 +290,7 @@ def test_results_by_plans_that_are_kept() -> None:
                 assert own.dtype == np.asarray(other).dtype
 
 
-def test_names_backends_and_devices_have_plans_of_their_own(
-    cache: Cache, plans: list[str]
-) -> None:
+def test_names_backends_and_devices_have_plans_of_their_own(cache: Cache, plans: list[str]) -> None:
     def normed(x: Any) -> Any:
         return x / x.sum(axis=-1, keepdims=True)
 
@@ -221,13 +298,14 @@ def test_names_backends_and_devices_have_plans_of_their_own(
     host = backend_named("host")
     cuda = capabilities_of("cuda")
     cases: list[tuple[Any, ...]] = [
-        ("one", host.capabilities, OLDER), ("other", host.capabilities, OLDER), ("one", cuda, OLDER),
+        ("one", host.capabilities, OLDER), ("other", host.capabilities, OLDER),
+        ("one", cuda, OLDER),
         ("one", cuda, Device(8, 0)), ("one", cuda, Device(8, 132)), ("one", cuda, Device(4, 0)),
     ]  # fmt: skip
     for _ in range(2):
         for name, target, device in cases:
             program = traced(normed, name, (x,), (), host, target, device)
-            assert [step.kernel.name for step in program.plan.steps][0] == name
+            assert {step.kernel.name for step in program.plan.steps} == {name}
     assert plans == [case[0] for case in cases]
 
 
@@ -269,7 +347,7 @@ def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str])
 
 @pytest.mark.parametrize(
     "function",
-    [lambda x: x * Whole(2), lambda x: x * Two.IT, lambda x, n=np.longdouble(2): x + float(n)],
+    [lambda x: x * Whole(2), lambda x: x * Two.IT, lambda x, n=2.0: x + n],
 )
 def test_what_has_no_description_is_planned_each_time(
     cache: Cache, plans: list[str], function: Any
@@ -326,9 +404,7 @@ def test_errors_are_found_each_time(cache: Cache) -> None:
         assert not cache.entries()
 
 
-def test_explanations_show_the_lines_of_their_own_function(
-    cache: Cache, plans: list[str]
-) -> None:
+def test_explanations_show_the_lines_of_their_own_function(cache: Cache, plans: list[str]) -> None:
     @kerneltk.fuse
     def first(x: Any) -> Any:
         return x - x.mean(axis=0)
