@@ -122,6 +122,9 @@ class Layouts:
 
     def order(self, node: Node, reduced: Sequence[int] = ()) -> tuple[int, ...]:
         """The axes of a value, from the longest step to the shortest; without reduction axes."""
+        ndim = len(node.shape) - len(reduced)
+        if ndim < 2:
+            return tuple(range(ndim))
         layout = self.of(node)
         if reduced:
             layout = tuple(step for axis, step in enumerate(layout) if axis not in reduced)

@@ -367,10 +367,10 @@ class Outside:
                 )
                 if is_called and isinstance(item, types.FunctionType):
                     self.add_function(item, is_traced=False)  # by operators
-            yield _Operators(kind), self._items(_Operators(kind)(value))
+            yield _Operators(kind), _Items(_Operators(kind)(value))
         names = {name for name in self._names if not name.startswith("__")}
         own = _own_names(value)
-        is_any = bool(_BY_ANY_NAME & self._names) or _has_methods_of_libraries(value)
+        is_any = bool(_BY_ANY_NAME & self._names) or _is_read_by_libraries(value)
         if isinstance(own, dict) and is_any:
             names |= {name for name in own if isinstance(name, str)}
         if _BY_ANY_NAME & self._names:
@@ -461,11 +461,16 @@ def _is_special(name: str, item: Any) -> bool:
     return name.startswith("__") and (callable(item) or hasattr(item, "__get__"))
 
 
-def _has_methods_of_libraries(value: Any) -> bool:
-    """Whether methods that are executed as they are read an object's own attributes."""
+def _is_read_by_libraries(value: Any) -> bool:
+    """Whether methods that are executed as they are read what an object has: containers in Python,
+    members of enumerations, the environment.
+    """
     return not isinstance(value, type | types.ModuleType | types.FunctionType) and any(
-        kind is not object and is_library(kind.__module__) for kind in type(value).__mro__
+        kind.__module__ in _READERS for kind in type(value).__mro__
     )
+
+
+_READERS = ("collections", "enum", "os")
 
 
 def attribute_of(value: Any, name: str, default: Any = None) -> Any:
