@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from types import CodeType
 from typing import Any
 
@@ -34,6 +35,7 @@ def make_shortcut(
     is_direct = _is_direct(program)
     trace = program.trace
     contiguous = backend.arrays.contiguous or "flags.c_contiguous"
+    is_contiguous = attrgetter(contiguous)
     tests = []
     names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
     for k, value in enumerate(args):
@@ -49,6 +51,8 @@ def make_shortcut(
                 tests.append(f"a{k}.shape == shape{k}")
                 names[f"shape{k}"] = value.shape  # type: ignore[attr-defined]
             if value.ndim > 1:  # type: ignore[attr-defined]
+                if not is_contiguous(value):
+                    return None
                 tests.append(f"a{k}.{contiguous}")  # as results, then
         elif type(value) is bool:
             tests.append(f"a{k} is {value}")

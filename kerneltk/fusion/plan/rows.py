@@ -112,12 +112,6 @@ _SHARED_BYTES = 48 << 10  # that a block has without asking for more
 _WARP = 32
 
 
-# Elements of fewer rows than keep cores busy that one core computes with: it takes less time than
-# a second launch, and as long as each of the two.
-_MOST_FEW = 16384
-_FEW_ROWS = Shaping(1, 1, 1, 2048)  # so that they are not shared among threads
-
-
 class Sizes(NamedTuple):
     """The sizes of elements (bytes): of arrays that are reduced, of those that only results need,
     and of the totals of one row, each by itself and as one structure.
@@ -170,10 +164,8 @@ class Choice(NumberFunction):
         are side by side, 0 for rows.
         """
         if self._on_chunks:
-            if across or length < 16:
+            if across or length < 16 or rows < 8:
                 return None
-            if rows < 8:
-                return _FEW_ROWS if rows * length <= _MOST_FEW else None
             if length * self._sizes.together > _MOST_HOST_BYTES:
                 return None
             return Shaping(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))

@@ -71,6 +71,7 @@ def test_calls_of_several_kernels_have_a_shortcut_for_their_shapes() -> None:
         for _ in range(3):
             found, expected = fused(x, a), program(x, a)
             assert found.dtype == expected.dtype
+            assert found.strides == expected.strides
             np.testing.assert_allclose(found, expected, rtol=1e-6)
             shorts.add(fused._shortcut)
     assert len(shorts - {first}) > 5
