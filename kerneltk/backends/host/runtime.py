@@ -184,6 +184,11 @@ def load_library(code: ObjectCode) -> HostLibrary:
         from kerneltk.backends.host import textures  # only kernels with textures need it
 
         ctypes.c_void_p.from_address(table).value = textures.table.address
+    lines = library.find("_kt_lines")
+    if lines is not None:
+        from kerneltk.backends.host import memory_check  # only kernels that may end need it
+
+        memory_check.register_lines(code.code, "_kt_lines", lines)
     if not (code.symbols and get_settings().host_debug):
         return library
     from kerneltk.backends.host import memory_check  # only who looks for faults needs it

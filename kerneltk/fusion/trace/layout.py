@@ -120,6 +120,16 @@ class Layouts:
         given = self._given.get(id(node))
         return None if given is None else given[1]
 
+    def keep(self, node: Node, before: Node) -> Node:
+        """A value that an array holds from now on: it lies there as the one before did."""
+        found = self.of(before)
+        if self.of(node) == found:
+            return node
+        node = Cast(node.dtype, node.shape, node)  # others may have the value, too
+        self._given[id(node)] = node, found
+        self.is_asked_for = True
+        return node
+
     def order(self, node: Node, reduced: Sequence[int] = ()) -> tuple[int, ...]:
         """The axes of a value, from the longest step to the shortest; without reduction axes."""
         ndim = len(node.shape) - len(reduced)

@@ -35,6 +35,10 @@ template <int = 0>
 static __device__ __forceinline__ void abort() {
     __trap();
 }
+namespace std {
+using ::abort;
+using ::exit;
+}  // namespace std
 
 // Templates, so that they yield to the functions of <cuda_device_runtime_api.h>.
 #if __CUDA_ARCH__ >= 900
