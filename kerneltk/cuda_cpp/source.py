@@ -60,6 +60,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
+_TUPLES = re.compile(r"\bstd\s*::\s*(?:make_)?tuple\b")  # which other headers bring
 # What linkers and loaders look for by these names is none of the user's.
 _LINKER_NAMES = re.compile(
     r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
@@ -90,6 +91,7 @@ _TYPES = {
     "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
 }  # fmt: skip
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")
+_TORCH_LIMITS = re.compile(r"\bat\s*::\s*numeric_limits\b")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
                 "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
                 "gpuAtomicAddNoReturn")  # fmt: skip
@@ -409,7 +411,12 @@ class RawSource:
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
         if is_extension and _is_named(source, _TORCH_TYPES):
-            needed = ("cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp")
+            needed = ["cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp"]
+            # Not for all: with `using` directives the name may be ambiguous.
+            if _TORCH_LIMITS.search(source) or any(
+                i.name == "ATen/NumericLimits.cuh" for i in includes
+            ):
+                needed.append("kerneltk/torch_limits.hpp")
             lines += [f"#include <{header}>" for header in needed]
         return tuple(lines)
 
@@ -663,6 +670,8 @@ class RawSource:
             head.append("#include <kerneltk/host_textures.hpp>")
         if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
             head.append("#include <utility>")
+        if any(map(_TUPLES.search, texts)):
+            head.append("#include <tuple>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}

@@ -11,9 +11,10 @@ from kerneltk.core.recorders import current_recorder
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError, render_message
 from kerneltk.fusion.memory import overlaps
 from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
+from kerneltk.fusion.trace.graph import viewed
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
 from kerneltk.fusion.trace.location import user_snippet
-from kerneltk.fusion.trace.state import ArraySource, Trace
+from kerneltk.fusion.trace.state import ArraySource, Storage, Trace
 from kerneltk.fusion.trace.symbols import Symbol
 
 
@@ -82,7 +83,7 @@ class Block:
         self._backend = backend
         return LazyArray(self._trace, self._source(own))
 
-    def _source(self, own: Any) -> Any:
+    def _source(self, own: Any) -> Storage:
         number = len(self._trace.sources)
         self._arrays[number] = len(self._given)
         self._given.append(own)
@@ -103,23 +104,40 @@ class Block:
 
     def value(self, array: LazyArray) -> Any:
         """What a lazy array holds: everything that was recorded is computed now."""
-        values = self._computed()
-        found = values[id(array)][1]
-        self._go_on(values)
+        alive = self._alive()
+        # Whole values, of which arrays that are views stay views.
+        storages = {id(a.storage): a.storage for a in alive if not a.storage.is_part}
+        wanted = [LazyArray(self._trace, storage) for storage in storages.values()]
+        if array.storage.is_part:
+            wanted.append(array)
+        values = self._computed(wanted)
+        bases = dict(zip(storages, values, strict=False))
+        if array.storage.is_part:
+            found = values[-1]
+        else:
+            found = viewed(
+                bases[id(array.storage)],
+                array.steps,
+                lambda shape: tuple(extent.value for extent in shape),
+            )
+        self._go_on(alive, bases)
         return self._adoption.give_back(found)
 
-    def _computed(self) -> dict[int, tuple[LazyArray, Any]]:
-        """Compute all lazy arrays that are still referred to."""
+    def _alive(self) -> list[LazyArray]:
+        """All lazy arrays that are still referred to."""
+        return [array for ref in self._lazy if (array := ref()) is not None]
+
+    def _computed(self, wanted: list[LazyArray]) -> list[Any]:
+        """Compute some lazy arrays, and what is written to arrays."""
         if current_recorder() is not None:
             raise UnsupportedError(
                 "A block of 'fuse' cannot be recorded into a graph.\n"
                 "  Hint: decorate a function with 'fuse', and call it in the recording."
             )
-        alive = [array for ref in self._lazy if (array := ref()) is not None]
         trace = self._trace
         trace.finish()
         backend = self._backend or foreign_arrays.default_backend()
-        program = finished(trace, self._name, alive, self._arrays, len(self._given), backend)
+        program = finished(trace, self._name, wanted, self._arrays, len(self._given), backend)
         if program.written and overlaps(program, self._given, backend):
             raise ArgumentValueError(
                 "An array that is written to in a block shares memory with another one of it.\n"
@@ -133,11 +151,11 @@ class Block:
             own = self._given[program.argument(number)]
             backend.check_usable(own, f"array {number + 1}", True)
         with self._adoption.launching(None):
-            results = program.run(*self._given)
-        return {id(array): (array, found) for array, found in zip(alive, results, strict=True)}
+            results: list[Any] = program.run(*self._given)
+        return results
 
-    def _go_on(self, values: dict[int, tuple[LazyArray, Any]]) -> None:
-        """Record from here on, on top of the values."""
+    def _go_on(self, alive: list[LazyArray], bases: dict[int, Any]) -> None:
+        """Record from here on, on top of the values of storages."""
         numbers = [number for ref in self._numbers if (number := ref()) is not None]
         self._begin()
         self._lazy, self._numbers = [], []
@@ -147,12 +165,14 @@ class Block:
             number.symbol = Symbol(("argument", len(self._given)), value)
             self._given.append(value)
             self.note_number(number)
-        sources: dict[int, Any] = {}
-        for array, found in values.values():
-            storage = sources.get(id(found))
-            if storage is None:
-                storage = sources[id(found)] = self._source(found)
-            array.rebase(self._trace, storage)
+        made: dict[int, Storage] = {}
+        for array in alive:
+            if not array.storage.is_part and id(array.storage) not in made:
+                storage = self._source(bases[id(array.storage)])
+                storage.is_scalar = array.storage.is_scalar
+                made[id(array.storage)] = storage
+        for array in sorted(alive, key=lambda array: array.storage.is_part):
+            array.rebase(self._trace, made.get(id(array.storage), array.storage))
             self.note(array)
 
     def end(self) -> None:
@@ -167,7 +187,8 @@ class Block:
                     "'x, y = fused(x, y)'.",
                 )
             )
-        for array, found in self._computed().values():
+        alive = self._alive()
+        for array, found in zip(alive, self._computed(alive), strict=True):
             array.become(self._adoption.give_back(found))
 
     def abandon(self) -> None:

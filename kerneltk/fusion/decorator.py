@@ -179,7 +179,7 @@ class Fused(Called):
         key = (keywords, tuple(_kind(value) for value in own), backend.capabilities.name)
         try:
             programs = self._programs.setdefault(key, [])
-        except TypeError:
+        except (TypeError, ValueError):  # ValueError of views of memory that can be written to
             raise ArgumentTypeError(
                 f"An argument of '{self.name}' is neither an array nor a number, and cannot be "
                 "hashed.\n  Hint: pass arrays, numbers, strings, tuples of these, or None."
@@ -337,7 +337,7 @@ def _kernel_name(function: Callable[..., Any]) -> str:
 def _kind(value: Any) -> Any:
     """The part of a key that an argument decides."""
     dtype = getattr(value, "dtype", None)
-    if dtype is not None and hasattr(value, "strides") and not isinstance(value, np.generic):
+    if dtype is not None and hasattr(value, "strides") and not isinstance(value, np.generic | type):
         return type(value), dtype, len(value.shape), _layout_of(value)
     if type(value) in _NUMBERS or isinstance(value, np.generic):
         return type(value)
@@ -369,7 +369,7 @@ def _shape_key(args: Sequence[Any]) -> Any:
         if kind in _NUMBERS:
             key.append(kind)
             continue
-        if hasattr(kind, "flags"):
+        if hasattr(kind, "flags") and hasattr(kind, "strides"):
             key.append((kind, value.dtype, value.shape, _layout_of(value)))
         else:
             if value is not None and kind is not str and kind is not bool:

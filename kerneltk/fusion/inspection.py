@@ -16,7 +16,7 @@ from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.reductions import FusedReduction
 from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.start import traced
-from kerneltk.fusion.trace.graph import Broadcast, Index, Transpose
+from kerneltk.fusion.trace.graph import viewed
 from kerneltk.fusion.trace.layout import dense_strides
 from kerneltk.fusion.trace.symbols import Environment, evaluated
 
@@ -53,19 +53,8 @@ class _Reader:
     def _shape(self, symbols: Sequence[Any]) -> tuple[int, ...]:
         return tuple(evaluated(s.expression, self._environment) for s in symbols)
 
-    def _viewed(self, array: Any, steps: Sequence[Any]) -> Any:
-        for step in steps:
-            if isinstance(step, Index):
-                array = array[(*step.key, Ellipsis)]
-            elif isinstance(step, Transpose):
-                array = array.transpose(step.axes)
-            else:
-                assert isinstance(step, Broadcast)
-                array = np.broadcast_to(array, self._shape(step.shape))
-        return array
-
     def _leaf(self, leaf: Leaf) -> Any:
-        return self._viewed(self._arrays[leaf.array], leaf.steps)
+        return viewed(self._arrays[leaf.array], leaf.steps, self._shape)
 
     def unit(self, step: Step, backend: BackendName) -> TranslationUnit:
         """The unit of a launch; the arrays that it makes are known from then on."""
@@ -86,7 +75,7 @@ class _Reader:
                 order = self._layouts.order(node, reduced)
                 strides = dense_strides(shape, order, node.dtype.itemsize)
                 self._arrays[target.array] = _stand_in(node.dtype, shape, strides)
-            outputs.append(self._viewed(self._arrays[target.array], target.steps))
+            outputs.append(viewed(self._arrays[target.array], target.steps, self._shape))
         kernel = step.kernel
         if isinstance(kernel, FusedReduction):
             return kernel.translation_unit(*arguments, axis=step.axes, backend=backend)

@@ -92,6 +92,13 @@ _CUDA = "__cuda_array_interface__"
 _MOST_BYTES = 2**63
 
 
+def _masked(value: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"An array of type '{type(value).__name__}' has a mask, which has no place in a "
+        "kernel.\n  Hint: pass data and mask as two arguments."
+    )
+
+
 def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
     """An array's ``__cuda_array_interface__``, and the handle of the stream in it, if any; raises
     ArgumentTypeError where it does not follow the protocol, and ArgumentValueError for elements
@@ -103,10 +110,7 @@ def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
         if key not in interface:
             raise _unreadable(value, _CUDA, f"'{key}' is missing")
     if interface.get("mask") is not None:
-        raise ArgumentTypeError(
-            f"An array of type '{type(value).__name__}' has a mask, which has no place in a "
-            "kernel.\n  Hint: pass data and mask as two arguments."
-        )
+        raise _masked(value)
     shape = _integers(value, "shape", interface["shape"], 0)
     dtype = _dtype_of(value, interface["typestr"], interface.get("descr"))
     strides = interface.get("strides")
@@ -197,6 +201,9 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
     ArgumentTypeError where it does not follow the protocol, and ArgumentValueError where there is
     no memory.
     """
+    interface = attempt(value, _HOST, lambda: value.__array_interface__)
+    if isinstance(interface, dict) and interface.get("mask") is not None:
+        raise _masked(value)
     array: np.ndarray[Any, Any] = attempt(value, _HOST, lambda: np.asarray(value))
     address = array.__array_interface__["data"][0]
     low, high = byte_extent(array.shape, array.strides, array.dtype.itemsize)

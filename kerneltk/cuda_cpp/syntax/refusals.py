@@ -43,7 +43,7 @@ _DECLARATIONS = CLASSES | {
 }  # fmt: skip
 _HEADER_ERROR = re.compile(r"#?(?:error )?\"?(<[^<>]+> cannot run on CPU cores\b.*)")
 # A header of CUDA's libraries for devices that there is no stand-in for.
-_LIBRARY_HEADER = re.compile(r"(?:cub|thrust|cuda|nv|nvcuda)/[\w./]+")
+_LIBRARY_HEADER = re.compile(r"(?:cub|thrust|cuda|nv|nvcuda|cutlass|cute)/[\w./]+")
 _NO_HEADER = re.compile(
     rf"(?:fatal error: )?'?({_LIBRARY_HEADER.pattern})'?"
     r"(?:: No such file| file not found)"
@@ -146,17 +146,31 @@ class _Finder:
 
     def _read_header(self, place: Place) -> bool:
         """Leave out the line that includes a header that cannot be had."""
+        lines = list(self.lines.lines_at(place.file, place.line))
         found = _HEADER_ERROR.match(place.message) or _NO_HEADER.match(place.message)
-        if found is None:
+        missing = self._library_in(lines)  # in which the error is
+        if found is not None and found.re is _NO_HEADER:
+            missing = found[1]
+        elif found is None and missing is None:
             return False
-        reason = found[1]
-        if found.re is _NO_HEADER:
-            reason = f"<{found[1]}> cannot run on CPU cores: the host backend of kerneltk has none."
+        reason = "" if found is None else found[1]
+        if missing is not None:
+            reason = f"<{missing}> cannot run on CPU cores: the host backend of kerneltk has none."
             self._leave_out_missing_headers()
-        for start, end in self.lines.lines_at(place.file, place.line):
+        for start, end in lines:
             self._blank.add((start, end))
             self._missing = self._missing or _Cause("header", start, reason)
         return True
+
+    def _library_in(self, lines: list[tuple[int, int]]) -> str | None:
+        """Return the header that CPU cores do not have which lines include; None for none."""
+        for directive in self.prepared.directives:
+            named = included_name(directive)
+            is_there = any(s < directive.end and directive.start < e for s, e in lines)
+            is_library = is_there and named is not None and _LIBRARY_HEADER.fullmatch(named[0])
+            if named is not None and is_library and not self._has_header(named[0]):
+                return named[0]
+        return None
 
     def _leave_out_missing_headers(self) -> None:
         """Leave out all such headers: a compiler ends at the first one."""

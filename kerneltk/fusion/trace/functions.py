@@ -21,7 +21,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     reduced_shape,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, size_of, symbol_of
+from kerneltk.fusion.trace.lazy import LazyArray, PartStorage, size_of, symbol_of
 from kerneltk.fusion.trace.location import user_snippet
 from kerneltk.fusion.trace.operations import (
     _into,
@@ -29,10 +29,13 @@ from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
     call_ufunc,
+    mask_of,
     new_array,
     node_of,
     promoted,
+    result_dtype,
     trace_of,
+    without_leading_ones,
 )
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
@@ -95,7 +98,9 @@ def method_of(array: LazyArray, name: str) -> Any:
     if own is None:
         if hasattr(np.ndarray, name):
             raise unsupported(f"'{name}' of an array is not fused.", _hint(name))
-        raise AttributeError(f"'{type(array).__name__}' object has no attribute '{name}'")
+        raise AttributeError(
+            f"A traced array has no attribute '{name}': it has those of NumPy's arrays."
+        )
     return lambda *args, **kwargs: _called(own, name, (array, *args), kwargs)
 
 
@@ -113,7 +118,9 @@ def _reduction(
 ) -> Node:
     """A reduction of an array; `compute` is the dtype of its values, `result` that of the total."""
     trace = array.trace
-    axes = array.axes(axis)
+    # Of what has no axes, NumPy takes the first or last one for all of them.
+    is_none = not array.ndim and isinstance(axis, int | np.integer) and axis in (0, -1)
+    axes = () if is_none else array.axes(axis)
     node = array.node if compute is None else trace.cast(array.node, compute)
     return _kept(_reduced(trace, kind, node, axes, result, may_be_empty), axes, bool(keepdims))
 
@@ -134,11 +141,8 @@ def _reduced(
 
 
 def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...]) -> None:
-    count = _count(shape, axes)
-    if trace.guards.decide(operator.not_, count):
-        outer = size_of(tuple(e for k, e in enumerate(shape) if k not in axes))
-        if not trace.guards.decide(operator.not_, outer):
-            raise wrong_value(f"The '{kind}' of no elements is not defined.")
+    if trace.guards.decide(operator.not_, _count(shape, axes)):
+        raise wrong_value(f"The '{kind}' of no elements is not defined.")
 
 
 def _kept(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
@@ -193,8 +197,6 @@ def _plain(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    if isinstance(a, LazyNumber):
-        return a if kind in ("min", "max") else _UFUNCS[kind].reduce(as_array(a.trace, a))
     array = as_array(trace_of(a, where, out), a)
     trace = array.trace
     ufunc = _UFUNCS[kind]
@@ -210,7 +212,8 @@ def _plain(
         neutral: Any = _NEUTRAL.get(kind)
         if neutral is None:
             neutral = new_array(trace, _initial(trace, initial, array.dtype))
-        array = _choose(where, array, neutral, array.dtype)
+        mask = mask_of(trace, where).broadcast_to(array.extents)
+        array = _choose(mask, array, neutral, array.dtype)
     if kind in ("min", "max") and array.dtype.kind == "c":
         raise unsupported(f"The '{kind}' of complex numbers is not fused.")
     node = _reduction(kind, array, axis, keepdims, result, result, initial is not None)
@@ -224,6 +227,8 @@ def _initial(trace: Trace, initial: Any, dtype: np.dtype[Any]) -> Node:
     """What a reduction begins with, as its dtype holds it."""
     operand = as_operand(trace, initial)
     if isinstance(operand, LazyArray):
+        if operand.ndim:
+            raise wrong_value("'initial' must be a number, or an array without dimensions.")
         return trace.cast(operand.node, dtype)
     given = np.asarray(operand.value).dtype
     if given.kind == "c" and dtype.kind != "c":
@@ -275,9 +280,7 @@ class _Selection(NamedTuple):
         axes = array.axes(axis)
         if where is True:
             return cls(axes, None)
-        trace = array.trace
-        mask = new_array(trace, trace.cast(as_array(trace, where).node, _BOOL))
-        return cls(axes, mask.broadcast_to(array.extents))
+        return cls(axes, mask_of(array.trace, where).broadcast_to(array.extents))
 
     def total(self, trace: Trace, node: Node) -> Node:
         """The sum of these elements."""
@@ -334,7 +337,7 @@ def _variance(array: LazyArray, chosen: _Selection, compute: np.dtype[Any], ddof
     if array.dtype.kind == "c" and compute.kind != "c":
         raise unsupported("The variance of complex numbers in a dtype of real ones is not fused.",
                           "leave 'dtype' out.")  # fmt: skip
-    wide = np.result_type(array.dtype, compute)  # only totals are of a smaller dtype that is given
+    wide = result_dtype(array.dtype, compute)  # only totals are of a smaller dtype that is given
     if wide.kind == "b":
         raise wrong_type("A variance cannot be computed in 'bool'.", "leave 'dtype' out.")
     nodes = [trace.cast(array.node, wide), trace.cast(mean, wide)]
@@ -379,7 +382,7 @@ def _spread(
         result = node.dtype
     trace = array.trace
     is_array = bool(keepdims) or len(chosen.axes) < array.ndim
-    if root and is_array and result.kind not in "fc":
+    if root and is_array and result.kind not in "fc" and result.name != "bfloat16":
         raise wrong_type(
             f"'std' of dtype '{result}' cannot be an array: its square root is no integer.",
             "leave 'dtype' out, and convert the result.",
@@ -442,7 +445,14 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     mask = as_operand(trace, condition)
     operands = [as_operand(trace, value) for value in (x, y)]
     dtype = promoted(operands)
-    nodes = [node_of(trace, operand, dtype) for operand in operands]
+    # Python's integers wrap around here, where ufuncs refuse them.
+    wrapped = [
+        applied(np.int64, operand)
+        if not isinstance(operand, LazyArray) and type(operand.value) is int
+        else operand
+        for operand in operands
+    ]
+    nodes = [node_of(trace, operand, dtype) for operand in wrapped]
     truth = (
         trace.cast(as_array(trace, condition).node, _BOOL)
         if isinstance(mask, LazyArray)
@@ -457,16 +467,31 @@ def _clip(
 ) -> Any:  # fmt: skip
     low = a_min if min is None else min
     high = a_max if max is None else max
-    if low is None and high is None:
-        return np.positive(a) if out is None else np.positive(a, out=out)
+    trace = trace_of(a, low, high, out)
+    kind = as_array(trace, a).dtype
+    if kind.kind in "iu":  # Python's integers that it does not hold are no bounds
+        limits = np.iinfo(kind)
+        low = None if _is_python_integer(trace, low, operator.le, limits.min) else low
+        high = None if _is_python_integer(trace, high, operator.ge, limits.max) else high
     options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
     if out is not None:
         options["out"] = out
+    if low is None and high is None:
+        return np.positive(a, **options)
     if low is None:
         return np.minimum(a, high, **options)
     if high is None:
         return np.maximum(a, low, **options)
     return np._core.umath.clip(a, low, high, **options)  # type: ignore[attr-defined]
+
+
+def _is_python_integer(trace: Trace, value: Any, compare: Any, limit: int) -> bool:
+    symbol = symbol_of(value)
+    return (
+        symbol is not None
+        and type(symbol.value) is int
+        and bool(trace.guards.decide(compare, symbol, constant(limit)))
+    )
 
 
 def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
@@ -529,9 +554,7 @@ def _part(name: str) -> Callable[[Any], Any]:
                 return array
             return _full(trace, array.extents, 0, array.dtype)
         kind = np.zeros((), array.dtype).real.dtype
-        made = new_array(trace, trace.apply(function, [array.node], kind))
-        made.storage.is_part = True
-        return made
+        return LazyArray(trace, PartStorage(array, function, kind))
 
     return part
 
@@ -555,6 +578,8 @@ def _sinc(x: Any) -> Any:
 
 def _floats(array: LazyArray) -> Node:
     kind = array.dtype if array.dtype.kind in "fc" else np.dtype(np.float64)
+    if array.dtype.name == "bfloat16":
+        kind = np.dtype(np.float32)  # what NumPy's product by pi is
     return array.trace.cast(array.node, kind)
 
 
@@ -589,6 +614,7 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
     operand = as_operand(trace, src)
     weak = not isinstance(operand, LazyArray) and type(operand.value) in (int, float, complex)
     node = node_of(trace, operand, promoted([dst, operand])) if weak else as_array(trace, src).node
+    node = without_leading_ones(trace, node, dst.ndim)
     _into(dst, new_array(trace, node), where, casting)
 
 

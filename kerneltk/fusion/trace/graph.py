@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -129,6 +130,20 @@ class Broadcast:
 
 
 ViewStep: TypeAlias = "Index | Transpose | Broadcast"
+
+
+def viewed(
+    array: Any, steps: Sequence[ViewStep], shape_of: Callable[[Shape], tuple[int, ...]]
+) -> Any:
+    """An array seen through steps."""
+    for step in steps:
+        if isinstance(step, Index):
+            array = array[(*step.key, Ellipsis)]
+        elif isinstance(step, Transpose):
+            array = array.transpose(step.axes)
+        else:
+            array = np.broadcast_to(array, shape_of(step.shape))
+    return array
 
 
 @record(eq=False)

@@ -115,6 +115,16 @@ class Layouts:
         self._given[id(node)] = node, found
         self._is_asked_for = self._is_asked_for or order == "C" or found != c_layout(ndim)
 
+    def keep(self, node: Node, before: Node) -> Node:
+        """A value that an array holds from now on: it lies there as the one before did."""
+        found = self.of(before)
+        if self.of(node) == found:
+            return node
+        node = Cast(node.dtype, node.shape, node)  # others may have the value, too
+        self._given[id(node)] = node, found
+        self._is_asked_for = True
+        return node
+
     def order(self, node: Node, reduced: Sequence[int] = ()) -> tuple[int, ...]:
         """The axes of a value, from the longest step to the shortest; without reduction axes."""
         layout = self.of(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -53,6 +54,17 @@ class Lazy:
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         return self.trace.handlers.function(function, args, kwargs)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        name = getattr(function, "__name__", "?")
+        raise unsupported(
+            f"torch's '{name}' is not fused.",
+            "use NumPy's functions, which take what stands for a tensor; or compute this outside, "
+            "and pass the result.",
+        )
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise unsupported(
@@ -228,14 +240,32 @@ class LazyNumber(_Operators):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
             return np.asarray(self.trace.guards.value(self.symbol))
-        return super().__array__(*args, **kwargs)
+        raise unsupported(
+            "A number that is an argument has no value while the function is traced.",
+            "write 'np.asarray(k, np.float32)' for 'np.float32(k)'.",
+        )
 
     @property
     def _is_given(self) -> bool:
         return has_argument(self.symbol.expression)
 
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(self.symbol.value, np.generic):
+            raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
+        return self._array[key]
+
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
+
+    def __divmod__(self, other: Any) -> Any:
+        if symbol_of(other) is None:
+            return super().__divmod__(other)
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        if symbol_of(other) is None:
+            return super().__rdivmod__(other)
+        return other // self, other % self
 
     def __hash__(self) -> int:
         if self.trace.block is not None or self.trace.is_over:
@@ -264,13 +294,22 @@ class LazyNumber(_Operators):
             return found
         if name.startswith("__") or not callable(found):
             raise unsupported(f"'{name}' of a number is not fused.")
+        return functools.partial(self._called, name)
+
+    def _called(self, name: str, *args: Any, **options: Any) -> Any:
+        """A method of the number, with arguments."""
+        if any(isinstance(value, Lazy) for value in (*args, *options.values())):
+            return getattr(self._array, name)(*args, **options)
+        method = _Method(name, args, options)
         if name in _OF_NUMBERS:
-            return lambda *args, **options: LazyNumber(
-                self.trace, applied(_Method(name, args, options), self.symbol)
-            )
-        return lambda *args, **options: self.trace.guards.decide(
-            _Method(name, args, options), self.symbol
-        )
+            return LazyNumber(self.trace, applied(method, self.symbol))
+        return self.trace.guards.decide(method, self.symbol)
+
+    @property
+    def _array(self) -> LazyArray:
+        """The number as an array without dimensions."""
+        dtype = np.asarray(self.symbol.value).dtype
+        return LazyArray(self.trace, Storage(self.trace.scalar(self.symbol, dtype)))
 
     @property
     def real(self) -> Any:
@@ -378,10 +417,17 @@ class LazyArray(_Operators):
     # -- in a block: a value is computed when it is asked for ------------------------------------
 
     def rebase(self, trace: Trace, storage: Storage) -> None:
-        """Go on as an array of another trace."""
-        self.trace, self.storage, self.steps = trace, storage, ()
+        """Go on as the same view of a storage of another trace, whose extents are constants."""
+        self.trace, self.storage, self._nodes = trace, storage, None
+        self.steps = tuple(
+            Broadcast(tuple(constant(extent.value) for extent in step.shape))
+            if isinstance(step, Broadcast)
+            else step
+            for step in self.steps
+        )
         self._shape = storage.node.shape
-        self._nodes = None
+        for step in self.steps:
+            self._shape = trace.step_shape(self._shape, step)
 
     def become(self, value: Any) -> None:
         """Be an array from now on."""
@@ -641,6 +687,30 @@ class LazyArray(_Operators):
         return self.view_of(Broadcast(shape))
 
 
+class PartStorage(Storage):
+    """The real or imaginary parts of an array, as they are now: NumPy has a view there."""
+
+    __slots__ = ("_function", "_kind", "_known", "whole")
+    is_part = True
+
+    def __init__(self, whole: LazyArray, function: Any, kind: np.dtype[Any]) -> None:
+        self.whole = whole
+        self._function = function
+        self._kind = kind
+        self._known: tuple[Node, Node] | None = None
+        self.array = None
+        self.is_taken = False
+        self.is_scalar = whole.is_scalar
+
+    @property
+    def node(self) -> Node:  # type: ignore[override]
+        """The parts of the value that the array has now."""
+        own = self.whole.node
+        if self._known is None or self._known[0] is not own:
+            self._known = own, self.whole.trace.apply(self._function, [own], self._kind)
+        return self._known[1]
+
+
 class _Exponent:
     """The function that NumPy's operator has for a power; None for the power itself."""
 
@@ -674,7 +744,7 @@ class ComputedArray(LazyArray):
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("__class__", "_value"):
+        if name in ("__class__", "__torch_function__", "_value"):
             return object.__getattribute__(self, name)
         return getattr(object.__getattribute__(self, "_value"), name)
 
@@ -686,6 +756,13 @@ class ComputedArray(LazyArray):
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         options = {name: _computed(value) for name, value in kwargs.items()}
+        return function(*map(_computed, args), **options)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        options = {name: _computed(value) for name, value in (kwargs or {}).items()}
         return function(*map(_computed, args), **options)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

@@ -123,7 +123,8 @@ def resolved_loop(
     if dtype is not None:
         options["signature"] = (*(None for _ in range(ufunc.nin)), *(dtype for _ in outputs))
     small = next((o for o in operands if getattr(o, "name", "") == "bfloat16"), None)
-    if small is not None:  # beside NumPy's dtypes alone, it does not ask for weak promotion
+    if small is not None and ufunc is not np.ldexp:
+        # Beside NumPy's dtypes alone, it does not ask for weak promotion.
         operands = [small if o is int else o for o in operands]
     found = ufunc.resolve_dtypes((*operands, *outputs), **options)
     return tuple(found[: ufunc.nin]), tuple(found[ufunc.nin :])

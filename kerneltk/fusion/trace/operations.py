@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.trace.graph import Broadcast, Cast, Load, Node, Scalar, View
+from kerneltk.fusion.trace.graph import (
+    Broadcast,
+    Cast,
+    Index,
+    Load,
+    Node,
+    Scalar,
+    Slice,
+    View,
+)
 from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.loops import function_key, resolved_loop
 from kerneltk.fusion.trace.outside import is_array
@@ -87,7 +96,19 @@ def promoted(operands: Sequence[LazyArray | Symbol]) -> np.dtype[Any]:
     for operand in operands:
         kind = kind_of(operand)
         given.append(kind(0) if isinstance(kind, type) else kind)
-    return np.result_type(*given)
+    return result_dtype(*given)
+
+
+def result_dtype(*kinds: Any) -> np.dtype[Any]:
+    """`numpy.result_type`; raises at the user's line for dtypes that do not go together."""
+    try:
+        return np.result_type(*kinds)
+    except TypeError:
+        names = [str(k) if isinstance(k, np.dtype) else type(k).__name__ for k in kinds]
+        raise wrong_type(
+            f"The dtypes {' and '.join(map(repr, names))} have no common dtype.",
+            "convert one of them: 'x.astype(dtype)'.",
+        ) from None
 
 
 def node_of(trace: Trace, operand: LazyArray | Symbol, dtype: np.dtype[Any]) -> Node:
@@ -285,7 +306,9 @@ def _beyond(trace: Trace, ufunc: np.ufunc, operands: Sequence[LazyArray | Symbol
         # As if the array held zeros, of which the number lies on that side.
         value = ufunc(0, side) if k == 1 else ufunc(side, 0)
         truth = Scalar(np.dtype(bool), (), constant(bool(value)))
-        return View(truth.dtype, other.extents, truth, Broadcast(other.extents))
+        found = View(truth.dtype, other.extents, truth, Broadcast(other.extents))
+        trace.layouts.ask(found, "K", other.node)
+        return found
     return None
 
 
@@ -351,19 +374,22 @@ def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
         )
     trace = target.trace
     if where is not True:
-        condition = as_array(trace, where)
-        value = trace.apply(
-            np.where,
-            [
-                trace.cast(condition.node, np.dtype(bool)),
-                trace.cast(made.node, target.dtype),
-                target.node,
-            ],
-            target.dtype,
-        )
+        nodes = [mask_of(trace, where).node, trace.cast(made.node, target.dtype), target.node]
+        value = trace.apply(np.where, nodes, target.dtype)
         made = new_array(trace, value)
     write(target, made.node)
     return target
+
+
+def mask_of(trace: Trace, where: Any) -> LazyArray:
+    """What 'where=' is: bools, as in NumPy."""
+    mask = as_array(trace, where)
+    if mask.dtype != np.dtype(bool):
+        raise wrong_type(
+            f"'where=' must be an array of bools, not of '{mask.dtype}'.",
+            "compare it: 'where=mask != 0'.",
+        )
+    return mask
 
 
 def write(target: LazyArray, node: Node) -> None:
@@ -402,9 +428,9 @@ def write(target: LazyArray, node: Node) -> None:
         a.expression != b.expression for a, b in zip(node.shape, shape, strict=True)
     ):
         node = View(node.dtype, shape, node, Broadcast(shape))
-    if array is None and isinstance(node, Load | View):
+    if (array is None or trace.sources[array].is_local) and isinstance(node, Load | View):
         node = Cast(node.dtype, shape, node)  # no view of what it was assigned from
-    storage.node = node
+    storage.node = trace.layouts.keep(node, storage.node)
     storage.is_taken = True
 
 
@@ -423,4 +449,14 @@ def assign(target: LazyArray, value: Any) -> None:
         given = kind(0) if isinstance(kind, type) else np.zeros((), kind)
         if np.asarray(given).dtype.kind == "c" and target.dtype.kind != "c":
             raise wrong_type("A complex number cannot be written to an array of real numbers.")
-    write(target, node_of(trace, operand, target.dtype))
+    node = node_of(trace, operand, target.dtype)
+    write(target, without_leading_ones(trace, node, target.ndim))
+
+
+def without_leading_ones(trace: Trace, node: Node, ndim: int) -> Node:
+    """A value that is assigned, without the leading axes of one element that it has too many."""
+    count = len(node.shape) - ndim
+    if count <= 0 or not all(trace.is_one(extent) for extent in node.shape[:count]):
+        return node  # assigned as it is, or an error
+    items = (0,) * count + (Slice(None, None, None),) * ndim
+    return View(node.dtype, node.shape[count:], node, Index(items))

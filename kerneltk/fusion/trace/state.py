@@ -115,12 +115,12 @@ class ArraySource:
 class Storage:
     """A value that several names may share, and that in-place operations replace."""
 
-    __slots__ = ("array", "is_part", "is_scalar", "is_taken", "node")
+    __slots__ = ("array", "is_scalar", "is_taken", "node")
+    is_part = False
 
     def __init__(self, node: Node, array: int | None = None) -> None:
         self.node = node
         self.array = array
-        self.is_part = False  # whether NumPy has a view here, of parts of complex numbers
         self.is_taken = False  # whether its full value is to be written when the trace ends
         # Whether NumPy has a scalar here, which in-place operations replace instead of change.
         self.is_scalar = array is None and not node.shape
@@ -225,7 +225,10 @@ class Trace:
         if node.dtype == dtype:
             return node
         if isinstance(node, Scalar):
-            return self.scalar(node.symbol, dtype, node.dtype)
+            symbol = node.symbol
+            if np.asarray(symbol.value).dtype != node.dtype:
+                symbol = applied(_Converted(node.dtype), symbol)
+            return self.scalar(symbol, dtype, node.dtype)
         if node.dtype.kind == "c" and dtype.kind != "c":
             if dtype.kind == "b":
                 zero = self.scalar(constant(0), node.dtype)
@@ -246,8 +249,10 @@ class Trace:
                     ScalarOverflowError,
                     f"Python integer {value} is out of bounds for {dtype}.",
                 )
-        if given is not None and not np.can_cast(given, dtype, "safe"):
-            symbol = applied(_Converted(given), symbol)
+        if dtype.kind == "b" and type(value) in (int, float, complex):
+            symbol = applied(bool, symbol)
+        elif given is not None and not np.can_cast(given, dtype, "safe"):
+            symbol = applied(_Converted(dtype), applied(_Converted(given), symbol))
         return Scalar(dtype, (), symbol)
 
     def apply(
@@ -311,12 +316,17 @@ class Trace:
             self.sources.append(source)
             self.storages[index] = storage
             self._store(index, (), node)
-        elif not isinstance(storage.node, Load):
+        elif not self._holds(index, storage.node):
             self._store(index, (), storage.node)
         source = self.sources[index]
         storage.node = Load(source.dtype, source.shape, index, source.version)
         storage.is_taken = False
         return index
+
+    def _holds(self, index: int, node: Node) -> bool:
+        """Whether an array holds a value already."""
+        version = self.sources[index].version
+        return isinstance(node, Load) and (node.array, node.version) == (index, version)
 
     def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
         source = self.sources[index]
@@ -358,13 +368,14 @@ def _has_index(extent: int, index: int) -> bool:
 
 
 class _Converted:
-    """A number as a dtype holds it."""
+    """A number as a dtype holds it, by a cast as of arrays: launches refuse what does not fit."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
 
     def __call__(self, value: Any) -> Any:
-        return np.asarray(value).astype(self.dtype)[()]
+        with np.errstate(all="ignore"):
+            return np.asarray(value).astype(self.dtype)[()]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Converted) and other.dtype == self.dtype

@@ -47,10 +47,14 @@ def own_lists(args: Sequence[Any], outputs: Sequence[Any], elements: Sequence[bo
     owner = next((owner for owner in owners if owner is not None), None)
     for index, (arg, is_element) in enumerate(zip(args, elements, strict=True)):
         if is_element and isinstance(arg, list | tuple):
-            if owner is None:
-                found[index] = np.asarray(arg)
-            else:
-                found[index] = array_library(owner.capabilities.name).asarray(arg)
+            library = np if owner is None else array_library(owner.capabilities.name)
+            try:
+                found[index] = library.asarray(arg)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise ArgumentValueError(
+                    f"Argument {index + 1} is a {type(arg).__name__} that is no array of numbers."
+                    "\n  Hint: its rows must have equal lengths, and its items be numbers."
+                ) from error
     return found
 
 

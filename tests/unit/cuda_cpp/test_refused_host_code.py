@@ -117,6 +117,49 @@ def test_overloads_do_not_step_in(path: Path, target: str) -> None:
         kerneltk.load(path).compile_for(target)
 
 
+KERNEL = "__global__ void k(int* x) { x[0] = %s; }"
+HIDDEN = {
+    "a constant": ("const int n = 2; namespace a { const int n = lib::n; KERNEL }", "n"),
+    "a computed constant": (
+        "const int n = 2; namespace a { constexpr int n = lib::n; KERNEL }", "n"
+    ),
+    "a using declaration": (
+        "__device__ int g() { return 1; } namespace a { using lib::g; KERNEL }", "g()"
+    ),
+    "a type": (
+        "struct A { int x; }; namespace a { struct A : lib::A { int y[3]; }; KERNEL }", "sizeof(A)"
+    ),
+    "a member": (
+        "struct A { __device__ int f() { return 1; } }; struct B : A { int f(lib::T x); }; KERNEL",
+        "B().f()",
+    ),
+    "a number": ("enum { n = 1 }; namespace a { enum E { m = lib::m, n = 5 }; KERNEL }", "n"),
+    "a specialization": (
+        "template <class T> struct W { static const int v = 1; };"
+        " template <> struct W<int> { lib::T x; static const int v = 2; }; KERNEL",
+        "W<int>::v",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str) -> None:
+    source, use = HIDDEN[kind]
+    path.write_text(source.replace("KERNEL", KERNEL % use))
+    with pytest.raises(CompileError, match="lib"):
+        kerneltk.load(path).compile_for(target)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_what_device_code_does_not_name_goes_with_its_name(
+    path: Path, kind: str, target: str
+) -> None:
+    path.write_text(HIDDEN[kind][0].replace("KERNEL", "int f() { return lib::f(); } " + KERNEL % 1))
+    assert kerneltk.load(path).compile_for(target).code
+
+
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_mistakes_in_kernels_stay_mistakes(path: Path, target: str) -> None:
     path.write_text("int f() { return lib::g(); }\n__global__ void k(int* x) { x[0] = unknown; }\n")

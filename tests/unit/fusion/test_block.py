@@ -55,6 +55,40 @@ def test_a_value_is_computed_when_it_is_asked_for() -> None:
     assert len(rows) == 5
 
 
+def _views(fused: Any, x: Any) -> tuple[Any, ...]:
+    a = fused(x) * (1 + 2j)
+    rest, column, parts = a[1:], a.T, a.imag
+    largest = same = np.abs(a).max()
+    float(largest)
+    largest += 1  # a number of NumPy's: another one, and 'same' is what it was
+    a += 1j
+    wide = np.broadcast_to(rest[:, None], (*a[1:].shape[:1], 3, *a.shape[1:]))
+    float(np.abs(rest).sum())
+    rest *= 2
+    return a * 1, rest * 1, column * 1, parts * 1, wide * 1, largest * 1, same * 1
+
+
+def test_views_are_views_also_after_a_value_was_asked_for() -> None:
+    with kerneltk.fuse() as fused:
+        found = _views(fused, X)
+    for one, other in zip(found, _views(lambda x: x, X), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-15)
+
+
+def test_views_of_arrays_that_are_written_to_after_a_value_was_asked_for() -> None:
+    x = X.copy()
+    with kerneltk.fuse() as fused:
+        v = fused(x)
+        rest = v[1:]
+        assert np.shares_memory(np.asarray(rest), x)
+        rest += 1
+        v *= 2
+    wanted = X.copy()
+    wanted[1:] += 1
+    np.testing.assert_array_equal(x, 2 * wanted)
+    np.testing.assert_array_equal(rest, 2 * wanted[1:])
+
+
 def test_writes_reach_the_arrays() -> None:
     x = X.copy()
     with kerneltk.fuse() as fused:
@@ -94,6 +128,22 @@ def test_tensors() -> None:
         q = fused(torch.ones(3)) * 2
     assert isinstance(q + 1, torch.Tensor)
     assert q.tolist() == [2, 2, 2]
+    assert isinstance(torch.ones(3) * q, torch.Tensor)
+    assert torch.stack([torch.exp(q), q])[1].tolist() == [2, 2, 2]
+
+
+def test_functions_of_torch_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+
+    def program(x: Any) -> Any:
+        return torch.relu(x)
+
+    refused = pytest.raises(kerneltk.UnsupportedError, match="torch's 'relu' is not fused")
+    with refused as caught:
+        kerneltk.fuse(program)(torch.ones(3))
+    assert "        return torch.relu(x)\n" in str(caught.value)
+    with pytest.raises(AttributeError, match="A traced array has no attribute 'relu'"):
+        kerneltk.fuse(lambda x: x.relu())(torch.ones(3))
 
 
 def test_overlap_is_an_error() -> None:

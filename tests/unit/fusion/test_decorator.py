@@ -432,3 +432,25 @@ def test_a_first_call_loads_what_it_needs() -> None:
         command = [sys.executable, "-c", program, "kerneltk.reduction", *others]
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert printed.split("\n")[0] == f"{found} {reduces} " + " ".join(["False"] * len(others))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.dtype("f4"), "f4", float, np.int8])
+def test_dtypes_are_constants(kind: Any) -> None:
+    fused = kerneltk.fuse(lambda x, kind: (2 * x).astype(kind))
+    for _ in range(2):
+        assert fused(np.ones(3), kind).dtype == np.dtype(kind)
+    assert fused(np.ones(3), np.int64).dtype == np.int64
+
+
+def test_constants_with_flags_are_no_arrays() -> None:
+    import re
+
+    fused = kerneltk.fuse(lambda x, pattern: x + len(pattern.pattern))
+    for _ in range(2):
+        assert fused(np.ones(3), re.compile("ab")).tolist() == [3, 3, 3]
+    assert fused(np.ones(3), re.compile("abc")).tolist() == [4, 4, 4]
+
+
+def test_views_of_memory_are_no_arguments() -> None:
+    with pytest.raises(kerneltk.ArgumentTypeError, match="cannot be hashed"):
+        kerneltk.fuse(lambda x, y: x + y)(np.ones(3), memoryview(bytearray(3)))

@@ -92,6 +92,7 @@ ON_HOST: dict[str, Any] = {
     # Where no memory is, a read ends the process.
     "interface: nothing there": having(__array_interface__={**RIGHT, "data": (4096, False)}),
     "interface: ends beyond": having(__array_interface__={**RIGHT, "shape": (2**44,)}),
+    "interface: a mask": having(__array_interface__={**RIGHT, "mask": MEMORY}),
 }
 _DLPACK: dict[str, dict[str, Any]] = {
     "device raising": {"__dlpack_device__": Fault("in the property")},

@@ -139,3 +139,25 @@ def test_from_fields() -> None:
     found = refused((12, 0, "expected expression"))
     assert found is not None
     assert Refusals.from_fields([found.source, [list(f) for f in found.functions]]) == found
+
+
+@pytest.mark.parametrize("has_header", [True, False])
+def test_errors_inside_a_library_that_cpu_cores_lack_are_of_its_headers(has_header: bool) -> None:
+    source = """#include "cutlass/array.h"
+#include <cute/tensor.hpp>
+__global__ void uses(int* x) { cutlass::Array<int, 2> a; x[0] = a[0]; }
+__global__ void other(int* x) { x[0] = 1; }
+"""
+    inside = CompilerErrors((("k.cu", 1, 0, "stray '#' in program"),))
+    found = with_refusals(source, "k.cu", CompilerErrors(), inside, lambda name: has_header)
+    if has_header:
+        assert found is None
+        return
+    assert found is not None
+    assert "cutlass/" not in found[0].source
+    assert "cute/" not in found[0].source
+    missing = CompilerErrors((("k.cu", 3, 32, "no namespace cutlass"),))
+    again = with_refusals(source, "k.cu", found[1], missing, lambda name: False)
+    assert again is not None
+    assert [(f.name, f.kind) for f in again[0].functions] == [("uses", "header")]
+    assert again[0].functions[0].header.startswith("<cutlass/array.h> cannot run on CPU cores")

@@ -44,7 +44,10 @@ def test_bfloat16() -> None:
     x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
 
     def program(x: Any) -> Any:
-        return x * 2, x + 1.0, x + 1, np.exp(x), x.sum(axis=1), x.max(axis=0), x.mean(axis=1)
+        return (
+            x * 2, x + 1.0, x + 1, np.exp(x), x.sum(axis=1), x.max(axis=0), x.mean(axis=1),
+            x.std(axis=1), np.sinc(x), np.ldexp(x, 2),
+        )  # fmt: skip
 
     for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
         assert found.dtype == np.asarray(wanted).dtype
@@ -147,3 +150,106 @@ def test_wrong_dtypes_of_reductions() -> None:
         kerneltk.fuse(lambda x: x.var(dtype=bool))(x > 1)
     with pytest.raises(TypeError, match="must hold indices"):
         kerneltk.fuse(lambda x, out: x.argmax(axis=0, out=out))(x, np.zeros(3))
+
+
+def test_reductions_without_dimensions_take_the_first_and_the_last_axis() -> None:
+    def program(x: Any) -> Any:
+        return (
+            x.sum(axis=0), x.max(axis=-1), x.argmin(axis=0), np.add.reduce(x), np.all(x, axis=0),
+            np.count_nonzero(x, axis=-1),
+        )  # fmt: skip
+
+    x = np.array(4.0)
+    assert [float(v) for v in kerneltk.fuse(program)(x)] == [float(v) for v in program(x)]
+    for wrong in (lambda x: x.sum(axis=1), lambda x: x.mean(axis=0), lambda x: x.sum(axis=(0,))):
+        with pytest.raises(kerneltk.AxisError):
+            kerneltk.fuse(wrong)(x)
+
+
+def test_reductions_of_numbers() -> None:
+    def program(x: Any, k: Any) -> Any:
+        return (
+            np.sum(k, dtype=np.float32), np.sum(k, initial=3), x + np.max(k), np.min(k),
+            np.prod(k, where=k > 9),
+        )  # fmt: skip
+
+    x = np.array([1, 2], np.int8)
+    for k in (7, np.float16(2.5)):
+        for found, wanted in zip(kerneltk.fuse(program)(x, k), program(x, k), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert found.dtype == wanted.dtype
+
+
+def test_extremes_of_no_elements_also_where_there_are_no_results() -> None:
+    x = np.zeros((0, 0, 3))
+    for wrong in (lambda x: x.max(axis=0), lambda x: x.argmin(axis=1)):
+        with pytest.raises(ValueError, match="of no elements is not defined"):
+            kerneltk.fuse(wrong)(x)
+    assert kerneltk.fuse(lambda x: x.max(axis=2))(x).shape == (0, 0)
+
+
+def test_bounds_that_the_dtype_does_not_hold_are_none() -> None:
+    small = np.array([3, 100], np.uint8)
+    x = np.array([1, 200], np.uint8)
+
+    def program(x: Any, k: Any) -> Any:
+        return (
+            x.clip(-1, 300), x.clip(k, 100), np.clip(x, 5, 999), x.clip(-1, 300, dtype=np.int32),
+            np.clip(np.uint8(k + 9), -1, x), np.clip(small, k, x),
+        )  # fmt: skip
+
+    fused = kerneltk.fuse(program)
+    for k in (-5, 7, 0):
+        for found, wanted in zip(fused(x, k), program(x, k), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert found.dtype == wanted.dtype
+    with pytest.raises(OverflowError):
+        kerneltk.fuse(lambda x: x.clip(300))(x)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, m: x[:1].sum(axis=0, where=m[:, :1]),
+        lambda x, m: x[0].max(where=m, initial=0),
+        lambda x, m: x[0].mean(where=m),
+        lambda x, m: np.add(x[0], 1, out=x[0], where=m),
+        lambda x, m: x.sum(initial=x[0]),
+    ],
+)
+def test_masks_and_initial_values_make_no_reduction_wider(program: Any) -> None:
+    x, mask = np.ones((3, 4)), np.ones((3, 4), bool)
+    with pytest.raises(ValueError):  # noqa: PT011 (NumPy's)
+        program(x.copy(), mask)
+    with pytest.raises(kerneltk.ArgumentValueError):
+        kerneltk.fuse(program)(x, mask)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, m: x.sum(axis=0, where=m),
+        lambda x, m: x.mean(where=m),
+        lambda x, m: np.add(x, 1, out=x, where=m),
+        lambda x, m: np.copyto(x, 5, where=m),
+    ],
+)
+def test_masks_are_bools(program: Any) -> None:
+    x, mask = np.ones(3), np.array([0, 1, 2])
+    with pytest.raises(TypeError):
+        program(x.copy(), mask)
+    with pytest.raises(
+        kerneltk.ArgumentTypeError, match="must be an array of bools, not of 'int64'"
+    ):
+        kerneltk.fuse(program)(x, mask)
+
+
+def test_methods_of_numbers_take_arrays() -> None:
+    def program(x: Any, k: Any) -> Any:
+        return k.clip(x, 3), k.round(), np.clip(k, x, 5), k.sum(where=x[0] > 2)
+
+    fused = kerneltk.fuse(program)
+    x = np.arange(4.0)
+    for k in (np.float32(2.5), np.float32(1)):
+        for found, wanted in zip(fused(x, k), program(x, k), strict=True):
+            np.testing.assert_array_equal(found, wanted)

@@ -110,3 +110,24 @@ def test_layouts() -> None:
     assert order_of([(2, 0), (1,)], 2) == (0, 1)
     assert ranked((1, 2, 0)) == (1, 3, 2)
     assert dense_strides((5, 3, 4), (1, 2, 0), 8) == (8, 160, 40)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_arrays_keep_their_order_whatever_is_written_to_them(name: str) -> None:
+    def program(x: Any) -> Any:
+        small = (2 * x).astype(np.int8)
+        found = [x * 2, small <= 300]
+        x[...] = 3
+        found.append(x * 2)
+        x.T[...] += x.T * 1 if x.shape == x.T.shape else 1
+        found.append(x + 1)
+        local = np.zeros(x.shape)
+        local[...] = x
+        return [*found, local * 2]
+
+    for _ in range(2):
+        x = LAYOUTS[name]
+        x, plain = x.copy("K"), x.copy("K")
+        for found, wanted in zip(kerneltk.fuse(program)(x), program(plain), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert strides(found) == strides(wanted)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
@@ -103,3 +104,24 @@ def test_views_see_what_is_written(x: LazyArray) -> None:
     before = view.node
     x += 1
     assert view.node is not before
+
+
+def test_divmod_of_pythons_numbers_has_pythons_numbers() -> None:
+    def program(x: Any, k: Any) -> Any:
+        (a, b), (c, d) = divmod(k, 3), divmod(40, k)
+        return x * a, x + b, x * c, x - d, *divmod(k, x)
+
+    x = np.array([1, 2, -3], np.int8)
+    for k in (7, 2.5, np.int16(9)):
+        wanted = program(x, k)
+        for one, other in zip(kerneltk.fuse(program)(x, k), wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+
+
+def test_a_number_that_is_made_one_of_numpys() -> None:
+    fused = kerneltk.fuse(lambda x, k: x * np.float32(k))
+    with pytest.raises(kerneltk.UnsupportedError, match=r"write 'np\.asarray\(k, np\.float32\)'"):
+        fused(np.ones(3), 2.5)
+    found = kerneltk.fuse(lambda x, k: x * np.asarray(k, np.float32))(np.ones(3), 0.1)
+    assert found[0] == np.float32(0.1)

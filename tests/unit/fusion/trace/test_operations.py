@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -78,3 +79,127 @@ def test_functions_of_scipy_that_are_composed() -> None:
     np.testing.assert_allclose(run(special.expit, x), special.expit(x), rtol=1e-15)
     np.testing.assert_allclose(run(special.xlogy, x, y), special.xlogy(x, y), rtol=1e-14)
     np.testing.assert_allclose(run(special.xlog1py, x, y), special.xlog1py(x, y), rtol=1e-14)
+
+
+def same_as_plain(program: Any, *args: Any) -> None:
+    """A fused program gives what the plain one gives, and leaves its arguments as that one does."""
+    plain = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    found, wanted = run(program, *args), program(*plain)
+    for one, other in [
+        *zip(found or (), wanted or (), strict=True),
+        *zip(args, plain, strict=True),
+    ]:
+        np.testing.assert_array_equal(one, other)
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+
+
+def _from_parts(x: Any) -> None:
+    y = x * 2
+    y[1:] = 0
+    x[...] = y
+
+
+def _copied_from_parts(x: Any) -> Any:
+    y = x * 2
+    y[1:] = 0
+    np.copyto(x, y)
+    y += 1
+    return (y,)
+
+
+def _replaced(x: Any) -> Any:
+    y = x * 2
+    y[1:] = 0
+    y[...] = x
+    y[:1] = 5
+    return (y,)
+
+
+@pytest.mark.parametrize("program", [_from_parts, _copied_from_parts, _replaced])
+def test_an_array_is_assigned_a_value_that_is_in_memory(program: Any) -> None:
+    same_as_plain(program, np.array([1.0, 2.0, 3.0]))
+
+
+def test_what_is_assigned_a_value_in_memory_is_no_view_of_it() -> None:
+    def program(x: Any) -> Any:
+        y, z = x * 2, x * 3
+        y[1:], z[1:] = 0, 1
+        z[...] = y
+        y[...] = x
+        return y, z
+
+    x = np.arange(3.0)
+    y, z = run(program, x)
+    np.testing.assert_array_equal(y, x)
+    np.testing.assert_array_equal(z, [0, 0, 0])
+    assert not np.shares_memory(x, y)
+    assert not np.shares_memory(y, z)
+
+
+def test_parts_of_complex_numbers_follow_the_array() -> None:
+    def program(x: Any) -> Any:
+        real, rest = x.real, np.imag(x)[1:]
+        x += 1 + 2j
+        before = real * 1
+        x[1:] = 5j
+        return before, real * 1, rest * 1
+
+    same_as_plain(program, np.arange(3) + 0j)
+
+
+def test_an_argument_without_dimensions_is_assigned_another() -> None:
+    def program(x: Any, y: Any) -> None:
+        x[...] = y
+
+    same_as_plain(program, np.array(1.0), np.array(2.0))
+
+
+def test_leading_axes_of_one_element_are_left_out_by_assignments() -> None:
+    def program(x: Any) -> None:
+        x[...] = 2 * x[None]
+        x[1:] = x[None, None, 1:] + 1
+        np.copyto(x, x[None] + 1)
+
+    same_as_plain(program, np.arange(3.0))
+    with pytest.raises(ValueError, match="cannot be written to one of shape"):
+        run(lambda x, y: np.add(x[None], 1, out=y), np.ones(3), np.ones(3))
+
+
+@pytest.mark.parametrize("value", [np.float16(2.5), np.int64(300), 300, 2.7, True, 1e9, -129])
+def test_a_number_is_cast_by_way_of_every_dtype(value: Any) -> None:
+    def program(x: Any, k: Any) -> Any:
+        whole = np.array(k).astype(np.int64)
+        return (
+            np.count_nonzero(k) + x, np.array(k).astype(np.bool_) * x,
+            whole.astype(np.uint8) + x, np.add(np.array(k).astype(np.float32), np.float64(0)),
+        )  # fmt: skip
+
+    same_as_plain(program, np.array([1, 2]), value)
+
+
+def test_where_wraps_pythons_integers_around() -> None:
+    same_as_plain(lambda x, k: (np.where(x > 1, x, 300), np.where(x > 1, x, k)), U8, -1)
+
+
+U8 = np.array([1, 200], np.uint8)
+
+
+@pytest.mark.parametrize("value", [1j, 0.5, 3, 0, float("nan")])
+def test_the_truth_of_a_number(value: Any) -> None:
+    same_as_plain(
+        lambda x, k: (np.logical_and(x, k), np.logical_or(k, x), np.logical_xor(x, value)),
+        U8,
+        value,
+    )
+
+
+def test_numpys_scalars_can_be_indexed() -> None:
+    same_as_plain(lambda x, k: (x + k[...], x + k[()], k[None]), U8, np.float32(1.5))
+    with pytest.raises(TypeError, match="'int' object is not subscriptable"):
+        run(lambda x, k: x + k[...], U8, 2)
+
+
+def test_dtypes_without_a_common_one() -> None:
+    small = U8.astype(ml_dtypes.bfloat16)
+    with pytest.raises(kerneltk.ArgumentTypeError, match="'bfloat16' and 'int64' have no common"):
+        run(lambda x: np.std(x, dtype=np.int64), small)

@@ -68,3 +68,15 @@ def test_casts_to_otypes() -> None:
         f(x, out=(np.zeros(3), out[1]))  # would hold -2.7, which 'i2' does not
     with pytest.raises(ArgumentValueError, match="returns 2 values, and 'otypes' names 1"):
         vectorize(lambda x: (x, x), "d")(x)
+
+
+@pytest.mark.parametrize("wrong", [[[1, 2], [3]], ([1], [[2]])])
+def test_lists_that_are_no_arrays(wrong: Any) -> None:
+    for f in (
+        vectorize(lambda x, y: x + y),
+        vectorize(lambda x, y: x + y[0], signature="(),(n)->()"),
+    ):
+        with pytest.raises(
+            ArgumentValueError, match=r"Argument 2 is a (list|tuple) that is no array"
+        ):
+            f(1.0, wrong)
