@@ -551,7 +551,7 @@ class LazyArray(_Operators):
         raise unsupported("A traced array cannot be pickled.", "return it from the function.")
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        return self.__reduce__()
+        self.__reduce__()
 
     def __round__(self, digits: Any = None) -> Any:
         if digits is not None and self.is_scalar:
