@@ -104,6 +104,11 @@ _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTI
 _MAYBE_BY_MACRO = re.compile(r"include[ \t]+[^\W\d]")  # a search for letters is fast
 _DEFINES = re.compile(r"[ \t]*(?:#|%:)[ \t]*define\b")
 _FILE = re.compile(r"[\w/.-]*\w\.\w+")
+# What a host compiler says of numbers by itself, and NVRTC does not.
+_PREDEFINED = re.compile(
+    r"\b__(?:BYTE_ORDER|ORDER_\w+_ENDIAN|FLOAT_WORD_ORDER|CHAR_BIT|SIZEOF_\w+|\w+_(?:MAX|TYPE|MIN"
+    r"|EPSILON|DIG|RADIX))__\b"
+)
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
 
@@ -610,6 +615,8 @@ class RawSource:
         body = self.code if by_nvcc else self._device_source
         if not by_nvcc and any(name.startswith("cub/") for name in foreign_headers(body)):
             head.append("#include <type_traits>")  # CUB 2.8 takes std::is_pointer for there
+        if not by_nvcc and self._asks_for_predefined:
+            head.append("#include <_kt_predefined.h>")
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
@@ -632,6 +639,12 @@ class RawSource:
             compiler="nvcc" if by_nvcc else "nvrtc",
             links=self.links,
         )
+
+    @cached_property
+    def _asks_for_predefined(self) -> bool:
+        """Whether it names what a host compiler says of numbers; files always have that."""
+        texts = (*(own.code for own in (self, *self.included)), *self.options)
+        return not self.has_host_code and any(map(_PREDEFINED.search, texts))
 
     def serving(self, requests: Sequence[Request]) -> RawSource:
         """Return the source with what the template arguments of requests name, or options, and

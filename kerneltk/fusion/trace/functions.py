@@ -22,13 +22,14 @@ from kerneltk.fusion.trace.graph import (
     reduced_shape,
 )
 from kerneltk.fusion.trace.lazy import LazyArray, PartStorage, size_of, symbol_of
-from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     _into,
     apply_ufunc,
     as_array,
     as_operand,
     call_ufunc,
+    known_truth,
     mask_of,
     new_array,
     node_of,
@@ -38,7 +39,7 @@ from kerneltk.fusion.trace.operations import (
     without_leading_ones,
 )
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
-from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant
 
 _WHOLE = Slice(None, None, None)
 _MISSING = np._NoValue
@@ -137,7 +138,7 @@ def _reduced(
         return trace.cast(node, result)
     if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
         _check_not_empty(trace, kind, node.shape, axes)
-    return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_snippet())
+    return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_location())
 
 
 def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...]) -> None:
@@ -206,6 +207,7 @@ def _plain(
         result = _BOOL
     else:
         result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
+    where = known_truth(where)
     if where is not True:
         if kind not in _NEUTRAL and initial is None:
             raise wrong_value(f"'where=' of '{kind}' needs 'initial='.")
@@ -278,6 +280,7 @@ class _Selection(NamedTuple):
     def of(cls, array: LazyArray, axis: Any, where: Any) -> _Selection:
         """The elements along some axes, where a condition holds."""
         axes = array.axes(axis)
+        where = known_truth(where)
         if where is True:
             return cls(axes, None)
         return cls(axes, mask_of(array.trace, where).broadcast_to(array.extents))
@@ -676,7 +679,7 @@ def shape_from(shape: Any) -> Shape:
         symbol = symbol_of(extent)
         if symbol is None or not isinstance(symbol.value, int | np.integer):
             raise wrong_type("A shape must be a tuple of integers.")
-        found.append(symbol)
+        found.append(constant(int(symbol.value)) if symbol.is_constant else symbol)
     return tuple(found)
 
 
@@ -767,12 +770,13 @@ def arange(trace: Trace, *args: Any, dtype: Any = None) -> LazyArray:
     return new_array(trace, Progression(wanted, (extent,), first, trace.scalar(apart, wanted)))
 
 
-class _Difference:
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
+class _Difference(NumberFunction):
+    """How far apart the numbers of a progression are, as a dtype holds them."""
+
+    __slots__ = ()
 
     def __call__(self, start: Any, step: Any) -> Any:
-        kind = self.dtype.type
+        kind = self.parts[0].type
         return kind(start + step) - kind(start)
 
 

@@ -29,6 +29,7 @@ from kerneltk.fusion.trace.state import (
     wrong_value,
 )
 from kerneltk.fusion.trace.symbols import (
+    NumberFunction,
     Symbol,
     applied,
     constant,
@@ -254,6 +255,12 @@ class LazyNumber(_Operators):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
         return self._array[key]
 
+    def __copy__(self) -> LazyNumber:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> LazyNumber:
+        return self
+
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
 
@@ -314,32 +321,32 @@ class LazyNumber(_Operators):
     @property
     def real(self) -> Any:
         """The real part."""
-        return LazyNumber(self.trace, applied(operator.attrgetter("real"), self.symbol))
+        return LazyNumber(self.trace, applied(_REAL, self.symbol))
 
     @property
     def imag(self) -> Any:
         """The imaginary part."""
-        return LazyNumber(self.trace, applied(operator.attrgetter("imag"), self.symbol))
+        return LazyNumber(self.trace, applied(_IMAGINARY, self.symbol))
 
 
+_REAL, _IMAGINARY = operator.attrgetter("real"), operator.attrgetter("imag")
 _OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 
 
-class _Method:
+class _Method(NumberFunction):
     """A method of a number, with arguments that are constants."""
 
+    __slots__ = ()
+
     def __init__(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        self._parts = name, args, tuple(options.items())
+        super().__init__(name, args, tuple(options.items()))
 
     def __call__(self, value: Any) -> Any:
-        name, args, options = self._parts
+        name, args, options = self.parts
         return getattr(value, name)(*args, **dict(options))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Method) and other._parts == self._parts
-
     def __hash__(self) -> int:
-        return hash(self._parts[0])
+        return hash(self.parts[0])
 
 
 def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
@@ -368,6 +375,16 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(LazyNumber, f"__{_name}__", _number_operator(getattr(operator, _name), _own, False))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(LazyNumber, f"__{_name}__", _number_unary(getattr(operator, _name)))
+
+
+_ASSIGNED = {  # what NumPy's arrays have that can be assigned
+    "shape": "reshape outside of the function, or index with 'None' for a new axis.",
+    "strides": "write a slice, or 'np.broadcast_to(x, shape)'.",
+    "dtype": "convert it: 'x.astype(dtype)'.",
+    "real": "write whole numbers: 'x[...] = real + 1j * imaginary'.",
+    "imag": "write whole numbers: 'x[...] = real + 1j * imaginary'.",
+    "flat": "write 'x[...] = value'.",
+}
 
 
 class LazyArray(_Operators):
@@ -517,6 +534,35 @@ class LazyArray(_Operators):
         return f"<traced array of {self.dtype}, shape ({shape})>"
 
     # -- what it is not ------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _ASSIGNED:
+            raise unsupported(
+                f"'{name}' of an array is not assigned in a fused function.", _ASSIGNED[name]
+            )
+        object.__setattr__(self, name, value)
+
+    def __copy__(self) -> Any:
+        return np.copy(self, order="K")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return np.copy(self, order="K")
+
+    def __reduce__(self) -> NoReturn:
+        raise unsupported("A traced array cannot be pickled.", "return it from the function.")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        self.__reduce__()
+
+    def __round__(self, digits: Any = None) -> Any:
+        if digits is not None and self.is_scalar:
+            return np.round(self, digits)
+        found = self._asked()
+        if found is None:
+            raise unsupported(
+                "'round' of an array is not fused.", "write 'np.round(x, digits)', or 'np.rint(x)'."
+            )
+        return round(found.item() if self.is_scalar else found)
 
     def __bool__(self) -> bool:
         found = self._asked()
@@ -711,22 +757,17 @@ class PartStorage(Storage):
         return self._known[1]
 
 
-class _Exponent:
-    """The function that NumPy's operator has for a power; None for the power itself."""
+class _Exponent(NumberFunction):
+    """The function that NumPy's operator has for a power of some kind of number; None for the power
+    itself.
+    """
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
+    __slots__ = ()
 
     def __call__(self, exponent: Any) -> Any:
-        if self._kind == "b":
+        if self.parts == ("b",):
             return np.square if type(exponent) is int and exponent == 2 else None
         return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Exponent) and other._kind == self._kind
-
-    def __hash__(self) -> int:
-        return hash(self._kind)
 
 
 def _computed(value: Any) -> Any:
@@ -742,6 +783,9 @@ class ComputedArray(LazyArray):
     """A lazy array whose block has ended: it stands for the array that it became."""
 
     __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._value, name, value)
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__torch_function__", "_value"):
@@ -778,7 +822,7 @@ def _delegated(name: str) -> Any:
 
 for _name in (
     "bool", "iter", "float", "int", "index", "complex", "len", "getitem", "setitem", "repr",
-    "str",
+    "str", "round", "copy", "deepcopy", "reduce", "reduce_ex",
 ):  # fmt: skip
     setattr(ComputedArray, f"__{_name}__", _delegated(f"__{_name}__"))
 
