@@ -6,9 +6,10 @@ import json
 import os
 import re
 import threading
+import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -18,12 +19,13 @@ import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
-from kerneltk.backends.registry import capabilities_of_target, compiler_for
-from kerneltk.cache.fingerprint import string_key
+from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.cache.fingerprint import Trace, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.records import record
+from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
@@ -184,8 +186,8 @@ class HostRefusals:
         """Take a source, or another form of it."""
         self._source, self._sources = source, (source, *source.included)
 
-    def recall(self, key: str) -> None:
-        """Take over what an earlier process has kept by this key."""
+    def recall(self, key: str) -> bool:
+        """Take over what an earlier process has kept by this key; False for nothing."""
         from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals
 
         self._key = string_key("refused", readers(), key)
@@ -195,6 +197,7 @@ class HostRefusals:
                 found, errors = json.loads(data)
                 self.found = Refusals.from_fields(found)
                 self._errors = CompilerErrors.from_fields(errors)
+        return self.found is not None
 
     def keep(self) -> None:
         """Keep what was found for later processes."""
@@ -229,29 +232,45 @@ class HostRefusals:
 
     def of(self, name: str) -> Refused | None:
         """The reason why a kernel is refused; None for one that runs."""
-        functions: Iterable[Refused] = self.found.functions if self.found else ()
-        return next((f for f in functions if f.is_kernel and f.name == name), None)
+        return _refusal_of(name, self.found.functions if self.found else ())
 
-    def error(self, refused: Refused, error: CompileError | None = None) -> CompileError:
-        """The error for a launch of a refused kernel."""
-        from kerneltk.cuda_cpp.syntax.refusals import lack_of
-        from kerneltk.cuda_cpp.syntax.unsupported import instead_of_cub
+    def error(self, refused: Refused, error: CompileError | None) -> CompileError:
+        """The error for a source of which no kernel is left."""
+        return _refusal(self._sources, refused, error)
 
-        source = next((s for s in self._sources if s.name == refused.file), None)
-        snippet = Snippet.at_line(source.name, source.code, refused.line, None) if source else None
-        hint = _LAUNCH_HINT if refused.kind == "launch from a kernel" else refused.header or _HINT
-        if instead := instead_of_cub(refused.word):
-            hint = f"{instead}. Or {_HINT}"
-        reason = refused.reason.partition("; did you mean")[0]
-        if refused.kind in (None, "header"):
-            sentence = f"Kernel '{refused.name}' does not compile for CPU cores: {reason}."
-        else:
-            lacking = lack_of(refused.kind, refused.word)
-            sentence = f"Kernel '{refused.name}' cannot run on CPU cores, which have no {lacking}."
-        message = render_message(sentence, *filter(None, (snippet,)), hint=hint)
-        if reason and refused.kind not in (None, "header"):
-            message += f"\n  The compiler: {reason}."
-        return CompileError(message, error.source if error else "", error.log if error else "")
+
+def _refusal_of(name: str, refused: Iterable[Refused]) -> Refused | None:
+    """Return the reason why a kernel is refused; None for one that runs."""
+    return next((found for found in refused if found.is_kernel and found.name == name), None)
+
+
+def _refusal(
+    sources: Sequence[RawSource], refused: Refused, error: CompileError | None = None
+) -> CompileError:
+    """Return the error for a launch of a refused kernel."""
+    from kerneltk.cuda_cpp.syntax.refusals import lack_of
+    from kerneltk.cuda_cpp.syntax.unsupported import instead_of_cub
+
+    source = next((s for s in sources if s.name == refused.file), None)
+    snippet = Snippet.at_line(source.name, source.code, refused.line, None) if source else None
+    hint = _LAUNCH_HINT if refused.kind == "launch from a kernel" else refused.header or _HINT
+    if instead := instead_of_cub(refused.word):
+        hint = f"{instead}. Or {_HINT}"
+    reason = refused.reason.partition("; did you mean")[0]
+    if refused.kind in (None, "header"):
+        sentence = f"Kernel '{refused.name}' does not compile for CPU cores: {reason}."
+    else:
+        lacking = lack_of(refused.kind, refused.word)
+        sentence = f"Kernel '{refused.name}' cannot run on CPU cores, which have no {lacking}."
+    message = render_message(sentence, *filter(None, (snippet,)), hint=hint)
+    if reason and refused.kind not in (None, "header"):
+        message += f"\n  The compiler: {reason}."
+    return CompileError(message, error.source if error else "", error.log if error else "")
+
+
+def _warn(message: str) -> None:
+    """Warn of what a source may mean: once, whether it is compiled or known."""
+    warnings.warn(message, RuntimeWarning, stacklevel=1)
 
 
 class RawProgram:
@@ -274,6 +293,7 @@ class RawProgram:
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
         self._c_names = c_names
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
+        self._outcomes: dict[tuple[BackendName, int], Outcome] = {}  # of the modules
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
         # By what was added: all, and those of kernels.
@@ -459,53 +479,95 @@ class RawProgram:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
         ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
         """
-        backend = capabilities_of_target(target)
-        return self._leaving_out(
-            backend,
-            lambda unit: pipeline.compile_ahead(unit, target),
-            lambda unit: pipeline.key_of(unit, *compiler_for(unit, target)),
+        return self._made(capabilities_of_target(target), pipeline.Ahead(target))[0]
+
+    def _made(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
+        """Return what becomes of the source, and what is left out of it: from the cache, if it
+        knows both.
+        """
+        entry = self._entry(backend, making)
+        known = None if entry is None else entry.recall()
+        if known is not None:
+            for message in known[1].warnings:
+                _warn(message)
+            return known
+        made, outcome, units = self._leaving_out(backend, making)
+        if entry is not None:
+            entry.keep(units, outcome)
+        return made, outcome
+
+    def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T] | None:
+        """Return where the cache has what becomes of the source. None where nothing is kept: of a
+        string, whose unit is soon made, and where an earlier compilation tells what to leave out.
+        """
+        refusals = self._refused.get(backend.name)
+        is_begun = (
+            self._left_out.get(backend.name)
+            or self._c_symbols
+            or backend.name in self._reduced
+            or (refusals is not None and refusals.found is not None)
         )
+        if is_begun or not self.source.has_host_code:
+            return None
+        requested = repr((self.expressions, self._c_names, self._added))
+        return Entry(self.source, requested, backend, making)
 
     def _leaving_out(
-        self,
-        backend: Capabilities,
-        make: Callable[[TranslationUnit], T],
-        key_of: Callable[[TranslationUnit], str],
-    ) -> T:
-        """Call `make` with the unit, and again without what the compiler does not find or CPU cores
-        do not have. Where it fails, the next call begins anew.
+        self, backend: Capabilities, making: pipeline.Making[T]
+    ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
+        """Make it of the unit, and again without what the compiler does not find or CPU cores do
+        not have. Return it, what is left out, and all units with their traces; the last one is what
+        it is made of. Where it fails, the next call begins anew.
         """
         before = copy(self._refused.get(backend.name)), self._reduced.get(backend.name)
         try:
-            return self._made_in_tries(backend, make, key_of)
+            return self._made_in_tries(backend, making)
         except BaseException:
             _put_back(self._refused, backend.name, before[0])
             _put_back(self._reduced, backend.name, before[1])
             raise
 
     def _made_in_tries(
-        self,
-        backend: Capabilities,
-        make: Callable[[TranslationUnit], T],
-        key_of: Callable[[TranslationUnit], str],
-    ) -> T:
+        self, backend: Capabilities, making: pipeline.Making[T]
+    ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         self.source = self.source.serving(self.requests())
         refusals = self._refusals(backend)
         first: CompileError | None = None
-        unit = self.unit(backend)
-        key = "" if refusals is None or refusals.found is not None else key_of(unit)
+        units: list[tuple[TranslationUnit, Trace]] = []
+        told: dict[str, None] = {}  # what the source's user is warned of
+
+        def add_unit() -> str:
+            unit = self.unit(backend)
+            for message in unit.warnings:
+                if message not in told:
+                    told[message] = None
+                    _warn(message)
+            found = pipeline.trace_of(unit, *making.compiler(unit))
+            units.append((unit, found))
+            return found.key
+
+        def make() -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
+            unit, found = units[-1]
+            made = making.make(unit, found.key)
+            refused = refusals.found.functions if refusals and refusals.found else ()
+            left_out = dict(self._left_out.get(backend.name, {}))
+            return made, Outcome(left_out, refused, tuple(told)), units
+
+        key = add_unit()
+        recalled = False
         reduced = ""  # the key of the source without refused code of the host
         if self._has_refusable_host_code():
-            reduced = string_key("host errors", readers(), unit.source, *unit.options)
-            self._recall_reduced(backend, reduced)
-        if refusals is not None and key:
+            reduced = string_key("host errors", readers(), key)
+            recalled = self._recall_reduced(backend, reduced)
+        if refusals is not None and refusals.found is None:
             refusals.use(self._reduced.get(backend.name, self.source))
-            refusals.recall(key)
+            recalled = refusals.recall(key) or recalled
             self._refuse_all(refusals)
-        for _ in range(_MOST_TRIES):
-            unit = self.unit(backend)
+        for number in range(_MOST_TRIES):
+            if number or recalled:
+                add_unit()
             try:
-                made = make(unit)
+                made = make()
             except CompileError as error:
                 refused = self._refused_requests(error)
                 known = self._left_out.get(backend.name, {})
@@ -535,17 +597,22 @@ class RawProgram:
                 if refusals is not None:
                     refusals.keep()
                 return made
-        return make(self.unit(backend))
+        add_unit()
+        return make()
 
     def _has_refusable_host_code(self) -> bool:
         return self.source.has_host_code and self.source.compiler == "nvrtc"
 
-    def _recall_reduced(self, backend: Capabilities, reduced: str) -> None:
-        """Take over what an earlier process has kept: the source without refused host code."""
+    def _recall_reduced(self, backend: Capabilities, reduced: str) -> bool:
+        """Take over what an earlier process has kept: the source without refused host code. False
+        for nothing.
+        """
         kept = get_cache().get(reduced)
-        if kept is not None:
-            text = kept.decode("utf-8", "surrogateescape")
-            self._reduced[backend.name] = self.source.reduced_to(text)
+        if kept is None:
+            return False
+        text = kept.decode("utf-8", "surrogateescape")
+        self._reduced[backend.name] = self.source.reduced_to(text)
+        return True
 
     def _reduce(self, backend: Capabilities, error: CompileError) -> bool:
         """Leave out the code of the host that a compiler has found errors in; False for none."""
@@ -640,10 +707,8 @@ class RawProgram:
         key = (backend.name, backend.device_key())
         with self._lock:
             if key not in self._modules:
-                self._modules[key] = self._leaving_out(
-                    backend.capabilities,
-                    lambda unit: pipeline.get_module(unit, backend),
-                    lambda unit: pipeline.key_of(unit, backend, backend.target(unit)),
+                self._modules[key], self._outcomes[key] = self._made(
+                    backend.capabilities, pipeline.OnDevice(backend)
                 )
             return self._modules[key]
 
@@ -659,12 +724,12 @@ class RawProgram:
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
         module, code = self.module(backend)
         symbol = dict(code.symbols).get(expression)
-        refusals = self._refused.get(backend.name)
-        refused = refusals.of(plain_name(expression)) if refusals else None
-        if refusals is not None and refused is not None:
-            raise refusals.error(refused)
+        outcome = self._outcomes[backend.name, backend.device_key()]
+        refused = _refusal_of(plain_name(expression), outcome.refused)
+        if refused is not None:
+            raise _refusal((self.source, *self.source.included), refused)
         if symbol is None:
-            reason = self._left_out.get(backend.name, {}).get(expression, "")
+            reason = outcome.left_out.get(expression, "")
             if reason or backend.capabilities.emulates_cuda:
                 missing = "its compilation leaves it out, or names it otherwise"
                 raise self._unknown(expression, reason or missing)

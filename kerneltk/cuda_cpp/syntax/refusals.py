@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import UnsupportedKind
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_COMPUTED = re.compile(r"\bconst(?:expr|eval)\b(?!\s*\()")
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
 _DECLARATIONS = CLASSES | {
     "alias_declaration", "declaration", "enum_specifier", "expression_statement",
@@ -280,6 +281,10 @@ class _Finder:
         if body is not None:
             span = self.prepared.start_of(body.start_byte), self.prepared.end_of(body.end_byte)
             self.refused.setdefault(span, self._described(tree, node, cause, reason))
+            # What ends a launch is no constant.
+            for word in _COMPUTED.finditer(tree.plain, tree.head_start(node), body.start_byte):
+                first, last = word.span()
+                self._blank.add((self.prepared.start_of(first), self.prepared.end_of(last)))
 
     def _remove(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> bool:
         """Leave a declaration out, with its template's head; others may miss it. False for a

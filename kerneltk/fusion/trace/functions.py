@@ -29,6 +29,7 @@ from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
     call_ufunc,
+    known_truth,
     mask_of,
     new_array,
     node_of,
@@ -206,6 +207,7 @@ def _plain(
         result = _BOOL
     else:
         result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
+    where = known_truth(where)
     if where is not True:
         if kind not in _NEUTRAL and initial is None:
             raise wrong_value(f"'where=' of '{kind}' needs 'initial='.")
@@ -278,6 +280,7 @@ class _Selection(NamedTuple):
     def of(cls, array: LazyArray, axis: Any, where: Any) -> _Selection:
         """The elements along some axes, where a condition holds."""
         axes = array.axes(axis)
+        where = known_truth(where)
         if where is True:
             return cls(axes, None)
         return cls(axes, mask_of(array.trace, where).broadcast_to(array.extents))

@@ -255,6 +255,12 @@ class LazyNumber(_Operators):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
         return self._array[key]
 
+    def __copy__(self) -> LazyNumber:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> LazyNumber:
+        return self
+
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
 
@@ -369,6 +375,16 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(LazyNumber, f"__{_name}__", _number_operator(getattr(operator, _name), _own, False))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(LazyNumber, f"__{_name}__", _number_unary(getattr(operator, _name)))
+
+
+_ASSIGNED = {  # what NumPy's arrays have that can be assigned
+    "shape": "reshape outside of the function, or index with 'None' for a new axis.",
+    "strides": "write a slice, or 'np.broadcast_to(x, shape)'.",
+    "dtype": "convert it: 'x.astype(dtype)'.",
+    "real": "write whole numbers: 'x[...] = real + 1j * imaginary'.",
+    "imag": "write whole numbers: 'x[...] = real + 1j * imaginary'.",
+    "flat": "write 'x[...] = value'.",
+}
 
 
 class LazyArray(_Operators):
@@ -518,6 +534,35 @@ class LazyArray(_Operators):
         return f"<traced array of {self.dtype}, shape ({shape})>"
 
     # -- what it is not ------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _ASSIGNED:
+            raise unsupported(
+                f"'{name}' of an array is not assigned in a fused function.", _ASSIGNED[name]
+            )
+        object.__setattr__(self, name, value)
+
+    def __copy__(self) -> Any:
+        return np.copy(self, order="K")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return np.copy(self, order="K")
+
+    def __reduce__(self) -> NoReturn:
+        raise unsupported("A traced array cannot be pickled.", "return it from the function.")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        self.__reduce__()
+
+    def __round__(self, digits: Any = None) -> Any:
+        if digits is not None and self.is_scalar:
+            return np.round(self, digits)
+        found = self._asked()
+        if found is None:
+            raise unsupported(
+                "'round' of an array is not fused.", "write 'np.round(x, digits)', or 'np.rint(x)'."
+            )
+        return round(found.item() if self.is_scalar else found)
 
     def __bool__(self) -> bool:
         found = self._asked()
@@ -739,6 +784,9 @@ class ComputedArray(LazyArray):
 
     __slots__ = ()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._value, name, value)
+
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__torch_function__", "_value"):
             return object.__getattribute__(self, name)
@@ -774,7 +822,7 @@ def _delegated(name: str) -> Any:
 
 for _name in (
     "bool", "iter", "float", "int", "index", "complex", "len", "getitem", "setitem", "repr",
-    "str",
+    "str", "round", "copy", "deepcopy", "reduce", "reduce_ex",
 ):  # fmt: skip
     setattr(ComputedArray, f"__{_name}__", _delegated(f"__{_name}__"))
 

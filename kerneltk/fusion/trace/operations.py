@@ -371,12 +371,20 @@ def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
             "convert it: 'x[...] = y.astype(x.dtype)'.",
         )
     trace = target.trace
+    where = known_truth(where)
     if where is not True:
         nodes = [mask_of(trace, where).node, trace.cast(made.node, target.dtype), target.node]
         value = trace.apply(np.where, nodes, target.dtype)
         made = new_array(trace, value)
     write(target, made.node)
     return target
+
+
+def known_truth(where: Any) -> Any:
+    """A bool of Python's that each call computes, as the one that it is; anything else as it is."""
+    if isinstance(where, LazyNumber) and type(where.symbol.value) is bool:
+        return bool(where)
+    return where
 
 
 def mask_of(trace: Trace, where: Any) -> LazyArray:

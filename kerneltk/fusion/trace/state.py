@@ -167,6 +167,10 @@ class Trace:
         # A function as this trace executes it; blocks execute functions as they are.
         self.rebuilt: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What ``x.trace()`` of a lazy array calls: NumPy's method of that name."""
+        raise unsupported("'trace' of an array is not fused.", "compute it outside.")
+
     def is_current(self, arguments: Sequence[Any] | None = None) -> bool:
         """Whether what the function reads from outside is still what was traced."""
         return self.outside.is_same(arguments)

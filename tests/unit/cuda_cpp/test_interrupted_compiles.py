@@ -11,7 +11,7 @@ import pytest
 
 import kerneltk
 from kerneltk import pipeline
-from kerneltk.cuda_cpp.program import errors_of_log
+from kerneltk.cuda_cpp.program import RawProgram, errors_of_log
 from kerneltk.errors import BackendUnavailableError, CompileError
 
 # The compiler finds an error of the host's code and one of what CPU cores lack, in several tries.
@@ -41,7 +41,7 @@ def test_any_try_may_be_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     path = tmp_path / "k.cu"
-    get_module = pipeline.get_module
+    make = pipeline.OnDevice.make
     for last in itertools.count(1):
         path.write_text(f"{SOURCE}// {error.__name__} {last}\n")
         tries = 0
@@ -51,9 +51,9 @@ def test_any_try_may_be_the_last(
             tries += 1
             if tries == last:
                 raise error("the end")
-            return get_module(*arguments)
+            return make(*arguments)
 
-        monkeypatch.setattr(pipeline, "get_module", failing)
+        monkeypatch.setattr(pipeline.OnDevice, "make", failing)
         module = kerneltk.load(path)
         x = np.zeros(1, np.int32)
         try:
@@ -67,7 +67,11 @@ def test_any_try_may_be_the_last(
         assert run(module) == [21, 21]
         tries = last
         assert run(kerneltk.load(path)) == [21, 21]
-        assert tries == last + 1  # all is known by now
+        assert tries == last  # all is known by now
+        with monkeypatch.context() as without_outcomes:
+            without_outcomes.setattr(RawProgram, "_entry", lambda *_: None)
+            assert run(kerneltk.load(path)) == [21, 21]
+        assert tries == last + 1  # what is left out, too
 
 
 def test_a_compiler_that_says_nothing_refuses_nothing() -> None:
@@ -83,15 +87,15 @@ def test_assembly_of_the_cpu_is_not_refused_when_compiling_takes_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     code = '__global__ void f(int* x) { asm volatile("nop"); x[0] = 7; }\n'
-    get_module = pipeline.get_module
 
     def slow(*arguments: Any) -> Any:
         raise CompileError("The compiler did not finish 'code' in 1 s.")
 
-    monkeypatch.setattr(pipeline, "get_module", slow)
+    make = pipeline.OnDevice.make
+    monkeypatch.setattr(pipeline.OnDevice, "make", slow)
     x = np.zeros(1, np.int32)
     with pytest.raises(CompileError, match="did not finish"):
         kerneltk.RawKernel(code, "f")(1, 1, (x,))
-    monkeypatch.setattr(pipeline, "get_module", get_module)
+    monkeypatch.setattr(pipeline.OnDevice, "make", make)
     kerneltk.RawKernel(code, "f")(1, 1, (x,))
     assert x[0] == 7

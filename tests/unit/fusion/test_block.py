@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -178,3 +180,19 @@ def test_refusals() -> None:
         x = fused(X)
         with kerneltk.fuse() as inner:
             inner(Y) + x
+
+
+def test_python_asks_arrays_of_a_block_as_others() -> None:
+    with kerneltk.fuse() as fused:
+        r = fused(X) * 2
+        small = copy.copy(r)
+        total = round(r.sum(), 3)
+        r += 1
+    np.testing.assert_array_equal(small, 2 * X)
+    assert total == round((2 * X).sum(), 3)
+    assert type(pickle.loads(pickle.dumps(r))) is np.ndarray
+    again = copy.deepcopy(r)
+    again[...] = 0
+    np.testing.assert_array_equal(r, 2 * X + 1)
+    r.shape = (35,)
+    assert np.asarray(r).shape == (35,)

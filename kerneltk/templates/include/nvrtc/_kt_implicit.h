@@ -1,5 +1,15 @@
 // What nvcc includes before a .cu file, for NVRTC.
 #pragma once
+#include <_kt_predefined.h>
+// nvcc's host compiler says where it runs, and files take one of several ways by that.
+#ifndef __linux__
+#define __linux__ 1
+#define __linux 1
+#define __gnu_linux__ 1
+#define __unix__ 1
+#define __unix 1
+#define __ELF__ 1
+#endif
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

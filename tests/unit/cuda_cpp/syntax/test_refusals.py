@@ -161,3 +161,17 @@ __global__ void other(int* x) { x[0] = 1; }
     assert again is not None
     assert [(f.name, f.kind) for f in again[0].functions] == [("uses", "header")]
     assert again[0].functions[0].header.startswith("<cutlass/array.h> cannot run on CPU cores")
+
+
+def test_functions_that_are_refused_are_no_constants() -> None:
+    source = """#include <other.h>
+inline constexpr int f(int x) { if constexpr (sizeof(x) > 1) return other::f(x); return 1; }
+__global__ void k(int* x) { x[0] = 1; }
+"""
+    header = CompilerErrors((("k.cu", 1, 0, NO_HEADER),))
+    found = left(source, header, CompilerErrors((("k.cu", 2, 72, "no namespace other"),)))
+    assert found is not None
+    assert found.source.split("\n")[1].startswith(
+        "inline           int f(int x) { ::kerneltk::grid"
+    )
+    assert "constexpr" not in found.source

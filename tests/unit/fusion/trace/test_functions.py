@@ -253,3 +253,16 @@ def test_methods_of_numbers_take_arrays() -> None:
     for k in (np.float32(2.5), np.float32(1)):
         for found, wanted in zip(fused(x, k), program(x, k), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+def test_masks_that_are_numbers() -> None:
+    def program(x: Any, k: Any) -> Any:
+        small = x * 1
+        np.add(small, 1, out=small, where=k < 3)
+        return x.sum(where=k < 3), x.mean(where=k > 0), small, x.min(where=k > -9)
+
+    fused = kerneltk.fuse(program)
+    x = np.arange(4.0)
+    for k in (2, 5, 1):
+        for found, wanted in zip(fused(x, k), program(x, k), strict=True):
+            np.testing.assert_array_equal(found, wanted)

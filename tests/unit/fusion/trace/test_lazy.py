@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
+import pickle
 from typing import Any
 
 import numpy as np
@@ -125,3 +127,38 @@ def test_a_number_that_is_made_one_of_numpys() -> None:
         fused(np.ones(3), 2.5)
     found = kerneltk.fuse(lambda x, k: x * np.asarray(k, np.float32))(np.ones(3), 0.1)
     assert found[0] == np.float32(0.1)
+
+
+def test_copies_are_copies() -> None:
+    def program(x: Any, k: Any) -> Any:
+        one, other = copy.copy(x), copy.deepcopy([x[1:], k])
+        x += 1
+        one *= 2
+        return one, other[0] * copy.copy(other[1])
+
+    x = np.arange(3.0)
+    for found, wanted in zip(kerneltk.fuse(program)(x.copy(), 3), program(x, 3), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["shape", "strides", "dtype", "real", "imag", "flat"])
+def test_what_is_not_assigned(name: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"'{name}' of an array is not assigned"):
+        kerneltk.fuse(lambda x: setattr(x, name, 0))(np.ones(4))
+
+
+def test_what_python_asks_of_arrays() -> None:
+    def rounded(x: Any) -> Any:
+        return round(x.sum(), 1), round(x[0], 0)
+
+    x = np.array([0.26, 1.5])
+    for found, wanted in zip(kerneltk.fuse(rounded)(x), rounded(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    for wrong, name in (
+        (lambda x: round(x, 1), "'round' of an array"),
+        (lambda x: round(x[0]), "'round' of an array"),
+        (lambda x: x[:, None].trace(), "'trace' of an array"),
+        (lambda x: pickle.dumps(x), "cannot be pickled"),
+    ):
+        with pytest.raises(UnsupportedError, match=name):
+            kerneltk.fuse(wrong)(x)
