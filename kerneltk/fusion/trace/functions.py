@@ -555,7 +555,9 @@ def _part(name: str) -> Callable[[Any], Any]:
         if array.dtype.kind != "c":
             if name == "real":
                 return array
-            return _full(trace, array.extents, 0, array.dtype)
+            zeros = _full(trace, array.extents, 0, array.dtype)
+            trace.layouts.ask(zeros.node, "A", array.node)
+            return zeros
         kind = np.zeros((), array.dtype).real.dtype
         return LazyArray(trace, PartStorage(array, function, kind))
 

@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 # ("constant", value), ("argument", index), ("extent", array, axis) or ("call", function, operands)
 Expression: TypeAlias = tuple[Any, ...]
 
@@ -48,7 +50,10 @@ def operands_change_type(expression: Expression) -> bool:
     if expression[0] != "call" or expression[1] is not operator.pow:
         return False
     exponent = expression[2][1]
-    return not (exponent[0] == "constant" and exponent[1] == int(exponent[1].real))
+    if exponent[0] != "constant":
+        return True
+    value = exponent[1]
+    return not (isinstance(value, int | np.integer) or float(value.real).is_integer())
 
 
 class Symbol(NamedTuple):
