@@ -19,7 +19,7 @@ try:
 
     if on_gpu:
         from numba import cuda
-except (ImportError, DeprecationWarning) as error:  # the warning, where Python makes it an error
+except (ImportError, AttributeError, DeprecationWarning) as error:  # or one does not fit NumPy
     numba, why_no_numba = None, str(error)
 
 

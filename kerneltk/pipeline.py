@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from kerneltk.backends import registry
 from kerneltk.backends.base import Backend, Compiler, Function, Module
-from kerneltk.cache.fingerprint import fingerprint
+from kerneltk.cache.fingerprint import Trace, fingerprint, searched_directories, trace
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 _functions: dict[tuple[str, int], Function] = {}
 _modules: dict[tuple[str, int], tuple[Module, ObjectCode]] = {}
@@ -43,16 +46,22 @@ def key_of(unit: TranslationUnit, backend: Compiler, target: Target) -> str:
     )
 
 
-def _build(unit: TranslationUnit, backend: Compiler, target: Target, key: str) -> ObjectCode:
-    store = get_cache()
-    data = store.get(key)
+def _kept(key: str) -> ObjectCode | None:
+    """The object code that the cache has; None for nothing, or what another version wrote."""
+    data = get_cache().get(key)
     if data is not None:
         try:
             return ObjectCode.from_bytes(data)
         except ValueError:
             pass  # written by another version under the same key: compile and replace it
-    code = backend.compile(unit, target)
-    store.put(key, code.to_bytes())
+    return None
+
+
+def _build(unit: TranslationUnit, backend: Compiler, target: Target, key: str) -> ObjectCode:
+    code = _kept(key)
+    if code is None:
+        code = backend.compile(unit, target)
+        get_cache().put(key, code.to_bytes())
     return code
 
 
@@ -78,34 +87,186 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
 
 def _loaded(
     known: dict[tuple[str, int], T],
-    unit: TranslationUnit,
+    key: str,
     backend: Backend,
-    target: Target,
+    make: Callable[[], ObjectCode | None],
     load: Callable[[ObjectCode], T],
-) -> T:
-    """A unit as it is loaded on the current device, built and loaded once."""
-    key = key_of(unit, backend, target)
+) -> T | None:
+    """What is loaded on the current device by a key: made and loaded once; None where nothing is
+    made.
+    """
     slot = (key, backend.device_key())
     found = known.get(slot)
     if found is None:
         with _lock_of(key):
             found = known.get(slot)
             if found is None:
-                found = known[slot] = load(_build(unit, backend, target, key))
+                code = make()
+                if code is not None:
+                    found = known[slot] = load(code)
     return found
+
+
+def _module_of(
+    key: str, backend: Backend, make: Callable[[], ObjectCode | None]
+) -> tuple[Module, ObjectCode] | None:
+    def load(code: ObjectCode) -> tuple[Module, ObjectCode]:
+        return backend.load_module(code), code
+
+    return _loaded(_modules, key, backend, make, load)
 
 
 def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectCode]:
     """The module of a user's own source, loaded on the current device, and its object code. Raises
     as :func:`build`.
     """
-
-    def load(code: ObjectCode) -> tuple[Module, ObjectCode]:
-        return backend.load_module(code), code
-
-    return _loaded(_modules, unit, backend, backend.target(unit), load)
+    return OnDevice(backend).make(unit, key_of(unit, backend, backend.target(unit)))
 
 
 def get_function(unit: TranslationUnit, backend: Backend) -> Function:
     """A unit's function, loaded on the current device. Raises as :func:`build`."""
-    return _loaded(_functions, unit, backend, backend.target(), backend.load)
+    target = backend.target()
+    key = key_of(unit, backend, target)
+    make = partial(_build, unit, backend, target, key)
+    found = _loaded(_functions, key, backend, make, backend.load)
+    assert found is not None
+    return found
+
+
+# -- units that need not be there ------------------------------------------------------------------
+
+
+class Making(Protocol[T_co]):
+    """What units are made into."""
+
+    def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
+        """Return what compiles a unit, and for what. Raises as :func:`compile_ahead`."""
+
+    def make(self, unit: TranslationUnit, key: str) -> T_co:
+        """Return what becomes of a unit of this key. Raises as :func:`build`."""
+
+    def recall(self, key: str) -> T_co | None:
+        """Return it without the unit; None where the cache does not have its object code."""
+
+
+class Ahead:
+    """Object code for a target, which needs no device."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+
+    def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
+        """Return what compiles a unit, and for what. Raises as :func:`compile_ahead`."""
+        return registry.compiler_for(unit, self._target)
+
+    def make(self, unit: TranslationUnit, key: str) -> ObjectCode:
+        """Return the object code of a unit of this key. Raises as :func:`build`."""
+        with _lock_of(key):
+            return _build(unit, *self.compiler(unit), key)
+
+    def recall(self, key: str) -> ObjectCode | None:
+        """Return the object code of this key; None where the cache does not have it."""
+        return _kept(key)
+
+
+class OnDevice:
+    """A module that is loaded on the current device, with its object code."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
+        """Return what compiles a unit, and for what."""
+        return self._backend, self._backend.target(unit)
+
+    def make(self, unit: TranslationUnit, key: str) -> tuple[Module, ObjectCode]:
+        """Return the module of a unit of this key. Raises as :func:`build`."""
+        backend = self._backend
+        make = partial(_build, unit, backend, backend.target(unit), key)
+        found = _module_of(key, backend, make)
+        assert found is not None
+        return found
+
+    def recall(self, key: str) -> tuple[Module, ObjectCode] | None:
+        """Return the module of this key; None where the cache does not have its object code."""
+        return _module_of(key, self._backend, partial(_kept, key))
+
+
+class Provenance(NamedTuple):
+    """What a unit's key was found by, in the place of the unit: what tells that it would have the
+    same key again, if its source was the same.
+
+    Parameters
+    ----------
+    trace : Trace
+    outline : str
+        Of the source, the lines that options and directories of compilers depend on.
+    options, backend_options : tuple of str
+        The unit's own, and those that the compiler adds.
+    """
+
+    trace: Trace
+    outline: str
+    options: tuple[str, ...]
+    backend_options: tuple[str, ...]
+
+    @classmethod
+    def of(cls, unit: TranslationUnit, compiler: Compiler, found: Trace) -> Provenance | None:
+        """Return that of a unit, whose trace was found before; None where it would have another key
+        each time.
+        """
+        if not found.is_lasting:
+            return None
+        lines = unit.source.split("\n")
+        outline = "\n".join(line for line in lines if any(word in line for word in _OUTLINED))
+        made = cls(found, outline, unit.options, tuple(compiler.backend_options(unit)))
+        # In an outline compilers must see what they see in the unit.
+        return made if made._is_of(unit, compiler) else None
+
+    def has_same_headers(self, other: Provenance) -> bool:
+        """Whether this tells nothing that another one does not tell, but for the unit's key."""
+        return self[1:] == other[1:] and self.trace[2:] == other.trace[2:]
+
+    def current(self, unit: TranslationUnit, compiler: Compiler) -> Provenance | None:
+        """Return it where a unit of such a source would still have this key; None where not.
+
+        `unit` has all that chooses its compiler, but neither source nor options.
+        """
+        if not self._is_of(unit, compiler):
+            return None
+        found = self.trace.current()
+        return None if found is None else self._replace(trace=found)
+
+    def _is_of(self, unit: TranslationUnit, compiler: Compiler) -> bool:
+        """Whether the compiler adds the same to the outline as to the unit."""
+        outline = replace(unit, source=self.outline, options=self.options)
+        search = searched_directories(self.options, compiler.include_directories(outline))
+        return (
+            tuple(search) == self.trace.search
+            and tuple(compiler.backend_options(outline)) == self.backend_options
+        )
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> Provenance:
+        """As `Trace.from_fields`."""
+        found, outline, options, backend_options = fields
+        return cls(
+            Trace.from_fields(found),
+            str(outline),
+            tuple(map(str, options)),
+            tuple(map(str, backend_options)),
+        )
+
+
+# NVRTC is told to be short where cooperative groups are named.
+_OUTLINED = ("include", "cooperative_groups")
+
+
+def trace_of(unit: TranslationUnit, compiler: Compiler, target: Target) -> Trace:
+    """The key of a unit's object code, with what headers were looked for."""
+    return trace(
+        unit,
+        target,
+        include_directories=compiler.include_directories(unit),
+        backend_options=compiler.backend_options(unit),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import gc
 import hashlib
 import importlib.util
 import os
@@ -214,6 +215,19 @@ _RUN_DIRECTORY = Path(os.environ.get("KERNELTK_CACHE_DIR", "")).parent
 @pytest.fixture(scope="session")
 def once() -> Once:
     return Once(_RUN_DIRECTORY / "once")
+
+
+@pytest.fixture
+def large_arrays() -> Iterator[None]:
+    """For a test whose arrays take a good part of a GPU's memory: one such test at a time."""
+    import cupy
+
+    _RUN_DIRECTORY.mkdir(parents=True, exist_ok=True)
+    with open(_RUN_DIRECTORY / "large_arrays.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 from kerneltk.core.lexer import blanked
@@ -111,8 +111,47 @@ def fingerprint(
     str
         64 hexadecimal digits (SHA-256). A header that is not found counts by its name.
     """
-    directories, files = named_in_options(unit.options)
-    search = [str(INCLUDE_DIRECTORY), *directories, *map(os.fspath, include_directories)]
+    parts, directives, search, _ = _looked_for(unit, target, include_directories, backend_options)
+    parts.append(_tree_of(directives, search).data)
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def trace(
+    unit: TranslationUnit,
+    target: Target,
+    *,
+    include_directories: Sequence[Path] = (),
+    backend_options: Sequence[str] = (),
+) -> Trace:
+    """Return the `fingerprint` with what was looked for on the way."""
+    parts, directives, search, is_lasting = _looked_for(
+        unit, target, include_directories, backend_options
+    )
+    tree = _tree_of(directives, search)
+    parts.append(tree.data)
+    key = hashlib.sha256(b"".join(parts)).hexdigest()
+    names = tuple((is_quoted, name) for is_quoted, name, _ in directives)
+    digest = hashlib.sha256(tree.data).hexdigest()
+    return Trace(key, is_lasting, names, tuple(search), digest, *tree.stamps())
+
+
+def searched_directories(options: Sequence[str], include_directories: Sequence[Path]) -> list[str]:
+    """Return where headers of a unit with these options are looked for."""
+    named, _ = named_in_options(options)
+    search = [str(INCLUDE_DIRECTORY), *named, *map(os.fspath, include_directories)]
+    return list(dict.fromkeys(directory or "." for directory in search))
+
+
+def _looked_for(
+    unit: TranslationUnit,
+    target: Target,
+    include_directories: Sequence[Path],
+    backend_options: Sequence[str],
+) -> tuple[list[bytes], _Directives, list[str], bool]:
+    """Return the parts of a key but for headers, which headers are looked for, where, and whether
+    the same unit has the same parts again.
+    """
+    _, files = named_in_options(unit.options)
     source = _encode(unit.source)
     parts = [
         _framed(_FORMAT, unit.backend, unit.entry),
@@ -126,20 +165,31 @@ def fingerprint(
         parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
+    is_lasting = True
     if unit.raw:
         computed = _computed_names(source, unit.options)
         files += computed or ()
         if computed is None:
+            is_lasting = False
             _add(parts, os.urandom(16))
     forced = tuple(_directive(True, os.fsencode(name)) for name in files)
-    search = list(dict.fromkeys(directory or "." for directory in search))
-    _add_headers(parts, forced + _find_directives(source), search)
-    return hashlib.sha256(b"".join(parts)).hexdigest()
+    search = searched_directories(unit.options, include_directories)
+    return parts, forced + _find_directives(_written(unit.source, source)), search, is_lasting
 
 
 def _encode(string: str) -> bytes:
     # Lone surrogates come from files that are not UTF-8; each keeps bytes of its own.
     return string.encode("utf-8", "surrogatepass")
+
+
+def _written(source: str, encoded: bytes) -> bytes:
+    """Return a source as compilers read it, in which names of files may be any bytes."""
+    if b"\xed" not in encoded:  # with which every surrogate begins
+        return encoded
+    try:
+        return source.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # no bytes stand for it
+        return encoded
 
 
 def _add(parts: list[bytes], data: bytes) -> None:
@@ -245,7 +295,7 @@ def _computed_names(source: bytes, options: Sequence[str]) -> list[str] | None:
             if name is not None:
                 pending.append(name)
             else:
-                names.append(os.fsdecode(angle or quoted))
+                names.append((angle or quoted).decode("utf-8", "surrogatepass"))
     return names
 
 
@@ -256,15 +306,73 @@ def _directive(is_quoted: bool, name: bytes) -> _Directive:
     return is_quoted, os.fsdecode(name), b"".join(parts)
 
 
+class Trace(NamedTuple):
+    """A unit's key, and what tells without the unit that its headers are what they were."""
+
+    key: str
+    is_lasting: bool  # whether the unit would have this key again
+    directives: tuple[tuple[bool, str], ...]  # of each header, whether in quotes, and its name
+    search: tuple[str, ...]  # the directories, in order
+    digest: str  # of what the headers added to the key
+    # As `_Tree` has them; no files where a change of one may not show in its stamp.
+    files: tuple[tuple[str, _Stamp | None], ...]
+    absent: tuple[str, ...]
+
+    def current(self) -> Trace | None:
+        """Return this trace where all headers are what they were, by their stamps or else by their
+        content, with the stamps that they have now; None where they are not.
+        """
+        if self.files and _Tree(b"", self.files, self.absent, True).is_current():
+            return self
+        directives = tuple(
+            _directive(quoted, os.fsencode(name)) for quoted, name in self.directives
+        )
+        tree = _tree_of(directives, list(self.search))
+        if hashlib.sha256(tree.data).hexdigest() != self.digest:
+            return None
+        files, absent = tree.stamps()
+        return self._replace(files=files, absent=absent)
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> Trace:
+        """Return what has these fields, its tuples as sequences. Raises TypeError or ValueError
+        where no trace has them.
+        """
+        key, is_lasting, directives, search, digest, files, absent = fields
+        digits = bytes.fromhex(key).hex()
+        if len(digits) != 64:
+            raise ValueError(f"'{key}' is no key.")
+        return cls(
+            digits,
+            bool(is_lasting),
+            tuple((bool(is_quoted), str(name)) for is_quoted, name in directives),
+            tuple(map(str, search)),
+            str(digest),
+            tuple((str(path), stamp and _stamp_from(stamp)) for path, stamp in files),
+            tuple(map(str, absent)),
+        )
+
+
+def _stamp_from(fields: Sequence[Any]) -> _Stamp:
+    modified, changed, size, inode, device = map(int, fields)
+    return modified, changed, size, inode, device
+
+
 class _Tree(NamedTuple):
     """What the headers reached from some directives add to a key, for as long as each file that was
     looked for is what it was: `files` by their stamps, None where there was none; `absent` are
-    directories that there were not, and in which nothing was looked for.
+    directories that there were not, and in which nothing was looked for. `is_settled` says whether
+    a change of any of them will show in its stamp.
     """
 
     data: bytes
     files: tuple[tuple[str, _Stamp | None], ...]
     absent: tuple[str, ...]
+    is_settled: bool
+
+    def stamps(self) -> tuple[tuple[tuple[str, _Stamp | None], ...], tuple[str, ...]]:
+        """Return `files` and `absent`, if they can be relied on."""
+        return (self.files, self.absent) if self.is_settled else ((), ())
 
     def is_current(self) -> bool:
         """Whether all of it is as it was."""
@@ -289,10 +397,10 @@ _trees: dict[tuple[_Directives, tuple[str, ...]], _Tree] = {}
 _MOST_TREES = 256
 
 
-def _add_headers(parts: list[bytes], directives: _Directives, search: list[str]) -> None:
-    """Add name and content of every header that is reached from `directives`.
+def _tree_of(directives: _Directives, search: list[str]) -> _Tree:
+    """Return name and content of every header that is reached from `directives`.
 
-    Most sources include the same, so what was added is kept.
+    Most sources include the same, so what was found is kept.
     """
     key = directives, tuple(search)
     tree = _trees.get(key)
@@ -300,12 +408,12 @@ def _add_headers(parts: list[bytes], directives: _Directives, search: list[str])
         _trees.pop(key, None)
         files = _Files()
         added = _headers_of(directives, search, files)
-        tree = _Tree(b"".join(added), *files.asked())
+        tree = _Tree(b"".join(added), *files.asked(), files.is_settled)
         if files.is_settled:
             if len(_trees) >= _MOST_TREES:
                 _trees.clear()
             _trees[key] = tree
-    parts.append(tree.data)
+    return tree
 
 
 def _headers_of(directives: _Directives, search: list[str], files: _Files) -> list[bytes]:
@@ -435,6 +543,14 @@ def _stamp_of(path: str) -> _Stamp | None:
         return _stamp(os.stat(path))
     except (OSError, ValueError):  # ValueError: a name with a null character
         return None
+
+
+def content_digest(path: str) -> str:
+    """Return the digest of a file's content; an empty string where there is no readable regular
+    file.
+    """
+    header = _read_header(path)
+    return "" if header is None else header.digest.hex()
 
 
 def _read_header(path: str) -> _Header | None:

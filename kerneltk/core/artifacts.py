@@ -120,6 +120,8 @@ class TranslationUnit:
     plain : str
         `source` without the points where lanes of a warp meet, which errors are told from; empty
         where it has none.
+    warnings : tuple of str
+        What the source's user is to be warned of when the unit is made.
     """
 
     backend: BackendName
@@ -135,6 +137,7 @@ class TranslationUnit:
     compiler: Literal["nvrtc", "nvcc"] = "nvrtc"
     links: tuple[LinkInput, ...] = ()
     plain: str = field(default="", repr=False)
+    warnings: tuple[str, ...] = ()
 
 
 @record

@@ -7,14 +7,20 @@ object code offers it beside the kernel's entry.
 
 from __future__ import annotations
 
+import re
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kerneltk.core.artifacts import BOUNDS_SUFFIX
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
+
+# That the next line has this number.
+_LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+(\d+)[^\n]*\n", re.MULTILINE)
 
 
 def has_bounds(source: str) -> bool:
@@ -45,6 +51,7 @@ def with_bounds(source: str, kernels: Iterable[DeclaredKernel]) -> str:
     """
     parts: list[str] = []
     position = 0
+    numbered = [(0, 1), *((found.end(), int(found[1])) for found in _LINE.finditer(source))]
     for kernel in sorted(_bounded(kernels), key=lambda kernel: kernel.start):
         if kernel.start < position:
             continue
@@ -54,7 +61,8 @@ def with_bounds(source: str, kernels: Iterable[DeclaredKernel]) -> str:
             if kernel.template_parameters
             else ""
         )
-        line = source.count("\n", 0, kernel.start) + 1
+        start, first = numbered[bisect_right(numbered, kernel.start, key=itemgetter(0)) - 1]
+        line = first + source.count("\n", start, kernel.start)
         column = kernel.start - source.rfind("\n", 0, kernel.start) - 1
         parts += (
             source[position : kernel.start],

@@ -6,10 +6,12 @@ import json
 import os
 import re
 import threading
+import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,12 +19,13 @@ import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
-from kerneltk.backends.registry import capabilities_of_target, compiler_for
-from kerneltk.cache.fingerprint import string_key
+from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.cache.fingerprint import Trace, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.records import record
+from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
@@ -43,6 +46,7 @@ T = TypeVar("T")
 
 # NVRTC lists the name expressions, each a pragma, in a file of its own.
 _NVRTC_NAMES = "__nv_name_map"
+_ASSEMBLER = re.compile(r": Error: |<inline asm>")  # what an assembler's messages have
 _LIBRARY = re.compile(r"/(thrust|cub)/")
 _MOST_TRIES = 8  # of a compilation that leaves out more and more names and functions
 
@@ -108,8 +112,9 @@ _LAUNCH_HINT = (
 def errors_of_log(
     log: str, sources: Mapping[str, str], *, in_macros: bool = True
 ) -> CompilerErrors:
-    """Return the errors of a compiler's log in the user's sources, by their names: where a macro is
-    defined, or not `in_macros` but where it is used.
+    """Return the errors of a compiler's log in the user's sources, by their names. Of an error in a
+    macro that is where it is used; if that is not known, where it is defined, or `in_macros` says
+    to leave it out.
     """
     from kerneltk.core.diagnostics import read_log  # only who has an error needs these
     from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
@@ -118,20 +123,23 @@ def errors_of_log(
     places: dict[tuple[str, int, int, str], None] = {}
     found = read_log(log)
     for error in found:
-        for at in error.locations:
-            if at.file not in code:
-                continue
+        own = [at for at in error.locations if at.file in code]
+        outside = [at for at in own if not _is_in_directive(code[at.file], at.line)]
+        for at in outside[:1] or (own[:1] if in_macros else ()):
             lines = code[at.file]
-            own = lines[at.line - 1] if at.line <= len(lines) else ""
-            before = lines[at.line - 2] if 1 < at.line <= len(lines) + 1 else ""
-            if not in_macros and (own.lstrip().startswith("#") or before.endswith("\\")):
-                continue
+            line = lines[at.line - 1] if at.line <= len(lines) else ""
             # Of a line in which points were put, columns say nothing.
-            is_same = not any("volatile" in line for line in lines) and own.isascii()
+            is_same = not any("volatile" in line for line in lines) and line.isascii()
             column = at.column if is_same else None
             places[at.file, at.line, column or 0, error.message] = None
-            break
-    return CompilerErrors(tuple(places), not found)
+    return CompilerErrors(tuple(places), not found and _ASSEMBLER.search(log) is not None)
+
+
+def _is_in_directive(lines: Sequence[str], number: int) -> bool:
+    """Whether a line, one-based, is one of a directive of the preprocessor."""
+    own = lines[number - 1] if number <= len(lines) else ""
+    before = lines[number - 2] if 1 < number <= len(lines) + 1 else ""
+    return own.lstrip().startswith("#") or before.endswith("\\")
 
 
 def _libraries_in(log: str) -> frozenset[str]:
@@ -142,12 +150,19 @@ def _libraries_in(log: str) -> frozenset[str]:
     return frozenset(found[1] for file in files if (found := _LIBRARY.search(file)))
 
 
+def _put_back(known: dict[BackendName, T], name: BackendName, value: T | None) -> None:
+    if value is None:
+        known.pop(name, None)
+    else:
+        known[name] = value
+
+
 class HostRefusals:
     """What CPU cores refuse of a source: kernels that need it are refused at their launch, and the
     others run.
 
-    What was found is kept in the cache by the key of the unit that failed, so that a later process
-    compiles once.
+    What was found is kept in the cache, when the rest has been compiled, by the key of the unit
+    that has everything, so that a later process compiles once.
 
     Attributes
     ----------
@@ -156,72 +171,106 @@ class HostRefusals:
     """
 
     def __init__(self, source: RawSource) -> None:
-        self._source = source
-        self._sources = (source, *source.included)
+        self._key = ""
         self._errors: CompilerErrors | None = None
+        self._is_kept = True
         self.found: Refusals | None = None
+        self.use(source)
 
     @property
     def is_possible(self) -> bool:
         """Whether the source has anything that CPU cores may lack."""
         return any(declared.unsupported for declared in self._source.declarations)
 
-    def recall(self, key: str) -> None:
-        """Take over what an earlier process has kept by this key."""
-        from kerneltk.cuda_cpp.syntax.declarations import Refusals
+    def use(self, source: RawSource) -> None:
+        """Take a source, or another form of it."""
+        self._source, self._sources = source, (source, *source.included)
 
-        data = get_cache().get(string_key("refused", readers(), key))
+    def recall(self, key: str) -> bool:
+        """Take over what an earlier process has kept by this key; False for nothing."""
+        from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals
+
+        self._key = string_key("refused", readers(), key)
+        data = get_cache().get(self._key)
         if data is not None:
             with suppress(TypeError, ValueError):  # what is not kept here is found again
-                self.found = Refusals.from_fields(json.loads(data))
+                found, errors = json.loads(data)
+                self.found = Refusals.from_fields(found)
+                self._errors = CompilerErrors.from_fields(errors)
+        return self.found is not None
 
-    def add(self, error: CompileError, key: str) -> bool:
+    def keep(self) -> None:
+        """Keep what was found for later processes."""
+        if not self._is_kept:
+            get_cache().put(self._key, json.dumps((self.found, self._errors)).encode())
+            self._is_kept = True
+
+    def add(self, error: CompileError) -> bool:
         """Leave out what a compiler has refused; False for nothing more, or another mistake."""
         from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
         known = self._errors or CompilerErrors()
         new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
-        found = self._sources[0].without(known, new)
-        if found is not None:
-            self.found, self._errors = found
-            get_cache().put(string_key("refused", readers(), key), json.dumps(self.found).encode())
-        return found is not None
+        return self._take(self._sources[0].without(known, new))
 
-    def rebase(self, source: RawSource, key: str) -> bool:
+    def rebase(self, source: RawSource) -> bool:
         """Take another form of the source; False where it cannot do without what is refused."""
         if self.found is not None and self._errors is not None:
             from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
-            found = source.without(CompilerErrors(), self._errors)
-            if found is None:
+            if not self._take(source.without(CompilerErrors(), self._errors)):
                 return False
-            self.found, self._errors = found
-            get_cache().put(string_key("refused", readers(), key), json.dumps(self.found).encode())
-        self._source, self._sources = source, (source, *source.included)
+        self.use(source)
+        return True
+
+    def _take(self, found: tuple[Refusals, CompilerErrors] | None) -> bool:
+        if found is None:
+            return False
+        self.found, self._errors = found
+        self._is_kept = False
         return True
 
     def of(self, name: str) -> Refused | None:
         """The reason why a kernel is refused; None for one that runs."""
-        functions: Iterable[Refused] = self.found.functions if self.found else ()
-        return next((f for f in functions if f.is_kernel and f.name == name), None)
+        return _refusal_of(name, self.found.functions if self.found else ())
 
-    def error(self, refused: Refused, error: CompileError | None = None) -> CompileError:
-        """The error for a launch of a refused kernel."""
-        from kerneltk.cuda_cpp.syntax.refusals import lack_of
+    def error(self, refused: Refused, error: CompileError | None) -> CompileError:
+        """The error for a source of which no kernel is left."""
+        return _refusal(self._sources, refused, error)
 
-        source = next((s for s in self._sources if s.name == refused.file), None)
-        snippet = Snippet.at_line(source.name, source.code, refused.line, None) if source else None
-        hint = _LAUNCH_HINT if refused.kind == "launch from a kernel" else refused.header or _HINT
-        reason = refused.reason.partition("; did you mean")[0]
-        if refused.kind in (None, "header"):
-            sentence = f"Kernel '{refused.name}' does not compile for CPU cores: {reason}."
-        else:
-            lacking = lack_of(refused.kind)
-            sentence = f"Kernel '{refused.name}' cannot run on CPU cores, which have no {lacking}."
-        message = render_message(sentence, *filter(None, (snippet,)), hint=hint)
-        if reason and refused.kind not in (None, "header"):
-            message += f"\n  The compiler: {reason}."
-        return CompileError(message, error.source if error else "", error.log if error else "")
+
+def _refusal_of(name: str, refused: Iterable[Refused]) -> Refused | None:
+    """Return the reason why a kernel is refused; None for one that runs."""
+    return next((found for found in refused if found.is_kernel and found.name == name), None)
+
+
+def _refusal(
+    sources: Sequence[RawSource], refused: Refused, error: CompileError | None = None
+) -> CompileError:
+    """Return the error for a launch of a refused kernel."""
+    from kerneltk.cuda_cpp.syntax.refusals import lack_of
+    from kerneltk.cuda_cpp.syntax.unsupported import instead_of_cub
+
+    source = next((s for s in sources if s.name == refused.file), None)
+    snippet = Snippet.at_line(source.name, source.code, refused.line, None) if source else None
+    hint = _LAUNCH_HINT if refused.kind == "launch from a kernel" else refused.header or _HINT
+    if instead := instead_of_cub(refused.word):
+        hint = f"{instead}. Or {_HINT}"
+    reason = refused.reason.partition("; did you mean")[0]
+    if refused.kind in (None, "header"):
+        sentence = f"Kernel '{refused.name}' does not compile for CPU cores: {reason}."
+    else:
+        lacking = lack_of(refused.kind, refused.word)
+        sentence = f"Kernel '{refused.name}' cannot run on CPU cores, which have no {lacking}."
+    message = render_message(sentence, *filter(None, (snippet,)), hint=hint)
+    if reason and refused.kind not in (None, "header"):
+        message += f"\n  The compiler: {reason}."
+    return CompileError(message, error.source if error else "", error.log if error else "")
+
+
+def _warn(message: str) -> None:
+    """Warn of what a source may mean: once, whether it is compiled or known."""
+    warnings.warn(message, RuntimeWarning, stacklevel=1)
 
 
 class RawProgram:
@@ -244,6 +293,7 @@ class RawProgram:
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
         self._c_names = c_names
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
+        self._outcomes: dict[tuple[BackendName, int], Outcome] = {}  # of the modules
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
         # By what was added: all, and those of kernels.
@@ -429,56 +479,105 @@ class RawProgram:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
         ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
         """
-        backend = capabilities_of_target(target)
-        return self._leaving_out(
-            backend,
-            lambda unit: pipeline.compile_ahead(unit, target),
-            lambda unit: pipeline.key_of(unit, *compiler_for(unit, target)),
+        return self._made(capabilities_of_target(target), pipeline.Ahead(target))[0]
+
+    def _made(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
+        """Return what becomes of the source, and what is left out of it: from the cache, if it
+        knows both.
+        """
+        entry = self._entry(backend, making)
+        known = None if entry is None else entry.recall()
+        if known is not None:
+            for message in known[1].warnings:
+                _warn(message)
+            return known
+        made, outcome, units = self._leaving_out(backend, making)
+        if entry is not None:
+            entry.keep(units, outcome)
+        return made, outcome
+
+    def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T] | None:
+        """Return where the cache has what becomes of the source. None where nothing is kept: of a
+        string, whose unit is soon made, and where an earlier compilation tells what to leave out.
+        """
+        refusals = self._refused.get(backend.name)
+        is_begun = (
+            self._left_out.get(backend.name)
+            or self._c_symbols
+            or backend.name in self._reduced
+            or (refusals is not None and refusals.found is not None)
         )
+        if is_begun or not self.source.has_host_code:
+            return None
+        requested = repr((self.expressions, self._c_names, self._added))
+        return Entry(self.source, requested, backend, making)
 
     def _leaving_out(
-        self,
-        backend: Capabilities,
-        make: Callable[[TranslationUnit], T],
-        key_of: Callable[[TranslationUnit], str],
-    ) -> T:
-        """Call `make` with the unit, and again without what the compiler does not find or CPU cores
-        do not have.
+        self, backend: Capabilities, making: pipeline.Making[T]
+    ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
+        """Make it of the unit, and again without what the compiler does not find or CPU cores do
+        not have. Return it, what is left out, and all units with their traces; the last one is what
+        it is made of. Where it fails, the next call begins anew.
         """
+        before = copy(self._refused.get(backend.name)), self._reduced.get(backend.name)
+        try:
+            return self._made_in_tries(backend, making)
+        except BaseException:
+            _put_back(self._refused, backend.name, before[0])
+            _put_back(self._reduced, backend.name, before[1])
+            raise
+
+    def _made_in_tries(
+        self, backend: Capabilities, making: pipeline.Making[T]
+    ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         self.source = self.source.serving(self.requests())
         refusals = self._refusals(backend)
-        key = ""  # of the unit that has everything
-        reduced = ""  # of what is kept for it without refused code of the host
         first: CompileError | None = None
-        before = self._reduced.get(backend.name)
-        for _ in range(_MOST_TRIES):
+        units: list[tuple[TranslationUnit, Trace]] = []
+        told: dict[str, None] = {}  # what the source's user is warned of
+
+        def add_unit() -> str:
             unit = self.unit(backend)
-            if not reduced and self._has_refusable_host_code():
-                reduced = string_key("host errors", readers(), unit.source, *unit.options)
-                if self._recall_reduced(backend, reduced):
-                    unit = self.unit(backend)
-            if refusals is not None and refusals.found is None and not key:
-                key = key_of(unit)
-                refusals.recall(key)
-                self._refuse_all(refusals)
-                unit = self.unit(backend)
+            for message in unit.warnings:
+                if message not in told:
+                    told[message] = None
+                    _warn(message)
+            found = pipeline.trace_of(unit, *making.compiler(unit))
+            units.append((unit, found))
+            return found.key
+
+        def make() -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
+            unit, found = units[-1]
+            made = making.make(unit, found.key)
+            refused = refusals.found.functions if refusals and refusals.found else ()
+            left_out = dict(self._left_out.get(backend.name, {}))
+            return made, Outcome(left_out, refused, tuple(told)), units
+
+        key = add_unit()
+        recalled = False
+        reduced = ""  # the key of the source without refused code of the host
+        if self._has_refusable_host_code():
+            reduced = string_key("host errors", readers(), key)
+            recalled = self._recall_reduced(backend, reduced)
+        if refusals is not None and refusals.found is None:
+            refusals.use(self._reduced.get(backend.name, self.source))
+            recalled = refusals.recall(key) or recalled
+            self._refuse_all(refusals)
+        for number in range(_MOST_TRIES):
+            if number or recalled:
+                add_unit()
             try:
-                made = make(unit)
+                made = make()
             except CompileError as error:
                 refused = self._refused_requests(error)
                 known = self._left_out.get(backend.name, {})
                 if refused is None or refused.keys() <= known.keys():
-                    if refusals is not None and refusals.add(error, key):
+                    if refusals is not None and refusals.add(error):
                         self._refuse_all(refusals, first or error)
                         continue
-                    if reduced and self._reduce(backend, error, key):
+                    if reduced and self._reduce(backend, error):
                         first = first or error
                         continue
-                    if first is not None:  # the next call begins with the user's errors again
-                        self._refused.pop(backend.name, None)
-                        self._reduced.pop(backend.name)
-                        if before is not None:
-                            self._reduced[backend.name] = before
                     # Only who has an error needs it.
                     from kerneltk.cuda_cpp.nvrtc.explanations import explained
 
@@ -495,14 +594,19 @@ class RawProgram:
                 if first is not None:
                     text = self._reduced[backend.name].expanded
                     get_cache().put(reduced, text.encode("utf-8", "surrogateescape"))
+                if refusals is not None:
+                    refusals.keep()
                 return made
-        return make(self.unit(backend))
+        add_unit()
+        return make()
 
     def _has_refusable_host_code(self) -> bool:
         return self.source.has_host_code and self.source.compiler == "nvrtc"
 
     def _recall_reduced(self, backend: Capabilities, reduced: str) -> bool:
-        """Take over what an earlier process has kept: the source without refused host code."""
+        """Take over what an earlier process has kept: the source without refused host code. False
+        for nothing.
+        """
         kept = get_cache().get(reduced)
         if kept is None:
             return False
@@ -510,7 +614,7 @@ class RawProgram:
         self._reduced[backend.name] = self.source.reduced_to(text)
         return True
 
-    def _reduce(self, backend: Capabilities, error: CompileError, key: str) -> bool:
+    def _reduce(self, backend: Capabilities, error: CompileError) -> bool:
         """Leave out the code of the host that a compiler has found errors in; False for none."""
         source = self._reduced.get(backend.name, self.source)
         code = {own.name: own.code for own in (source, *source.included)}
@@ -518,7 +622,7 @@ class RawProgram:
         found = source.without_host_errors(errors) if errors.places else None
         found = found or source.without_headers_of(_libraries_in(error.log))
         refusals = self._refused.get(backend.name)
-        if found is None or (refusals is not None and not refusals.rebase(found, key)):
+        if found is None or (refusals is not None and not refusals.rebase(found)):
             return False
         self._reduced[backend.name] = found
         return True
@@ -544,10 +648,11 @@ class RawProgram:
         return self._refused.setdefault(backend.name, found) if found.is_possible else None
 
     def _refuse_all(self, refusals: HostRefusals, error: CompileError | None = None) -> None:
-        """Raise CompileError where no kernel is left."""
+        """Raise CompileError where no kernel is left: then nothing else is to be compiled."""
         names = [plain_name(r.expression) for r in self.requests() if not r.is_variable]
         refused = [refusals.of(name) for name in names]
         if refused and refused[0] is not None and None not in refused:
+            refusals.keep()
             raise refusals.error(refused[0], error) from None
 
     def _overloaded(self, refused: Mapping[str, str], error: CompileError) -> dict[str, str]:
@@ -602,10 +707,8 @@ class RawProgram:
         key = (backend.name, backend.device_key())
         with self._lock:
             if key not in self._modules:
-                self._modules[key] = self._leaving_out(
-                    backend.capabilities,
-                    lambda unit: pipeline.get_module(unit, backend),
-                    lambda unit: pipeline.key_of(unit, backend, backend.target(unit)),
+                self._modules[key], self._outcomes[key] = self._made(
+                    backend.capabilities, pipeline.OnDevice(backend)
                 )
             return self._modules[key]
 
@@ -621,12 +724,12 @@ class RawProgram:
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
         module, code = self.module(backend)
         symbol = dict(code.symbols).get(expression)
-        refusals = self._refused.get(backend.name)
-        refused = refusals.of(plain_name(expression)) if refusals else None
-        if refusals is not None and refused is not None:
-            raise refusals.error(refused)
+        outcome = self._outcomes[backend.name, backend.device_key()]
+        refused = _refusal_of(plain_name(expression), outcome.refused)
+        if refused is not None:
+            raise _refusal((self.source, *self.source.included), refused)
         if symbol is None:
-            reason = self._left_out.get(backend.name, {}).get(expression, "")
+            reason = outcome.left_out.get(expression, "")
             if reason or backend.capabilities.emulates_cuda:
                 missing = "its compilation leaves it out, or names it otherwise"
                 raise self._unknown(expression, reason or missing)

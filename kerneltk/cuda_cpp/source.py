@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kerneltk.cache.fingerprint import named_in_options
+from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
@@ -60,6 +60,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 # in its place has the same length, so that columns stay.
 _NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
+_TUPLES = re.compile(r"\bstd\s*::\s*(?:make_)?tuple\b")  # which other headers bring
 # What linkers and loaders look for by these names is none of the user's.
 _LINKER_NAMES = re.compile(
     r"(?<!\w)(?:_init|_fini|_start|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_PROCEDURE_LINKAGE_TABLE_"
@@ -67,7 +68,7 @@ _LINKER_NAMES = re.compile(
 )
 _WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
-_HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
+_HOST_HEADERS = ("host_grid.hpp", "host_device.hpp", "host_ends.hpp")
 _HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
 _SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
 
@@ -90,6 +91,7 @@ _TYPES = {
     "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
 }  # fmt: skip
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")
+_TORCH_LIMITS = re.compile(r"\bat\s*::\s*numeric_limits\b")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
                 "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
                 "gpuAtomicAddNoReturn")  # fmt: skip
@@ -99,8 +101,14 @@ _LARGE, _MANY = 100_000, 50
 _CLASS = re.compile(r"\b(?:struct|class|define)\s+\Z")
 _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTILINE)
+_MAYBE_BY_MACRO = re.compile(r"include[ \t]+[^\W\d]")  # a search for letters is fast
 _DEFINES = re.compile(r"[ \t]*(?:#|%:)[ \t]*define\b")
 _FILE = re.compile(r"[\w/.-]*\w\.\w+")
+# What a host compiler says of numbers by itself, and NVRTC does not.
+_PREDEFINED = re.compile(
+    r"\b__(?:BYTE_ORDER|ORDER_\w+_ENDIAN|FLOAT_WORD_ORDER|CHAR_BIT|SIZEOF_\w+|\w+_(?:MAX|TYPE|MIN"
+    r"|EPSILON|DIG|RADIX))__\b"
+)
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
 
@@ -404,7 +412,12 @@ class RawSource:
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
         if is_extension and _is_named(source, _TORCH_TYPES):
-            needed = ("cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp")
+            needed = ["cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp"]
+            # Not for all: with `using` directives the name may be ambiguous.
+            if _TORCH_LIMITS.search(source) or any(
+                i.name == "ATen/NumericLimits.cuh" for i in includes
+            ):
+                needed.append("kerneltk/torch_limits.hpp")
             lines += [f"#include <{header}>" for header in needed]
         return tuple(lines)
 
@@ -488,65 +501,91 @@ class RawSource:
 
     def reduced_to(self, expanded: str) -> RawSource:
         """Return the source with less of its text, headers in it, and the headers as they are."""
-        source = replace(self, reduced=expanded)
-        for name in ("_headers", "_paths"):
-            vars(source)[name] = getattr(self, name)
-        return source
+        return self._with_headers_of(replace(self, reduced=expanded))
 
     def _with_meetings(
         self, source: str, directives: Sequence[str], requests: Sequence[Request]
-    ) -> tuple[Sequence[str], str]:
-        """Return the directives and a source with points where the lanes of a warp meet."""
-        self._warn_of_unread_headers()
-        for load in unordered_exchanges(source):
-            warnings.warn(
-                f"'{load.file or self.name}', line {load.line}: nothing orders '{load.loaded}' "
-                f"behind another lane's store to '{load.stored}', and lanes of a warp do not run "
-                "in step there.\n  Hint: put '__syncwarp()' between them, or make the memory "
-                "'volatile'.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+    ) -> tuple[Sequence[str], str, list[str]]:
+        """Return the directives and a source with points where the lanes of a warp meet, and what
+        its user is warned of.
+        """
+        told = [
+            f"{header.where}: lanes of a warp do not meet before accesses to volatile memory in "
+            f"'{header.name}' or by its names.\n  Hint: {header.hint}."
+            for header in self._unread_headers()
+            if has_volatile(read_file(Path(header.path)).code)
+        ]
+        told += [
+            f"'{load.file or self.name}', line {load.line}: nothing orders '{load.loaded}' "
+            f"behind another lane's store to '{load.stored}', and lanes of a warp do not run "
+            "in step there.\n  Hint: put '__syncwarp()' between them, or make the memory "
+            "'volatile'."
+            for load in unordered_exchanges(source)
+        ]
         asked = [request.expression for request in requests if has_volatile(request.expression)]
         if not asked and not any(map(has_volatile, (*directives, source))):
-            return directives, source
+            return directives, source, told
         names = [plain_name(expression).rpartition("::")[2] for expression in asked]
         found = with_meetings(source, directives, names)
-        for access in found.unmarked:
-            warnings.warn(
-                f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
-                f"before an access to volatile memory {access.reason}, and do not run in step "
-                "there.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return found.directives, found.source
+        told += [
+            f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
+            f"before an access to volatile memory {access.reason}, and do not run in step "
+            "there."
+            for access in found.unmarked
+        ]
+        return found.directives, found.source, told
 
-    def _warn_of_unread_headers(self) -> None:
-        """Warn of headers in angle brackets that mention volatile memory: they stay as they are."""
+    def _unread_headers(self) -> Iterator[UnreadHeader]:
+        """Yield the headers that stay as they are, so that accesses to volatile memory in them have
+        no points: in angle brackets, in options, by macros.
+        """
         directories = named_in_options(self.options)[0]
+        paths: dict[str, str | None] = {}
         for source in (self, *self.included):
             for include in source.includes if directories else ():
                 if include.is_quoted or _has_stand_in(include.name):
                     continue
                 if self._path_of(source, include) is not None:
                     continue
-                paths = [Path(directory, include.name) for directory in directories]
-                path = next((path for path in paths if path.is_file()), None)
-                if path is not None and has_volatile(read_file(path).code):
+                if include.name not in paths:
+                    paths[include.name] = _first_file(directories, include.name)
+                path = paths[include.name]
+                if path is not None:
                     where = f"'{source.name}', line {include.line}"
-                    _warn_of_unread(where, include.name, "include it in quotes")
+                    yield UnreadHeader(where, include.name, path, "include it in quotes")
         for name in named_in_options(self.options)[1]:
-            if os.path.isfile(name) and has_volatile(read_file(Path(name)).code):
-                _warn_of_unread("compile options", name, "include it in the source, in quotes")
+            if os.path.isfile(name):
+                hint = "include it in the source, in quotes"
+                yield UnreadHeader("compile options", name, name, hint)
         for source in (self, *self.included):
             for name, line in _computed_names(source.code, self.options):
                 places = (source.directory, *directories, self.directory or os.getcwd())
-                paths = [Path(place, name) for place in places if place]
-                path = next((path for path in paths if path.is_file()), None)
-                if path is not None and has_volatile(read_file(path).code):
+                path = _first_file(filter(None, places), name)
+                if path is not None:
                     hint = "write its name in the line that includes it, in quotes"
-                    _warn_of_unread(f"'{source.name}', line {line}", name, hint)
+                    yield UnreadHeader(f"'{source.name}', line {line}", name, path, hint)
+
+    def inputs(self) -> tuple[str, ...]:
+        """All that decides a unit of this source beside what is requested, which also decides
+        `keeps_spare`: itself and its headers as they were read, and what is found of others where
+        it is put together.
+        """
+        sources = (self, *self.included)
+        includes = {(i.name, i.is_quoted) for source in sources for i in source.includes}
+        others = sorted(name for name, is_quoted in includes if not is_quoted)
+        found = [
+            *(self.code, self.name, self.directory, self.compiler, self.reduced),
+            repr((self.has_host_code, self.options, without_directives(self._options()))),
+            repr([(link.kind, link.name, sha256(link.code).hexdigest()) for link in self.links]),
+            repr(list(self._paths.items())),
+            repr([(name, _has_stand_in(name), self._is_for_both(name)) for name in others]),
+            repr([(*header, content_digest(header.path)) for header in self._unread_headers()]),
+        ]
+        directories: dict[str, str] = {}
+        for path, header in self._headers.items():
+            found += [path, _real_path(path, directories)]
+            found += [header.name, header.directory, header.code]
+        return tuple(found)
 
     def unit(
         self, backend: Capabilities, requests: Sequence[Request], refused: Refusals | None = None
@@ -576,6 +615,8 @@ class RawSource:
         body = self.code if by_nvcc else self._device_source
         if not by_nvcc and any(name.startswith("cub/") for name in foreign_headers(body)):
             head.append("#include <type_traits>")  # CUB 2.8 takes std::is_pointer for there
+        if not by_nvcc and self._asks_for_predefined:
+            head.append("#include <_kt_predefined.h>")
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
@@ -599,6 +640,12 @@ class RawSource:
             links=self.links,
         )
 
+    @cached_property
+    def _asks_for_predefined(self) -> bool:
+        """Whether it names what a host compiler says of numbers; files always have that."""
+        texts = (*(own.code for own in (self, *self.included)), *self.options)
+        return not self.has_host_code and any(map(_PREDEFINED.search, texts))
+
     def serving(self, requests: Sequence[Request]) -> RawSource:
         """Return the source with what the template arguments of requests name, or options, and
         nothing else does.
@@ -609,7 +656,13 @@ class RawSource:
         words = frozenset(re.findall(r"\w+", " ".join((asked, *self.options))))
         spare = self._whole_summary.spare if words else ()
         is_named = any(not words.isdisjoint(names) for _, _, names in spare)
-        return replace(self, keeps_spare=True) if is_named else self
+        return self._with_headers_of(replace(self, keeps_spare=True)) if is_named else self
+
+    def _with_headers_of(self, source: RawSource) -> RawSource:
+        """Return another form of this source, which has the headers that this one has read."""
+        for name in ("_headers", "_paths"):
+            vars(source)[name] = getattr(self, name)
+        return source
 
     def _host_unit(
         self, backend: BackendName, requests: Sequence[Request], source: str
@@ -650,6 +703,8 @@ class RawSource:
             head.append("#include <kerneltk/host_textures.hpp>")
         if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
             head.append("#include <utility>")
+        if any(map(_TUPLES.search, texts)):
+            head.append("#include <tuple>")
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
@@ -660,7 +715,7 @@ class RawSource:
         if not self.directory and "symbols" in get_settings().host_debug:
             name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
         plain = self._assembled([*head, *directives], name, source, lines)
-        directives, body = self._with_meetings(source, directives, requests)
+        directives, body, told = self._with_meetings(source, directives, requests)
         head += directives
         is_plain = self._assembled(head, name, body, lines) == plain
         if not is_plain:
@@ -676,6 +731,7 @@ class RawSource:
             reflected=tuple(reflected),
             raw=True,
             plain="" if is_plain else plain,
+            warnings=tuple(told),
         )
 
     def _options(self) -> tuple[str, ...]:
@@ -690,19 +746,34 @@ class RawSource:
         return ((name, self.code), *included)
 
 
-def _warn_of_unread(where: str, header: str, hint: str) -> None:
-    """Warn of a header whose accesses to volatile memory have no points."""
-    warnings.warn(
-        f"{where}: lanes of a warp do not meet before accesses to volatile memory in '{header}' "
-        f"or by its names.\n  Hint: {hint}.",
-        RuntimeWarning,
-        stacklevel=3,
-    )
+class UnreadHeader(NamedTuple):
+    """A header that a source includes and that is left to the compiler."""
+
+    where: str  # it is included, for messages
+    name: str
+    path: str
+    hint: str  # what to write so that it is read
+
+
+def _first_file(directories: Iterable[str], name: str) -> str | None:
+    """Return the path of the first file of a name."""
+    paths = (os.path.join(directory, name) for directory in directories)
+    return next(filter(os.path.isfile, paths), None)
+
+
+def _real_path(path: str, directories: dict[str, str]) -> str:
+    """Return a file's path without links; of `directories` each is looked at once."""
+    if os.path.islink(path):
+        return os.path.realpath(path)
+    directory, name = os.path.split(path)
+    if directory not in directories:
+        directories[directory] = os.path.realpath(directory)
+    return os.path.join(directories[directory], name)
 
 
 def _computed_names(code: str, options: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield the names of headers that a source may include by a macro, and the lines of these."""
-    if not _BY_MACRO.search(code):
+    if not _MAYBE_BY_MACRO.search(code) or not _BY_MACRO.search(code):
         return
     known = {include.line for include in read_includes(code)}
     pieces = _FILE.findall(" ".join(options))

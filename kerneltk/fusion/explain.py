@@ -173,9 +173,10 @@ def _notes(program: Program, steps: Sequence[Step]) -> Iterator[Note]:
             for node in step.reduces:
                 yield Note(
                     f"Kernel {number} ends here: what follows needs the whole '{node.kind}'.",
-                    node.where,
+                    node.where and node.where.snippet(),
                 )
     for effect in program.trace.effects[:-1]:
         name = program.trace.sources[effect.array].name
         if effect.steps:
-            yield Note(f"A part of {name} is written, which what follows may read.", effect.where)
+            where = effect.where and effect.where.snippet()
+            yield Note(f"A part of {name} is written, which what follows may read.", where)

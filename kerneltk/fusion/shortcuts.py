@@ -1,17 +1,23 @@
-"""What a repeated call of a function that became one elementwise kernel touches."""
+"""What a repeated call of a fused function touches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from types import CodeType
 from typing import Any
+
+import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
+from kerneltk.fusion.trace.outside import MISSING, CodeOf
+
+_OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
 
 
 @lru_cache(maxsize=512)
@@ -22,15 +28,14 @@ def _compiled(source: str) -> CodeType:
 def make_shortcut(
     program: Program, args: Sequence[Any], backend: Backend, otherwise: Callable[..., Any]
 ) -> Callable[..., Any] | None:
-    """``call(*arguments)`` for arguments of these types and numbers of dimensions, and of any
-    shapes, which calls the launcher of the program's only kernel; None for a program that is not
-    one kernel of its arguments as they are.
+    """``call(*arguments)`` for arguments of these types and numbers of dimensions, which launches.
+    Where the program is one kernel of its arguments as they are, it calls the launcher of that, and
+    shapes may be any; otherwise they are these. None where an argument has to be looked at.
     """
-    if not _is_direct(program):
-        return None
-    (step,) = program.plan.steps
+    is_direct = _is_direct(program)
     trace = program.trace
     contiguous = backend.arrays.contiguous or "flags.c_contiguous"
+    is_contiguous = attrgetter(contiguous)
     tests = []
     names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
     for k, value in enumerate(args):
@@ -40,34 +45,49 @@ def make_shortcut(
             tests.append(f"a{k}.dtype is dtype{k}")
             names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
-            tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
+            if is_direct:
+                tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
+            else:
+                tests.append(f"a{k}.shape == shape{k}")
+                names[f"shape{k}"] = value.shape  # type: ignore[attr-defined]
             if value.ndim > 1:  # type: ignore[attr-defined]
+                if not is_contiguous(value):
+                    return None
                 tests.append(f"a{k}.{contiguous}")  # as results, then
         elif type(value) is bool:
             tests.append(f"a{k} is {value}")
-        elif type(value) not in (int, float, complex):
+        elif type(value) not in (int, float, complex) and not isinstance(value, _OF_ONE_DTYPE):
             return None
-    passed = [program.leaf(leaf) for leaf in step.leaves()]
-    passed += [program.expression(s.expression) for s in step.operands.scalars.values()]
-    assert isinstance(step.kernel, FusedElementwise)
-    names["launchers"] = step.kernel._inline_cache
+    if is_direct:
+        (step,) = program.plan.steps
+        passed = [program.leaf(leaf) for leaf in step.leaves()]
+        passed += [program.expression(s.expression) for s in step.operands.scalars.values()]
+        names["launchers"] = step.kernel._inline_cache
+        launched = f"launchers[{len(passed)}]({', '.join(passed)})"
+    else:
+        names["run"] = program.run
+        launched = f"run({', '.join(f'a{k}' for k in range(len(args)))})"
     parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
     given = "".join(f"a{k}, " for k in range(len(args)))
     tests.append("not others")
     if trace.outside:
-        plain = trace.outside.plain_globals
+        plain = trace.outside.plain_tests
         if plain is None:
             tests.append("is_current()")
             names["is_current"] = trace.is_current
-        else:
-            for k, (globals_, name, value) in enumerate(plain):
-                tests.append(f"globals{k}.get({name!r}) is value{k}")
-                names[f"globals{k}"], names[f"value{k}"] = globals_, value
+        for k, (read, value) in enumerate(plain or ()):
+            names[f"value{k}"] = value
+            if isinstance(read, CodeOf):
+                tests.append(f"function{k}.__code__ is value{k}")
+                names[f"function{k}"] = read.function
+            else:
+                tests.append(f"names{k}.get({read.name!r}, unset) is value{k}")
+                names[f"names{k}"], names["unset"] = read.names, MISSING
     source = "\n".join(
         [
             f"def call({parameters}*others):",
             f"    if {' and '.join(tests)}:",
-            f"        return launchers[{len(passed)}]({', '.join(passed)})",
+            f"        return {launched}",
             f"    return otherwise(*(a for a in ({given}) if a is not missing), *others)",
         ]
     )

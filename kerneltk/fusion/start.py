@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import operator
 import random as _random
 import sys
 import types
@@ -15,7 +16,8 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.fusion.plan.planner import Planner, reachable
+from kerneltk.fusion.plan.kept import planned
+from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program, Result
 from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.trace.functions import (
@@ -29,7 +31,7 @@ from kerneltk.fusion.trace.functions import (
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import as_array, assign
-from kerneltk.fusion.trace.outside import content_of, is_array, is_library, names_of
+from kerneltk.fusion.trace.outside import attribute_of, content_of, is_array, is_library, names_of
 from kerneltk.fusion.trace.state import (
     ArraySource,
     Handlers,
@@ -120,10 +122,11 @@ def finished(
 
     shape = collect(result)
     nodes = [output.node for output in outputs]
-    trace.name_equals(reachable([*nodes, *(effect.value for effect in trace.effects)]))
+    values = reachable([*nodes, *(effect.value for effect in trace.effects)])
+    trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
-    plan = Planner(trace, name, target or backend.capabilities, device).plan(nodes)
+    plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
 
     def placed(value: Any) -> Any:
         if isinstance(value, _Output):
@@ -163,6 +166,7 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
+        self._trace.outside.add_entry(self._module, name)
         return replacement(found, name, self._trace, self._module.__name__)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -302,6 +306,8 @@ class _Rebuilding:
 
     def whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """What was decorated, as it is traced: a function, a method, or an object."""
+        if type(function) is types.FunctionType:
+            return self.function(function)
         owner = getattr(function, "__self__", function)
         if not isinstance(owner, types.FunctionType | types.ModuleType):
             self._trace.outside.add_object(owner)
@@ -354,6 +360,8 @@ class _Rebuilding:
         """Assign the globals and closures' variables that the function has assigned."""
         changed: list[tuple[str, Any, Callable[[], object]]] = []
         for names, known, first in self._globals.values():
+            if [*known] == [*first] and all(map(operator.is_, known.values(), first.values())):
+                continue  # most functions assign none
             for name, value in known.items():
                 if name not in first or first[name] is not value:
                     assign: Callable[[], object] = functools.partial(names.__setitem__, name, value)
@@ -403,10 +411,10 @@ class _Rebuilding:
         refused = _refused_randomness(value)
         if refused is not None:
             return refused
-        module = getattr(value, "__module__", None)
+        module = attribute_of(value, "__module__")
         if isinstance(module, str) and callable(value) and not isinstance(value, type):
             root = module.partition(".")[0]
-            name = getattr(value, "__name__", "")
+            name = attribute_of(value, "__name__", "")
             if root in ("cupy", "cupyx", "numpy") and isinstance(name, str) and name:
                 if root == "cupyx":
                     root = "cupyx.scipy.special"
@@ -469,7 +477,7 @@ class _Type(type, metaclass=_TypeOfTypes):
 
 def _refused_randomness(value: Any) -> Any:
     """What refuses to be used in place of a source of random numbers; None for other objects."""
-    owner = getattr(value, "__self__", value)
+    owner = attribute_of(value, "__self__", value)
     if isinstance(owner, _random.Random | np.random.Generator | np.random.RandomState):
         return _Random()
     module = type(owner).__module__

@@ -133,7 +133,7 @@ def test_arguments_that_overlap(backend: Any, kind: str) -> None:
 
 
 @pytest.mark.gpu
-def test_more_than_2_31_elements() -> None:
+def test_more_than_2_31_elements(large_arrays: None) -> None:
     import cupy
 
     @kerneltk.fuse

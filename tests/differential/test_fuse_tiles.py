@@ -254,7 +254,7 @@ def test_graphs_record_it() -> None:
 
 
 @pytest.mark.gpu
-def test_more_than_32_bits_of_elements() -> None:
+def test_more_than_32_bits_of_elements(large_arrays: None) -> None:
     cupy = pytest.importorskip("cupy")
     rows, columns = 4100, 600_000
     if cupy.cuda.Device().mem_info[0] < 12 << 30:

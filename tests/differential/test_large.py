@@ -19,11 +19,10 @@ RAW = ElementwiseKernel("raw T x", "T y", "y = x[n - 1 - i]", "backwards")
 
 
 @pytest.fixture
-def cupy() -> Any:
+def cupy(large_arrays: None) -> Any:
     import cupy
 
-    yield cupy
-    cupy.get_default_memory_pool().free_all_blocks()
+    return cupy
 
 
 def pattern(cupy: Any, size: int) -> Any:

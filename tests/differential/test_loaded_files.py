@@ -188,6 +188,19 @@ __global__ void k(int* x) {
     x[0] = sizeof(probe(1)) + sizeof(is_a(A())) * 10 + (sizeof(any(1)) - 1) * 100;
 }
 """)  # fmt: skip
+_case("an overload that says so", 12, """
+static constexpr __device__ int f(int a, int b) { return a + b; }
+static __host__ int f(int a, int b, int c) { return a * b * c; }
+__host__ static inline int g(int a) { return f(a, a, a); }
+__device__ int g(float a) { return f((int)a, 2) + 6; }
+__global__ void k(int* x) { x[0] = g(4.f); }
+""")  # fmt: skip
+_case("the macro for alignment of CUDA's headers", 64, """
+#include <cuda_fp16.h>
+typedef struct __CUDA_ALIGN__(32) { float array[8]; } float8;
+struct __CUDA_ALIGN__(16) Pair { half2 x, y; __device__ Pair() {} };
+__global__ void k(int* x) { x[0] = alignof(float8) + alignof(Pair) + sizeof(Pair); }
+""")  # fmt: skip
 _case("one body behind two heads", 1, """
 #ifdef NOWHERE
 int f(int x) {
@@ -351,22 +364,28 @@ def test_device_code_compiles(tmp_path: Path, files: dict[str, str]) -> None:
     assert _loaded(tmp_path, files)["k"].compile_for("sm_90").kind == "cubin"
 
 
-def _with_an_overload(directory: Path) -> Any:
+def _with_an_overload(directory: Path, head: str) -> Any:
     (directory / "m.cu").write_text(
-        "char pick(int) { return 0; }\n__device__ long pick(const void*) { return 1; }\n"
+        f"{head}char pick(int) {{ return 0; }}\n"
+        "__device__ long pick(const void*) { return 1; }\n"
         "__global__ void k(int* x) { x[0] = pick(0); }\n"
     )
     return kerneltk.load(directory / "m.cu")
 
 
-def test_a_call_of_the_hosts_overload_is_an_error(tmp_path: Path) -> None:
+HEADS = pytest.mark.parametrize("head", ["", "static __host__ ", "__host__ inline "])
+
+
+@HEADS
+def test_a_call_of_the_hosts_overload_is_an_error(tmp_path: Path, head: str) -> None:
     with pytest.raises(CompileError, match=r"it runs on the host only[^\n]*\n  m.cu:3"):
-        _with_an_overload(tmp_path).k(1, 1, (np.zeros(1, np.int32),))
+        _with_an_overload(tmp_path, head).k(1, 1, (np.zeros(1, np.int32),))
 
 
-def test_a_call_of_the_hosts_overload_is_an_error_of_nvrtc(tmp_path: Path) -> None:
-    with pytest.raises(CompileError, match="Unresolved extern function"):
-        _with_an_overload(tmp_path).k.compile_for("sm_90")
+@HEADS
+def test_a_call_of_the_hosts_overload_is_an_error_of_nvrtc(tmp_path: Path, head: str) -> None:
+    with pytest.raises(CompileError, match=r"Unresolved extern function|was referenced but not"):
+        _with_an_overload(tmp_path, head).k.compile_for("sm_90")
 
 
 @pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])

@@ -259,13 +259,14 @@ def run(
     found = libraries(backend)
     workers = [Worker(front_end, k, found[k % len(found)]) for k in range(threads)]
     each = -(-launches // threads)
+    batch = min(BATCH, -(-each // 10))
     stop, failures = threading.Event(), list[BaseException]()
 
     def work(worker: Worker, library: Library) -> None:
         try:
             with library.context():
                 while worker.done < each and not stop.is_set():
-                    worker.batch(min(BATCH, each - worker.done))
+                    worker.batch(min(batch, each - worker.done))
         except BaseException as error:
             failures.append(error)
             stop.set()

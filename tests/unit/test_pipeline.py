@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from kerneltk import pipeline
@@ -9,6 +14,7 @@ from kerneltk.backends.base import Function
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+from kerneltk.core.lexer import foreign_headers
 from kerneltk.errors import CompileError
 
 UNIT = TranslationUnit("host", "int one;", "k")
@@ -114,3 +120,95 @@ def test_a_failure_is_not_remembered(store: Cache) -> None:
 def test_object_code_survives_its_bytes() -> None:
     code = ObjectCode(Target("cuda", "sm_90", "nvrtc 12.9"), "cubin", b"\0\x7fELF", "kernel")
     assert ObjectCode.from_bytes(code.to_bytes()) == code
+
+
+# -- units that need not be there ------------------------------------------------------------------
+
+
+class Looking(Counting):
+    """A backend whose options and directories depend on what a unit says."""
+
+    def __init__(self, words: str = "cooperative_groups", *directories: Path) -> None:
+        super().__init__()
+        self.words = words
+        self.directories = directories
+
+    def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
+        return ("-DX",) * (self.words in unit.source)
+
+    def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
+        return self.directories * bool(foreign_headers(unit.source))
+
+
+BARE = TranslationUnit("host", "", "", raw=True)
+WHOLE = replace(
+    BARE,
+    source='int a;\n#include <x.h>\n#include "y.h"\n// cooperative_groups\nint one;',
+    options=("-DY",),
+)
+
+
+def provenance(backend: Looking, unit: TranslationUnit = WHOLE) -> pipeline.Provenance | None:
+    found = pipeline.trace_of(unit, backend, backend.target())
+    assert found.key == pipeline.key_of(unit, backend, backend.target())
+    made = pipeline.Provenance.of(unit, backend, found)
+    if made is None:
+        return None
+    assert "int" not in made.outline
+    read = pipeline.Provenance.from_fields(json.loads(json.dumps(made)))
+    assert read == made
+    return read
+
+
+def test_a_key_is_known_without_its_unit(tmp_path: Path) -> None:
+    backend = Looking("cooperative_groups", tmp_path)
+    known = provenance(backend)
+    assert known is not None
+    assert known.current(BARE, backend) == known
+    (tmp_path / "x.h").write_text("int x;\n")
+    assert known.current(BARE, backend) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda path: Looking("nothing", path),
+        lambda path: Looking("x.h", path / "other"),
+        lambda path: Looking("x.h"),
+        lambda path: Looking("x.h", path, path / "other"),
+    ],
+)
+def test_what_compilers_add_is_asked_again(tmp_path: Path, other: Any) -> None:
+    backend = Looking("cooperative_groups", tmp_path)
+    known = provenance(backend)
+    assert known is not None
+    assert known.current(BARE, Looking("x.h", tmp_path)) == known
+    assert known.current(BARE, other(tmp_path)) is None
+
+
+def test_what_an_outline_does_not_show() -> None:
+    assert provenance(Looking("int one")) is None
+    unit, backend = replace(WHOLE, source="#include MACRO"), Looking()  # has a new key each time
+    found = pipeline.trace_of(unit, backend, backend.target())
+    assert pipeline.Provenance.of(unit, backend, found) is None
+
+
+def test_recalled(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_modules", {})
+    unit = TranslationUnit("host", "int one;", "", raw=True)
+    ahead = pipeline.Ahead("host")
+    key = pipeline.key_of(unit, *ahead.compiler(unit))
+    loaded = pipeline.OnDevice(ahead.compiler(unit)[0])  # type: ignore[arg-type]
+    assert ahead.recall(key) is None
+    assert loaded.recall(key) is None
+    store.put(key, b"nothing of ours")
+    assert ahead.recall(key) is None
+    assert loaded.recall(key) is None
+    code = ahead.make(unit, key)
+    assert ahead.recall(key) == code
+    module = loaded.recall(key)
+    assert module is not None
+    assert module[1] == code
+    assert loaded.recall(key) is module
+    assert loaded.make(unit, key) is module
+    assert pipeline.get_module(unit, ahead.compiler(unit)[0]) is module  # type: ignore[arg-type]

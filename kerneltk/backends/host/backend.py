@@ -127,6 +127,11 @@ def _grid_failure(failure: int) -> LaunchError:
             "\n  Hint: run this kernel on a GPU, or give CPU cores another way under "
             "'#ifdef __KERNELTK_HOST__'."
         )
+    elif "which only the host has" in told:
+        hint = (
+            "\n  Hint: leave the kernel by 'return', or end it by '__trap()' or by an assertion "
+            "that fails."
+        )
     elif "did not end within" in told:
         hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."
         if not get_settings().host_debug:
@@ -408,8 +413,8 @@ class HostBackend:
                     f"The kernel failed in {told}; not all of its results were written."
                 )
             raise LaunchError(
-                "The kernel trapped: an assertion failed, or it called '__trap'; not all of its "
-                "results were written."
+                "The kernel trapped: an assertion failed, or it called '__trap' or a function that "
+                "ends a process; not all of its results were written."
             )
         raise DivisionError(
             "The kernel divided an integer by zero, or the most negative one by -1; not all of its "

@@ -114,6 +114,7 @@ static void call_refused(struct engine *e, const char *what, const char *lacking
                          int line);
 static void call_child(struct engine *e, kernel_function entry, const void *block,
                        unsigned long size);
+static void call_ended(struct engine *e, const char *name, const void *address);
 static void call_sleep(struct engine *e, unsigned nanoseconds_);
 static long long call_time(void) { return nanoseconds(); }
 extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
@@ -136,9 +137,10 @@ static const struct {
     int (*meet)(struct engine *, unsigned long long, int);
     void (*refused)(struct engine *, const char *, const char *, const char *, int);
     void (*child)(struct engine *, kernel_function, const void *, unsigned long);
+    void (*ended)(struct engine *, const char *, const void *);
 } calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
            call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet,
-           call_refused, call_child};
+           call_refused, call_child,     call_ended};
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -368,6 +370,20 @@ static void call_refused(struct engine *e, const char *what, const char *lacking
         append_position(e, l->text, sizeof l->text, 1);
         append(l->text, sizeof l->text, ": %s cannot run on CPU cores, which have no %s (%s:%d)", what,
                lacking, file, line);
+    }
+    leave_kernel(e, KT_TRAP);
+}
+
+/* A function of the host that would end the process was called, and would return to `address`. */
+static void call_ended(struct engine *e, const char *name, const void *address) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (claim_text(e, KT_TRAP)) {
+        append_position(e, l->text, sizeof l->text, 1);
+        append(l->text, sizeof l->text, ": '%s' is called, which only the host has", name);
+        l->finding.kind = ONLY_PLACE;
+        l->finding.frame[0] = (uintptr_t)address;
+        l->finding.frames = 1;
+        l->has_finding = 1;
     }
     leave_kernel(e, KT_TRAP);
 }

@@ -89,10 +89,11 @@ def _open_library(code: bytes) -> int:
         descriptor = os.memfd_create("kerneltk", os.MFD_CLOEXEC)
     except (AttributeError, OSError):  # forbidden here: sandboxes, vm.memfd_noexec
         return _open_from_file(code, mode)
-    with open(descriptor, "wb") as file:
+    try:
         try:
-            file.write(code)
-            file.flush()
+            rest = memoryview(code)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
         except OSError as error:
             raise _not_loaded(error) from error
         # The loader takes an equal path for the same library, and descriptors are used again:
@@ -103,6 +104,8 @@ def _open_library(code: bytes) -> int:
         except OSError as error:
             if os.path.exists(f"/proc/self/fd/{descriptor}"):
                 raise _not_loaded(error) from error
+    finally:
+        os.close(descriptor)
     return _open_from_file(code, mode)  # no /proc
 
 
@@ -181,6 +184,11 @@ def load_library(code: ObjectCode) -> HostLibrary:
         from kerneltk.backends.host import textures  # only kernels with textures need it
 
         ctypes.c_void_p.from_address(table).value = textures.table.address
+    lines = library.find("_kt_lines")
+    if lines is not None:
+        from kerneltk.backends.host import memory_check  # only kernels that may end need it
+
+        memory_check.register_lines(code.code, "_kt_lines", lines)
     if not (code.symbols and get_settings().host_debug):
         return library
     from kerneltk.backends.host import memory_check  # only who looks for faults needs it

@@ -24,7 +24,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -524,6 +524,7 @@ def build(
     language: Literal["c++", "c"] = "c++",
     has_gaps: bool = False,
     exported: Sequence[str] = (),
+    wrapped: Sequence[str] = (),
     prelude: str = "",
 ) -> tuple[bytes | None, str]:
     """Compile a source to a shared library: its bytes, None if it is refused, and the messages.
@@ -534,8 +535,9 @@ def build(
     `name` is the file that messages name. `has_gaps` leaves memory free around each shared
     variable. `exported` are patterns of the only symbols that the library offers, by default those
     that the source makes visible; all others are its own, so that they neither hide the process's
-    functions nor are hidden by them. `prelude` are the includes at the begin of the source, which
-    g++ may take precompiled.
+    functions nor are hidden by them. Symbols `wrapped`, where others define them, mean the source's
+    own ones of that name behind ``__wrap_``. `prelude` are the includes at the begin of the source,
+    which g++ may take precompiled.
 
     Raises BackendUnavailableError if there is no compiler, it cannot be started or is ended, or its
     files cannot be written, and CompileError after :data:`COMPILE_TIME_LIMIT` seconds.
@@ -555,6 +557,7 @@ def build(
             script = f"{{ global: {' '.join(f'{symbol};' for symbol in exported)} local: *; }};\n"
             (directory / _EXPORTED).write_text(script)
             to_library += (f"-Wl,--version-script={_EXPORTED}",)
+        to_library += tuple(f"-Wl,--wrap={symbol}" for symbol in wrapped)
         commands: list[tuple[str, ...]]
         own = options
         included: tuple[str, ...] = ()
@@ -593,6 +596,7 @@ def build(
                 language=language,
                 has_gaps=has_gaps,
                 exported=exported,
+                wrapped=wrapped,
                 prelude=prelude if status == 0 else "",
             )
             if status != 0 and code is not None:
@@ -665,6 +669,20 @@ _ROWS = pattern(r"\bthreadIdx\s*\.\s*y\b")
 _LONGEST_TWICE = 16 << 10
 _VERY_LONG = 96 << 10
 
+# What ends a process, and host_ends.hpp defines.
+_ENDS = (
+    "exit", "_exit", "_Exit", "quick_exit", "abort", "_ZSt9terminatev", "atexit", "at_quick_exit",
+    "pthread_exit", "raise", "kill", "killpg", "execl", "execle", "execlp", "execv", "execve",
+    "execvp",
+)  # fmt: skip
+_ENDS_HEADER = "<kerneltk/host_ends.hpp>"
+_PLAIN_ENDS = "-DKERNELTK_PLAIN_ENDS"  # includes it where functions are over elements
+# What mentions these is built with its lines; traps and assertions tell theirs by themselves.
+_MAY_END = pattern(
+    r"\b(?:_?exit|_Exit|quick_exit|abort|terminate|at(?:_quick_)?exit|pthread_exit|raise|killp?g?"
+    r"|exec[lv]p?e?|__builtin_(?:trap|abort|exit))\b(?=\s*[(;,)])"
+)
+
 # What stands before a kernel of C linkage.
 _C_LINKAGE = pattern(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__global__\b)')
 
@@ -676,12 +694,13 @@ def _build_unit(
     has_gaps = unit.raw and "memory" in get_settings().host_debug
     # By a pattern: lld refuses a name that is not there.
     exported = ("_kt_*",) if unit.raw else (unit.entry, "_kt_textures*")
-    code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported, prelude=prelude)
+    wrapped = _ENDS if _ENDS_HEADER in source or _PLAIN_ENDS in options else ()
+    parts = partial(build, _FILE, has_gaps=has_gaps, exported=exported, wrapped=wrapped)
+    code, log = parts(source, options, prelude=prelude)
     if code is None and unit.raw and "different language linkage" in log:
         # To clang a variable that is declared inside of such a kernel has C linkage, too, and is
         # another one than what device functions declare: g++ and NVRTC take the two for one.
-        source = _C_LINKAGE.sub('extern "C++"', source)
-        code, log = build(_FILE, source, options, has_gaps=has_gaps, exported=exported)
+        code, log = parts(_C_LINKAGE.sub('extern "C++"', source), options)
     return code, log
 
 
@@ -693,8 +712,12 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     BackendUnavailableError.
     """
     options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
+    may_end = _MAY_END.search(unit.source) is not None
     if unit.raw:
         declaration = ""
+        if may_end and _ENDS_HEADER in unit.source and not get_settings().host_debug:
+            options = tuple(option for option in options if option not in ("-s", "-g0"))
+            options += ("-DKERNELTK_LINES", "-g1", "-gdwarf-4")
         if len(unit.source) < _LONGEST_TWICE and _ROWS.search(unit.source):
             options += ("-DKERNELTK_COLUMNS",)
         if len(unit.source) > _VERY_LONG and find_compiler().family == "gcc":
@@ -706,6 +729,8 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
             f'extern "C" __attribute__((__visibility__("default"))) '
             f'void {unit.entry}(const void*, long long, long long);\n#line 1 "{_FILE}"\n'
         )
+        if may_end:
+            options += (_PLAIN_ENDS,)
     from kerneltk.backends.host import precompiled  # only who compiles needs it
 
     prelude = precompiled.prelude_of(unit.source)

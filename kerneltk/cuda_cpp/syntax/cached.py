@@ -39,7 +39,7 @@ _LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
 
-def _reader_files() -> Iterator[str]:
+def reader_files() -> Iterator[str]:
     """Yield the paths of all code that reads sources."""
     suffixes = tuple(all_suffixes())
     for name in _READERS:
@@ -59,7 +59,7 @@ def readers() -> str:
     """What tells the code that reads sources from any other: this process's, and its files."""
     import kerneltk
 
-    stamps = [file_stamp(path) for path in _reader_files()]
+    stamps = [file_stamp(path) for path in reader_files()]
     found = repr((kerneltk.__version__, sys.version, stamps))
     return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
 

@@ -21,6 +21,7 @@ UnsupportedKind = Literal[
     "cluster",
     "launch from a kernel",
     "header",
+    "CUB",
 ]
 
 
@@ -238,6 +239,15 @@ class CompilerErrors(NamedTuple):
     places: tuple[tuple[str, int, int, str], ...] = ()
     has_unlocated: bool = False
 
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> CompilerErrors:
+        """As `SourceSummary.from_fields`."""
+        places, has_unlocated = fields
+        return cls(
+            tuple((file, line, column, message) for file, line, column, message in places),
+            bool(has_unlocated),
+        )
+
 
 class Refused(NamedTuple):
     """A function that is left out."""
@@ -249,6 +259,7 @@ class Refused(NamedTuple):
     header: str  # what a header says that cannot be had; empty where that is not the cause
     file: str  # where what they lack stands, or the compiler's error
     line: int
+    word: str = ""  # of several things of a kind, which one it is: a name of CUB's
 
 
 class Refusals(NamedTuple):

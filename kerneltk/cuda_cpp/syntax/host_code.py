@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
+from kerneltk.cuda_cpp.syntax.host_part.pasting import Macros
 from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     Candidate,
     Member,
@@ -56,7 +57,8 @@ _HOST_SOURCE = re.compile(
     r"|\b(?:cublas|cufft|cusparse|cusolver|cudnn|nccl|nvtx|nvml|hip)[A-Z]\w*"
     r"|\bcurand(?:Create|Destroy|Generate|Set|Generator)\w*"
     r"|\bMPI_\w+"
-    r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark)\s*::"
+    r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark|nvbench|cxxopts|CLI"
+    r"|argparse|Catch|doctest|sycl)\s*::"
     r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b"
     r"|\s*cuda\s*::\s*detail\s*::\s*(?:TensorInfo|IndexToOffset)\b)"
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
@@ -75,16 +77,18 @@ _KNOWN_NAMESPACES = frozenset(
 )  # fmt: skip
 _TEST_MACRO = re.compile(
     r"PYBIND11_MODULE|TORCH_LIBRARY\w*|TEST(?:_[FP])?|TYPED_TEST(?:_P)?|BENCHMARK\w*|NB_MODULE"
-    r"|BOOST_PYTHON_MODULE|TEST_CASE|SECTION"
+    r"|BOOST_PYTHON_MODULE|(?:TEMPLATE_)?TEST_CASE\w*|SCENARIO\w*|SECTION|NVBENCH_BENCH\w*"
 )
-# A module for Python, or operators of torch: where the grammar makes no sense of the uses of macros
-# before it, it takes them for one declaration.
+# A module for Python, operators of torch, or tests that have strings for names: where the grammar
+# makes no sense of the uses of macros before it, it takes them for one declaration.
 _MODULE = re.compile(
-    r"^[ \t]*((?:PYBIND11_MODULE|TORCH_LIBRARY\w*|NB_MODULE|BOOST_PYTHON_MODULE)\s*)\(",
+    r"^[ \t]*((?:PYBIND11_MODULE|TORCH_LIBRARY\w*|NB_MODULE|BOOST_PYTHON_MODULE"
+    r"|(?:TEMPLATE_)?TEST_CASE\w*|SCENARIO\w*)\s*)\(",
     re.MULTILINE,
 )
 _TEST_STATEMENT = re.compile(
-    r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*)\s*\("
+    r"(?:TYPED_TEST\w*|INSTANTIATE_T\w*|REGISTER_TYPED\w*|BENCHMARK\w*|TORCH_LIBRARY\w*"
+    r"|NVBENCH_BENCH\w*)\s*\("
 )
 _FIRST = re.compile(r"(?:extern\b[\s\\]*)?(\w*)")
 _FUNCTION = re.compile(
@@ -92,6 +96,7 @@ _FUNCTION = re.compile(
 )
 _ANNOTATIONS = ("__global__", "__device__", "__host__", "__constant__", "__shared__")
 _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
+_HOST_WORD = re.compile(r"\b__host__\b")
 _MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
 _DEFINED = re.compile(r".*?\bdefine(?:\s|\\\n)+\w+(?:\([^()]*\))?", re.DOTALL)
 _NO_CODE = re.compile(
@@ -201,7 +206,7 @@ class HostCode:
         self.replaced: dict[Span, str] = {}
         self.definitions: dict[Span, Definition] = {}
         self._kept: dict[Span, str] = {}  # functions with an annotation, and their names
-        self._pastes = False
+        self._defined = Macros()
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
         # Where what names the host's begins and ends, in `Prepared.plain`.
@@ -242,7 +247,7 @@ class HostCode:
             found = _MACRO.match(directive.argument) if directive.name == "define" else None
             if found is None:
                 continue
-            self._pastes = self._pastes or "##" in found[3]
+            self._defined.add(found[1], found[2], found[3])
             before = self._macro_words.get(found[1], frozenset())
             self._macro_words[found[1]] = before | words_of(found[3])
             is_instantiation = re.match(r"template\b(?!\s*<)", found[3]) is not None
@@ -281,7 +286,7 @@ class HostCode:
         self._leave_device_code()
         code, candidates = self.prepared.code, self.candidates.values()
         spans, self.spare = unreached(
-            code, candidates, self.spans, self._macro_words, pastes=self._pastes
+            code, candidates, self.spans, self._macro_words, self._defined.parts(code)
         )
         for span in spans:
             self.spans.setdefault(span, "")
@@ -337,6 +342,8 @@ class HostCode:
                 del self.spans[span]
                 self.spans[found.body] = ""
                 self.replaced[found.body] = f"{_HOST_ONLY};"
+                for word in _HOST_WORD.finditer(self.prepared.code, span[0], found.body[0]):
+                    self.spans[word.span()] = ""  # NVRTC takes no function with it
 
     def computed_constants(self) -> tuple[int, ...]:
         """Return where the ``const`` of each constant is whose initializer names no more than other
@@ -578,7 +585,7 @@ class HostReader:
         return True
 
     def read_modules(self) -> None:
-        """Leave out modules for Python and operators of torch, which macros begin."""
+        """Leave out modules for Python, operators of torch and tests, which macros begin."""
         for use in _MODULE.finditer(self.tree.plain):
             end = closing_brace(self.tree.plain, closing_parenthesis(self.tree.plain, use.end(1)))
             if end > 0:

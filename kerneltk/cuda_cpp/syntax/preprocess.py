@@ -60,6 +60,23 @@ _QUALIFIERS = _SILENT | _PLACES | frozenset(
     ("static", "inline", "extern", "const", "volatile", "constexpr", "restrict", "__restrict",
      "__restrict__", '"C"', "void")
 )  # fmt: skip
+# Of device libraries' headers, which are not read.
+_LIBRARY_MACROS = {
+    "CUTLASS_HOST_DEVICE": "__forceinline__ __host__ __device__",
+    "CUTLASS_DEVICE": "__forceinline__ __device__",
+    "CUTLASS_PRAGMA_UNROLL": "",
+    "CUTLASS_PRAGMA_NO_UNROLL": "",
+    "CUTLASS_GEMM_LOOP": "",
+    "CUTE_HOST_DEVICE": "__forceinline__ __host__ __device__",
+    "CUTE_DEVICE": "__forceinline__ __device__",
+    "CUTE_UNROLL": "",
+    "CUTE_NO_UNROLL": "",
+    "C10_HOST_DEVICE": "__host__ __device__",
+    "C10_DEVICE": "__device__",
+    "_CCCL_HOST_DEVICE": "__host__ __device__",
+    "_CCCL_DEVICE": "__device__",
+    "__CUDA_ALIGN__(n)": "__align__(n)",
+}
 _PRAGMA = re.compile(r"\b_Pragma\s*\(\s*\"[^\"]*\"\s*\)")
 _MANY = (
     500  # macros, for which one pattern of all their names takes longer than to look at all words
@@ -245,7 +262,7 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
         Macros are expanded too that stand for a type in which it finds something.
     """
     code, comments, directives = _read_noise(source)
-    macros = _attribute_macros(directives, types)
+    macros = _attribute_macros(code, directives, types)
     shown: list[str] = []
     pieces: list[tuple[int, int, int]] = []
     length = position = 0
@@ -414,7 +431,7 @@ def included_name(
 
 
 def _attribute_macros(
-    directives: list[Directive], types: re.Pattern[str] | None
+    code: str, directives: list[Directive], types: re.Pattern[str] | None
 ) -> dict[str, _Macro]:
     """Return the macros that stand for attributes, directly or through others, or for scopes."""
     known: dict[str, _Macro] = {}
@@ -432,6 +449,11 @@ def _attribute_macros(
             known[found[1]] = macro
         if _matters(known[found[1]], chosen):
             chosen[found[1]] = known[found[1]]
+    for head, replacement in _LIBRARY_MACROS.items():
+        name, _, parameter = head.rstrip(")").partition("(")
+        if name not in known and name in code:
+            parameters = (parameter,) if parameter else None
+            known[name] = chosen[name] = _Macro(parameters, replacement)
     # A macro may be defined before the one it uses.
     users: dict[str, list[str]] = {}
     for name, macro in known.items():

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import UnsupportedKind
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_COMPUTED = re.compile(r"\bconst(?:expr|eval)\b(?!\s*\()")
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
 _DECLARATIONS = CLASSES | {
     "alias_declaration", "declaration", "enum_specifier", "expression_statement",
@@ -43,7 +44,7 @@ _DECLARATIONS = CLASSES | {
 }  # fmt: skip
 _HEADER_ERROR = re.compile(r"#?(?:error )?\"?(<[^<>]+> cannot run on CPU cores\b.*)")
 # A header of CUDA's libraries for devices that there is no stand-in for.
-_LIBRARY_HEADER = re.compile(r"(?:cub|thrust|cuda|nv|nvcuda)/[\w./]+")
+_LIBRARY_HEADER = re.compile(r"(?:cub|thrust|cuda|nv|nvcuda|cutlass|cute)/[\w./]+")
 _NO_HEADER = re.compile(
     rf"(?:fatal error: )?'?({_LIBRARY_HEADER.pattern})'?"
     r"(?:: No such file| file not found)"
@@ -54,6 +55,7 @@ class _Cause(NamedTuple):
     kind: UnsupportedKind | None
     offset: int
     header: str = ""
+    word: str = ""  # as `Refused` has it
 
 
 def with_refusals(
@@ -123,7 +125,8 @@ class _Finder:
         self.refused: dict[tuple[int, int], Refused] = {}
         self._blank: set[tuple[int, int]] = set()
         self._missing: _Cause | None = None  # what other code may miss by now
-        self._macros = dict(_macros(self.prepared))
+        # Names that stand for what CPU cores lack: macros, and what is left out for that.
+        self._names = dict(_macros(self.prepared))
         self._trees = [SourceTree(self.prepared, *part) for part in self.prepared.variants()]
         self._functions = {id(tree): _Functions(tree) for tree in self._trees}
 
@@ -144,17 +147,31 @@ class _Finder:
 
     def _read_header(self, place: Place) -> bool:
         """Leave out the line that includes a header that cannot be had."""
+        lines = list(self.lines.lines_at(place.file, place.line))
         found = _HEADER_ERROR.match(place.message) or _NO_HEADER.match(place.message)
-        if found is None:
+        missing = self._library_in(lines)  # in which the error is
+        if found is not None and found.re is _NO_HEADER:
+            missing = found[1]
+        elif found is None and missing is None:
             return False
-        reason = found[1]
-        if found.re is _NO_HEADER:
-            reason = f"<{found[1]}> cannot run on CPU cores: the host backend of kerneltk has none."
+        reason = "" if found is None else found[1]
+        if missing is not None:
+            reason = f"<{missing}> cannot run on CPU cores: the host backend of kerneltk has none."
             self._leave_out_missing_headers()
-        for start, end in self.lines.lines_at(place.file, place.line):
+        for start, end in lines:
             self._blank.add((start, end))
             self._missing = self._missing or _Cause("header", start, reason)
         return True
+
+    def _library_in(self, lines: list[tuple[int, int]]) -> str | None:
+        """Return the header that CPU cores do not have which lines include; None for none."""
+        for directive in self.prepared.directives:
+            named = included_name(directive)
+            is_there = any(s < directive.end and directive.start < e for s, e in lines)
+            is_library = is_there and named is not None and _LIBRARY_HEADER.fullmatch(named[0])
+            if named is not None and is_library and not self._has_header(named[0]):
+                return named[0]
+        return None
 
     def _leave_out_missing_headers(self) -> None:
         """Leave out all such headers: a compiler ends at the first one."""
@@ -216,8 +233,9 @@ class _Finder:
         cause = self._cause_in(tree, node)
         if cause is None and self._missing is not None and not is_strict:
             start, _ = next(self.lines.lines_at(place.file, place.line))
-            kind: UnsupportedKind | None = "header" if self._missing.header else None
-            cause = _Cause(kind, start, self._missing.header)
+            missing = self._missing
+            kind = missing.kind if missing.header or missing.word else None
+            cause = _Cause(kind, start, missing.header, missing.word)
         if cause is None:
             return False
         body = node.child_by_field_name("body")
@@ -231,15 +249,14 @@ class _Finder:
 
     def _cause_in(self, tree: SourceTree, node: Node) -> _Cause | None:
         """Return what there is in a function or a declaration that CPU cores lack."""
-        for kind, position, _ in unsupported_words(tree.plain, node.start_byte, node.end_byte):
-            return _Cause(kind, self.prepared.start_of(position))
+        for kind, position, own in unsupported_words(tree.plain, node.start_byte, node.end_byte):
+            return _Cause(kind, self.prepared.start_of(position), word=_shown(kind, own))
         for word in tree.words_between(tree.head_start(node), node.end_byte):
             if word.name == "__cluster_dims__":
                 return _Cause("cluster", self.prepared.start_of(word.start))
         for use in _NAME.finditer(tree.plain, node.start_byte, node.end_byte):
-            if use[0] in self._macros:
-                kind, offset = self._macros[use[0]]
-                return _Cause(kind, offset)
+            if use[0] in self._names:
+                return self._names[use[0]]
         return None
 
     def _described(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> Refused:
@@ -256,6 +273,7 @@ class _Finder:
             reason,
             cause.header,
             *self.lines.location_of(cause.offset),
+            cause.word,
         )
 
     def _refuse(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> None:
@@ -263,6 +281,10 @@ class _Finder:
         if body is not None:
             span = self.prepared.start_of(body.start_byte), self.prepared.end_of(body.end_byte)
             self.refused.setdefault(span, self._described(tree, node, cause, reason))
+            # What ends a launch is no constant.
+            for word in _COMPUTED.finditer(tree.plain, tree.head_start(node), body.start_byte):
+                first, last = word.span()
+                self._blank.add((self.prepared.start_of(first), self.prepared.end_of(last)))
 
     def _remove(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> bool:
         """Leave a declaration out, with its template's head; others may miss it. False for a
@@ -273,7 +295,10 @@ class _Finder:
             inner = inner.named_children[-1] if inner.named_children else None
         if inner is None or (inner.type in CLASSES and _is_special(inner)):
             return False
-        self._missing = self._missing or cause
+        declared = tuple(_declared_by(tree, inner)) if cause.word else ()
+        self._names.update((name, cause) for name in declared)
+        if not declared:
+            self._missing = self._missing or cause
         span = tree.span(node, Scope())
         self._blank.add(span)
         name = _name_of(inner) if inner.type == "function_definition" else None
@@ -306,7 +331,7 @@ class _Finder:
 def _refusal(function: Refused) -> str:
     """Return the statement that ends a launch."""
     said = json.dumps(f"function '{function.name}'", ensure_ascii=False)
-    lacking = json.dumps(lack_of(function.kind), ensure_ascii=False)
+    lacking = json.dumps(lack_of(function.kind, function.word), ensure_ascii=False)
     file = json.dumps(function.file, ensure_ascii=False)
     return f"::kerneltk::grid::refused({said}, {lacking}, {file}, {function.line});"
 
@@ -316,23 +341,30 @@ _PLURALS = {"launch from a kernel": "such launches from kernels", "cluster": "cl
             "asynchronous copy": "asynchronous copies"}  # fmt: skip
 
 
-def lack_of(kind: UnsupportedKind | None) -> str:
-    """Return what CPU cores lack as a sentence names it."""
+def _shown(kind: UnsupportedKind, word: str) -> str:
+    return word if kind == "CUB" else ""
+
+
+def lack_of(kind: UnsupportedKind | None, word: str = "") -> str:
+    """Return what CPU cores lack as a sentence names it, by its kind or its name in CUB."""
+    if kind == "CUB":
+        return f"'cub::{word}'"
     if kind is None or kind == "header":
         return "what it needs"
     return _PLURALS.get(kind, kind)
 
 
-def _macros(prepared: Prepared) -> Iterator[tuple[str, tuple[UnsupportedKind, int]]]:
+def _macros(prepared: Prepared) -> Iterator[tuple[str, _Cause]]:
     """Yield the macros that stand for what CPU cores lack, themselves or by others."""
-    known: dict[str, tuple[UnsupportedKind, int]] = {}
+    known: dict[str, _Cause] = {}
     replacements: dict[str, str] = {}
     for directive in prepared.directives:
         found = _NAME.match(directive.argument) if directive.name == "define" else None
         if found is not None:
             replacements[found[0]] = directive.argument[found.end() :]
             if unsupported := unsupported_in_macro(directive.argument):
-                known[found[0]] = unsupported[0], directive.start
+                kind, word = unsupported
+                known[found[0]] = _Cause(kind, directive.start, word=_shown(kind, word))
     count = -1
     while count < len(known):
         count = len(known)
@@ -341,6 +373,22 @@ def _macros(prepared: Prepared) -> Iterator[tuple[str, tuple[UnsupportedKind, in
             if name not in known and inner is not None:
                 known[name] = known[inner]
     return iter(known.items())
+
+
+def _declared_by(tree: SourceTree, node: Node) -> Iterator[str]:
+    """Yield the names that a declaration at namespace scope declares."""
+    if node.type == "using_declaration":
+        is_one = tree.slice(node).split()[1:2] != ["namespace"]
+        declared = node.named_children[-1:] if is_one else []
+    elif node.type == "alias_declaration" or node.type in CLASSES:
+        declared = node.children_by_field_name("name")
+    else:
+        declarators = node.children_by_field_name("declarator")
+        declared = [name for name in map(declared_name, declarators) if name is not None]
+    for name in declared:
+        last = _last_name(tree.slice(name))
+        if _NAME.fullmatch(last):
+            yield last
 
 
 def _name_of(function: Node) -> Node | None:

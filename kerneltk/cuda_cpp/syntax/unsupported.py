@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import Unsupported, UnsupportedKind
@@ -42,6 +43,71 @@ _DEVICE_HEADER = re.compile(
     r"|curandDx\w*|cublasdx\w*|cufftdx\w*|cuda_fp[46]\.h\w*|nvshmem\w*\.h"
 )
 
+CUB_HAD = frozenset((
+    "ArgMax", "ArgMin", "Difference", "Division", "Equality", "Inequality", "KeyValuePair",
+    "LaneId", "Max", "Min", "NullType", "Sum", "WarpId", "BlockAdjacentDifference",
+    "BlockDiscontinuity", "BlockExchange", "BlockHistogram", "BlockHistogramAlgorithm", "BlockLoad",
+    "BlockLoadAlgorithm", "BlockMergeSort", "BlockRadixSort", "BlockReduce", "BlockReduceAlgorithm",
+    "BlockScan", "BlockScanAlgorithm", "BlockShuffle", "BlockStore", "BlockStoreAlgorithm",
+    "LoadDirectBlocked", "LoadDirectBlockedVectorized", "LoadDirectStriped",
+    "LoadDirectWarpStriped", "StoreDirectBlocked", "StoreDirectBlockedVectorized",
+    "StoreDirectStriped", "StoreDirectWarpStriped", "WarpExchange", "WarpExchangeAlgorithm",
+    "WarpLoad", "WarpLoadAlgorithm", "WarpMergeSort", "WarpReduce", "WarpScan", "WarpStore",
+    "WarpStoreAlgorithm", "BLOCK_HISTO_ATOMIC", "BLOCK_HISTO_SORT", "BLOCK_LOAD_DIRECT",
+    "BLOCK_LOAD_STRIPED", "BLOCK_LOAD_TRANSPOSE", "BLOCK_LOAD_VECTORIZE",
+    "BLOCK_LOAD_WARP_TRANSPOSE", "BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED", "BLOCK_REDUCE_RAKING",
+    "BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY", "BLOCK_REDUCE_WARP_REDUCTIONS",
+    "BLOCK_REDUCE_WARP_REDUCTIONS_NONDETERMINISTIC", "BLOCK_SCAN_RAKING",
+    "BLOCK_SCAN_RAKING_MEMOIZE", "BLOCK_SCAN_WARP_SCANS", "BLOCK_STORE_DIRECT",
+    "BLOCK_STORE_STRIPED", "BLOCK_STORE_TRANSPOSE", "BLOCK_STORE_VECTORIZE",
+    "BLOCK_STORE_WARP_TRANSPOSE", "BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED", "WARP_EXCHANGE_SHUFFLE",
+    "WARP_EXCHANGE_SMEM", "WARP_LOAD_DIRECT", "WARP_LOAD_STRIPED", "WARP_LOAD_TRANSPOSE",
+    "WARP_LOAD_VECTORIZE", "WARP_STORE_DIRECT", "WARP_STORE_STRIPED", "WARP_STORE_TRANSPOSE",
+    "WARP_STORE_VECTORIZE",
+))  # fmt: skip
+"""Names of the namespace ``cub`` that CPU cores have."""
+
+_RANK = "sort by 'cub::BlockRadixSort', or count each digit's keys by 'cub::BlockScan'"
+_ITERATOR = "compute the value from its index where it is used"
+_POINTER = "use the pointer itself"
+_LOOP = "write the loop over the thread's items"
+_SEARCH = "write the bisection"
+CUB_INSTEAD = {
+    "ArgIndexInputIterator": _ITERATOR,
+    "BlockRadixRank": _RANK,
+    "BlockRadixRankMatch": _RANK,
+    "BlockRadixRankMatchEarlyCounts": _RANK,
+    "BlockRunLengthDecode": "scan the lengths by 'cub::BlockScan', and look for the run of each "
+    "item by bisection",
+    "CacheModifiedInputIterator": _POINTER,
+    "CacheModifiedOutputIterator": _POINTER,
+    "ConstantInputIterator": _ITERATOR,
+    "CountingInputIterator": _ITERATOR,
+    "DiscardOutputIterator": "leave the store out",
+    "GridBarrier": "wait by 'cooperative_groups::this_grid().sync()' in a cooperative launch",
+    "GridEvenShare": "compute the block's range from 'blockIdx' and 'gridDim'",
+    "GridQueue": "take the next item by 'atomicAdd'",
+    "LowerBound": _SEARCH,
+    "MergePathSearch": _SEARCH,
+    "ShuffleDown": "call '__shfl_down_sync'",
+    "ShuffleIndex": "call '__shfl_sync'",
+    "ShuffleUp": "call '__shfl_up_sync'",
+    "StableOddEvenSort": _LOOP,
+    "TexObjInputIterator": "call 'tex1Dfetch', or use a pointer",
+    "ThreadLoad": "read by '*pointer', or by '__ldg' or '__ldcg'",
+    "ThreadReduce": _LOOP,
+    "ThreadScanExclusive": _LOOP,
+    "ThreadScanInclusive": _LOOP,
+    "ThreadStore": "store by '*pointer', or by '__stcg'",
+    "TransformInputIterator": _ITERATOR,
+    "UpperBound": _SEARCH,
+}
+"""What to write for names that CPU cores lack. These are found without ``cub::``, too."""
+
+_CUB_NAME = re.compile(r"\bcub\s*::\s*(\w+(?:\s*::\s*\w+)*)")
+_CUB = re.compile(r"\bcub\b")
+_CUB_LACKING = re.compile(rf"\b({'|'.join(CUB_INSTEAD)})\b(?=\s*[<(:;,>])")
+
 
 def unsupported_words(
     plain: str, start: int = 0, end: int | None = None
@@ -55,6 +121,45 @@ def unsupported_words(
     for launch in _LAUNCH.finditer(plain, start, end):
         callee = _LAUNCHED.search(plain, max(launch.start() - 200, start), launch.start())
         yield "launch from a kernel", launch.start(), callee[1] if callee else "<<<"
+    for position, name in cub_lacking(plain, start, end):
+        yield "CUB", position, name
+
+
+@lru_cache(maxsize=2)
+def _mentions_cub(plain: str) -> bool:
+    return "cub" in plain and _CUB.search(plain) is not None
+
+
+def cub_lacking(plain: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield where a part of C++ without comments names what CPU cores lack of CUB, and the name.
+
+    Examples
+    --------
+    >>> code = "cub::BlockScan<int, 32> a; cub::BlockRadixRank<32, 4, false> b;"
+    >>> list(cub_lacking(code, 0, len(code)))
+    [(32, 'BlockRadixRank')]
+    """
+    if not _mentions_cub(plain):
+        return
+    found: dict[int, str] = {}
+    for match in _CUB_NAME.finditer(plain, start, end):
+        name = "".join(match[1].split())
+        if name.partition("::")[0] not in CUB_HAD:
+            found[match.start(1)] = name
+    for match in _CUB_LACKING.finditer(plain, start, end):
+        found.setdefault(match.start(1), match[1])
+    yield from sorted(found.items())
+
+
+def instead_of_cub(name: str) -> str:
+    """Return what to write for a name of CUB's that CPU cores lack; empty for no advice."""
+    parts = name.split("::")
+    if any(part.startswith("Device") for part in parts):
+        return (
+            "call functions for whole arrays behind this launch, from Python, or work on a part of "
+            "them by classes of blocks and warps ('cub::BlockReduce', 'cub::BlockScan')"
+        )
+    return next((CUB_INSTEAD[part] for part in parts if part in CUB_INSTEAD), "")
 
 
 def _words_with(parts: tuple[str, ...], plain: str, start: int, end: int) -> list[int]:
@@ -74,11 +179,11 @@ def _words_with(parts: tuple[str, ...], plain: str, start: int, end: int) -> lis
 def unsupported_in_macro(definition: str) -> tuple[UnsupportedKind, str] | None:
     """Return kind and word of what CPU cores do not have in a macro's definition."""
     masked = re.sub(r'"[^"]+"', lambda found: f'"{" " * (len(found[0]) - 2)}"', definition)
-    for kind, pattern in _FINDINGS[:3]:
+    for kind, pattern in _FINDINGS:
         found = pattern.search(masked)
         if found and not (kind == "inline PTX" and translate_at(definition, found.start(1))):
             return kind, found[1]
-    return None
+    return next((("CUB", name) for _, name in cub_lacking(masked, 0, len(masked))), None)
 
 
 class UnsupportedFeatures:

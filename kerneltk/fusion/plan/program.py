@@ -135,7 +135,7 @@ class Program:
         """A number that each call knows, as Python."""
         kind = expression[0]
         if kind == "constant":
-            value = expression[1]
+            value = expression[2]
             if type(value) in (int, bool) or value is None:
                 return f"({value!r})"
             return self._constant(value, "c")

@@ -21,7 +21,7 @@ from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of
 from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
 from kerneltk.fusion.trace.graph import Node, Reduce, Shape, is_known_one
-from kerneltk.fusion.trace.symbols import Symbol
+from kerneltk.fusion.trace.symbols import NumberFunction, Symbol
 from kerneltk.signature.parser import parse_signature
 
 _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
@@ -128,8 +128,12 @@ class Sizes(NamedTuple):
         return sum(self.early) + sum(self.late)
 
 
-class Choice:
+class Choice(NumberFunction):
     """The shaping of rows or columns of some length, as a decision that guards a trace."""
+
+    __slots__ = (
+        "_clusters", "_on_chunks", "_several", "_sizes", "_twice", "_waiting", "_wide",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -146,6 +150,7 @@ class Choice:
         each other, if all totals can be had together, and `twice` whether a thread goes through its
         elements twice for them.
         """
+        super().__init__(on_chunks, clusters, sizes, several, wide, waiting, twice)
         self._on_chunks = on_chunks
         self._clusters = clusters
         self._sizes = sizes
@@ -221,19 +226,6 @@ class Choice:
         """
         has_room = 2 * block * items * self._sizes.together <= _REGISTER_BYTES
         return 2 if items >= 32 and has_room and self._several else 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Choice) and self._parts == other._parts
-
-    def __hash__(self) -> int:
-        return hash(self._parts)
-
-    @property
-    def _parts(self) -> tuple[Any, ...]:
-        return (
-            self._on_chunks, self._clusters, self._sizes, self._several, self._wide, self._waiting,
-            self._twice,
-        )  # fmt: skip
 
 
 class RowKernel(ElementwiseKernel):

@@ -22,7 +22,7 @@ from kerneltk.fusion.trace.graph import (
     reduced_shape,
 )
 from kerneltk.fusion.trace.lazy import LazyArray, PartStorage, size_of, symbol_of
-from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     _into,
     apply_ufunc,
@@ -39,7 +39,7 @@ from kerneltk.fusion.trace.operations import (
     without_leading_ones,
 )
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
-from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant
 
 _WHOLE = Slice(None, None, None)
 _MISSING = np._NoValue
@@ -138,7 +138,7 @@ def _reduced(
         return trace.cast(node, result)
     if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
         _check_not_empty(trace, kind, node.shape, axes)
-    return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_snippet())
+    return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_location())
 
 
 def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...]) -> None:
@@ -681,7 +681,7 @@ def shape_from(shape: Any) -> Shape:
         symbol = symbol_of(extent)
         if symbol is None or not isinstance(symbol.value, int | np.integer):
             raise wrong_type("A shape must be a tuple of integers.")
-        found.append(symbol)
+        found.append(constant(int(symbol.value)) if symbol.is_constant else symbol)
     return tuple(found)
 
 
@@ -772,12 +772,13 @@ def arange(trace: Trace, *args: Any, dtype: Any = None) -> LazyArray:
     return new_array(trace, Progression(wanted, (extent,), first, trace.scalar(apart, wanted)))
 
 
-class _Difference:
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
+class _Difference(NumberFunction):
+    """How far apart the numbers of a progression are, as a dtype holds them."""
+
+    __slots__ = ()
 
     def __call__(self, start: Any, step: Any) -> Any:
-        kind = self.dtype.type
+        kind = self.parts[0].type
         return kind(start + step) - kind(start)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kerneltk.core.records import record
-from kerneltk.errors import Snippet
+from kerneltk.fusion.trace.location import Location
 from kerneltk.fusion.trace.symbols import Symbol, constant, is_one
 
 Shape: TypeAlias = tuple[Symbol, ...]
@@ -53,7 +53,6 @@ class Apply(Node):
     function: Any  # a key of the table of functions that kernels can call
     operands: tuple[Node, ...]
     part: int = 0  # of several results
-    where: Snippet | None = field(default=None, compare=False)
 
 
 @record(eq=False)
@@ -78,7 +77,7 @@ class Reduce(Node):
     kind: str
     operand: Node
     axes: tuple[int, ...]
-    where: Snippet | None = field(default=None, compare=False)
+    where: Location | None = field(default=None, compare=False)
 
 
 # -- views ---------------------------------------------------------------------------------------
@@ -154,7 +153,7 @@ class Effect:
     steps: tuple[ViewStep, ...]
     value: Node
     version: int  # what it replaces
-    where: Snippet | None = field(default=None, compare=False)
+    where: Location | None = field(default=None, compare=False)
 
 
 ONE = constant(1)

@@ -96,7 +96,7 @@ class Layouts:
         self._given: dict[int, tuple[Node, Layout]] = {}
         self._known: dict[int, tuple[Node, Layout]] = {}
         self.sources: dict[int, Layout] = {}  # of arrays that are not in C order
-        self._is_asked_for = False
+        self.is_asked_for = False
 
     def ask(self, node: Node, order: str, like: Node | None = None) -> None:
         """Have a value be in the order that the user asks for: 'C', 'F', 'A' or 'K', the last two
@@ -113,7 +113,12 @@ class Layouts:
             same = ranked(sorted(range(ndim), key=lambda axis: -steps[axis]))
             found = same if order != "A" or same == found[::-1] else found
         self._given[id(node)] = node, found
-        self._is_asked_for = self._is_asked_for or order == "C" or found != c_layout(ndim)
+        self.is_asked_for = self.is_asked_for or order == "C" or found != c_layout(ndim)
+
+    def asked(self, node: Node) -> Layout | None:
+        """The layout of a value that the user has asked for; None where that is not so."""
+        given = self._given.get(id(node))
+        return None if given is None else given[1]
 
     def keep(self, node: Node, before: Node) -> Node:
         """A value that an array holds from now on: it lies there as the one before did."""
@@ -122,11 +127,14 @@ class Layouts:
             return node
         node = Cast(node.dtype, node.shape, node)  # others may have the value, too
         self._given[id(node)] = node, found
-        self._is_asked_for = True
+        self.is_asked_for = True
         return node
 
     def order(self, node: Node, reduced: Sequence[int] = ()) -> tuple[int, ...]:
         """The axes of a value, from the longest step to the shortest; without reduction axes."""
+        ndim = len(node.shape) - len(reduced)
+        if ndim < 2:
+            return tuple(range(ndim))
         layout = self.of(node)
         if reduced:
             layout = tuple(step for axis, step in enumerate(layout) if axis not in reduced)
@@ -134,7 +142,7 @@ class Layouts:
 
     def are_plain(self, nodes: Sequence[Node], leaves: Iterable[Any]) -> bool:
         """Whether a kernel's own results have the order of these values: all is in C order."""
-        if self._is_asked_for or any(
+        if self.is_asked_for or any(
             leaf.array in self.sources or any(isinstance(s, Transpose) for s in leaf.steps)
             for leaf in leaves
         ):

@@ -29,6 +29,7 @@ from kerneltk.fusion.trace.state import (
     wrong_value,
 )
 from kerneltk.fusion.trace.symbols import (
+    NumberFunction,
     Symbol,
     applied,
     constant,
@@ -331,35 +332,38 @@ class LazyNumber(_Operators):
     @property
     def real(self) -> Any:
         """The real part."""
-        return LazyNumber(self.trace, applied(operator.attrgetter("real"), self.symbol))
+        return LazyNumber(self.trace, applied(_REAL, self.symbol))
 
     @property
     def imag(self) -> Any:
         """The imaginary part."""
-        return LazyNumber(self.trace, applied(operator.attrgetter("imag"), self.symbol))
+        return LazyNumber(self.trace, applied(_IMAGINARY, self.symbol))
 
 
+<<<<<<< HEAD
 # NumPy asks for these before ``__array__``, and does not get the array itself by them.
 _NUMPYS_PROTOCOLS = frozenset(("__array_struct__", "__array_interface__", "__buffer__"))
 
+=======
+_REAL, _IMAGINARY = operator.attrgetter("real"), operator.attrgetter("imag")
+>>>>>>> main
 _OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 
 
-class _Method:
+class _Method(NumberFunction):
     """A method of a number, with arguments that are constants."""
 
+    __slots__ = ()
+
     def __init__(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        self._parts = name, args, tuple(options.items())
+        super().__init__(name, args, tuple(options.items()))
 
     def __call__(self, value: Any) -> Any:
-        name, args, options = self._parts
+        name, args, options = self.parts
         return getattr(value, name)(*args, **dict(options))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Method) and other._parts == self._parts
-
     def __hash__(self) -> int:
-        return hash(self._parts[0])
+        return hash(self.parts[0])
 
 
 def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
@@ -770,22 +774,17 @@ class PartStorage(Storage):
         return self._known[1]
 
 
-class _Exponent:
-    """The function that NumPy's operator has for a power; None for the power itself."""
+class _Exponent(NumberFunction):
+    """The function that NumPy's operator has for a power of some kind of number; None for the power
+    itself.
+    """
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
+    __slots__ = ()
 
     def __call__(self, exponent: Any) -> Any:
-        if self._kind == "b":
+        if self.parts == ("b",):
             return np.square if type(exponent) is int and exponent == 2 else None
         return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Exponent) and other._kind == self._kind
-
-    def __hash__(self) -> int:
-        return hash(self._kind)
 
 
 def computed(value: Any) -> Any:

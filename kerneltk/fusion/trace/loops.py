@@ -108,6 +108,11 @@ def problem_of(function: Any, dtypes: tuple[np.dtype[Any], ...], part: int = 0) 
     return None
 
 
+def _is_bfloat16(kind: np.dtype[Any] | type) -> bool:
+    """Whether this is the dtype; names take long to ask NumPy for, and its own have others."""
+    return isinstance(kind, np.dtype) and kind.isbuiltin == 2 and kind.name == "bfloat16"
+
+
 def resolved_loop(
     ufunc: np.ufunc,
     operands: Sequence[np.dtype[Any] | type],
@@ -122,7 +127,7 @@ def resolved_loop(
     options: dict[str, Any] = {"casting": casting}
     if dtype is not None:
         options["signature"] = (*(None for _ in range(ufunc.nin)), *(dtype for _ in outputs))
-    small = next((o for o in operands if getattr(o, "name", "") == "bfloat16"), None)
+    small = next((o for o in operands if _is_bfloat16(o)), None)
     if small is not None and ufunc is not np.ldexp:
         # Beside NumPy's dtypes alone, it does not ask for weak promotion.
         operands = [small if o is int else o for o in operands]

@@ -27,7 +27,7 @@ from kerneltk.fusion.trace.state import (
     wrong_type,
     wrong_value,
 )
-from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant
 
 _COMPARISONS = frozenset(
     (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
@@ -177,20 +177,24 @@ def _of_numbers(
     )
 
 
-class _WithDtype:
-    def __init__(self, function: Any, dtype: np.dtype[Any]) -> None:
-        self.function, self.dtype = function, dtype
+class _WithDtype(NumberFunction):
+    """A ufunc that is computed in a dtype."""
+
+    __slots__ = ()
 
     def __call__(self, *values: Any) -> Any:
-        return self.function(*values, dtype=self.dtype)
+        function, dtype = self.parts
+        return function(*values, dtype=dtype)
 
 
-class _Part:
-    def __init__(self, function: Any, part: int) -> None:
-        self.function, self.part = function, part
+class _Part(NumberFunction):
+    """One of the results of a ufunc."""
+
+    __slots__ = ()
 
     def __call__(self, *values: Any) -> Any:
-        return self.function(*values)[self.part]
+        function, part = self.parts
+        return function(*values)[part]
 
 
 def apply_ufunc(
@@ -312,20 +316,14 @@ def _beyond(trace: Trace, ufunc: np.ufunc, operands: Sequence[LazyArray | Symbol
     return None
 
 
-class _Side:
-    """On which side of a dtype's numbers an integer lies."""
+class _Side(NumberFunction):
+    """On which side of a dtype's numbers, from the least to the largest, an integer lies."""
 
-    def __init__(self, least: int, most: int) -> None:
-        self.limits = least, most
+    __slots__ = ()
 
     def __call__(self, value: int) -> int:
-        return (value > self.limits[1]) - (value < self.limits[0])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Side) and other.limits == self.limits
-
-    def __hash__(self) -> int:
-        return hash(self.limits)
+        least, most = self.parts
+        return int(value > most) - int(value < least)
 
 
 def _sigmoid(trace: Trace, nodes: list[Node]) -> Node:

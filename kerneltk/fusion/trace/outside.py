@@ -3,30 +3,46 @@ objects, and items of containers. All of that is constant while the function is 
 finds something else there is another trace.
 
 Attributes are looked for by the names in the code of the functions, and of the methods that these
-names stand for.
+names stand for. Of the modules of NumPy, CuPy and the standard library, what these names stand for
+in them is known by its identity.
 """
 
 from __future__ import annotations
 
+import array
+import builtins
 import collections
+import contextvars
+import ctypes
 import functools
+import opcode
 import operator
 import sys
+import threading
 import types
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 MISSING = object()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)
-_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque, types.MappingProxyType)
+# Objects of which nothing is asked but what they are; the last two are NumPy's functions.
+_WHOLE = (np.generic, types.BuiltinFunctionType, np.ufunc, type(np.sum))
+_NAMESPACES = ("numpy", "cupy", "cupyx", "random")  # which stand for themselves in a trace
+_BUFFERS = (bytearray, array.array, memoryview, ctypes._SimpleCData, ctypes.Structure, ctypes.Array)
 _BY_ANY_NAME = frozenset(("getattr", "vars", "__dict__", "asdict", "attrgetter"))
+_ANY_GLOBAL = frozenset(("globals", "eval", "exec", "locals"))
+_IMPORT = opcode.opmap["IMPORT_NAME"]
 _EARLY = frozenset(("__init__", "__new__", "__post_init__", "__repr__", "__setstate__"))
 # Elements that the function itself reads, and not its kernels, are constants of the trace.
 _MOST_BYTES = 1 << 16
 
 Reader = Callable[[Any], Any]
+Asked: TypeAlias = set[tuple[int, int]]
+"""Which objects were compared with what a trace has seen, by identity: some lead to themselves."""
 
 
 def is_library(module: str | None) -> bool:
@@ -40,10 +56,11 @@ def is_library(module: str | None) -> bool:
 def is_array(value: Any) -> bool:
     """Whether a value from outside of the trace is an array."""
     return isinstance(value, np.ndarray) or (
-        hasattr(value, "dtype")
-        and hasattr(value, "strides")
-        and hasattr(value, "shape")
-        and not isinstance(value, np.generic | type)
+        not isinstance(value, np.generic | type)
+        and all(
+            attribute_of(value, name, MISSING) is not MISSING
+            for name in ("dtype", "strides", "shape")
+        )
     )
 
 
@@ -54,6 +71,34 @@ def names_of(code: types.CodeType) -> set[str]:
         if isinstance(item, types.CodeType):
             found |= names_of(item)
     return found
+
+
+def loaded_globals(code: types.CodeType) -> set[str]:
+    """The names that a function, and those within it, read as globals or built-in functions."""
+    found: set[str] = set()
+    for item in code.co_consts:
+        if isinstance(item, types.CodeType):
+            found |= loaded_globals(item)
+    instructions, names = code.co_code, code.co_names
+    argument = 0
+    for kind, low in zip(instructions[::2], instructions[1::2], strict=True):
+        argument = argument << 8 | low
+        if kind == _EXTENDED:
+            continue
+        shift = _LOADS.get(kind)
+        if shift is not None:
+            found.add(names[argument >> shift])
+        argument = 0
+    return found
+
+
+_EXTENDED = opcode.opmap["EXTENDED_ARG"]
+# Instructions that read globals, and how far above the lowest bits they have the name's number.
+_LOADS = {
+    opcode.opmap[name]: shift
+    for name, shift in (("LOAD_GLOBAL", 1), ("LOAD_NAME", 0), ("LOAD_FROM_DICT_OR_GLOBALS", 0))
+    if name in opcode.opmap
+}
 
 
 def content_of(cell: types.CellType) -> Any:
@@ -84,13 +129,19 @@ class _Seen:
         self.value = value
         self.parts: list[tuple[Reader, _Seen]] = []
 
-    def holds(self, found: Any) -> bool:
+    def holds(self, found: Any, asked: Asked) -> bool:
         """Whether the trace would see the same in another value."""
-        return _is_same(found, self.value) and self.parts_hold(found)
+        return _is_same(found, self.value) and self.parts_hold(found, asked)
 
-    def parts_hold(self, found: Any) -> bool:
+    def parts_hold(self, found: Any, asked: Asked) -> bool:
         """Whether the trace would see the same in what it has read of a value."""
-        return all(part.holds(read(found)) for read, part in self.parts)
+        if not self.parts:
+            return True
+        key = id(self), id(found)
+        if key in asked:
+            return True
+        asked.add(key)
+        return all(part.holds(read(found), asked) for read, part in self.parts)
 
 
 class _Items(_Seen):
@@ -98,7 +149,7 @@ class _Items(_Seen):
 
     __slots__ = ()
 
-    def holds(self, found: Any) -> bool:
+    def holds(self, found: Any, asked: Asked) -> bool:
         """Whether all items are the same."""
         if len(found) != len(self.value):
             return False
@@ -106,7 +157,8 @@ class _Items(_Seen):
             map(_is_same, found, self.value)
         ):
             return False
-        return self.parts_hold(found)
+        # Not by `parts_hold`: the items' tuple is made for this question alone.
+        return all(part.holds(read(found), asked) for read, part in self.parts)
 
 
 class _Equal(_Seen):
@@ -114,7 +166,7 @@ class _Equal(_Seen):
 
     __slots__ = ()
 
-    def holds(self, found: Any) -> bool:
+    def holds(self, found: Any, asked: Asked) -> bool:
         """Whether it is equal."""
         return bool(found == self.value)
 
@@ -125,7 +177,36 @@ def _is_same(found: Any, value: Any) -> bool:
         return True
     if type(found) is not type(value) or not isinstance(found, _PLAIN):
         return False
-    return bool(constant_kind(found) == constant_kind(value))
+    if isinstance(value, str | bytes):
+        return bool(found == value)
+    # No number is equal to itself: by which object it is, containers tell it.
+    return bool(constant_kind(found) == constant_kind(value)) and bool(value == value)
+
+
+class Entry:
+    """Reads an entry of a namespace: a global, or an attribute of a module."""
+
+    __slots__ = ("name", "names")
+
+    def __init__(self, names: Mapping[str, Any], name: str) -> None:
+        self.names, self.name = names, name
+
+    def __call__(self) -> Any:
+        """What the name stands for."""
+        return self.names.get(self.name, MISSING)
+
+
+class CodeOf:
+    """Reads a function's code, which tools replace that load changed modules again."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+
+    def __call__(self) -> Any:
+        """The code."""
+        return self.function.__code__
 
 
 class Outside:
@@ -140,6 +221,7 @@ class Outside:
     def __init__(self, array_type: type) -> None:
         self._array_type = array_type
         self._names: set[str] = set()
+        self._untraced: set[str] = set()  # of functions that see NumPy as it is
         self._functions: dict[int, types.FunctionType] = {}
         self._roots: dict[Any, tuple[Callable[[], Any], Any, bool]] = {}
         self._arguments: dict[int, Any] = {}
@@ -169,9 +251,18 @@ class Outside:
         code, names = function.__code__, function.__globals__
         own = names_of(code)
         self._names |= own
-        for name in sorted(own & names.keys()):
-            read = functools.partial(names.get, name, MISSING)
-            self._add((id(names), name), read, names[name], is_traced)
+        if not is_traced:
+            self._untraced |= own
+        self._add((id(function), "__code__"), CodeOf(function), code, False)
+        found = names.keys() if _ANY_GLOBAL & own else own & names.keys()
+        for name in sorted(found):
+            self._add((id(names), name), Entry(names, name), names[name], is_traced)
+        for name in sorted((loaded_globals(code) & _BUILTINS.keys()) - names.keys()):
+            self._add((id(names), name), Entry(names, name), MISSING, False)
+            self._add((id(_BUILTINS), name), Entry(_BUILTINS, name), _BUILTINS[name], False)
+        for name in _imported(code):
+            module = sys.modules.get(name, MISSING)
+            self._add((id(sys.modules), name), Entry(sys.modules, name), module, False)
         for cell in function.__closure__ or ():
             value = content_of(cell)
             if value is not cell:
@@ -183,9 +274,8 @@ class Outside:
                 self._add((id(function), name), read, value, False)
 
     def _add(self, key: Any, read: Callable[[], Any], value: Any, is_traced: bool) -> None:
-        if not (isinstance(value, types.ModuleType) and is_library(value.__name__)):
-            is_read_by_kernels = is_traced and type(value) is self._array_type
-            self._roots.setdefault(key, (read, value, is_read_by_kernels))
+        is_read_by_kernels = is_traced and type(value) is self._array_type
+        self._roots.setdefault(key, (read, value, is_read_by_kernels))
 
     def look(self) -> None:
         """Look at everything that was noted, as it is before the function is executed."""
@@ -200,8 +290,25 @@ class Outside:
             looked = [(index, self._look(value)) for index, value in self._arguments.items()]
             self._of_arguments = [(index, seen) for index, seen in looked if seen.parts]
 
+    def add_entry(self, module: types.ModuleType, name: str) -> None:
+        """Note what the function has asked a module for."""
+        names = vars(module)
+        key = id(names), name
+        if key not in self._roots and name in names:
+            value, read = names[name], Entry(names, name)
+            self._add(key, read, value, False)
+            self._found.append((read, self._look(value)))
+
+    def _add_module(self, module: types.ModuleType) -> None:
+        """Note what the names in the code stand for in a library's module."""
+        names = vars(module)
+        is_seen = module.__name__.partition(".")[0] in _NAMESPACES  # as `add_entry` notes it
+        for name in sorted((self._untraced if is_seen else self._names) & names.keys()):
+            if not name.startswith("__"):
+                self._add((id(names), name), Entry(names, name), names[name], False)
+
     def _look(self, value: Any) -> _Seen:
-        if isinstance(value, _PLAIN):
+        if type(value) in _PLAIN or isinstance(value, _WHOLE):
             return _Seen(value)
         known = self._seen.get(id(value))
         if known is not None:
@@ -216,17 +323,26 @@ class Outside:
             ):
                 found.parts.append((np.ndarray.tobytes, _Equal(value.tobytes())))
             return found
+        if isinstance(value, types.ModuleType) and is_library(value.__name__):
+            self._add_module(value)
+            return found
         if isinstance(value, _CONTAINERS):
             found.parts.append((tuple, self._items(tuple(value))))
-        if isinstance(value, dict):
+        if isinstance(value, dict | types.MappingProxyType):
             found.parts.append((_values, self._items(_values(value))))
+        if isinstance(value, _BUFFERS) and memoryview(value).nbytes <= _MOST_BYTES:
+            found.parts.append((bytes, _Equal(bytes(value))))
         for function in _functions_in(value):
             self.add_function(function, is_traced=False)
+        for content in map(_CONTENTS.get, type(value).__mro__):
+            if content is None:
+                continue
+            found.parts.append((content, self._look(content(value))))
         if isinstance(value, functools.partial):
             for name in ("func", "args", "keywords"):
                 read = operator.attrgetter(name)
                 found.parts.append((read, self._look(read(value))))
-        elif not isinstance(value, types.FunctionType):
+        else:
             found.parts += self._attributes(value)
         return found
 
@@ -241,46 +357,59 @@ class Outside:
 
     def _attributes(self, value: Any) -> Iterator[tuple[Reader, _Seen]]:
         """What the names in the code stand for as attributes of a value."""
-        if isinstance(value, types.ModuleType) and is_library(value.__name__):
-            return
-        for kind in _kinds_of(value):
+        kinds = _kinds_of(value)
+        if kinds and not isinstance(value, type | types.ModuleType | types.FunctionType):
+            yield type, _Seen(type(value))
+        for kind in kinds:
             for name, item in list(vars(kind).items()):
                 is_called = name.startswith("__") and (
                     isinstance(value, type) or name not in _EARLY
                 )
                 if is_called and isinstance(item, types.FunctionType):
                     self.add_function(item, is_traced=False)  # by operators
+            yield _Operators(kind), _Items(_Operators(kind)(value))
         names = {name for name in self._names if not name.startswith("__")}
-        own = getattr(value, "__dict__", None)
-        if isinstance(own, dict) and _BY_ANY_NAME & self._names:
+        own = _own_names(value)
+        is_any = bool(_BY_ANY_NAME & self._names) or _is_read_by_libraries(value)
+        if isinstance(own, dict) and is_any:
             names |= {name for name in own if isinstance(name, str)}
+        if _BY_ANY_NAME & self._names:
+            names |= {n for kind in kinds for n in vars(kind) if not n.startswith("__")}
         for name in sorted(names):
             read = _Attribute(name)
             item = read(value)
             if item is not MISSING:
                 yield read, self._look(item)
+        if "super" in self._names:  # by which a class has what it hides
+            for kind in kinds:
+                for name in sorted(names & vars(kind).keys()):
+                    inherited = _Inherited(kind, name)
+                    yield inherited, self._look(inherited(value))
 
     @property
-    def plain_globals(self) -> list[tuple[dict[str, Any], str, Any]] | None:
-        """The globals that were read, if comparing them is all there is to do; else None."""
+    def plain_tests(self) -> list[tuple[Entry | CodeOf, Any]] | None:
+        """What was read, and the value of each, if asking for identities is all there is to do;
+        else None.
+        """
         if self._of_arguments or any(seen.parts for _, seen in self._found):
             return None
         found = []
         for read, seen in self._found:
-            if not isinstance(read, functools.partial) or len(read.args) != 2:
+            if not isinstance(read, Entry | CodeOf):
                 return None
-            found.append((read.func.__self__, read.args[0], seen.value))  # type: ignore[attr-defined]
+            found.append((read, seen.value))
         return found
 
     def is_same(self, arguments: Sequence[Any] | None = None) -> bool:
         """Whether a call with such arguments would see the same; without them, whether any call
         could.
         """
+        asked: Asked = set()
         for read, seen in self._found:
-            if not seen.holds(read()):
+            if not seen.holds(read(), asked):
                 return False
         return arguments is None or all(
-            seen.parts_hold(arguments[index]) for index, seen in self._of_arguments
+            seen.parts_hold(arguments[index], asked) for index, seen in self._of_arguments
         )
 
 
@@ -292,7 +421,7 @@ class _Attribute:
 
     def __call__(self, value: Any) -> Any:
         name = self._name
-        own = getattr(value, "__dict__", None)
+        own = _own_names(value)
         if own is not None and name in own:
             return own[name]
         for kind in _kinds_of(value):
@@ -307,15 +436,88 @@ class _Attribute:
         return MISSING
 
 
+class _Inherited:
+    """Reads what one of a value's classes has, whatever others have of that name."""
+
+    def __init__(self, kind: type, name: str) -> None:
+        self._kind, self._name = kind, name
+
+    def __call__(self, value: Any) -> Any:
+        return vars(self._kind).get(self._name, MISSING)
+
+
+class _Operators:
+    """Reads the special methods that a class defines, with their names."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    def __call__(self, value: Any) -> tuple[Any, ...]:
+        pairs = list(vars(self._kind).items())
+        return tuple(x for pair in pairs if _is_special(*pair) for x in pair)
+
+
+def _is_special(name: str, item: Any) -> bool:
+    return name.startswith("__") and (callable(item) or hasattr(item, "__get__"))
+
+
+def _is_read_by_libraries(value: Any) -> bool:
+    """Whether methods that are executed as they are read what an object has: containers in Python,
+    members of enumerations, the environment.
+    """
+    return not isinstance(value, type | types.ModuleType | types.FunctionType) and any(
+        kind.__module__ in _READERS for kind in type(value).__mro__
+    )
+
+
+_READERS = ("collections", "enum", "os")
+
+
+def attribute_of(value: Any, name: str, default: Any = None) -> Any:
+    """An attribute that every object of its kind has, without executing anything of the user's."""
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return default
+
+
+def _own_names(value: Any) -> Any:
+    """An object's own attributes; None for one that has no names for them."""
+    return attribute_of(value, "__dict__")
+
+
 def _kinds_of(value: Any) -> list[type]:
     """The classes of the user's that a value has its attributes from."""
-    kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
+    kinds: tuple[type, ...] = type(value).__mro__
+    if isinstance(value, type):
+        kinds = (*value.__mro__, *kinds)
     return [kind for kind in kinds if not is_library(kind.__module__)]
+
+
+def _imported(code: types.CodeType) -> list[str]:
+    """The modules that a function may import, by their whole names."""
+    inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
+    found = [name for item in inner for name in _imported(item)]
+    return [*found, *code.co_names] if _IMPORT in code.co_code[::2] else found
+
+
+_BUILTINS = vars(builtins)
+# What some objects of the standard library stand for, which none of their attributes tells.
+_CONTENTS: dict[type, Reader] = {
+    weakref.ref: lambda value: value(),
+    contextvars.ContextVar: lambda value: value.get(MISSING),
+    threading.local: lambda value: value.__dict__,
+}
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:
     """The functions that reading or calling a value executes."""
-    candidates = [value, getattr(value, "__func__", None), getattr(value, "__wrapped__", None)]
+    candidates = [value]
+    if isinstance(value, types.MethodType | staticmethod | classmethod):
+        candidates.append(value.__func__)
+    own = _own_names(value)
+    if isinstance(own, dict):
+        candidates.append(own.get("__wrapped__"))
     if isinstance(value, property):
         candidates.append(value.fget)
     if isinstance(value, functools.cached_property | functools.partial):
@@ -336,5 +538,5 @@ def _shape_of(array: Any) -> Any:
     return tuple(array.shape), str(array.dtype)
 
 
-def _values(value: dict[Any, Any]) -> tuple[Any, ...]:
+def _values(value: Mapping[Any, Any]) -> tuple[Any, ...]:
     return tuple(value.values())

@@ -33,11 +33,12 @@ from kerneltk.fusion.trace.graph import (
     ViewStep,
 )
 from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
-from kerneltk.fusion.trace.location import user_snippet
+from kerneltk.fusion.trace.location import user_location, user_snippet
 from kerneltk.fusion.trace.loops import problem_of
 from kerneltk.fusion.trace.outside import Outside
 from kerneltk.fusion.trace.symbols import (
     Guards,
+    NumberFunction,
     Symbol,
     applied,
     broadcast_shapes,
@@ -269,7 +270,7 @@ class Trace:
         if problem is not None:
             raise unsupported(problem, "compute it outside of the function.")
         shape = self.broadcast(*(operand.shape for operand in operands))
-        return Apply(dtype, shape, function, tuple(operands), part, user_snippet())
+        return Apply(dtype, shape, function, tuple(operands), part)
 
     # -- views ---------------------------------------------------------------------------------
 
@@ -334,7 +335,7 @@ class Trace:
 
     def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
         source = self.sources[index]
-        self.effects.append(Effect(index, steps, value, source.version, user_snippet()))
+        self.effects.append(Effect(index, steps, value, source.version, user_location()))
         source.version += 1
 
     def store_part(self, storage: Storage, steps: tuple[ViewStep, ...], value: Node) -> None:
@@ -371,21 +372,14 @@ def _has_index(extent: int, index: int) -> bool:
     return -extent <= index < extent
 
 
-class _Converted:
+class _Converted(NumberFunction):
     """A number as a dtype holds it, by a cast as of arrays: launches refuse what does not fit."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
+    __slots__ = ()
 
     def __call__(self, value: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(value).astype(self.dtype)[()]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Converted) and other.dtype == self.dtype
-
-    def __hash__(self) -> int:
-        return hash(self.dtype)
+            return np.asarray(value).astype(self.parts[0])[()]
 
 
 def steps_of(*steps: ViewStep) -> tuple[ViewStep, ...]:

@@ -13,8 +13,28 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-# ("constant", value), ("argument", index), ("extent", array, axis) or ("call", function, operands)
+# ("constant", its kind, value), ("argument", index), ("extent", array, axis) or
+# ("call", function, operands)
 Expression: TypeAlias = tuple[Any, ...]
+
+
+class NumberFunction:
+    """A function of numbers that each trace makes anew: those of the same parts are the same."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def __call__(self, *numbers: Any) -> Any:
+        """What it makes of numbers."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.parts == self.parts
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.parts))
 
 
 class Environment(NamedTuple):
@@ -28,7 +48,7 @@ def evaluated(expression: Expression, environment: Environment) -> Any:
     """The value of an expression in a call."""
     kind = expression[0]
     if kind == "constant":
-        return expression[1]
+        return expression[2]
     if kind == "argument":
         return environment.arguments[expression[1]]
     if kind == "extent":
@@ -52,7 +72,7 @@ def operands_change_type(expression: Expression) -> bool:
     exponent = expression[2][1]
     if exponent[0] != "constant":
         return True
-    value = exponent[1]
+    value = exponent[2]
     return not (isinstance(value, int | np.integer) or float(value.real).is_integer())
 
 
@@ -69,8 +89,16 @@ class Symbol(NamedTuple):
 
 
 def constant(value: Any) -> Symbol:
-    """A number that is the same in every call."""
-    return Symbol(("constant", value), value)
+    """A number that is the same in every call. Its expression tells numbers apart that Python takes
+    for equal: of another type, or zeros of another sign.
+    """
+    kind: Any = type(value)
+    if kind in _SIGNED or issubclass(kind, _SIGNED):
+        kind = kind, repr(value)
+    return Symbol(("constant", kind, value), value)  # of two kinds, numbers are not compared
+
+
+_SIGNED = (float, complex, np.inexact)
 
 
 def applied(function: Callable[..., Any], *operands: Symbol) -> Symbol:
@@ -105,7 +133,7 @@ class Guards:
     def __init__(self) -> None:
         self.conditions: dict[Expression, Any] = {}
         self.only_broadcast = True  # whether nothing else than broadcasting decided anything
-        self._equals: dict[Expression, Expression] = {}
+        self.equals: dict[Expression, Expression] = {}
 
     def value(self, symbol: Symbol) -> Any:
         """The value of a number, which later calls must share."""
@@ -133,7 +161,7 @@ class Guards:
         if expression[0] == "call":
             operands = tuple(map(self._canonical, expression[2]))
             expression = ("call", expression[1], operands)
-        other = self._equals.get(expression)
+        other = self.equals.get(expression)
         return expression if other is None else self._canonical(other)
 
     def note_equal(self, left: Symbol, right: Symbol) -> None:
@@ -143,7 +171,7 @@ class Guards:
             # The shorter one stands for the other, so that none stands for itself in the end.
             if _size(second) < _size(first):
                 first, second = second, first
-            self._equals[second] = first
+            self.equals[second] = first
 
     def hold(self, environment: Environment) -> bool:
         """Whether a call's arguments give the same values, of the same types."""
@@ -162,7 +190,8 @@ def _size(expression: Expression) -> int:
 
 
 def _same(found: Any, value: Any) -> bool:
-    return bool(found == value) or (found != found and value != value)
+    """Whether two values of one type are the same number; zeros of another sign are not."""
+    return repr(found) == repr(value) if isinstance(value, _SIGNED) else bool(found == value)
 
 
 def equal(left: Any, right: Any) -> bool:

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import json
-import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.cache.fingerprint import file_stamp, string_key
+from kerneltk.cache.code import code_digest
+from kerneltk.cache.fingerprint import string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
@@ -42,7 +39,7 @@ _MOST_RECORDS = 8
 _MOST_BYTES = 1 << 18
 
 # What analyses functions, and makes source of what it finds.
-_READERS = (
+READERS = (
     "kerneltk.jit",
     "kerneltk.codegen",
     "kerneltk.core",
@@ -53,29 +50,6 @@ _READERS = (
     "kerneltk.errors",
 )
 _SINGLE = Number(np.dtype(np.float32))
-
-
-def _reader_files() -> Iterator[str]:
-    for name in _READERS:
-        spec = find_spec(name)
-        assert spec is not None
-        if spec.submodule_search_locations is None:
-            assert spec.origin is not None
-            yield spec.origin
-        for top in spec.submodule_search_locations or ():
-            for directory, inner, files in os.walk(top):
-                inner.sort()
-                yield from (f"{directory}/{file}" for file in sorted(files) if file.endswith(".py"))
-
-
-@functools.cache
-def readers() -> str:
-    """What tells the code that analyses functions from any other: this process's, and its files."""
-    import kerneltk
-
-    stamps = [file_stamp(path) for path in _reader_files()]
-    found = repr((kerneltk.__version__, sys.version, sys.flags, np.__version__, stamps))
-    return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @functools.lru_cache(maxsize=16)
@@ -201,7 +175,7 @@ class Analyses:
             return None
         key = string_key(
             "analysis",
-            readers(),
+            code_digest(READERS),
             described.root,
             definition.mode,
             repr((definition.options, definition.launch_bounds, definition.fastmath)),

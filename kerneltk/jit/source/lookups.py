@@ -162,6 +162,18 @@ def _known(value: Any, module: str | None) -> str:
     raise UndescribedError(value)
 
 
+def described_number(value: object) -> str:
+    """Describe a number, a string or None, as a type has it and to the last bit; raises
+    UndescribedError for anything else, and for objects of derived classes.
+    """
+    plain = _PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
+    if isinstance(value, np.generic) and type(value) is value.dtype.type:
+        return f"n{described_dtype(value.dtype)}{value.tobytes().hex()}"
+    raise UndescribedError(value)
+
+
 def _of_array(value: Any) -> str:
     dtype = value.dtype
     if value.nbytes > MOST_BYTES or dtype.hasobject or dtype.kind not in "biufcV":

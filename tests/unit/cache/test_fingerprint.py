@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kerneltk.cache.fingerprint
-from kerneltk.cache.fingerprint import file_stamp, fingerprint, string_key
+from kerneltk.cache.fingerprint import Trace, file_stamp, fingerprint, string_key, trace
 from kerneltk.core.artifacts import Target, TranslationUnit
 
 ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
@@ -608,3 +609,157 @@ def test_strings_that_join_to_the_same_have_other_keys() -> None:
     strings = [(), ("",), ("ab",), ("a", "b"), ("", "ab"), ("\ud800",)]
     assert len({string_key(*each) for each in strings}) == len(strings)
     assert string_key("a", "b") == string_key("a", "b")
+
+
+# Traces: what tells without a unit that its key would be the same.
+
+
+def traced(source: str, *directories: Path, options: tuple[str, ...] = ()) -> Trace:
+    unit = TranslationUnit("cuda", source, "k", options)
+    return trace(unit, TARGET, include_directories=directories)
+
+
+def stored(found: Trace) -> Trace:
+    """The trace as another process reads it."""
+    kerneltk.cache.fingerprint._headers.clear()
+    kerneltk.cache.fingerprint._trees.clear()
+    return Trace.from_fields(json.loads(json.dumps(found)))
+
+
+SOURCES = [
+    "int a;",
+    '#include "x.h"',
+    "#include <x.h>",
+    "#if __has_include(<sub/x.h>)\n#include <y.h>\n#endif",
+    "#include MACRO",
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("is_settled", [False, True])
+def test_a_trace_tells_what_the_key_tells(
+    tmp_path: Path,
+    source: str,
+    is_settled: bool,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if is_settled:
+        request.getfixturevalue("settled")
+    monkeypatch.chdir(tmp_path)
+    directories = (tmp_path / "a", tmp_path / "b")
+    write(tmp_path / "b" / "x.h", '#include "y.h"\n')
+    write(tmp_path / "b" / "y.h", "int y;\n")
+    found = traced(source, *directories)
+    assert found.key == key_of(source, *directories)
+    assert found.is_lasting
+    kept = stored(found)
+    assert kept == found
+    changes: list[Callable[[], object]] = [
+        lambda: None,
+        lambda: write(tmp_path / "b" / "x.h", '#include "y.h"\n'),
+        lambda: write(tmp_path / "b" / "y.h", "int z;\n"),
+        lambda: write(tmp_path / "a" / "x.h", "int first;\n"),
+        lambda: write(tmp_path / "a" / "sub" / "x.h", ""),
+        lambda: write(tmp_path / "x.h", "int beside;\n"),
+        lambda: (tmp_path / "b" / "x.h").unlink(),
+        lambda: shutil.rmtree(tmp_path / "a"),
+        lambda: write(tmp_path / "b" / "y.h", "int y;\n"),
+        lambda: (tmp_path / "x.h").unlink(),
+        lambda: write(tmp_path / "b" / "x.h", '#include "y.h"\n'),
+    ]
+    for change in changes:
+        change()
+        is_same = key_of(source, *directories) == found.key
+        again = kept.current()
+        assert (again is not None) == is_same
+        assert again is None or stored(again).current() is not None
+        assert (stored(found).current() is not None) == is_same
+    assert again is not None
+    assert again.key == found.key
+    assert bool(again.files) == (is_settled and "include" in source and "MACRO" not in source)
+
+
+def test_what_is_settled_is_not_read_again(
+    tmp_path: Path, settled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "x.h", "int x;\n")
+    kept = stored(traced("#include <x.h>", tmp_path))
+    assert kept.files
+    read: list[str] = []
+    original = kerneltk.cache.fingerprint._read_header
+
+    def counted(path: str) -> object:
+        read.append(path)
+        return original(path)
+
+    monkeypatch.setattr(kerneltk.cache.fingerprint, "_read_header", counted)
+    assert kept.current() is kept
+    assert not read
+    os.utime(tmp_path / "x.h", (1, 1))
+    again = kept.current()
+    assert again is not None
+    assert read
+    assert again != kept
+    read.clear()
+    assert stored(again).current() == again
+    assert not read
+
+
+def test_a_trace_from_another_directory(
+    tmp_path: Path, settled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "here" / "x.h", "int x;\n")
+    write(tmp_path / "there" / "x.h", "int y;\n")
+    write(tmp_path / "again" / "x.h", "int x;\n")
+    monkeypatch.chdir(tmp_path / "here")
+    kept = stored(traced('#include "x.h"'))
+    assert kept.current() is not None
+    monkeypatch.chdir(tmp_path / "there")
+    assert kept.current() is None
+    monkeypatch.chdir(tmp_path / "again")
+    assert kept.current() is not None
+    monkeypatch.chdir(tmp_path)
+    assert kept.current() is None
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, settled: None) -> None:
+    (tmp_path / "x.h").mkdir()
+    found = traced("#include <x.h>", tmp_path)
+    assert found.files
+    assert stored(found).current() == found
+    (tmp_path / "x.h").rmdir()
+    assert stored(found).current() is not None  # no file either
+    write(tmp_path / "x.h", "int x;\n")
+    assert stored(found).current() is None
+
+
+def test_a_key_that_is_new_each_time(tmp_path: Path) -> None:
+    unit = TranslationUnit("cuda", "#define F(x) x\n#include F(x.h)\n", "", raw=True)
+    first, second = trace(unit, TARGET), trace(unit, TARGET)
+    assert first.key != second.key
+    assert not first.is_lasting
+    named = replace(unit, source='#define H "x.h"\n#include H\n')
+    assert trace(named, TARGET).is_lasting
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (), (1, 2), ("x", True, (), (), "", (), ()), ("ab", True, (), (), "", (), ()),
+        ("0" * 64, True, (), (), "", (("x", (1, 2)),), ()),
+        ("0" * 64, True, ((True,),), (), "", (), ()), ("0" * 64, True, 5, (), "", (), ()),
+    ],
+)  # fmt: skip
+def test_what_is_no_trace(fields: tuple[object, ...]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        Trace.from_fields(fields)
+
+
+def test_names_that_are_no_unicode(tmp_path: Path, settled: None) -> None:
+    name = os.fsdecode(b"\xff.h")
+    write(tmp_path / name, "int x;\n")
+    kept = stored(traced(f"#include <{name}>", tmp_path))
+    assert kept.current() is kept
+    write(tmp_path / name, "int y;\n")
+    assert kept.current() is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk.cuda_cpp.launch_bounds import with_bounds
+from kerneltk.cuda_cpp.syntax.reader import read_source
 
 CODE = r"""
 #define WIDE 160
@@ -96,3 +99,11 @@ def test_messages_keep_lines_and_columns() -> None:
     line, caret = str(caught.value).splitlines()[1:3]
     assert line == "  code:   __global__ void __launch_bounds__(32) f(int* x) { x[0] = y; }"
     assert caret.index("^") == line.index("y;")
+
+
+def test_lines_that_are_numbered_keep_their_numbers() -> None:
+    bounded = "__global__ void __launch_bounds__(8) {}(int* x) {{ x[0] = 1; }}\n"
+    source = f'{bounded.format("a")}#line 1 "h.h"\n\n\n\n#line 20 "k.cu"\n\n {bounded.format("b")}'
+    found = with_bounds(source, read_source(source).kernels)
+    numbers = [line for line in found.split("\n") if re.fullmatch(r"#line \d+", line)]
+    assert numbers == ["#line 1", "#line 21"]

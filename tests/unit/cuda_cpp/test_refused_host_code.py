@@ -10,6 +10,7 @@ import pytest
 import kerneltk
 from kerneltk import pipeline
 from kerneltk.core.artifacts import ObjectCode, TranslationUnit
+from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.errors import CompileError
 
 HEADER = """
@@ -78,19 +79,21 @@ def test_a_later_process_compiles_once(
     path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled: list[str] = []
-    build = pipeline.build
+    make = pipeline.Ahead.make
 
-    def counted(unit: TranslationUnit, *rest: object) -> ObjectCode:
+    def counted(self: pipeline.Ahead, unit: TranslationUnit, key: str) -> ObjectCode:
         compiled.append(unit.source)
-        return build(unit, *rest)  # type: ignore[arg-type]
+        return make(self, unit, key)
 
-    monkeypatch.setattr(pipeline, "build", counted)
+    monkeypatch.setattr(pipeline.Ahead, "make", counted)
     first = kerneltk.load(path).compile_for(target)
     tries = len(compiled)
     assert tries > 1
-    again = kerneltk.load(path).compile_for(target)
+    assert kerneltk.load(path).compile_for(target).code == first.code
+    assert len(compiled) == tries  # what became of the source is known
+    monkeypatch.setattr(RawProgram, "_entry", lambda *_: None)
+    assert kerneltk.load(path).compile_for(target).code == first.code
     assert len(compiled) == tries + 1
-    assert again.code == first.code
 
 
 @pytest.mark.parametrize("target", ["sm_90", "host"])
@@ -115,6 +118,49 @@ def test_overloads_do_not_step_in(path: Path, target: str) -> None:
     )
     with pytest.raises(CompileError, match="lib"):
         kerneltk.load(path).compile_for(target)
+
+
+KERNEL = "__global__ void k(int* x) { x[0] = %s; }"
+HIDDEN = {
+    "a constant": ("const int n = 2; namespace a { const int n = lib::n; KERNEL }", "n"),
+    "a computed constant": (
+        "const int n = 2; namespace a { constexpr int n = lib::n; KERNEL }", "n"
+    ),
+    "a using declaration": (
+        "__device__ int g() { return 1; } namespace a { using lib::g; KERNEL }", "g()"
+    ),
+    "a type": (
+        "struct A { int x; }; namespace a { struct A : lib::A { int y[3]; }; KERNEL }", "sizeof(A)"
+    ),
+    "a member": (
+        "struct A { __device__ int f() { return 1; } }; struct B : A { int f(lib::T x); }; KERNEL",
+        "B().f()",
+    ),
+    "a number": ("enum { n = 1 }; namespace a { enum E { m = lib::m, n = 5 }; KERNEL }", "n"),
+    "a specialization": (
+        "template <class T> struct W { static const int v = 1; };"
+        " template <> struct W<int> { lib::T x; static const int v = 2; }; KERNEL",
+        "W<int>::v",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str) -> None:
+    source, use = HIDDEN[kind]
+    path.write_text(source.replace("KERNEL", KERNEL % use))
+    with pytest.raises(CompileError, match="lib"):
+        kerneltk.load(path).compile_for(target)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_what_device_code_does_not_name_goes_with_its_name(
+    path: Path, kind: str, target: str
+) -> None:
+    path.write_text(HIDDEN[kind][0].replace("KERNEL", "int f() { return lib::f(); } " + KERNEL % 1))
+    assert kerneltk.load(path).compile_for(target).code
 
 
 @pytest.mark.parametrize("target", ["sm_90", "host"])

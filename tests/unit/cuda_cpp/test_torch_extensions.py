@@ -177,3 +177,55 @@ def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
     )
     kerneltk.load(path).seven(1, 1, (k,))
     assert k[0] == 7
+
+
+def test_limits_of_torch_itself(tmp_path: Path) -> None:
+    path = tmp_path / "limits.cu"
+    path.write_text(
+        "#include <torch/extension.h>\n#include <ATen/NumericLimits.cuh>\n"
+        "template <class T> __global__ void k(T* x) {\n"
+        "    using L = at::numeric_limits<T>;\n"
+        "    x[0] = L::lowest(); x[1] = L::max();\n"
+        "    x[2] = L::lower_bound(); x[3] = L::upper_bound();\n"
+        "}\n"
+    )
+    dtypes = {"float": "f4", "double": "f8", "int": "i4", "long": "i8", "unsigned char": "u1",
+              "c10::Half": "f2"}  # fmt: skip
+    names = [f"k<{name}>" for name in dtypes]
+    module = kerneltk.load(path, name_expressions=names)
+    assert module.compile_for("sm_90").code
+    for name, dtype in dtypes.items():
+        x = np.zeros(4, dtype)
+        module.get_function(f"k<{name}>")(1, 1, (x.view("V2") if dtype == "f2" else x,))
+        kind = np.iinfo(dtype) if x.dtype.kind in "iu" else np.finfo(dtype)
+        ends = [kind.min, kind.max] if x.dtype.kind in "iu" else [-np.inf, np.inf]
+        assert x.tolist() == np.array([kind.min, kind.max, *ends], dtype).tolist()
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_names_of_the_driver_and_the_list_of_architectures(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "names.cu"
+    path.write_text(
+        "#include <cuda.h>\n#include <vector>\n"
+        "struct Arena { std::vector<int> x; CUmemGenericAllocationHandle handle; };\n"
+        "typedef CUmemAllocationProp Property;\n"
+        "constexpr int most() { int all[] = {__CUDA_ARCH_LIST__}, m = 0;"
+        " for (int a : all) m = a > m ? a : m; return m; }\n"
+        "template <int N> struct Width { static const int value = N >= 750; };\n"
+        "__global__ void k(int* x) { x[0] = Width<most()>::value; }\n"
+    )
+    assert kerneltk.load(path).compile_for(target).code
+
+
+def test_tuples_that_its_headers_bring(tmp_path: Path) -> None:
+    path = tmp_path / "tuples.cu"
+    path.write_text(
+        "#include <torch/extension.h>\n"
+        "__device__ auto pair(int a, int b) { return std::make_tuple(a + b, a * b); }\n"
+        "__global__ void k(int* x) { auto [s, p] = pair(3, 4); x[0] = s; x[1] = p; }\n"
+    )
+    module = kerneltk.load(path)
+    assert module.compile_for("sm_90").code
+    x = np.zeros(2, np.int32)
+    module.k(1, 1, (x,))
+    assert x.tolist() == [7, 12]

@@ -46,6 +46,53 @@ def test_other_calls_are_what_they_are_without_it(other: Any) -> None:
         assert np.asarray(found).tolist() == np.asarray(expected).tolist()
 
 
+def test_calls_of_several_kernels_have_a_shortcut_for_their_shapes() -> None:
+    def program(x: Any, a: Any) -> Any:
+        return a * x - x.sum() + (x.shape[0] if x.ndim else 0)
+
+    fused = kerneltk.fuse(program)
+    first = fused._shortcut
+    long = np.arange(1 << 15, dtype=np.float32)
+    shorts = set()
+    for x, a in (
+        (long, 2.0),
+        (long[::-1], 3.0),
+        (long[:7], 2.0),
+        (long, 4.0),
+        (long[:7], np.float32(2)),
+        (long[:7], np.float64(2)),
+        (long.astype(np.float64), 2.0),
+        (long[:7], 2),
+        (long[:0], 2.0),
+        (long[:8].reshape(2, 4), 1.0),
+        (long[:8].reshape(4, 2).T, 1.0),
+        (long[:8].reshape(2, 4), 2.0),
+    ):
+        for _ in range(3):
+            found, expected = fused(x, a), program(x, a)
+            assert found.dtype == expected.dtype
+            assert found.strides == expected.strides
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            shorts.add(fused._shortcut)
+    assert len(shorts - {first}) > 5
+
+
+def test_shortcuts_ask_what_the_trace_has_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(x: Any) -> Any:
+        return np.exp(x - x.max()) * abs(-2)
+
+    fused = kerneltk.fuse(program)
+    for _ in range(3):
+        np.testing.assert_allclose(fused(X), program(X), rtol=1e-6)
+    assert fused._shortcut is not kerneltk.fuse(program)._shortcut
+    monkeypatch.setattr(np, "exp", np.sin)
+    np.testing.assert_allclose(fused(X), program(X), rtol=1e-6)
+    monkeypatch.setitem(globals(), "abs", lambda x: 7)
+    np.testing.assert_allclose(fused(X), program(X), rtol=1e-6)
+    program.__code__ = (lambda x: x * 5).__code__
+    assert fused(X).tolist() == (5 * X).tolist()
+
+
 @pytest.mark.gpu
 def test_orders_of_axes_are_asked_for_on_a_gpu() -> None:
     cupy = pytest.importorskip("cupy")

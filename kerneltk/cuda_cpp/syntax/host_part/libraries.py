@@ -8,7 +8,8 @@ _HOST_LIBRARY = re.compile(
     r"(?:torch|ATen|c10|c10d|THC|TH|caffe2|faiss|pybind11|boost|opencv2?|gtest|gmock|benchmark|nvtx3|nlohmann|fmt"
     r"|Eigen|unsupported|google|gflags|glog|absl|mpi|openssl|openacc|GL|GLES\d?|EGL|GLFW|glad|vulkan|glm|SDL2?"
     r"|X11|tbb|oneapi|hip|rocm|hdf5|cereal|spdlog|mkl|cblas|lapacke|hwloc|omp|tensorflow|mxnet|paddle"
-    r"|folly|rapidjson|yaml-cpp|range|netinet|arpa|net|linux|asm|readline|curses|jni|mex)/.*"
+    r"|folly|rapidjson|yaml-cpp|range|netinet|arpa|net|linux|asm|readline|curses|jni|mex"
+    r"|catch2|doctest|nvbench|CLI|CLI11|cxxopts|argparse|sycl)/.*"
 )
 _HOST_HEADER = re.compile(
     r"(?:nvml|nvToolsExt|nvrtc|nvjpeg|npp|nvJitLink|nvshmemx?host|cusolverMg|cuda(?:EGL|GL|VDPAU|ProfilerT)|nvsci"
@@ -20,6 +21,7 @@ _HOST_HEADER = re.compile(
     r"|gsl_\w+\.h|fftw3\w*\.h|likwid\w*\.h|papi\w*\.h|openacc\.h|nccl_\w+\.h|cudnn_\w+\.h|numa\w*\.h|ncurses\.h"
     r"|cufile\w*\.h|cupti\w*\.h|cutensor\w*\.h|cusparseLt\w*\.h|cudss\w*\.h|hip_\w+\.h|(?:.*/)?json\.hpp|stb_\w+\.h"
     r"|conio\.h|Windows\.h|vtk\w*\.h|freeimage\.h|FreeImage\.h|GLFW\w*\.h|glut\.h|glew\.h"
+    r"|catch(?:_\w+)?\.hpp|doctest\.h|cxxopts\.hpp|CLI11\.hpp|argparse\.hpp"
 )
 
 # Of these, what device code uses as well.

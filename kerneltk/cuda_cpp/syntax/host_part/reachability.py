@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from kerneltk.cuda_cpp.syntax.host_part.pasting import pasted
 
 Span = tuple[int, int]  # characters of the source
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_PART = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
@@ -103,8 +104,7 @@ def unreached(
     candidates: Iterable[Candidate],
     left_out: Mapping[Span, str],
     macros: Mapping[str, frozenset[str]],
-    *,
-    pastes: bool = False,
+    parts: Collection[str] = (),
 ) -> tuple[set[Span], dict[Span, frozenset[str]]]:
     """Return the characters of candidates, and of members of others, that only the host has a use
     for; and with their names the other candidates that device code does not refer to, which may be
@@ -124,16 +124,14 @@ def unreached(
         What is left out anyway, by its characters, and the name that it declares.
     macros : mapping of str to frozenset of str
         The words that each macro stands for.
-    pastes : bool
-        Whether some of them put names together: each that the source's words make may be one.
+    parts : collection of str
+        Of what some of them put names together: each that these make may be one.
     """
     every = [found for found in candidates if found.span not in left_out]
     source = _Reachability(code, every, macros)
     source.reach(_outside(code, [*left_out, *(found.span for found in every)]))
-    if pastes:
-        parts = frozenset(_PART.findall(code)).union(*macros.values())
-        own = frozenset(name for found in every if not found.names_host for name in found.names)
-        source.reach(name for name in own if _is_pasted(name, parts))
+    own = dict.fromkeys(name for found in every if not found.names_host for name in found.names)
+    source.reach(pasted(own, parts))
     gone = {name for name in left_out.values() if name}
     dropped: set[int] = set()
 
@@ -167,15 +165,6 @@ def unreached(
         if n not in direct and n not in dropped
     }
     return spans, spare
-
-
-def _is_pasted(name: str, parts: frozenset[str]) -> bool:
-    """Return whether a name is made of several of these parts, one behind the other."""
-    ends = [True] + [False] * len(name)
-    for end in range(1, len(name) + 1):
-        starts = range(end == len(name), end)  # not the name itself
-        ends[end] = any(ends[start] and name[start:end] in parts for start in starts)
-    return ends[-1]
 
 
 def _mentions(words: frozenset[str], gone: set[str], found: Candidate) -> bool:

@@ -9,6 +9,8 @@ Types and variables of the host go as a whole. Errors in functions for devices a
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.blanking import blanked
@@ -30,9 +32,11 @@ if TYPE_CHECKING:
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
 _HEADS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 _ITEMS = CLASSES | {
-    "alias_declaration", "declaration", "enum_specifier", "expression_statement",
-    "namespace_alias_definition", "template_instantiation", "type_definition",
+    "alias_declaration", "concept_definition", "declaration", "enum_specifier",
+    "expression_statement", "namespace_alias_definition", "template_instantiation",
+    "type_definition", "using_declaration",
 }  # fmt: skip
+_AROUND = _HEADS | {"namespace_definition", "declaration"}
 _VIRTUAL = re.compile(r"\b(?:virtual|override|final)\b")
 # What is declared twice, where to leave one of the two out would choose the other, and what users
 # assert.
@@ -40,11 +44,8 @@ _MEANT = re.compile(
     r"already been (?:defined|declared)|redefinition|conflicting|redeclar|ambiguous"
     r"|assert(?:ion)? failed"
 )
-# What device code may name: without it another one of the name, further out, would be found. So may
-# using declarations, and what asserts is the user's check.
-_TYPE = r"\b(?:struct|class|union|enum|using|typename|typedef\b[^;{}]*)\s+"
-_COMPUTED = re.compile(r"\b(?:constexpr|constinit)\b")
-_CONSTANT = re.compile(r"\bconst\b")
+# A class that is named with its keyword and not defined: declared ahead, as a friend, or used so.
+_BARE = re.compile(r"\b(?:struct|class|union)\s+(\w+)\b(?!\s*(?:final\s*)?(?:::|[{:<,>=]|\.\.\.))")
 _MEMORY = frozenset(("__device__", "__constant__", "__shared__", "__managed__"))
 
 
@@ -88,6 +89,7 @@ class _Finder:
         self.edits: dict[tuple[int, int], str] = {}
         self._lines = Lines(self.prepared, name)
         self._trees = [SourceTree(self.prepared, *part) for part in self.prepared.variants()]
+        self._bare_classes: dict[SourceTree, defaultdict[str, list[int]]] = {}
 
     def read(self, place: Place) -> None:
         """Leave out the code of the host that an error is in."""
@@ -149,59 +151,100 @@ class _Finder:
     def _leave_out_item(
         self, tree: SourceTree, item: Node, inner: list[Node], position: int
     ) -> None:
-        """Leave out a declaration of the host, or the member of a class that an error is in."""
+        """Leave out a declaration of the host, or the member of a class that an error is in.
+
+        Device code that names it must not find another one of the name, further out or in a library
+        that a ``using`` directive opens. So an empty namespace takes it: each use is an error.
+        """
         words = {word.name for word in tree.words_between(tree.head_start(item), item.end_byte)}
-        is_class = item.type in CLASSES
-        if is_class:
+        if item.type in CLASSES:
             member = next((m for m in inner if m.type == "field_declaration"), None)
-            declarator = function_declarator(member) if member is not None else None
-            if member is not None and declarator is not None:
-                own = tree.words_between(tree.head_start(member), member.end_byte)
-                if not own and not self._has_others(tree, member, declared_name(declarator)):
-                    self._remove(tree, member)
+            if member is not None and self._leave_out_member(tree, item, member):
                 return
             named = item.child_by_field_name("name")
             if words or named is None:
                 return  # its members are where they are
-            is_special = named.type != "type_identifier"
-            if is_special and not named.start_byte <= position < named.end_byte:
-                return  # another one would be taken in its place
-            if is_special or not self._has_others(tree, item, named, _TYPE):
+            if named.type == "type_identifier":
+                self._leave_out_class(tree, item, named)
+            elif named.start_byte <= position < named.end_byte:
                 self._remove(tree, item)
+            else:
+                self._leave_out_template(tree, item, named)
         elif words.isdisjoint(_MEMORY) and "__global__" not in words:
-            source = tree.slice(item)
-            found: Node | None = item
-            while found is not None and found.type not in ("identifier", "type_identifier"):
-                found = found.child_by_field_name("name") or found.child_by_field_name("declarator")
-            if item.type == "declaration" and _COMPUTED.search(source):
-                return
-            if item.type == "declaration" and _CONSTANT.search(source):
-                if not self._has_others(tree, item, found):
-                    self._remove(tree, item)
-                return
-            is_type = item.type in ("alias_declaration", "enum_specifier", "type_definition")
-            if not is_type or not self._has_others(tree, item, found, _TYPE):
-                self._remove(tree, item)
+            names = _names_of(tree, item)
+            if names is not None:  # another one would be taken in its place
+                self._remove(tree, item, _reserved(names))
 
-    @staticmethod
-    def _has_others(tree: SourceTree, node: Node, named: Node | None, before: str = "") -> bool:
-        """Return whether a name is elsewhere, too, behind what this pattern says."""
-        names = re.findall(r"\w+", tree.slice(named)) if named is not None else []
-        if not names:
-            return True
-        word = re.compile(rf"{before}\b{names[-1]}\b")
-        return any(
-            not node.start_byte <= found.end() - 1 < node.end_byte
-            for found in word.finditer(tree.plain)
-        )
+    def _leave_out_member(self, tree: SourceTree, item: Node, member: Node) -> bool:
+        """Delete a member function that a class declares; False for no such function, and where
+        that would choose another one.
+        """
+        declarator = function_declarator(member)
+        if declarator is None:
+            return False
+        named = declared_name(declarator)
+        if tree.words_between(tree.head_start(member), member.end_byte) or named is None:
+            return True  # the user's
+        if named.type != "field_identifier":
+            return False
+        name = tree.slice(named)
+        body = item.child_by_field_name("body")
+        others = body.named_children if body is not None else []
+        for other in others:
+            found = function_declarator(_inner_of(other))
+            other_name = declared_name(found) if found is not None else None
+            if other != member and other_name is not None and tree.slice(other_name) == name:
+                return False  # a call of this one would be one of that
+        instead = f"void {name}(...) = delete;"
+        if _VIRTUAL.search(tree.plain, member.start_byte, member.end_byte):
+            instead += f" virtual void _kt_host_{member.start_byte}() {{}}"
+        self._remove(tree, member, instead)
+        return True
 
-    def _remove(self, tree: SourceTree, node: Node) -> None:
-        """Leave out a declaration with its template's head."""
+    def _leave_out_class(self, tree: SourceTree, item: Node, named: Node) -> None:
+        """Leave out a class, or its members alone where it is declared once more."""
+        body = item.child_by_field_name("body")
+        bare = self._bare(tree).get(tree.slice(named), [])
+        if all(item.start_byte <= position < item.end_byte for position in bare):
+            self._remove(tree, item, _reserved((tree.slice(named),)))
+        elif body is not None and not any(c.type == "base_class_clause" for c in item.children):
+            # With a base class it would be converted to another type than before.
+            start, end = tree.prepared.start_of(named.end_byte), tree.prepared.end_of(body.end_byte)
+            self.edits[start, end] = ""
+
+    def _leave_out_template(self, tree: SourceTree, item: Node, named: Node) -> None:
+        """Leave out a template of a class with what specializes it: without one of those another
+        one would be taken in its place.
+        """
+        first = named.child_by_field_name("name")
+        if first is None or first.type != "type_identifier":
+            return
+        name, scope = tree.slice(first), tree.scope_at(item.start_byte)[0].names
+        found = [
+            node
+            for node in _classes(tree.root)
+            if _own_name(tree, node) == name and tree.scope_at(node.start_byte)[0].names == scope
+        ]
+        if any(tree.words_between(tree.head_start(node), node.end_byte) for node in found):
+            return
+        for number, node in enumerate(found):
+            self._remove(tree, node, "" if number else _reserved((name,)))
+
+    def _bare(self, tree: SourceTree) -> dict[str, list[int]]:
+        """Return where classes are named with their keyword and not defined, by their names."""
+        if tree not in self._bare_classes:
+            found = self._bare_classes[tree] = defaultdict(list)
+            for use in _BARE.finditer(tree.plain):
+                found[use[1]].append(use.start())
+        return self._bare_classes[tree]
+
+    def _remove(self, tree: SourceTree, node: Node, instead: str = "") -> None:
+        """Leave out a declaration with its template's head; something stands in its place."""
         outer = node
         while outer.parent is not None and outer.parent.type in _HEADS:
             outer = outer.parent
         start, end = tree.span(node, Scope(start=tree.head_start(outer)))
-        self.edits[start, end] = ""
+        self.edits[start, end] = instead
 
     def edited(self) -> str:
         """Return the source without what was found."""
@@ -218,3 +261,65 @@ class _Finder:
                 parts += source[position:start], instead, rest
                 position = end
         return "".join((*parts, source[position:]))
+
+
+def _inner_of(node: Node) -> Node:
+    """Return what a template or a friend declaration declares."""
+    while node.type in _HEADS and node.named_children:
+        node = node.named_children[-1]
+    return node
+
+
+def _classes(root: Node) -> Iterator[Node]:
+    """Yield the classes at namespace scope, and where they are declared."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.type in CLASSES:
+            yield node
+        elif node.type in _SCOPES or node.type in _AROUND:
+            pending += reversed(node.named_children)
+
+
+def _own_name(tree: SourceTree, node: Node) -> str:
+    """Return the name of a class without template arguments; empty for one of another scope."""
+    named = node.child_by_field_name("name")
+    if named is not None and named.type == "template_type":
+        named = named.child_by_field_name("name")
+    return tree.slice(named) if named is not None and named.type == "type_identifier" else ""
+
+
+def _reserved(names: Iterable[str]) -> str:
+    """Return declarations that take names, so that nothing else is found by them."""
+    return " ".join(f"namespace {name} {{}}" for name in dict.fromkeys(names))
+
+
+def _names_of(tree: SourceTree, item: Node) -> list[str] | None:
+    """Return the names of types and variables that a declaration declares; None for one that
+    specializes a template or declares operators.
+    """
+    if item.type == "using_declaration":
+        used = tree.slice(item).partition("using")[2]
+        if re.search(r"\boperator\b", used):
+            return None
+        return [re.findall(r"\w+", name)[-1] for name in used.split(",")]
+    found = [item.child_by_field_name("name"), *item.children_by_field_name("declarator")]
+    for child in (item, *item.named_children):
+        if child.type in CLASSES or child.type == "enum_specifier":
+            found.append(child.child_by_field_name("name"))
+            body = child.child_by_field_name("body")
+            if child.type == "enum_specifier" and body is not None:
+                found += [inner.child_by_field_name("name") for inner in body.named_children]
+    names = [declared_name(node) or node for node in found if node is not None]
+    if any(name.type == "template_function" for name in names):
+        return None
+    return [
+        tree.slice(name)
+        for name in names
+        if name.type in ("identifier", "type_identifier", "namespace_identifier")
+        and not (
+            item.type == "declaration"  # of a function, of which there may be others
+            and name.parent is not None
+            and name.parent.type == "function_declarator"
+        )
+    ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from numbers import Number
 
 import numpy as np
 
 from kerneltk.core.patterns import pattern
+from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
@@ -85,6 +87,8 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
             _note_printed(low, value)
             if piece.conversion in _CONVERSIONS:
                 value = Static(_CONVERSIONS[piece.conversion](value.value))
+            if specification.endswith("n") and isinstance(value.value, Number):
+                raise _refused_format(low, specification, span)  # the locale decides what it is
             try:
                 parts.append(format(value.value, specification))
             except (TypeError, ValueError) as error:
@@ -139,6 +143,14 @@ def _integer(low: FunctionBuilder, number: ir.Expression, flags: str, letter: st
     return f"%{flags}ll{letter}", low.cast(number, PY_INT)
 
 
+def _refused_format(low: FunctionBuilder, specification: str, span: ir.Span) -> UnsupportedError:
+    return low.refuse(
+        f"The format '{specification}' cannot be used in a kernel.",
+        span,
+        "formats have a width, a precision and one of the letters d, x, o, e, f, g.",
+    )
+
+
 def _formatted(
     low: FunctionBuilder, number: ir.Expression, specification: str, span: ir.Span
 ) -> list[Part]:
@@ -148,11 +160,7 @@ def _formatted(
     # With a side zeros are not put between a sign and its number, and C puts them nowhere else.
     is_filled = match is not None and match[1] and match[3]
     if match is None or is_filled or letter in ("b", "c", "n", "s", "%") or kind.is_complex:
-        raise low.refuse(
-            f"The format '{specification}' cannot be used in a kernel.",
-            span,
-            "formats have a width, a precision and one of the letters d, x, o, e, f, g.",
-        )
+        raise _refused_format(low, specification, span)
     side, sign, zero, width, precision, _ = match.groups()
     flags = f"{'-' if side == '<' else ''}{sign}{zero}{width}"
     if letter in ("d", "x", "X", "o") or (not letter and (kind.is_integer or kind == BOOL)):

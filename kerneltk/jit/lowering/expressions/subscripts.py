@@ -28,6 +28,13 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
     value, name, span = evaluate(low, node.value), node.attr, low.span(node)
     if isinstance(value, Static):
         found = value.value
+        if isinstance(found, np.dtype) and _is_of_one_dtype(found, name):
+            raise low.refuse(
+                f"'{name}' of the dtype '{found}' cannot be used in a kernel: dtypes that are "
+                "equal differ in it, and share the kernel.",
+                span,
+                "read it outside of the kernel, and use its value.",
+            )
         if not hasattr(type(found), "value_rule") or hasattr(found, name):
             try:
                 attribute = getattr(found, name)
@@ -69,6 +76,15 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
         hint = f"it has {', '.join(methods)}." if methods else ""
         raise low.fail(f"'{kind}' has no method '{name}'.", span, hint)
     raise low.fail(f"{low.describe(value)} has no attribute '{name}'.", span)
+
+
+def _is_of_one_dtype(dtype: np.dtype[Any], name: str) -> bool:
+    """Whether NumPy takes dtypes for equal that differ in an attribute: aligned records and packed
+    ones of the same layout, C's two integers of 64 bits.
+    """
+    if name in ("alignment", "flags", "isalignedstruct"):
+        return dtype.base.names is not None
+    return name == "metadata" or (name in ("char", "num") and dtype.str[1:] in ("i8", "u8"))
 
 
 def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:

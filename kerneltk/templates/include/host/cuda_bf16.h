@@ -4,6 +4,10 @@
 #include <kerneltk/bfloat.hpp>
 #include <kerneltk/host_vector.hpp>
 
+#ifndef __CUDA_ALIGN__
+#define __CUDA_ALIGN__(n) __align__(n)
+#endif
+
 namespace kerneltk::bfloat {
 
 // As a double that has the digits which decide the rounding.

@@ -4,6 +4,10 @@
 #include <kerneltk/binary16.hpp>
 #include <kerneltk/host_vector.hpp>
 
+#ifndef __CUDA_ALIGN__
+#define __CUDA_ALIGN__(n) __align__(n)
+#endif
+
 namespace kerneltk::binary16 {
 
 // An integer that a float does not hold exactly is infinite, or the largest number.

@@ -38,6 +38,11 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
+// Of the driver's virtual memory and of functions' attributes: names, for declarations of the host.
+typedef unsigned long long CUmemGenericAllocationHandle;
+typedef struct CUmemAllocationProp_st CUmemAllocationProp;
+typedef struct CUmemAccessDesc_st CUmemAccessDesc;
+typedef struct CUmemLocation_st CUmemLocation;
 enum CUresult { CUDA_SUCCESS = 0 };
 
 #define cudaStreamDefault 0x00

@@ -432,3 +432,7 @@ KERNELTK_ATOMIC_SCOPES(_system)
 #undef KERNELTK_ATOMIC_SCOPES
 
 #include <kerneltk/host_math.hpp>
+
+#ifdef KERNELTK_PLAIN_ENDS
+#include <kerneltk/host_ends.hpp>
+#endif

@@ -7,6 +7,9 @@
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 750
 #endif
+#ifndef __CUDA_ARCH_LIST__
+#define __CUDA_ARCH_LIST__ __CUDA_ARCH__
+#endif
 // What tells device code that the compiler takes its annotations.
 #ifndef __CUDACC__
 #define __CUDACC__ 1

@@ -59,6 +59,7 @@ struct calls {
     void (*refused)(engine*, const char* what, const char* lacking, const char* file, int line);
     void (*child)(engine*, void (*entry)(const void*, long long, long long), const void* block,
                   unsigned long size);
+    void (*ended)(engine*, const char* name, const void* address);
 };
 
 static thread_local engine* own_engine;

@@ -1,5 +1,15 @@
 // What nvcc includes before a .cu file, for NVRTC.
 #pragma once
+#include <_kt_predefined.h>
+// nvcc's host compiler says where it runs, and files take one of several ways by that.
+#ifndef __linux__
+#define __linux__ 1
+#define __linux 1
+#define __gnu_linux__ 1
+#define __unix__ 1
+#define __unix 1
+#define __ELF__ 1
+#endif
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -35,6 +45,10 @@ template <int = 0>
 static __device__ __forceinline__ void abort() {
     __trap();
 }
+namespace std {
+using ::abort;
+using ::exit;
+}  // namespace std
 
 // Templates, so that they yield to the functions of <cuda_device_runtime_api.h>.
 #if __CUDA_ARCH__ >= 900

@@ -165,7 +165,7 @@ def test_a_damaged_file_is_read_again(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_all_code_that_reads_sources_is_in_the_key() -> None:
     """What the readers import, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in cached._reader_files()}
+    stamped = {os.path.realpath(path) for path in cached.reader_files()}
     pending = [name for name in MODULES if name.startswith("kerneltk.cuda_cpp.syntax.")]
     pending.remove(cached.__name__)
     assert pending
@@ -182,7 +182,7 @@ def test_all_code_that_reads_sources_is_in_the_key() -> None:
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "code.py"
     path.write_text("a = 1\n")
-    monkeypatch.setattr(cached, "_reader_files", lambda: iter([str(path)]))
+    monkeypatch.setattr(cached, "reader_files", lambda: iter([str(path)]))
     return path
 
 

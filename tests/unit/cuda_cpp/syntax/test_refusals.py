@@ -50,7 +50,7 @@ def test_assembly_that_no_line_is_told_of() -> None:
     found = refused(unlocated=True)
     assert found is not None
     assert names(found) == ["ns::member"]
-    assert found.functions[0][1:] == (False, "inline PTX", "", "", "k.cu", 3)
+    assert found.functions[0][1:] == (False, "inline PTX", "", "", "k.cu", 3, "")
     assert found.source.split("\n")[5] == (
         "struct S { __device__ void member(int* x) { ::kerneltk::grid::refused("
         '"function \'ns::member\'", "inline PTX", "k.cu", 3);             } };'
@@ -70,6 +70,7 @@ def test_the_function_of_an_error(column: int) -> None:
         "",
         "k.cu",
         12,
+        "",
     )
 
 
@@ -138,3 +139,39 @@ def test_from_fields() -> None:
     found = refused((12, 0, "expected expression"))
     assert found is not None
     assert Refusals.from_fields([found.source, [list(f) for f in found.functions]]) == found
+
+
+@pytest.mark.parametrize("has_header", [True, False])
+def test_errors_inside_a_library_that_cpu_cores_lack_are_of_its_headers(has_header: bool) -> None:
+    source = """#include "cutlass/array.h"
+#include <cute/tensor.hpp>
+__global__ void uses(int* x) { cutlass::Array<int, 2> a; x[0] = a[0]; }
+__global__ void other(int* x) { x[0] = 1; }
+"""
+    inside = CompilerErrors((("k.cu", 1, 0, "stray '#' in program"),))
+    found = with_refusals(source, "k.cu", CompilerErrors(), inside, lambda name: has_header)
+    if has_header:
+        assert found is None
+        return
+    assert found is not None
+    assert "cutlass/" not in found[0].source
+    assert "cute/" not in found[0].source
+    missing = CompilerErrors((("k.cu", 3, 32, "no namespace cutlass"),))
+    again = with_refusals(source, "k.cu", found[1], missing, lambda name: False)
+    assert again is not None
+    assert [(f.name, f.kind) for f in again[0].functions] == [("uses", "header")]
+    assert again[0].functions[0].header.startswith("<cutlass/array.h> cannot run on CPU cores")
+
+
+def test_functions_that_are_refused_are_no_constants() -> None:
+    source = """#include <other.h>
+inline constexpr int f(int x) { if constexpr (sizeof(x) > 1) return other::f(x); return 1; }
+__global__ void k(int* x) { x[0] = 1; }
+"""
+    header = CompilerErrors((("k.cu", 1, 0, NO_HEADER),))
+    found = left(source, header, CompilerErrors((("k.cu", 2, 72, "no namespace other"),)))
+    assert found is not None
+    assert found.source.split("\n")[1].startswith(
+        "inline           int f(int x) { ::kerneltk::grid"
+    )
+    assert "constexpr" not in found.source

@@ -19,10 +19,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk import jit, vectorize
 from kerneltk.backends.registry import capabilities_of
+from kerneltk.cache.code import code_files
 from kerneltk.cache.store import Cache
-from kerneltk.errors import ArgumentTypeError, SourceError, TypingError, UnsupportedError
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    SourceError,
+    TypingError,
+    UnsupportedError,
+)
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.frontends import analyses
 from kerneltk.jit.frontends.rawkernel import Definition
@@ -752,7 +760,7 @@ def test_damaged_entries_are_replaced(cache: Cache, lowerings: list[str], progra
 
 def test_all_code_that_analyses_functions_is_in_the_key() -> None:
     """What lowers, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in analyses._reader_files()}
+    stamped = {os.path.realpath(path) for path in code_files(analyses.READERS)}
     pending = [
         name
         for name in MODULES
@@ -851,3 +859,63 @@ def test_code_that_is_replaced_is_not_kept_for_the_new_one(cache: Cache) -> None
     function.__code__ = other.__code__
     kernel(np.ones(1, "f8"))
     assert jit.kernel(other)(np.ones(1, "f8")) == 20
+
+
+def test_launches_by_known_analyses_do_as_the_first_ones_did(
+    cache: Cache, lowerings: list[str]
+) -> None:
+    """Overlapping arrays, arrays without dimensions, launch bounds, and what is read-only."""
+
+    def shifted(x, a):
+        return x + 2 * a
+
+    def copied(x, y):
+        i = jit.grid(1)
+        if i < x.size:
+            y[i] = 3 * x[i]
+
+    def total(x, y):
+        i = jit.grid(1)
+        if i < x.size:
+            jit.atomic_add(y, (), x[i])
+
+    locked = np.arange(5, dtype=np.float32)
+    locked.flags.writeable = False
+
+    def results() -> list[Any]:
+        kernel = jit.kernel(shifted)
+        found: list[Any] = []
+        for first, last in ((1, 0), (0, 1), (0, 0)):  # an output beside and on top of its input
+            memory = np.arange(9, dtype=np.float32)
+            x, out = memory[first : first + 8], memory[last : last + 8]
+            found.append(kernel(x, np.float32(1), out=out).tolist())
+        a = np.array(3, np.float32)
+        found += [kernel(a, a), kernel(locked, a).tolist(), kernel(a, 2.0), kernel(locked, locked)]
+        found.append(kernel(a, a, out=np.zeros((), np.float64)))
+        with pytest.raises(ArgumentValueError) as caught:
+            kernel(locked, 1.0, out=locked)
+        found.append(str(caught.value))
+        for bounds in (None, 32, (32, 2), 64):
+            grid = jit.rawkernel(launch_bounds=bounds)(copied)
+            memory = np.arange(9, dtype=np.float32)
+            grid[1, 32](memory[:8], memory[1:])
+            found.append(memory[1:2].tolist())
+            y = np.zeros(5, np.float32)
+            grid[1, 32](locked, y)
+            found.append(y.tolist())
+            for arguments, block in (((locked, locked), 32), ((locked, y), 128)):
+                if block == 128 and bounds is None:
+                    continue
+                with pytest.raises(kerneltk.KernelToolkitError) as caught:
+                    grid[1, block](*arguments)
+                found.append(str(caught.value))
+        grid = jit.rawkernel(total)
+        y = np.zeros((), np.float32)
+        grid[1, 32](locked, y)
+        return [*found, float(y)]
+
+    first = results()
+    assert lowerings
+    lowerings.clear()
+    assert str(results()) == str(first)
+    assert not lowerings

@@ -92,3 +92,35 @@ def test_arguments_of_templates_are_left_where_requests_name_them() -> None:
 def test_comments_in_what_is_left_out_are_no_directives() -> None:
     source = f"void h() {{ cudaFree(0);\n/*  #ifdef A\n    #endif\n*/\n}}\n{KERNEL}\n"
     assert left(source) == KERNEL
+
+
+@pytest.mark.parametrize("macro", ["CUTLASS_HOST_DEVICE", "CUTE_DEVICE", "C10_HOST_DEVICE"])
+def test_macros_of_libraries_that_are_not_read_say_where_functions_run(macro: str) -> None:
+    source = (
+        '#include "cutlass/cutlass.h"\nnamespace a {\nstruct P {\n'
+        f"    float x, y;\n    {macro}\n    P(): x(0), y(0) {{}}\n"
+        f"    {macro}\n    P(float a, float b): x(a), y(b) {{ if (a == b) {{ x = 0; }} }}\n"
+        f"    {macro}\n    void set(P const& p) {{ x = p.x; y = p.y; }}\n}};\n"
+        f"struct Host {{ std::string s; {macro} Host() {{}} void go() {{ exit(1); }} }};\n"
+        f"{macro} float get(P p) {{ return p.x; }}\n"
+        "float host(P p) { return p.y; }\n}\n"
+        "__global__ void k(a::P p, float* x) { x[0] = a::get(p); }\n"
+    )
+    found = left(source)
+    assert f"{macro} void set(P const& p) {{ x = p.x; y = p.y; }} }};" in found
+    assert f"{macro} float get(P p) {{ return p.x; }} }} __global__" in found
+    assert "exit" not in found
+    assert "float host" not in found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '#include <catch2/catch.hpp>\nTEST_CASE("a b", "[c]") { int n = 1; CHECK(n == f()); }\n'
+        'TEMPLATE_TEST_CASE("each", "[t]", int, float) { TestType x = 1; REQUIRE(x); }',
+        '#include "nvbench/nvbench.cuh"\n#include <cxxopts.hpp>\n#include <CLI11/CLI11.hpp>\n'
+        "void timed(nvbench::state& state) { state.exec(f); }\nNVBENCH_BENCH(timed);",
+    ],
+)
+def test_libraries_for_tests_and_options_are_the_hosts(source: str) -> None:
+    assert left(f"{source}\n{KERNEL}\n") == KERNEL

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ..showing import body_of, refused
 
 NAME = "a'b"
 EMPTY = ""
+COUNT = np.int64(1234)
 
 BODIES = [
     (
@@ -145,6 +147,23 @@ REFUSED = [
             "The format 's' cannot be used in a kernel. Hint: formats have a width, a "
             "precision and one of the letters d, x, o, e, f, g."
         ),
+    ),
+    *(
+        (
+            function,
+            (
+                f"The format '{letters}' cannot be used in a kernel. Hint: formats have a width, a "
+                "precision and one of the letters d, x, o, e, f, g."
+            ),
+        )
+        for function, letters in (
+            (lambda y: print(f"{y[0]:n}"), "n"),
+            # Of what is known, too: its groups of digits are the locale's.
+            (lambda: print(f"{1234:n}"), "n"),
+            (lambda: print(f"{1.5:8.3n}"), "8.3n"),
+            (lambda: print(f"{True:n}"), "n"),
+            (lambda: print(f"{COUNT:n}"), "n"),
+        )
     ),
     (
         lambda y: print(f"{y[0]!r:5}"),

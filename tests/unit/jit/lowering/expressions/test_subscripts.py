@@ -10,7 +10,7 @@ import pytest
 
 from kerneltk import jit
 
-from ..showing import refused, value_of
+from ..showing import PACKED, RECORD, refused, value_of
 
 CONFIG = SimpleNamespace(size=7, inner=SimpleNamespace(factor=2.5))
 TABLE, NESTED = {"a": 1, 2: 3}, ((1, 2), (3, 4))
@@ -65,6 +65,8 @@ VALUES = [
     (lambda x: x[0].conjugate(), "x[0]"),
     (lambda x: x[0].imag, "0.0:float32"),
     (lambda x: x[0].dtype.itemsize, "4"),
+    (lambda x: x.dtype.alignment + len(x.dtype.char), "5"),
+    (lambda rs: rs.dtype.itemsize + len(rs.dtype.names), "34"),
     # Of records.
     (lambda r: r["a"] + r.a, "r.a + r.a"),
     (lambda r: r[0], "r.a"),
@@ -77,6 +79,10 @@ def test_attributes_and_items(function: Any, expected: str) -> None:
     assert value_of(function) == expected
 
 
+EQUAL = (
+    "dtypes that are equal differ in it, and share the kernel. Hint: read it outside of the "
+    "kernel, and use its value."
+)
 REFUSED = [
     (
         lambda: CONFIG.sizes,
@@ -136,6 +142,17 @@ REFUSED = [
     (lambda r: r.b, "The record has no field 'b'. Hint: its fields are a, v."),
     (lambda r: r[-3], "The record has no field -3. Hint: it has 2 fields."),
     (lambda rs: rs[0].copy(1), "'rs[0].copy' takes no arguments, and 1 was given."),
+    *(
+        (function, f"'{name}' of the dtype '{dtype}' cannot be used in a kernel: {EQUAL}")
+        for function, name, dtype in (
+            (lambda rs: rs.dtype.alignment, "alignment", RECORD),
+            (lambda rs: rs.dtype.isalignedstruct, "isalignedstruct", RECORD),
+            (lambda ps: ps.dtype.flags, "flags", PACKED),
+            (lambda x: x.dtype.metadata, "metadata", "float32"),
+            (lambda y: y.dtype.char, "char", "int64"),
+            (lambda u: u.dtype.num, "num", "uint64"),
+        )
+    ),
     (lambda: jit.threadIdx.w, "'threadIdx' has no attribute 'w'."),
     (lambda none: none.size, "None has no attribute 'size'."),
 ]

@@ -1,0 +1,1 @@
+"""What is known of sources that were compiled before."""

@@ -1,0 +1,210 @@
+"""What became of a file's source when it was compiled, kept in the compile cache.
+
+The unit of a large file takes longer to put together than all else that a first launch does, and
+its key is a hash of it. So the key is kept, under another one that is made without a unit: of the
+source, its headers and all else that the unit is put together from. Headers that a compiler reads
+itself are no part of the unit: they are looked for again, as `cache.fingerprint` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from kerneltk import pipeline
+from kerneltk.backends.base import Compiler
+from kerneltk.cache.fingerprint import Trace, file_stamp, string_key
+from kerneltk.cache.store import get_cache
+from kerneltk.core.artifacts import Target, TranslationUnit
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.settings import get_settings
+from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.cuda_cpp.syntax.cached import reader_files, readers
+from kerneltk.cuda_cpp.syntax.declarations import Refused
+from kerneltk.errors import BackendUnavailableError
+
+T = TypeVar("T")
+
+# What makes units of sources, finds their keys, and chooses compilers and their options.
+_MAKERS = ("cuda_cpp", "backends", "cache", "core", "interop", "object_code")
+_MAKING_FILES = ("errors.py", "pipeline.py")
+
+_imported = time.time_ns()
+
+
+def _maker_files() -> Iterator[str]:
+    """Yield the paths of all code that decides what a source is compiled to."""
+    root = str(Path(__file__).parents[2])
+    yield from (os.path.join(root, name) for name in _MAKING_FILES)
+    for package in _MAKERS:
+        for directory, inner, files in os.walk(os.path.join(root, package)):
+            inner[:] = sorted(name for name in inner if name != "__pycache__")
+            yield from (os.path.join(directory, f) for f in sorted(files) if f.endswith(".py"))
+
+
+@cache
+def makers() -> str | None:
+    """What tells the code that compiles sources from any other: this process's, and its files. None
+    where a file has changed since they were imported: this process's code may be another one.
+    """
+    stamps = []
+    try:
+        for path in chain(_maker_files(), reader_files()):
+            status = os.stat(path)
+            if max(status.st_mtime_ns, status.st_ctime_ns) > _imported:
+                return None
+            stamps.append(file_stamp(path))
+    except OSError:  # one is gone
+        return None
+    found = repr((readers(), stamps))
+    return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _code_of(compiler: Compiler) -> str | None:
+    """What tells the code of a compiler, which may be none of ours, from any other; None where it
+    is in no file.
+    """
+    is_module = isinstance(compiler, ModuleType)
+    module = compiler if is_module else sys.modules.get(type(compiler).__module__)
+    path = getattr(module, "__file__", None)
+    try:
+        return None if path is None else repr(file_stamp(path))
+    except OSError:
+        return None
+
+
+class Outcome(NamedTuple):
+    """What a compilation has made of what is asked of a source, beside its object code."""
+
+    left_out: Mapping[str, str]  # what the compiler does not find, and what it says of that
+    refused: tuple[Refused, ...]  # functions, on CPU cores
+    warnings: tuple[str, ...]  # what the source's user is told
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[Any]) -> Outcome:
+        """Return what has these fields, its tuples as sequences. Raises TypeError or ValueError
+        where no outcome has them.
+        """
+        left_out, refused, told = fields
+        return cls(
+            {str(name): str(reason) for name, reason in dict(left_out).items()},
+            tuple(Refused(*each) for each in refused),
+            tuple(map(str, told)),
+        )
+
+
+class Entry(Generic[T]):
+    """Where the cache has what becomes of a source.
+
+    Parameters
+    ----------
+    source : RawSource
+    requested : str
+        What is asked of it.
+    backend, making
+        What it is compiled for.
+    """
+
+    def __init__(
+        self,
+        source: RawSource,
+        requested: str,
+        backend: Capabilities,
+        making: pipeline.Making[T],
+    ) -> None:
+        self._source = source
+        self._requested = requested
+        self._backend = backend
+        self._making = making
+        by_nvcc = source.compiler == "nvcc" and not backend.emulates_cuda
+        # All of a unit that chooses its compiler.
+        self._bare = TranslationUnit(
+            backend.name,
+            "",
+            "",
+            raw=True,
+            compiler="nvcc" if by_nvcc else "nvrtc",
+            links=source.links,
+        )
+        self._compiler: Compiler | None = None
+        self._target: Target | None = None
+        self._key = self._find_key()
+
+    def _find_key(self) -> str | None:
+        """Return the key; None where nothing is kept."""
+        settings = get_settings()
+        if "symbols" in settings.host_debug:
+            return None  # units name files that are written for a debugger
+        try:
+            self._compiler, self._target = self._making.compiler(self._bare)
+        except (BackendUnavailableError, ValueError):
+            return None  # a unit meets it as well, behind its own errors
+        makers_code, code = makers(), _code_of(self._compiler)
+        if makers_code is None or code is None:
+            return None
+        environment = (
+            *(settings.host_debug, settings.host_sanitizers, settings.cxx, settings.cuda_include),
+            *(settings.cuda_home, settings.nvcc_environment),
+        )
+        return string_key(
+            "outcome",
+            *(makers_code, code, self._requested),
+            *map(repr, (astuple(self._backend), astuple(self._target), environment)),
+            *self._source.inputs(),
+        )
+
+    def recall(self) -> tuple[T, Outcome] | None:
+        """Return what became of the source; None where that is not known, or would be another."""
+        data = None if self._key is None else get_cache().get(self._key)
+        if data is None or self._compiler is None:
+            return None
+        try:
+            fields, rest = json.loads(data)
+            known = [pipeline.Provenance.from_fields(each) for each in fields]
+            outcome = Outcome.from_fields(rest)
+        except (TypeError, ValueError):
+            return None  # not what is kept here: it is replaced
+        current = []
+        for each in known:
+            found = each.current(self._bare, self._compiler)
+            if found is None:
+                return None
+            current.append(found)
+        made = self._making.recall(current[-1].trace.key) if current else None
+        if made is None:
+            return None
+        if current != known:
+            self._put(current, outcome)
+        return made, outcome
+
+    def keep(self, units: Sequence[tuple[TranslationUnit, Trace]], outcome: Outcome) -> None:
+        """Keep what became of the source: the last of these units. What was left out of it depends
+        on the others, and on what these include.
+        """
+        if self._compiler is None or self._key is None:
+            return
+        known: list[pipeline.Provenance] = []
+        for unit, found in units:
+            if self._making.compiler(unit) != (self._compiler, self._target):
+                return
+            provenance = pipeline.Provenance.of(unit, self._compiler, found)
+            if provenance is None:
+                return
+            known = [other for other in known if not other.has_same_headers(provenance)]
+            known.append(provenance)
+        if self._find_key() == self._key:  # else a file has changed meanwhile
+            self._put(known, outcome)
+
+    def _put(self, known: Sequence[pipeline.Provenance], outcome: Outcome) -> None:
+        if self._key is not None:
+            get_cache().put(self._key, json.dumps((known, outcome)).encode())

@@ -1,0 +1,378 @@
+"""Plans in the compile cache: a process whose kernels are known makes none of their sources.
+
+A function is executed each time, by its own process, and so nothing of what it reads, calls or
+changes has to be known again. What is kept is the plan of what it computes, under that as a string
+(`trace.description`). An entry has a few plans, each with what the planner decided by extents: a
+plan counts where a call decides the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import operator
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, fields
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kerneltk.cache.code import code_digest
+from kerneltk.cache.fingerprint import string_key
+from kerneltk.cache.store import get_cache
+from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.fusion.plan.body import Leaf, Operands
+from kerneltk.fusion.plan.kernels import elementwise_kernel
+from kerneltk.fusion.plan.planner import Plan, Planner, Step, Target
+from kerneltk.fusion.plan.rows import Choice, Device, Shaping, Sizes, row_kernel
+from kerneltk.fusion.trace.description import Description, described_function, dtype_code
+from kerneltk.fusion.trace.graph import (
+    Broadcast,
+    Index,
+    Load,
+    Node,
+    Shape,
+    Slice,
+    Transpose,
+    ViewStep,
+)
+from kerneltk.fusion.trace.state import Trace
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+from kerneltk.jit.frontends.analyses import READERS
+from kerneltk.jit.source.lookups import UndescribedError
+from kerneltk.signature.parser import parse_signature
+
+PLANNERS = (*READERS, "kerneltk.fusion", "kerneltk.reduction", "kerneltk.launch", "kerneltk.cache",
+            "kerneltk.backends.base", "kerneltk.backends.foreign_arrays",
+            "kerneltk.backends.registry")  # fmt: skip
+_NUMBERS = (int, float, bool, type(None))
+_MOST_PLANS = 8
+_MOST_BYTES = 1 << 18
+
+
+def planned(
+    trace: Trace,
+    name: str,
+    backend: Capabilities,
+    device: Device,
+    nodes: Sequence[Node],
+    outputs: Sequence[Node],
+) -> Plan:
+    """The plan of a trace that has ended: from the cache, if it is known there; `nodes` are all
+    values, operands first.
+    """
+    try:
+        description = Description(trace, nodes, outputs)
+        key = _key_of(description, name, backend, device)
+    except UndescribedError:
+        return Planner(trace, name, backend, device).plan(outputs)
+    kept: list[Any] = []
+    data = get_cache().get(key)
+    if data is not None:
+        with contextlib.suppress(ValueError):  # not what is kept here: it is replaced
+            kept = json.loads(data)
+    for decisions, *rest in kept:
+        if _decide_alike(trace, description, decisions):
+            return _Reader(trace, description).plan(name, *rest)
+    before = set(trace.guards.conditions)
+    plan = Planner(trace, name, backend, device).plan(outputs)
+    made = [pair for pair in trace.guards.conditions.items() if pair[0] not in before]
+    try:
+        writer = _Writer(trace, description)
+        entry = [[writer.decision(*pair) for pair in made], *writer.plan(plan)]
+    except UndescribedError:
+        return plan
+    data = json.dumps([entry, *kept[: _MOST_PLANS - 1]]).encode()
+    if len(data) <= _MOST_BYTES and _is_numpys_own():
+        get_cache().put(key, data)
+    return plan
+
+
+def _key_of(description: Description, name: str, backend: Capabilities, device: Device) -> str:
+    return string_key(
+        "plan", code_digest(PLANNERS), name, _described_backend(backend), repr(tuple(device)),
+        description.text,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _described_backend(backend: Capabilities) -> str:
+    return repr(astuple(backend))
+
+
+def _is_numpys_own() -> bool:
+    """Whether NumPy's functions have their own names: the rules of kernels were made by these."""
+    for name, own in vars(np._core.umath).items():  # type: ignore[attr-defined]
+        public = getattr(np, name, None)
+        if isinstance(own, np.ufunc) and isinstance(public, np.ufunc) and public is not own:
+            return False
+    return True
+
+
+def _decide_alike(trace: Trace, description: Description, decisions: Sequence[Any]) -> bool:
+    """Whether a planner decides the same as when a plan was made; if so, the trace's guards have
+    it.
+    """
+    reader = _Reader(trace, description)
+    found = []
+    for function, operands, value in decisions:
+        symbol = applied(_decider(function), *map(reader.symbol, operands))
+        if _plain(symbol.value) != value:
+            return False
+        found.append(symbol)
+    for symbol in found:
+        trace.guards.value(symbol)
+    return True
+
+
+def _plain(value: Any) -> Any:
+    """A decision as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _decider(given: Any) -> Callable[..., Any]:
+    if isinstance(given, str):
+        return _function(given)
+    on_chunks, clusters, (early, late, *totals), *rest = given
+    return Choice(on_chunks, clusters, Sizes(tuple(early), tuple(late), *totals), *rest)
+
+
+def _function(name: str) -> Callable[..., Any]:
+    home, _, own = name.rpartition(".")
+    found: Callable[..., Any] = getattr(sys.modules[home], own)
+    return found
+
+
+class _Writer:
+    """Writes a plan as JSON has it; raises UndescribedError for what another process has not."""
+
+    def __init__(self, trace: Trace, description: Description) -> None:
+        self._count = len(trace.sources)
+        self._description = description
+        self._places = {e: place for place, e in enumerate(description.symbols)}
+        self._versions: dict[int, tuple[int, int]] = {}
+
+    def symbol(self, symbol: Symbol) -> Any:
+        """A number: one of the trace's, or what it is computed from."""
+        return self._expression(symbol.expression)
+
+    def _expression(self, expression: tuple[Any, ...]) -> Any:
+        place = self._places.get(expression)
+        if place is not None:
+            return place
+        if expression[0] == "constant" and type(expression[2]) in _NUMBERS:
+            return [expression[2]]
+        if expression[0] != "call":
+            raise UndescribedError(expression)
+        operands = [self._expression(operand) for operand in expression[2]]
+        return [self._named(expression[1]), operands]
+
+    def _named(self, function: Any) -> str:
+        name = described_function(function)
+        if name[-1] == ")" or type(function) is operator.attrgetter:
+            raise UndescribedError(function)  # made anew by each trace
+        return name
+
+    def decision(self, expression: tuple[Any, ...], value: Any) -> Any:
+        """What the planner has decided by extents."""
+        _, function, operands = expression
+        maker = function.parts if isinstance(function, Choice) else self._named(function)
+        return maker, [self._expression(operand) for operand in operands], _plain(value)
+
+    def _shape(self, shape: Shape) -> list[Any]:
+        return [self.symbol(extent) for extent in shape]
+
+    def _steps(self, steps: Sequence[ViewStep]) -> list[Any]:
+        return [self._step(step) for step in steps]
+
+    def _step(self, step: ViewStep) -> Any:
+        if isinstance(step, Transpose):
+            return "transpose", step.axes
+        if isinstance(step, Broadcast):
+            return "broadcast", self._shape(step.shape)
+        items = [
+            [item.start, item.stop, item.step] if isinstance(item, Slice) else item
+            for item in step.items
+        ]
+        return "index", items
+
+    def _leaf(self, leaf: Leaf) -> Any:
+        return (
+            leaf.array, leaf.version, self._steps(leaf.steps),
+            self._dtype(leaf.dtype), self._shape(leaf.shape),
+        )  # fmt: skip
+
+    def _dtype(self, dtype: np.dtype[Any]) -> str:
+        code = dtype_code(dtype)
+        if len(code) > 1 and code not in self._description.dtypes:
+            raise UndescribedError(dtype)
+        return code
+
+    def _node(self, node: Node) -> Any:
+        number = self._description.numbers.get(id(node))
+        if number is not None:
+            return number
+        if not isinstance(node, Load) or node.array >= self._count:
+            raise UndescribedError(node)
+        return [node.array, node.version]  # what is copied before it is written to
+
+    def plan(self, plan: Plan) -> tuple[Any, ...]:
+        """A plan."""
+        steps = [self._launch(step) for step in plan.steps]
+        return steps, plan.arrays, [self._leaf(leaf) for leaf in plan.results]
+
+    def _launch(self, step: Step) -> Any:
+        operands = step.operands
+        scalars = [
+            (self._expression(expression), self._dtype(dtype))
+            for expression, dtype in operands.scalars
+        ]
+        return (
+            _written(step.kernel._definition),
+            [self._leaf(leaf) for leaf in operands.leaves.values()],
+            scalars,
+            [(target.array, self._steps(target.steps), target.version) for target in step.targets],
+            [self._node(node) for node in step.nodes],
+            self._shape(step.shape),
+            step.allocates,
+            step.axes,
+            [self._node(node) for node in step.reduces],
+            step.shaping,
+            [(*key, array) for key, array in step.replaced.items()],
+        )
+
+
+class _Reader:
+    """Reads what `_Writer` wrote, of a trace of the same description."""
+
+    def __init__(self, trace: Trace, description: Description) -> None:
+        self._sources = trace.sources
+        self._nodes = description.nodes
+        self._symbols = list(description.symbols.values())
+        self._dtypes = description.dtypes
+
+    def symbol(self, given: Any) -> Symbol:
+        """A number."""
+        if isinstance(given, int):
+            return self._symbols[given]
+        if len(given) == 1:
+            return constant(given[0])
+        name, operands = given
+        return applied(_function(name), *map(self.symbol, operands))
+
+    def _dtype(self, code: str) -> np.dtype[Any]:
+        found = self._dtypes.get(code)
+        return np.dtype(code) if found is None else found
+
+    def _shape(self, given: Sequence[Any]) -> Shape:
+        return tuple([self.symbol(extent) for extent in given])
+
+    def _steps(self, given: Sequence[Any]) -> tuple[ViewStep, ...]:
+        return tuple([self._step(*step) for step in given])
+
+    def _step(self, kind: str, given: Sequence[Any]) -> ViewStep:
+        if kind == "transpose":
+            return Transpose(tuple(given))
+        if kind == "broadcast":
+            return Broadcast(self._shape(given))
+        return Index(tuple(Slice(*item) if isinstance(item, list) else item for item in given))
+
+    def _leaf(self, given: Any) -> Leaf:
+        array, version, steps, code, shape = given
+        return Leaf(array, version, self._steps(steps), self._dtype(code), self._shape(shape))
+
+    def _node(self, given: Any) -> Node:
+        if isinstance(given, int):
+            return self._nodes[given]
+        array, version = given
+        source = self._sources[array]
+        return Load(source.dtype, source.shape, array, version)
+
+    def plan(self, name: str, steps: Any, arrays: int, results: Any) -> Plan:
+        """A plan, whose kernels have a name."""
+        launches = [self._launch(name, *step) for step in steps]
+        return Plan(launches, arrays, [self._leaf(leaf) for leaf in results])
+
+    def _launch(
+        self, name: str, definition: Any, leaves: Any, scalars: Any, targets: Any, nodes: Any,
+        shape: Any, allocates: bool, axes: Any, reduces: Any, shaping: Any, replaced: Any,
+    ) -> Step:  # fmt: skip
+        operands = Operands()
+        for leaf in map(self._leaf, leaves):
+            operands.leaves[leaf.array, leaf.version, leaf.steps] = leaf
+        for number, code in scalars:
+            symbol = self.symbol(number)
+            operands.scalars[symbol.expression, self._dtype(code)] = symbol
+        kind, *given = definition
+        kernel: Any
+        if kind == "reduction":
+            from kerneltk.fusion.plan.reductions import kept_reduction  # a plan may have none
+
+            texts, observed, values, accumulator = given
+            kernel = kept_reduction(name, texts, _facts(observed), _values(values), accumulator)
+        else:
+            texts, observed, values = given
+            maker = WaitingDefinition if kind == "waiting" else ElementwiseDefinition
+            made = maker(
+                parse_signature(*texts), name, known_facts=_facts(observed), **_values(values)
+            )
+            kernel = elementwise_kernel(made) if shaping is None else row_kernel(made)
+        return Step(
+            kernel,
+            operands,
+            [Target(array, self._steps(steps), version) for array, steps, version in targets],
+            [self._node(node) for node in nodes],
+            self._shape(shape),
+            allocates,
+            None if axes is None else tuple(axes),
+            [self._node(node) for node in reduces],  # type: ignore[misc]
+            None if shaping is None else Shaping(*shaping),
+            {(array, version): copy for array, version, copy in replaced},
+        )
+
+
+# -- definitions of kernels --------------------------------------------------------------------
+
+
+_APART = ("signature", "name", "known_facts", "user_sources", "accumulator")
+
+
+def _written(definition: KernelDefinition) -> tuple[Any, ...]:
+    """A definition, without its name."""
+    facts = definition.known_facts
+    if facts is None or definition.user_sources:
+        raise UndescribedError(definition)
+    observed = {
+        own.name: sorted(value) if isinstance(value, frozenset) else value
+        for own in fields(facts)
+        if (value := getattr(facts, own.name)) != own.default
+    }
+    values = {
+        own.name: value
+        for own in fields(definition)
+        if own.name not in _APART and (value := getattr(definition, own.name)) != own.default
+    }
+    signature = definition.signature
+    parts = (signature.in_text, signature.out_text), observed, values
+    if isinstance(definition, ElementwiseDefinition):
+        waits = isinstance(definition, WaitingDefinition)
+        return "waiting" if waits else "elementwise", *parts
+    accumulator: Any = definition.accumulator  # type: ignore[attr-defined]
+    return "reduction", *parts, [getattr(accumulator, own.name) for own in fields(accumulator)]
+
+
+def _facts(given: dict[str, Any]) -> BodyFacts:
+    values: dict[str, Any] = {
+        name: frozenset(value) if isinstance(value, list) else value
+        for name, value in given.items()
+    }
+    return BodyFacts(**values)
+
+
+def _values(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}

@@ -1,0 +1,877 @@
+"""What is known of files that were compiled before: it is used again, and never for anything else.
+
+`steps` are the units that are put together: none where all is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import pipeline
+from kerneltk.backends.registry import capabilities_of
+from kerneltk.cache import store
+from kerneltk.core import settings
+from kerneltk.core.artifacts import LinkInput
+from kerneltk.cuda_cpp.compiled import outcomes
+from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
+from kerneltk.cuda_cpp.program import RawProgram
+from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.cuda_cpp.syntax.declarations import Refused
+from kerneltk.errors import CompileError, LaunchError
+
+from ...test_architecture import MODULES, imports_of
+
+ROOT = Path(kerneltk.__file__).parents[1]
+KERNEL = "__global__ void k(int* o) { o[0] = VALUE; }\n"
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The units that are put together, by their backends."""
+    found: list[str] = []
+    unit = RawSource.unit
+
+    def counted(self: RawSource, backend: Any, *rest: Any) -> Any:
+        found.append(backend.name)
+        return unit(self, backend, *rest)
+
+    monkeypatch.setattr(RawSource, "unit", counted)
+    return found
+
+
+def launched(path: Path, *options: str, name: str = "k", **words: Any) -> int:
+    """Load a file, and return what its kernel writes."""
+    out = np.zeros(1, np.int32)
+    kerneltk.load(path, options=options, **words).get_function(name)(1, 1, (out,))
+    return int(out[0])
+
+
+def is_known(steps: list[str], path: Path, *options: str, **words: Any) -> tuple[int, bool]:
+    """Return what the kernel writes, and whether no unit was put together for it."""
+    steps.clear()
+    value = launched(path, *options, **words)
+    return value, not steps
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file with a header of a header, in a folder of its own."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "inner.h").write_text("#define VALUE 1\n")
+    (folder / "outer.h").write_text('#pragma once\n#include "inner.h"\n')
+    path = folder / "f.cu"
+    path.write_text('#include "outer.h"\n#include <vector>\n' + KERNEL + "int main() {}\n")
+    return path
+
+
+# -- what is known ---------------------------------------------------------------------------------
+
+
+def test_a_file_is_put_together_once(steps: list[str], file: Path) -> None:
+    assert is_known(steps, file) == (1, False)
+    assert is_known(steps, file) == (1, True)
+    first = kerneltk.load(file).compile_for("sm_90")
+    assert steps == ["cuda"]
+    again = kerneltk.load(file).compile_for("sm_90")
+    assert steps == ["cuda"]
+    assert again == first
+    assert kerneltk.load(file).compile_for("host").symbols
+    assert steps == ["cuda"]
+
+
+def test_unchanged_content_is_known(
+    steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched(file)
+    for path in file.parent.iterdir():
+        path.write_bytes(path.read_bytes())
+        os.utime(path, (1, 1))
+    monkeypatch.chdir("/")
+    assert is_known(steps, file) == (1, True)
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))  # the same to compilers
+    assert is_known(steps, file) == (1, True)
+
+
+def test_one_source_two_questions(steps: list[str], file: Path) -> None:
+    file.write_text(file.read_text() + "template <int N> __global__ void t(int* o) { o[0] = N; }\n")
+    for _ in range(2):
+        for number in (2, 3):
+            module = kerneltk.load(file, name_expressions=[f"t<{number}>"])
+            out = np.zeros(1, np.int32)
+            module.get_function(f"t<{number}>")(1, 1, (out,))
+            assert out[0] == number
+            assert module.kernels == ("k", f"t<{number}>")
+        module = kerneltk.load(file)
+        module.t[4](1, 1, (out,))  # named before the file is compiled
+        assert out[0] == 4
+        module.k(1, 1, (out,))
+        module.t[5](1, 1, (out,))  # a program of its own
+        assert out[0] == 5
+    steps.clear()
+    kerneltk.load(file, name_expressions=["t<3>"]).t[3](1, 1, (out,))
+    assert not steps
+
+
+CHILD = """
+import json, sys
+import numpy as np
+import kerneltk
+from kerneltk.cuda_cpp.source import RawSource
+steps, unit = [], RawSource.unit
+RawSource.unit = lambda self, *rest: (steps.append(1), unit(self, *rest))[1]
+path, options, target = json.loads(sys.argv[1])
+module = kerneltk.load(path, options=options)
+if target:
+    value = len(module.compile_for(target).code)
+else:
+    out = np.zeros(1, np.int32)
+    try:
+        module.k(1, 1, (out,))
+        value = int(out[0])
+    except kerneltk.LaunchError as error:
+        value = str(error)
+syntax = [n for n in sys.modules if "tree_sitter" in n or n.endswith(("host_code", "volatile"))]
+print(json.dumps((value, not steps, syntax)))
+"""
+
+
+def in_process(
+    path: Path,
+    *options: str,
+    target: str = "",
+    root: Path = ROOT,
+    cwd: Path | None = None,
+    **environment: str,
+) -> tuple[Any, bool]:
+    """As `is_known`, in a process of its own, with what a failed launch says for a value."""
+    command = [sys.executable, "-c", CHILD, json.dumps((str(path), options, target))]
+    made = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": str(root), **environment},
+        text=True,
+        cwd=cwd or path.parent,
+        capture_output=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    value, known, syntax = json.loads(made.stdout)
+    assert not (known and syntax)
+    return value, known
+
+
+@pytest.mark.parametrize("launcher", ["", "python"])
+def test_another_process_knows_it(file: Path, tmp_path: Path, launcher: str) -> None:
+    environment = {"KERNELTK_LAUNCHER": launcher, "KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    assert in_process(file, **environment) == (1, False)
+    assert in_process(file, cwd=tmp_path, **environment) == (1, True)
+    size, known = in_process(file, target="sm_90", **environment)
+    assert not known
+    assert in_process(file, target="sm_90", **environment) == (size, True)
+    (file.parent / "inner.h").write_text("#define VALUE 2\n")
+    assert in_process(file, **environment) == (2, False)
+    assert in_process(file, **environment) == (2, True)
+
+
+def test_strings_have_no_entries(steps: list[str]) -> None:
+    for _ in range(2):
+        out = np.zeros(1, np.int32)
+        kerneltk.RawKernel(KERNEL, "k", ("-DVALUE=3",))(1, 1, (out,))
+        assert out[0] == 3
+    assert len(steps) == 2
+
+
+# -- what another result needs ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["f.cu", "outer.h", "inner.h"])
+def test_changed_files(steps: list[str], file: Path, name: str) -> None:
+    assert is_known(steps, file) == (1, False)
+    path = file.parent / name
+    before, status = path.read_text(), path.stat()
+    path.write_text(before + "#undef VALUE\n#define VALUE 2\n" + (KERNEL if name[0] == "f" else ""))
+    if name == "f.cu":
+        path.write_text(before.replace("VALUE", "20+2"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert is_known(steps, file) == (22 if name == "f.cu" else 2, False)
+    path.write_text(before)
+    assert is_known(steps, file) == (1, True)
+
+
+FOLDERS = ["value.h", "cutlass/value.h"]  # read by the package, and by compilers alone
+
+
+@pytest.fixture(params=FOLDERS)
+def found(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str, list[Path]]:
+    """A file that includes a header by options, and where that may lie."""
+    path = tmp_path / "own" / "f.cu"
+    path.parent.mkdir()
+    path.write_text(f"#include <{request.param}>\n" + KERNEL)
+    places = [tmp_path / place / request.param for place in "abc"]
+    for place in places:
+        place.parent.mkdir(parents=True)
+    return path, request.param, places
+
+
+def options_of(name: str, places: list[Path]) -> list[str]:
+    return [f"-I{str(place).removesuffix(name)}" for place in places]
+
+
+def test_changed_headers_of_options(steps: list[str], found: Any) -> None:
+    path, name, places = found
+    options = options_of(name, places)
+    places[1].write_text("#define VALUE 1\n")
+    assert is_known(steps, path, *options) == (1, False)
+    assert is_known(steps, path, *options) == (1, True)
+    places[1].write_text("#define VALUE 2\n")
+    assert is_known(steps, path, *options) == (2, False)
+
+
+def test_a_header_in_front_of_another(steps: list[str], found: Any) -> None:
+    path, name, places = found
+    options = options_of(name, places)
+    places[1].write_text("#define VALUE 1\n")
+    launched(path, *options)
+    places[0].write_text("#define VALUE 2\n")
+    assert is_known(steps, path, *options) == (2, False)
+    places[0].unlink()
+    assert is_known(steps, path, *options) == (1, True)
+    places[1].unlink()
+    with pytest.raises(CompileError):
+        launched(path, *options)
+
+
+def test_a_header_beside_the_file(steps: list[str], tmp_path: Path) -> None:
+    path, other = tmp_path / "own" / "f.cu", tmp_path / "other" / "value.h"
+    path.parent.mkdir()
+    other.parent.mkdir()
+    path.write_text('#include "value.h"\n' + KERNEL)
+    other.write_text("#define VALUE 1\n")
+    option = f"-I{other.parent}"
+    assert is_known(steps, path, option) == (1, False)
+    assert is_known(steps, path, option) == (1, True)
+    (path.parent / "value.h").write_text("#define VALUE 2\n")
+    assert is_known(steps, path, option) == (2, False)
+
+
+def test_another_order_of_directories(steps: list[str], found: Any) -> None:
+    path, name, places = found
+    for number, place in enumerate(places):
+        place.write_text(f"#define VALUE {number}\n")
+    options = options_of(name, places)
+    for _ in range(2):
+        for number in range(3):
+            turned = options[number:] + options[:number]
+            assert launched(path, *turned) == number
+
+
+def test_a_link_to_another_header(steps: list[str], found: Any) -> None:
+    path, name, places = found
+    for number in (1, 2):
+        places[number].write_text(f"#define VALUE {number}\n")
+    options = options_of(name, places[:1])
+    for number in (1, 2, 1):
+        places[0].unlink(missing_ok=True)
+        places[0].symlink_to(places[number])
+        assert launched(path, *options) == number
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_header_that_comes_to_be(steps: list[str], tmp_path: Path, name: str) -> None:
+    path, header = tmp_path / "f.cu", tmp_path / "include" / name
+    path.write_text(
+        f"#if __has_include(<{name}>)\n#include <{name}>\n#else\n#define VALUE 1\n#endif\n{KERNEL}"
+    )
+    option = f"-I{tmp_path / 'include'}"
+    assert is_known(steps, path, option) == (1, False)
+    assert is_known(steps, path, option) == (1, True)
+    header.parent.mkdir(parents=True)
+    header.write_text("#define VALUE 2\n")
+    assert is_known(steps, path, option) == (2, False)
+    header.unlink()
+    assert launched(path, option) == 1
+
+
+def test_a_library_for_both_sides_that_comes_to_be(steps: list[str], tmp_path: Path) -> None:
+    """Headers of some libraries are left out where there are none."""
+    path, header = tmp_path / "f.cu", tmp_path / "include" / "Eigen" / "Core"
+    path.write_text(f"#include <Eigen/Core>\n#ifndef VALUE\n#define VALUE 1\n#endif\n{KERNEL}")
+    option = f"-I{tmp_path / 'include'}"
+    assert launched(path, option) == 1
+    header.parent.mkdir(parents=True)
+    header.write_text("#define VALUE 2\n")
+    assert is_known(steps, path, option) == (2, False)
+
+
+def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
+    path, header = tmp_path / "f.cu", tmp_path / "value.h"
+    path.write_text("#include HEADER\n" + KERNEL)
+    for number in (1, 2):
+        header.write_text(f"#define VALUE {number}\n")
+        assert is_known(steps, path, f'-DHEADER="{header}"') == (number, False)
+    assert is_known(steps, path, f'-DHEADER="{header}"') == (2, True)
+    computed = "#define S_(x) #x\n#define S(x) S_(x)\n#include S(value.h)\n" + KERNEL
+    path.write_text(computed)
+    for number in (3, 4, 4):  # whose name only a preprocessor knows: never kept
+        header.write_text(f"#define VALUE {number}\n")
+        assert is_known(steps, path) == (number, False)
+
+
+def test_a_header_of_an_option(
+    steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "f.cu"
+    path.write_text(KERNEL)
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "value.h").write_text(f"#define VALUE {number}\n")
+    for number in (1, 2, 1):
+        monkeypatch.chdir(tmp_path / str(number))
+        assert launched(path, "-include", "value.h") == number
+    assert is_known(steps, path, "-include", "value.h") == (1, True)
+    (tmp_path / "1" / "value.h").write_text("#define VALUE 3\n")
+    assert is_known(steps, path, "-include", "value.h") == (3, False)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "body"),
+    [
+        (("-DN=1",), ("-DN=2",), "o[0] = N;"),
+        (("-DN=1", "-UN"), ("-UN", "-DN=1"), "\n#ifdef N\no[0] = 1;\n#endif\n"),
+        (("-std=c++17",), ("-std=c++20",), "o[0] = __cplusplus / 100;"),
+    ],
+)
+def test_other_options(
+    steps: list[str], tmp_path: Path, first: Any, second: Any, body: str
+) -> None:
+    path = tmp_path / "f.cu"
+    path.write_text(f"__global__ void k(int* o) {{ {body} }}\n")
+    values = [launched(path, *options) for options in (first, second)]
+    assert values[0] != values[1]
+    for options, value in zip((first, second), values, strict=True):
+        assert is_known(steps, path, *options) == (value, True)
+    sizes = [kerneltk.load(path, options=options).compile_for("sm_90") for options in (first,)]
+    assert kerneltk.load(path, options=second).compile_for("sm_90").code != sizes[0].code
+
+
+def test_what_a_file_is_called(steps: list[str], tmp_path: Path) -> None:
+    code = "constexpr int size = sizeof(__FILE__);\n__global__ void k(int* o) { o[0] = size; }\n"
+    for name in ("f.cu", "longer.cu"):
+        (tmp_path / name).write_text(code)
+        assert is_known(steps, tmp_path / name) == (len(name) + 1, False)
+    (tmp_path / "f.cu").rename(tmp_path / "gg.cu")
+    assert is_known(steps, tmp_path / "gg.cu") == (6, False)
+
+
+def test_what_a_header_is_called(steps: list[str], tmp_path: Path) -> None:
+    for name in ("a.h", "longer.h"):
+        (tmp_path / name).write_text("constexpr int size = sizeof(__FILE__);\n")
+    (tmp_path / "f.cu").write_text('#include "value.h"\n__global__ void k(int* o) { o[0] = size; }')
+    for name in ("a.h", "longer.h"):
+        (tmp_path / "value.h").unlink(missing_ok=True)
+        (tmp_path / "value.h").symlink_to(name)
+        assert launched(tmp_path / "f.cu") == len("value.h") + 1
+
+
+def test_other_architectures(steps: list[str], file: Path) -> None:
+    targets = ("sm_80", "sm_90", "compute_90", "lto_90")
+    first = [kerneltk.load(file).compile_for(target) for target in targets]
+    assert len({code.code for code in first}) == len(targets)
+    steps.clear()
+    assert [kerneltk.load(file).compile_for(target) for target in targets] == first
+    assert not steps
+
+
+def test_other_links() -> None:
+    source = RawSource(KERNEL, "f.cu", (), "nvrtc", "/tmp", True)
+    inputs = {source.inputs()}
+    for name, kind, code in (("a", "ptx", b"1"), ("b", "ptx", b"1"), ("a", "cubin", b"1")):
+        linked = RawSource(
+            KERNEL, "f.cu", (), "nvrtc", "/tmp", True, (LinkInput(name, kind, code),)
+        )  # type: ignore[arg-type]
+        inputs.add(linked.inputs())
+    inputs.add(RawSource(KERNEL, "f.cu", (), "nvcc", "/tmp", True).inputs())
+    inputs.add(RawSource(KERNEL, "f.cu", (), "nvrtc", "/", True).inputs())
+    assert len(inputs) == 6
+
+
+def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
+    """A module has the headers that it was loaded with, and its entry, too."""
+    inner = file.parent / "inner.h"
+    (file.parent / "spare.h").write_text(
+        "template <class T> struct Tag { static const int n = 7; };\n"
+    )
+    file.write_text(
+        '#include "spare.h"\n' + file.read_text()
+        + "template <class T> __global__ void t(int* o) { o[0] = T::n + VALUE; }\n"
+    )  # fmt: skip
+    early = kerneltk.load(file, name_expressions=["t<Tag<int>>"])
+    assert "t<Tag<int>>" in early.kernels
+    inner.write_text("#define VALUE 2\n")
+    late = kerneltk.load(file, name_expressions=["t<Tag<int>>"])
+    out = np.zeros(1, np.int32)
+    for module, value in ((early, 8), (late, 9)):
+        module.get_function("t<Tag<int>>")(1, 1, (out,))
+        assert out[0] == value
+    inner.write_text("#define VALUE 1\n")
+    words = {"name": "t<Tag<int>>", "name_expressions": ["t<Tag<int>>"]}
+    assert is_known(steps, file, **words) == (8, True)
+    inner.write_text("#define VALUE 2\n")
+    assert is_known(steps, file, **words) == (9, True)
+
+
+# -- the surroundings ------------------------------------------------------------------------------
+
+WRAPPER = """#!/bin/sh
+[ "$1" != --version ] && exec g++ "$@"
+echo "g++ (other) 19.1.0"; echo "Free Software Foundation"
+"""
+
+
+def test_another_compiler(file: Path, tmp_path: Path) -> None:
+    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    wrapper = tmp_path / "g++-19"
+    wrapper.write_text(WRAPPER)
+    wrapper.chmod(0o755)
+    assert in_process(file, KERNELTK_CXX="g++", **cache) == (1, False)
+    assert in_process(file, KERNELTK_CXX=str(wrapper), **cache) == (1, False)
+    assert in_process(file, KERNELTK_CXX=str(wrapper), **cache) == (1, True)
+    wrapper.write_text(WRAPPER.replace("19.1.0", "19.2.0"))
+    assert in_process(file, KERNELTK_CXX=str(wrapper), **cache) == (1, False)
+    assert in_process(file, KERNELTK_CXX="g++", **cache) == (1, True)
+
+
+def test_debug_modes(tmp_path: Path) -> None:
+    file = tmp_path / "f.cu"
+    file.write_text(
+        "__global__ void k(int* o) {\n#ifdef KERNELTK_CHECK_MEMORY\n    o[0] = 1;\n#else\n"
+        "    o[0] = 2;\n#endif\n}\n"
+    )
+    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    assert in_process(file, **cache) == (2, False)
+    assert in_process(file, KERNELTK_HOST_DEBUG="memory", **cache) == (1, False)
+    assert in_process(file, KERNELTK_HOST_DEBUG="memory", **cache) == (1, True)
+    for _ in range(2):  # a debugger needs files
+        assert in_process(file, KERNELTK_HOST_DEBUG="symbols", **cache) == (2, False)
+        assert in_process(file, KERNELTK_HOST_DEBUG="symbols,memory", **cache) == (1, False)
+    assert in_process(file, **cache) == (2, True)
+
+
+def test_sanitizers(file: Path, tmp_path: Path) -> None:
+    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    assert in_process(file, **cache) == (1, False)
+    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined", **cache) == (1, False)
+    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined", **cache) == (1, True)
+    assert in_process(file, **cache) == (1, True)
+
+
+@pytest.mark.parametrize("debug", ["", "memory"])
+def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
+    file = tmp_path / "f.cu"
+    (tmp_path / "part.h").write_text(
+        "#pragma once\n__device__ int part(int* o) {\n    return 7 / o[0];\n}\n"
+        "__device__ int far(int* o) {\n    return o[1000];\n}\n"
+    )
+    called = "far" if debug else "part"
+    file.write_text(
+        f'#include "part.h"\n__global__ void k(int* o) {{\n    o[0] = {called}(o);\n}}\n'
+    )
+    environment = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache"), "KERNELTK_HOST_DEBUG": debug}
+    first, known = in_process(file, **environment)
+    assert not known
+    assert "In kernel 'k'" in first
+    assert ("part.h:6" in first) == bool(debug)
+    assert in_process(file, **environment) == (first, True)
+
+
+def test_other_cuda_headers(tmp_path: Path) -> None:
+    file = tmp_path / "f.cu"
+    file.write_text(
+        '#include <cuda_value.h>\nextern "C" __constant__ char c[VALUE] = {};\n'
+        "__global__ void k(int* o) { o[0] = c[o[1]]; }\n"
+    )
+    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    sizes = []
+    for number in (10, 20000):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        (directory / "cuda_value.h").write_text(f"#define VALUE {number}\n")
+        environment = {**cache, "KERNELTK_CUDA_INCLUDE": str(directory)}
+        size, known = in_process(file, target="sm_90", **environment)
+        sizes.append(size)
+        assert not known
+        assert in_process(file, target="sm_90", **environment) == (size, True)
+    assert sizes[1] > sizes[0] + 10000
+    (directory / "cuda_value.h").write_text("#define VALUE 10\n")
+    assert in_process(file, target="sm_90", **environment) == (sizes[0], False)
+
+
+def test_every_setting_is_thought_of() -> None:
+    """Those that say where and how a kernel runs, and not what it is, are in no key."""
+    in_no_key = {"cache_directory", "num_threads", "host_time_limit", "launcher"}
+    source = ast.parse(Path(outcomes.__file__).read_text())
+    used = {
+        node.attr
+        for node in ast.walk(source)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "settings"
+    }
+    assert used | in_no_key == {field.name for field in fields(settings.Settings)}
+    assert not used & in_no_key
+
+
+def test_changed_package(file: Path, tmp_path: Path) -> None:
+    """Headers and code of a copy of the package."""
+    root, cache = tmp_path / "copy", {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    ignored = shutil.ignore_patterns("__pycache__", "demo", "operators")
+    shutil.copytree(ROOT / "kerneltk", root / "kerneltk", ignore=ignored)
+    time.sleep(2.1)  # new files have other stamps for a while
+    assert in_process(file, root=root, **cache) == (1, False)
+    assert in_process(file, root=root, **cache) == (1, True)
+    include = root / "kerneltk" / "templates" / "include" / "host"
+    (include / "vector").write_text("#undef VALUE\n#define VALUE 5\n")
+    assert in_process(file, root=root, **cache) == (5, False)
+    path = root / "kerneltk" / "cuda_cpp" / "includes.py"
+    path.write_text(path.read_text() + "# changed\n")
+    time.sleep(2.1)
+    assert in_process(file, root=root, **cache) == (5, False)
+    assert in_process(file, root=root, **cache) == (5, True)
+
+
+def test_all_code_that_compiles_is_in_the_key() -> None:
+    """What a program imports, and what that imports, is stamped."""
+    stamped = {os.path.realpath(path) for path in outcomes._maker_files()}
+    pending = ["kerneltk.cuda_cpp.program", "kerneltk.pipeline"]
+    pending += [name for name in MODULES if name.startswith("kerneltk.backends.")]
+    # What arguments and launches are described by decides no object code.
+    others = ("kerneltk.launch.", "kerneltk.textures", "kerneltk.graphs")
+    for name in pending:  # which grows on the way
+        if not name.startswith(others):
+            assert os.path.realpath(MODULES[name]) in stamped, name
+            tree = ast.parse(MODULES[name].read_text())
+            pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
+    assert "kerneltk.cuda_cpp.syntax.reader" in pending
+
+
+@pytest.fixture
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "code.py"
+    path.write_text("a = 1\n")
+    monkeypatch.setattr(outcomes, "_maker_files", lambda: iter([str(path)]))
+    return path
+
+
+def test_code_that_has_changed(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    makers: Callable[[], str | None] = outcomes.makers.__wrapped__
+    assert makers() is None  # since the package was imported
+    monkeypatch.setattr(outcomes, "_imported", code.stat().st_ctime_ns + 10**9)
+    before, status = makers(), code.stat()
+    assert before is not None
+    assert makers() == before
+    code.write_text("a = 2\n")
+    os.utime(code, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert makers() not in (before, None)
+
+
+def test_nothing_is_kept_by_code_that_has_changed(
+    steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched(file)
+    monkeypatch.setattr(outcomes, "makers", lambda: None)
+    for _ in range(2):
+        assert is_known(steps, file) == (1, False)
+    monkeypatch.setattr(outcomes, "makers", lambda: "another")
+    assert is_known(steps, file) == (1, False)
+    assert is_known(steps, file) == (1, True)
+
+
+# -- entries ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], store.Cache]:
+    """Makes the cache as a new process sees it."""
+
+    def renew() -> store.Cache:
+        own = store.Cache(tmp_path / "cache")
+        for module in (outcomes, pipeline):
+            monkeypatch.setattr(module, "get_cache", lambda: own)
+        monkeypatch.setattr(pipeline, "_modules", {})
+        return own
+
+    renew()
+    return renew
+
+
+def entry_of(file: Path) -> Entry[Any]:
+    program = kerneltk.load(file)._programs.all[0]
+    assert isinstance(program, RawProgram)
+    found = program._entry(capabilities_of("host"), pipeline.Ahead("host"))
+    assert found is not None
+    return found
+
+
+DAMAGED = [
+    b"",
+    b"{",
+    b"\xff",
+    b"0",
+    b"null",
+    b"[]",
+    b"[[], [{}, [], []]]",
+    b"[1, 2]",
+    b'["a", "b"]',
+]
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+def test_what_is_no_entry_is_replaced(
+    steps: list[str], file: Path, cache: Any, data: bytes
+) -> None:
+    launched(file)
+    key = entry_of(file)._key
+    assert key is not None
+    right = cache().get(key)
+    assert right is not None
+    cache().put(key, data)
+    cache()
+    assert is_known(steps, file) == (1, False)
+    assert cache().get(key) == right
+    assert is_known(steps, file) == (1, True)
+
+
+def test_damaged_fields(file: Path, cache: Any) -> None:
+    """No field of another kind raises, nor finds anything but what it was."""
+    launched(file)
+    entry = entry_of(file)
+    assert entry._key is not None
+    right = json.loads(cache().get(entry._key))
+
+    def damage(value: Any) -> Any:
+        """Yield the value with each of its parts replaced."""
+        for other in (None, 0, "x", [], {}, True):
+            if other != value:
+                yield other
+        if isinstance(value, list):
+            for index in range(min(len(value), 8)):
+                for part in damage(value[index]):
+                    yield [*value[:index], part, *value[index + 1 :]]
+
+    made = kerneltk.load(file).compile_for("host")
+    for damaged in list(damage(right))[::7]:
+        cache().put(entry._key, json.dumps(damaged).encode())
+        found = entry_of(file).recall()
+        assert found is None or found[0] == made
+
+
+@pytest.mark.parametrize("which", ["entry", "object code"])
+@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
+def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str, how: str) -> None:
+    launched(file)
+    key = entry_of(file)._key
+    assert key is not None
+    if which == "object code":
+        key = json.loads(cache().get(key))[0][-1][0][0]
+    path = Path(cache()._entry_path(key))
+    data = path.read_bytes()
+    middle = len(data) // 2
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(
+            data[:middle] + (b"~~~~" + data[middle + 4 :] if how == "changed" else b"")
+        )
+    cache()
+    assert is_known(steps, file) == (1, False)
+    assert path.read_bytes() == data
+    cache()
+    assert is_known(steps, file) == (1, True)
+
+
+def test_stamps_that_have_changed_are_kept_anew(
+    steps: list[str], file: Path, cache: Any, tmp_path: Path
+) -> None:
+    """Files are read again where their stamps do not tell that they are the same: once."""
+    header = tmp_path / "include" / "cutlass" / "value.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("#define OTHER 1\n")
+    file.write_text("#include <cutlass/value.h>\n" + file.read_text())
+    option = f"-I{tmp_path / 'include'}"
+    launched(file, option)
+
+    def kept() -> list[Any]:
+        program: Any = kerneltk.load(file, options=(option,))._programs.all[0]
+        entry = program._entry(capabilities_of("host"), pipeline.Ahead("host"))
+        ((fields,), _) = json.loads(cache().get(entry._key))
+        return fields
+
+    assert kept()[0][5] == []  # as long as they are new
+    os.utime(header, (1, 1))
+    assert is_known(steps, file, option) == (1, True)
+
+
+# -- what a launch says ----------------------------------------------------------------------------
+
+REFUSED = """#define TURN(a, b) asm("turn %0, %1;" : "=r"(a) : "r"(b))
+__device__ unsigned turned(unsigned x) { unsigned y; TURN(y, x); return y; }
+__global__ void turn(unsigned* x) { if (x[0] > 1) x[0] = turned(x[0]); }
+__global__ void ask(unsigned* x) { asm("ask %0;" : "=r"(x[0])); }
+__global__ void twice(unsigned* x) { x[0] *= 2; }
+#ifdef NOWHERE
+__global__ void hidden(unsigned* x) { x[0] = 1; }
+#endif
+template <int N> __global__ void t(unsigned* x) { x[0] = N; }
+__constant__ int c[3] = {1, 2, 3};
+int main() { return std::printf("host"); }
+"""
+
+
+def said(path: Path, name: str, value: int) -> str:
+    """Return what a launch of a kernel says, or writes."""
+    x = np.full(1, value, np.uint32)
+    try:
+        kerneltk.load(path).get_function(name)(1, 1, (x,))
+    except (CompileError, LaunchError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return str(x[0])
+
+
+def test_messages_are_the_same(steps: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(REFUSED)
+    calls = [("twice", 3), ("turn", 1), ("turn", 5), ("ask", 1), ("hidden", 1), ("t", 1)]
+    first = [said(path, *call) for call in calls]
+    assert first[:2] == ["6", "1"]
+    assert "In kernel 'turn'" in first[2]
+    assert "(k.cu:1)" in first[2]
+    assert "Kernel 'ask' cannot run on CPU cores, which have no inline PTX" in first[3]
+    assert 'k.cu:4: __global__ void ask(unsigned* x) { asm("ask %0;"' in first[3]
+    assert "offers no kernel 'hidden'" in first[4]
+    steps.clear()
+    assert [said(path, *call) for call in calls] == first
+    assert not steps
+    assert kerneltk.load(path).get_array("c", backend="host").tolist() == [1, 2, 3]
+
+
+def test_what_a_later_call_adds(tmp_path: Path) -> None:
+    """A module of which only the outcome is known can still do all that others can."""
+    path = tmp_path / "k.cu"
+    path.write_text(REFUSED.replace("__constant__ int c[3] = {1, 2, 3};\n", ""))
+    x = np.ones(1, np.uint32)
+    for _ in range(2):
+        module = kerneltk.load(path)
+        module.twice(1, 1, (x,))
+        module.t[9](1, 1, (x,))
+        assert x[0] == 9
+        assert "twice" in dict(module.compile_for("host").symbols)
+        with pytest.raises(CompileError, match="no inline PTX"):
+            module.ask(1, 1, (x,))
+
+
+def test_warnings_are_the_same(steps: list[str], tmp_path: Path) -> None:
+    header = tmp_path / "include" / "cutlass" / "shared.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("typedef volatile int shared_int;\n")
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "#include <cutlass/shared.h>\n__global__ void k(int* x) { shared_int* s = x; s[0] = 1; }\n"
+    )
+
+    def told() -> list[str]:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            launched(path, f"-I{tmp_path / 'include'}")
+        return [str(each.message) for each in found]
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            launched(path, f"-I{tmp_path / 'include'}")
+    assert len(found) == 1  # as other warnings are shown
+    first = told()
+    assert len(first) == 1
+    assert "'k.cu', line 1: lanes of a warp do not meet" in first[0]
+    steps.clear()
+    assert told() == first
+    assert not steps
+    header.write_text("typedef int shared_int;\n")
+    assert told() == []
+    header.write_text("typedef volatile int shared_int;\n")
+    assert told() == first
+
+
+def test_a_warning_that_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k(int* o) { o[0] = 1; }\n")
+    launched(path)
+    entry = entry_of(path)
+    assert entry._key is not None
+    fields, rest = json.loads(outcomes.get_cache().get(entry._key) or b"")
+    told = json.dumps((fields, (*rest[:2], ["told"]))).encode()
+    outcomes.get_cache().put(entry._key, told)
+    with pytest.raises(RuntimeWarning, match="told"):
+        launched(path)
+
+
+def test_errors_are_not_kept(steps: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k(int* o) { o[0] = missing; }\n")
+    for _ in range(2):
+        with pytest.raises(CompileError, match="'missing' was not declared"):
+            launched(path)
+        assert steps
+        steps.clear()
+
+
+def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> None:
+    """Also on headers that only those before the last one include."""
+    header = tmp_path / "include" / "first.h"
+    header.parent.mkdir()
+    header.write_text("int first;\n")
+    program: Any = kerneltk.load(file, options=(f"-I{header.parent}",))._programs.all[0]
+    host, making = capabilities_of("host"), pipeline.Ahead("host")
+    code = program.build("host")
+    last = program.unit(host)
+    first = replace(last, source="#include <first.h>\n" + last.source)
+    units = [(unit, pipeline.trace_of(unit, *making.compiler(unit))) for unit in (first, last)]
+    entry = program._entry(host, making)
+    entry.keep(units, Outcome({"a": "b"}, (), ()))
+    assert entry.recall() == (code, Outcome({"a": "b"}, (), ()))
+    header.write_text("int second;\n")
+    assert entry.recall() is None
+    header.write_text("int first;\n")
+    assert entry.recall() == (code, Outcome({"a": "b"}, (), ()))
+    header.unlink()
+    assert entry.recall() is None
+
+
+def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose options change, and whose code is in a file of its own."""
+    host: Any = kerneltk.backends.registry.backend_named("host")
+    launched(file)
+    options = host.backend_options
+    monkeypatch.setattr(type(host), "backend_options", lambda self, unit: ("-DX", *options(unit)))
+    assert is_known(steps, file) == (1, False)
+    assert is_known(steps, file) == (1, True)
+    monkeypatch.undo()
+    assert launched(file) == 1
+
+
+def test_outcomes_are_what_they_were() -> None:
+    refused = Refused("f", True, None, "reason", "", "k.cu", 3)
+    outcome = Outcome({"a": "b"}, (refused,), ("told",))
+    assert Outcome.from_fields(json.loads(json.dumps(outcome))) == outcome

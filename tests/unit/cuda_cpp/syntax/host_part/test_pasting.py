@@ -1,0 +1,60 @@
+"""Which names macros may put together."""
+
+from __future__ import annotations
+
+import pytest
+
+from kerneltk.cuda_cpp.syntax.host_part.pasting import Macros, pasted
+
+
+def macros(*definitions: tuple[str, str | None, str]) -> Macros:
+    made = Macros()
+    for definition in definitions:
+        made.add(*definition)
+    return made
+
+
+PASTE = ("PASTE_", "(a, b)", "a##b"), ("PASTE", "(a, b)", "PASTE_(a, b)")
+
+
+@pytest.mark.parametrize(
+    ("definitions", "code", "name"),
+    [
+        ((("LAUNCH", "(n)", "launch_##n()"),), "LAUNCH(fast);", "launch_fast"),
+        ((("END", "(n)", "n##_end"),), "END(a) END(list)", "list_end"),
+        (PASTE, "x = PASTE(size_, f64);", "size_f64"),
+        (PASTE, "x = PASTE(limit, 1);", "limit1"),
+        (PASTE, "x = PASTE(one_, PASTE(two_, three));", "one_two_three"),
+        ((("DO", "(n)", "do_##n();"), ("ALIAS", None, "DO")), "ALIAS(it);", "do_it"),
+        # What an argument stands for.
+        ((*PASTE, ("MODE", None, "fast")), "x = PASTE(run_, MODE);", "run_fast"),
+        ((*PASTE, ("MODE", None, "OTHER"), ("OTHER", None, "slow")), "PASTE(run_, MODE)",
+         "run_slow"),
+        # In the replacement of another one.
+        ((*PASTE, ("RUN", "(x)", "PASTE(run_, fast)(x)")), "RUN(1)", "run_fast"),
+        ((*PASTE, ("RUN", None, "PASTE(run_, fast)")), "RUN(1)", "run_fast"),
+        # A list that is given a macro.
+        ((("EACH", "(F)", "F(first) F(second)"), ("DO", "(n)", "do_##n();")), "EACH(DO)",
+         "do_second"),
+        ((("EACH", "(F, x)", "F(x)"), ("DO", "(n)", "do_##n();")), "EACH(DO, third)", "do_third"),
+    ],
+)  # fmt: skip
+def test_names_that_are_made(
+    definitions: tuple[tuple[str, str | None, str], ...], code: str, name: str
+) -> None:
+    assert pasted([name], macros(*definitions).parts(code)) == [name]
+
+
+def test_words_elsewhere_make_no_names() -> None:
+    known = macros(("TYPE", "(n, t)", "using n##4 = vec<t, 4>;"), ("MAX", "(a, b)", "a > b"))
+    code = "TYPE(float, f) int a(int s, int h, int p, int e) { return MAX(Sha, pe); }"
+    assert pasted(["float4", "Shape", "shape"], known.parts(code)) == ["float4"]
+
+
+def test_nothing_is_made_where_no_macro_pastes() -> None:
+    assert macros(("MAX", "(a, b)", "a > b")).parts("MAX(x, y)") == frozenset()
+
+
+def test_several_definitions_of_one_macro() -> None:
+    known = macros(("RUN", "(n)", "fast_##n"), ("RUN", "(n)", "slow_##n"))
+    assert pasted(["fast_x", "slow_x"], known.parts("RUN(x)")) == ["fast_x", "slow_x"]

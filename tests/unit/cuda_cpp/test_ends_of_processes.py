@@ -1,0 +1,197 @@
+"""Functions of the host that end a process end a launch on CPU cores, with their line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.backends.host import toolchain
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.errors import LaunchError
+
+HEAD = """#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <signal.h>
+#include <unistd.h>
+__global__ void plain(int* x) { x[0] = 9; }
+"""
+LINE = HEAD.count("\n") + 3  # of the body
+HINT = (
+    "\n  Hint: leave the kernel by 'return', or end it by '__trap()' or by an assertion that fails."
+)
+
+
+def source(body: str) -> str:
+    head = "__global__ void ends(int* x) {\n    if (threadIdx.x != 1) return;\n"
+    return f"{HEAD}{head}    {body}\n}}\n"
+
+
+def run(body: str) -> tuple[int, str]:
+    """Return what a kernel has stored, and why it has failed."""
+    module = kerneltk.RawModule(code=source(body))
+    x = np.zeros(2, np.int32)
+    module.get_function("plain")(1, 1, (x,))
+    assert x[0] == 9
+    try:
+        module.get_function("ends")(1, 2, (x,))
+    except LaunchError as error:
+        return int(x[1]), str(error)
+    return int(x[1]), ""
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("exit(3);", "exit"),
+        ("::exit(0);", "exit"),
+        ("std::exit(3);", "exit"),
+        ("void (*const f)(int) = exit; f(3);", "exit"),
+        ("x[0] == 9 ? exit(1) : abort();", "exit"),
+        ("_exit(3);", "_exit"),
+        ("_Exit(3);", "_Exit"),
+        ("std::quick_exit(3);", "quick_exit"),
+        ("abort();", "abort"),
+        ("std::abort();", "abort"),
+        ("__builtin_abort();", "abort"),
+        ("std::terminate();", "std::terminate"),
+        ("atexit(nullptr);", "atexit"),
+        ("raise(SIGABRT);", "raise"),
+        ("kill(getpid(), SIGKILL);", "kill"),
+        ('execl("/bin/true", "true", nullptr);', "execl"),
+    ],
+)
+def test_a_call_ends_the_launch(body: str, name: str) -> None:
+    assert run(body) == (
+        0,
+        f"In kernel 'ends', block (0, 0, 0), thread (1, 0, 0), code:{LINE}: '{name}' is called, "
+        f"which only the host has.{HINT}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("__trap();", f": trapped (code:{LINE})."),
+        ("::__trap();", f": trapped (code:{LINE})."),
+        ('asm("trap;");', f": trapped (code:{LINE})."),
+        ("__builtin_trap();", f", code:{LINE}: trapped."),
+        ("assert(x[0] == 3);", f": assertion 'x[0] == 3' failed at code:{LINE}."),
+        ("assert(false);", f": assertion 'false' failed at code:{LINE}."),
+    ],
+)
+def test_traps_and_assertions_tell_their_lines(body: str, told: str) -> None:
+    assert run(body) == (0, f"In kernel 'ends', block (0, 0, 0), thread (1, 0, 0){told}")
+
+
+@pytest.mark.parametrize(
+    ("body", "stored"),
+    [
+        ("decltype(exit(0))* p = nullptr; x[1] = p == nullptr;", 1),
+        ("using F = decltype(&abort); x[1] = sizeof(F);", 8),
+        ("x[1] = noexcept(exit(0)) + 4;", 5),
+        ("if (x[0] == 77) exit(1); x[1] = 2;", 2),
+        ("if (false) abort(); x[1] = 3;", 3),
+        ("if constexpr (sizeof(int) == 8) std::exit(1); x[1] = 4;", 4),
+        ("assert(x[0] == 9); x[1] = 5;", 5),
+        ("int* p = (int*)malloc(4); *p = 6; x[1] = *p; free(p);", 6),
+        ("int* p = (int*)std::malloc(4); std::memset(p, 0, 4); x[1] = *p + 7; std::free(p);", 7),
+        ("const int y = 8; memcpy(x + 1, &y, 4);", 8),
+        ('x[1] = printf("");', 0),
+        ("struct S { int exit(int y) { return y; } } s; x[1] = s.exit(9);", 9),
+        ("const auto abort = [](int y) { return y; }; x[1] = abort(10);", 10),
+    ],
+)
+def test_what_ends_nothing(body: str, stored: int) -> None:
+    assert run(body) == (stored, "")
+
+
+def test_the_header_has_what_units_are_linked_for() -> None:
+    text = (INCLUDE_DIRECTORY / "kerneltk" / "host_ends.hpp").read_text()
+    assert tuple(re.findall(r"^KERNELTK_ENDS\((\w+)", text, re.MULTILINE)) == toolchain._ENDS
+
+
+@pytest.mark.parametrize("name", ["kill", "raise", "execv", "killpg"])
+def test_a_kernel_may_have_such_a_name(name: str) -> None:
+    code = f'extern "C" __global__ void {name}(int* x) {{ x[0] = 5; }}\n'
+    x = np.zeros(1, np.int32)
+    kerneltk.RawKernel(code, name)(1, 1, (x,))
+    assert x[0] == 5
+
+
+FILE = """#include <cstdio>
+#define CHECK(condition) \\
+    if (!(condition)) failed(__LINE__)
+__host__ __device__ inline void failed(int line) {
+    printf("line %d\\n", line);
+    exit(line);
+}
+void only_on_the_host(int code) {
+    printf("bye");
+    std::exit(code);
+}
+struct Range {
+    int first, last;
+    __host__ __device__ int size() const {
+        if (last < first) std::abort();
+        return last - first;
+    }
+    void close() { exit(first); }
+};
+template <class T> __device__ auto quit(T code) -> decltype(exit(code)) { return exit(code); }
+__global__ void checked(int* x) {
+    CHECK(x[0] >= 0);
+    x[0] += 1;
+}
+__global__ void sized(Range r, int* x) { x[0] = r.size(); }
+__global__ void quits(int* x) { quit(x[0]); }
+int main() {
+    only_on_the_host(0);
+}
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Any:
+    path = tmp_path / "ends.cu"
+    path.write_text(FILE)
+    return kerneltk.load(path)
+
+
+def test_functions_for_both_sides(module: Any) -> None:
+    x = np.zeros(1, np.int32)
+    bounds = np.dtype([("first", "i4"), ("last", "i4")])
+    module.checked(1, 1, (x,))
+    assert x[0] == 1
+    module.sized(1, 1, (np.array((3, 8), bounds)[()], x))
+    assert x[0] == 5
+    with pytest.raises(LaunchError, match=r"ends\.cu:15: 'abort' is called"):
+        module.sized(1, 1, (np.array((8, 3), bounds)[()], x))
+    with pytest.raises(LaunchError, match=r"ends\.cu:20: 'exit' is called"):
+        module.quits(1, 1, (x,))
+    x[0] = -1
+    with pytest.raises(LaunchError, match=r"ends\.cu:6: 'exit' is called"):
+        module.checked(1, 1, (x,))
+    assert x[0] == -1
+
+
+def test_they_are_traps_on_gpus(module: Any) -> None:
+    code = module.compile_for("compute_90").code
+    assert code.count(b"trap;") >= 3
+
+
+@pytest.mark.parametrize("call", ["exit(1)", "std::abort()", "std::quick_exit(2)"])
+def test_functions_over_elements(call: str) -> None:
+    kernel = kerneltk.ElementwiseKernel(
+        "T x", "T y", f"if (x == 3) {call}; y = x", "ends", preamble="#include <cstdlib>"
+    )
+    with pytest.raises(LaunchError, match="or a function that ends a process"):
+        kernel(np.arange(5))
+    assert kernel(np.arange(3)).tolist() == [0, 1, 2]

@@ -1,0 +1,484 @@
+"""Plans that the compile cache keeps are those that a planner makes, and nobody else's."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import json
+import operator
+import os
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.backends.registry import backend_named, capabilities_of
+from kerneltk.cache.code import code_files
+from kerneltk.cache.store import Cache
+from kerneltk.fusion.plan import kept
+from kerneltk.fusion.plan.planner import Plan, Planner
+from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.plan.rows import OLDER, Device
+from kerneltk.fusion.start import traced
+from kerneltk.fusion.trace.description import Description
+from kerneltk.fusion.trace.state import Trace
+from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
+from tests.unit.test_architecture import MODULES, imports_of
+
+DEVICES = {"host": ("host", OLDER), "sm_80": ("cuda", OLDER), "sm_90": ("cuda", Device(8, 132))}
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
+    found = Cache(None)
+    monkeypatch.setattr(kept, "get_cache", lambda: found)
+    return found
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of kernels that are planned from now on."""
+    found: list[str] = []
+    own = Planner.plan
+
+    def plan(self: Planner, outputs: Any) -> Plan:
+        found.append(self._name)
+        return own(self, outputs)
+
+    monkeypatch.setattr(Planner, "plan", plan)
+    return found
+
+
+def program_of(function: Callable[..., Any], args: Sequence[Any], on: str) -> Program:
+    backend, device = DEVICES[on]
+    target = capabilities_of(backend)  # type: ignore[arg-type]
+    return traced(function, "program", args, (), backend_named("host"), target, device)
+
+
+def as_text(program: Program) -> str:
+    """All of a plan, and what the planner has decided."""
+    trace = program.trace
+    guards = [repr(value) for value in trace.guards.conditions.values()]
+    if trace not in DESCRIPTIONS:  # planned each time
+        return str([[step.kernel._definition for step in program.plan.steps], guards])
+    writer = kept._Writer(trace, DESCRIPTIONS[trace])
+    parts = writer.plan(program.plan), guards, trace.guards.only_broadcast, program.source
+    return json.dumps(parts)
+
+
+DESCRIPTIONS: weakref.WeakKeyDictionary[Trace, Description] = weakref.WeakKeyDictionary()
+
+
+@pytest.fixture
+def described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remember the descriptions of traces."""
+
+    class Remembered(Description):
+        def __init__(self, trace: Trace, *rest: Any) -> None:
+            super().__init__(trace, *rest)
+            DESCRIPTIONS[trace] = self
+
+    monkeypatch.setattr(kept, "Description", Remembered)
+
+
+@pytest.mark.parametrize("on", DEVICES)
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_plans_are_read_as_they_were_made(
+    cache: Cache, plans: list[str], described: None, family: Family, on: str
+) -> None:
+    for number, program in enumerate(family.programs):
+        args = family.arguments()
+        made = program_of(program, args, on)
+        assert plans == ["program"]
+        found = program_of(program, args, on)
+        assert plans == ["program"], number
+        assert as_text(made) == as_text(found)
+        plans.clear()
+        cache.clear()
+
+
+def test_plans_that_write(cache: Cache, plans: list[str], described: None) -> None:
+    for program in IN_PLACE:
+        made = program_of(program, in_place_arguments(), "host")
+        plans.clear()
+        found = program_of(program, in_place_arguments(), "host")
+        assert not plans
+        assert as_text(made) == as_text(found)
+        assert made.written == found.written
+
+
+class Whole(int):
+    """An integer that could be anything."""
+
+
+class Two(enum.IntEnum):
+    IT = 2
+
+
+N = float("nan")
+X = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
+K = X.astype(np.int32)
+CAPTURED = X.copy()
+
+# Programs that a careless description takes for one another: each has its own arguments.
+CONFUSABLE: list[tuple[Callable[..., Any], Sequence[Any]]] = [
+    *(
+        (lambda x, c=c: x * c, [x])
+        for c in (
+            2,
+            True,
+            2.0,
+            np.int64(2),
+            np.int8(2),
+            np.float32(2),
+            np.float64(2),
+            np.bool_(True),
+            2 + 0j,
+            complex(2, -0.0),
+            0.0,
+            -0.0,
+            N,
+            -N,
+            np.float64(-0.0),
+            np.float32(0),
+            0,
+            False,
+            Whole(2),
+            Two.IT,
+            np.longlong(2),
+            np.float16(2),
+            2.0000000000000004,
+        )
+        for x in (X, K)
+    ),
+    *((lambda x, c=c: np.minimum(x, c), [X]) for c in (2, 3, np.inf, -np.inf)),
+    *((lambda x, k=k: x.sum(axis=k), [X]) for k in (0, 1, -1, None, (0, 1), ())),
+    *((lambda x, k=k: x - x.sum(axis=k, keepdims=True), [X]) for k in (0, 1)),
+    *((lambda x, n=n: getattr(x, n)(), [X]) for n in ("sum", "prod", "min", "max", "argmax")),
+    *(
+        (lambda x, s=s: x[s] * 2, [X])
+        for s in (
+            slice(1, None),
+            slice(None, 1),
+            slice(None, None, 2),
+            slice(None, None, -1),
+            0,
+            1,
+            -1,
+            None,
+            slice(0, 3),
+            slice(0, 4),
+            (slice(None), 0),
+            (slice(None), None),
+            (Ellipsis, slice(1, None)),
+            (0, slice(1, None)),
+        )
+    ),
+    (lambda x: divmod(x, 2)[0], [K]),
+    (lambda x: divmod(x, 2)[1], [K]),
+    (lambda x: x // 2, [K]),
+    (lambda x: x % 2, [K]),
+    (lambda x, y: (x + 1, y * 2), [X, X]),
+    (lambda x, y: (y * 2, x + 1), [X, X]),
+    (lambda x, y: (x + 1, x + 1), [X, X]),
+    (lambda x, y: x - y, [X, X]),
+    (lambda x, y: y - x, [X, X]),
+    (lambda x, y: x - x, [X, X]),
+    (lambda x, y: x - CAPTURED, [X, X]),
+    (lambda x, y: x - CAPTURED[::-1], [X, X]),
+    (lambda x, y: CAPTURED - y, [X, X]),
+    *(
+        (lambda x, y: x + y, pair)
+        for pair in (
+            [X, X[:1]],
+            [X[:1], X],
+            [X, X[:, :1]],
+            [X[:, :1], X[:1]],
+            [X, X[0]],
+            [X, np.float32(1)],
+            [X, 1.0],
+            [X, 1],
+            [X, X.T.copy().T],
+            [X.T.copy().T, X.T.copy().T],
+            [X, X[::-1]],
+            [X, np.array(1, "f4")],
+            [X, np.array(1, "f8")],
+            [X[:1], X[:1]],
+            [X[:0], X[:0]],
+            [X, X.astype("f8")],
+            [X, K],
+            [K, X],
+            [K, K.astype("i8")],
+            [K, K > 2],
+        )
+    ),
+    *((lambda x, o=o: x.copy(order=o), [X]) for o in "CFAK"),
+    *((lambda x, o=o: x.T.copy(order=o), [X]) for o in "CFAK"),
+    *((lambda x, t=t: x.astype(t), [X]) for t in ("f8", "f2", "i4", "i8", "u4", "?", "c8")),
+    *(
+        (lambda x, n: x * n, [X, n])
+        for n in (2, 2.0, np.float32(2), np.int8(2), 2j, np.bool_(True))
+    ),
+    *(
+        (lambda x, n: np.copysign(x, n * 0.0) + np.copysign(x + 1, n * -0.0), [X, n])
+        for n in (2.0, np.float32(3))
+    ),
+    *((lambda x, n: x + np.arange(n), [X[0], n]) for n in (6, 1)),
+    (lambda x, n: x * (n + 1) * (n + True), [X, 2]),
+    (lambda x, n: x * (n + 1) * (n + 1.0), [X, 2]),
+    (lambda x: np.where(x > 2, x, 0), [X]),
+    (lambda x: np.where(x > 2, 0, x), [X]),
+    (lambda x: np.where(x >= 2, x, 0), [X]),
+    (lambda x: np.where(x > 2, x, 0.0), [K]),
+    (lambda x: x.T + 1, [X]),
+    (lambda x: x.T.T + 1, [X]),
+    (lambda x: x + x.T, [X[:4, :4]]),
+    (lambda x: np.broadcast_to(x, (3, 4, 6)) + 1, [X]),
+    (lambda x: x[None] + np.zeros((3, 1, 1)), [X]),
+    (lambda x: np.exp(x), [X]),
+    (lambda x: np.expm1(x), [X]),
+    (lambda x: np.exp2(x), [X]),
+    (lambda x: np.arctan2(x, 2), [X]),
+    (lambda x: np.arctan2(2, x), [X]),
+    (lambda x: x.mean(), [X]),
+    (lambda x: x.mean(dtype="f8"), [X]),
+    (lambda x: x.var(ddof=1), [X]),
+    (lambda x: x.var(ddof=0), [X]),
+    (lambda x: x.std(axis=1), [X]),
+    (lambda x: x.sum(dtype="f8"), [X]),
+    (lambda x: x.sum(initial=1), [X]),
+    (lambda x: x.sum(initial=2), [X]),
+    (lambda x: x.sum(where=x > 1), [X]),
+    (lambda x: x[1:].sum(), [X]),
+    (lambda x: (x + 1).sum(), [X]),
+]
+
+
+@pytest.mark.parametrize("on", ["host", "sm_90"])
+def test_programs_that_are_not_one_another(cache: Cache, described: None, on: str) -> None:
+    """Whatever plans are kept already, each program has its own."""
+    first = [as_text(program_of(*pair, on)) for pair in CONFUSABLE]
+    again = [as_text(program_of(*pair, on)) for pair in reversed(CONFUSABLE)][::-1]
+    alone = []
+    for pair in CONFUSABLE:
+        cache.clear()
+        alone.append(as_text(program_of(*pair, on)))
+    assert first == alone
+    assert again == alone
+
+
+def test_results_by_plans_that_are_kept() -> None:
+    """What the programs compute, from plans that the tests' cache has by the second pass."""
+    chosen = CONFUSABLE[::5]
+    for _ in range(2):
+        for function, args in chosen:
+            with np.errstate(all="ignore"):
+                expected = function(*args)
+                found = kerneltk.fuse(function)(*args)
+            for own, other in zip(
+                found if isinstance(found, tuple) else (found,),
+                expected if isinstance(expected, tuple) else (expected,),
+                strict=True,
+            ):
+                np.testing.assert_allclose(own, other, rtol=1e-6)
+                assert own.dtype == np.asarray(other).dtype
+
+
+def test_names_backends_and_devices_have_plans_of_their_own(cache: Cache, plans: list[str]) -> None:
+    def normed(x: Any) -> Any:
+        return x / x.sum(axis=-1, keepdims=True)
+
+    x = np.ones((256, 32768), np.float32)
+    host = backend_named("host")
+    cuda = capabilities_of("cuda")
+    cases: list[tuple[Any, ...]] = [
+        ("one", host.capabilities, OLDER), ("other", host.capabilities, OLDER),
+        ("one", cuda, OLDER),
+        ("one", cuda, Device(8, 0)), ("one", cuda, Device(8, 132)), ("one", cuda, Device(4, 0)),
+    ]  # fmt: skip
+    for _ in range(2):
+        for name, target, device in cases:
+            program = traced(normed, name, (x,), (), host, target, device)
+            assert {step.kernel.name for step in program.plan.steps} == {name}
+    assert plans == [case[0] for case in cases]
+
+
+def test_what_is_decided_by_extents_is_decided_again(cache: Cache, plans: list[str]) -> None:
+    def softmax(x: Any) -> Any:
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    kinds = {}
+    shapes = [(9, 16), (9, 100), (9, 1000), (2, 64), (2, 1 << 16), (9, 1 << 18), (9, 8), (9, 17)]
+    for shape in shapes * 2:
+        program = program_of(softmax, [np.broadcast_to(np.float32(1), shape)], "host")
+        steps = program.plan.steps
+        found = [(step.kind, step.shaping) for step in steps]
+        assert kinds.setdefault(shape, found) == found
+    assert len(plans) == len({str(found) for found in kinds.values()})
+
+
+def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str]) -> None:
+    def softmax(x: Any) -> Any:
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    def work(power: int) -> int:
+        x = np.broadcast_to(np.float32(1), (9, 1 << power))
+        shaping = program_of(softmax, [x], "host").plan.steps[0].shaping
+        assert shaping is not None
+        return shaping.work
+
+    found = [work(power) for power in range(4, 15)]
+    assert found == [1 << power for power in range(4, 15)]
+    assert len(plans) == 11
+    assert [work(power) for power in range(14, 3, -1)] == found[::-1]
+    (entry,) = cache.entries()
+    data = cache.get(entry.key)
+    assert data is not None
+    assert len(json.loads(data)) == kept._MOST_PLANS
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x * Whole(2), lambda x: x * Two.IT, lambda x, n=2.0: x + n],
+)
+def test_what_has_no_description_is_planned_each_time(
+    cache: Cache, plans: list[str], function: Any
+) -> None:
+    found = [program_of(function, [X], "host") for _ in range(2)]
+    np.testing.assert_array_equal(found[1].run(X), function(X))
+    is_described = function.__defaults__ is not None
+    assert len(plans) == 2 - is_described
+    assert len(cache.entries()) == is_described
+
+
+def test_functions_of_numpy_that_were_replaced_keep_no_plans(
+    cache: Cache, plans: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(x: Any) -> Any:
+        return np.exp(x)
+
+    exp, sin = np.exp, np.sin
+    monkeypatch.setattr(np, "exp", sin)
+    replaced = program_of(program, [X], "host")
+    np.testing.assert_allclose(replaced.run(X), sin(X), rtol=1e-6)
+    assert not cache.entries()
+    monkeypatch.undo()
+    np.testing.assert_allclose(program_of(program, [X], "host").run(X), exp(X), rtol=1e-6)
+    monkeypatch.setattr(np, "exp", sin)
+    np.testing.assert_allclose(program_of(program, [X], "host").run(X), sin(X), rtol=1e-6)
+
+
+def test_damaged_entries_are_replaced(cache: Cache, plans: list[str]) -> None:
+    program_of(operator.neg, [X], "host")
+    (entry,) = cache.entries()
+    good = cache.get(entry.key)
+    cache.put(entry.key, b"{")
+    program_of(operator.neg, [X], "host")
+    assert len(plans) == 2
+    assert cache.get(entry.key) == good
+
+
+def test_errors_are_found_each_time(cache: Cache) -> None:
+    def refused(x: Any) -> Any:
+        return (x * 2).cumsum()
+
+    def branched(x: Any) -> Any:
+        y = x * 2 + 1
+        return y if y > 0 else x
+
+    for function in (refused, branched):
+        messages = []
+        for _ in range(2):
+            with pytest.raises(kerneltk.UnsupportedError) as caught:
+                program_of(function, [X], "host")
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+        assert not cache.entries()
+
+
+def test_explanations_show_the_lines_of_their_own_function(cache: Cache, plans: list[str]) -> None:
+    @kerneltk.fuse
+    def first(x: Any) -> Any:
+        return x - x.mean(axis=0)
+
+    @kerneltk.fuse(kernel_name="first")
+    def second(values: Any) -> Any:
+        return values - values.mean(axis=0)
+
+    x = np.ones((64, 256), np.float32)
+    shown = [str(function.explain(x)) for function in (first, second, first)]
+    assert plans == ["first"]
+    assert "x.mean(axis=0)" in shown[0]
+    assert "values.mean(axis=0)" in shown[1]
+    assert shown[2] == shown[0]
+    assert shown[0].split("\n")[:3] == shown[1].split("\n")[:3]
+
+
+def test_blocks_take_plans(cache: Cache, plans: list[str]) -> None:
+    for _ in range(2):
+        with kerneltk.fuse() as fused:
+            a = fused(X)
+            b = a * 2 + 1
+        np.testing.assert_array_equal(b, X * 2 + 1)
+    assert plans == ["fused"]
+
+
+def test_all_code_that_plans_is_in_the_key() -> None:
+    """What plans, and what that imports, is stamped."""
+    stamped = {os.path.realpath(path) for path in code_files(kept.PLANNERS)}
+    pending = [name for name in MODULES if name.startswith("kerneltk.fusion.")]
+    for name in pending:
+        assert os.path.realpath(MODULES[name]) in stamped, name
+        if name not in NOT_READ:
+            tree = ast.parse(MODULES[name].read_text())
+            pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
+    assert "kerneltk.jit.passes.value_range" in pending
+    assert "kerneltk.codegen.reduction" in pending
+
+
+# These launch what was planned.
+NOT_READ = ("kerneltk.elementwise", "kerneltk.reduction", "kerneltk.fusion.decorator",
+            "kerneltk.fusion.block", "kerneltk.fusion.memory", "kerneltk.fusion.shortcuts",
+            "kerneltk.backends.base", "kerneltk.backends.foreign_arrays",
+            "kerneltk.jit.frontends.analyses")  # fmt: skip
+
+COMMAND = """
+import sys
+import numpy as np
+import kerneltk
+from kerneltk.fusion.plan.planner import Planner
+planned, own = [], Planner.plan
+Planner.plan = lambda self, outputs: planned.append(1) or own(self, outputs)
+n = eval(sys.argv[1])
+@kerneltk.fuse
+def centred(x):
+    return x * n - x.mean()
+print(centred(np.arange(4, dtype=np.float32)).tolist(), len(planned))
+"""
+
+
+def test_other_processes(tmp_path: Path) -> None:
+    root = Path(kerneltk.__file__).parents[1]
+
+    def run_with(number: str) -> str:
+        environment = {
+            **os.environ, "PYTHONPATH": str(root), "KERNELTK_CACHE_DIR": str(tmp_path / "cache"),
+        }  # fmt: skip
+        command = [sys.executable, "-c", COMMAND, number]
+        return subprocess.check_output(command, text=True, env=environment).strip()
+
+    def result(number: float, is_planned: bool) -> str:
+        return f"{[number * k - 1.5 for k in range(4)]} {int(is_planned)}"
+
+    assert run_with("2.0") == result(2, True)
+    assert run_with("2.0") == result(2, False)
+    assert run_with("3.0") == result(3, True)
+    assert run_with("2.0") == result(2, False)
