@@ -69,25 +69,29 @@ def planned(
     try:
         description = Description(trace, nodes, outputs)
         key = _key_of(description, name, backend, device)
-    except UndescribedError:
+    except (UndescribedError, RecursionError):  # the latter of a long chain of numbers
         return Planner(trace, name, backend, device).plan(outputs)
     kept: list[Any] = []
     data = get_cache().get(key)
     if data is not None:
-        with contextlib.suppress(ValueError):  # not what is kept here: it is replaced
-            kept = json.loads(data)
-    for decisions, *rest in kept:
-        if _decide_alike(trace, description, decisions):
-            return _Reader(trace, description).plan(name, *rest)
+        # What is not a list of plans is replaced.
+        with contextlib.suppress(
+            TypeError, ValueError, LookupError, AttributeError, RecursionError
+        ):
+            entries = list(json.loads(data))
+            known = _read(trace, description, name, entries, len(outputs))
+            if known is not None:
+                return known
+            kept = entries
     before = set(trace.guards.conditions)
     plan = Planner(trace, name, backend, device).plan(outputs)
     made = [pair for pair in trace.guards.conditions.items() if pair[0] not in before]
     try:
         writer = _Writer(trace, description)
         entry = [[writer.decision(*pair) for pair in made], *writer.plan(plan)]
-    except UndescribedError:
+        data = json.dumps([entry, *kept[: _MOST_PLANS - 1]]).encode()
+    except (UndescribedError, ValueError):  # the latter of integers with thousands of digits
         return plan
-    data = json.dumps([entry, *kept[: _MOST_PLANS - 1]]).encode()
     if len(data) <= _MOST_BYTES and _is_numpys_own():
         get_cache().put(key, data)
     return plan
@@ -108,26 +112,33 @@ def _described_backend(backend: Capabilities) -> str:
 def _is_numpys_own() -> bool:
     """Whether NumPy's functions have their own names: the rules of kernels were made by these."""
     for name, own in vars(np._core.umath).items():  # type: ignore[attr-defined]
-        public = getattr(np, name, None)
-        if isinstance(own, np.ufunc) and isinstance(public, np.ufunc) and public is not own:
-            return False
+        if isinstance(own, np.ufunc):  # NumPy itself takes long for names that it lacks
+            public = getattr(np, name, None)
+            if isinstance(public, np.ufunc) and public is not own:
+                return False
     return True
 
 
-def _decide_alike(trace: Trace, description: Description, decisions: Sequence[Any]) -> bool:
-    """Whether a planner decides the same as when a plan was made; if so, the trace's guards have
-    it.
+def _read(
+    trace: Trace, description: Description, name: str, entries: Sequence[Any], results: int
+) -> Plan | None:
+    """The plan that a planner would make now, whose decisions become guards of the trace; None if
+    no entry has it. Raises ValueError for one that has not so many results.
     """
     reader = _Reader(trace, description)
-    found = []
-    for function, operands, value in decisions:
-        symbol = applied(_decider(function), *map(reader.symbol, operands))
-        if _plain(symbol.value) != value:
-            return False
-        found.append(symbol)
-    for symbol in found:
-        trace.guards.value(symbol)
-    return True
+    for decisions, *rest in entries:
+        found = [
+            (applied(_decider(function), *map(reader.symbol, operands)), value)
+            for function, operands, value in decisions
+        ]
+        if all(_plain(symbol.value) == value for symbol, value in found):
+            plan = reader.plan(name, *rest)
+            if len(plan.results) != results:
+                raise ValueError("not a plan of this function")
+            for symbol, _ in found:
+                trace.guards.value(symbol)
+            return plan
+    return None
 
 
 def _plain(value: Any) -> Any:

@@ -376,14 +376,26 @@ def test_functions_of_numpy_that_were_replaced_keep_no_plans(
     np.testing.assert_allclose(program_of(program, [X], "host").run(X), sin(X), rtol=1e-6)
 
 
-def test_damaged_entries_are_replaced(cache: Cache, plans: list[str]) -> None:
+@pytest.mark.parametrize(
+    "data",
+    [b"{", b"null", b"5", b"[1]", b"{}", b"[[]]", b"[[[],[],1,[]]]", b"[" * 100_000, b"\xff",
+     b'[[[["unknown.name",[0],true]],[],1,[]]]', b"[[[],[[1]],1,[[99,0,[],\"d\",[]]]]]"],
+    ids=lambda data: repr(data[:20]),
+)  # fmt: skip
+def test_damaged_entries_are_replaced(cache: Cache, plans: list[str], data: bytes) -> None:
     program_of(operator.neg, [X], "host")
     (entry,) = cache.entries()
     good = cache.get(entry.key)
-    cache.put(entry.key, b"{")
+    cache.put(entry.key, data)
     program_of(operator.neg, [X], "host")
     assert len(plans) == 2
     assert cache.get(entry.key) == good
+
+
+def test_what_json_has_no_way_to_write_is_planned_each_time(plans: list[str]) -> None:
+    for _ in range(2):
+        program_of(lambda x: x[: 10**5000] + 1, [X], "host")
+    assert len(plans) == 2
 
 
 def test_errors_are_found_each_time(cache: Cache) -> None:
