@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import operator
-import pickle
 from typing import Any
 
 import numpy as np
@@ -158,7 +157,6 @@ def test_what_python_asks_of_arrays() -> None:
         (lambda x: round(x, 1), "'round' of an array"),
         (lambda x: round(x[0]), "'round' of an array"),
         (lambda x: x[:, None].trace(), "'trace' of an array"),
-        (lambda x: pickle.dumps(x), "cannot be pickled"),
     ):
         with pytest.raises(UnsupportedError, match=name):
             kerneltk.fuse(wrong)(x)

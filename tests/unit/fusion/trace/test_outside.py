@@ -282,3 +282,18 @@ def test_floating_point_errors_are_refused_or_ignored() -> None:
     for function in (raised, everywhere):
         with pytest.raises(kerneltk.UnsupportedError, match="='raise'' has no effect"):
             kerneltk.fuse(function)(X)
+
+
+class Slotted:
+    """A class whose attributes have slots."""
+
+    __slots__ = ("rate",)
+
+
+def test_slots_are_read_of_instances_and_found_in_classes() -> None:
+    one = Slotted()
+    one.rate = 2.0
+    fused = kerneltk.fuse(lambda x: x * one.rate + (Slotted.rate is Slotted.__dict__["rate"]))
+    assert fused(np.ones(2)).tolist() == [3, 3]
+    one.rate = 4.0
+    assert fused(np.ones(2)).tolist() == [5, 5]
