@@ -17,6 +17,7 @@ import numpy as np
 
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
 from kerneltk.object_code import elf
 
@@ -26,7 +27,7 @@ unit_symbol = "_kt_memory"
 _ORIGIN = "_kt_origin"
 _DYNAMIC = "_kt_dynamic_shared"
 # The package's own, in namespace kerneltk and CUDA's coordinates, and what compilers add.
-_OWN_NAMES = re.compile(r"_ZN8kerneltk|_ZL?\d+(?:thread|block)(?:Idx|Dim)\Z|_ZL?\d+gridDim\Z")
+_OWN_NAMES = pattern(r"_ZN8kerneltk|_ZL?\d+(?:thread|block)(?:Idx|Dim)\Z|_ZL?\d+gridDim\Z")
 
 # The layouts are those of memory.c.
 _UNIT = struct.Struct("<2Q2q2Q")  # from `image` on
@@ -54,6 +55,8 @@ _NEAR = 4096  # bytes within which an access is taken to be meant for an array, 
 
 @record
 class _Unit:
+    """The addresses of a library that is loaded, and its bytes."""
+
     begin: int
     end: int
     base: int

@@ -13,16 +13,16 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Compiler
+from kerneltk.cache.code import code_files
 from kerneltk.cache.fingerprint import Trace, file_stamp, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import Target, TranslationUnit
@@ -36,20 +36,18 @@ from kerneltk.errors import BackendUnavailableError
 T = TypeVar("T")
 
 # What makes units of sources, finds their keys, and chooses compilers and their options.
-_MAKERS = ("cuda_cpp", "backends", "cache", "core", "interop", "object_code")
-_MAKING_FILES = ("errors.py", "pipeline.py")
+_MAKERS = (
+    "kerneltk.cuda_cpp",
+    "kerneltk.pipeline",
+    "kerneltk.backends",
+    "kerneltk.cache",
+    "kerneltk.interop",
+    "kerneltk.object_code",
+    "kerneltk.core",
+    "kerneltk.errors",
+)
 
 _imported = time.time_ns()
-
-
-def _maker_files() -> Iterator[str]:
-    """Yield the paths of all code that decides what a source is compiled to."""
-    root = str(Path(__file__).parents[2])
-    yield from (os.path.join(root, name) for name in _MAKING_FILES)
-    for package in _MAKERS:
-        for directory, inner, files in os.walk(os.path.join(root, package)):
-            inner[:] = sorted(name for name in inner if name != "__pycache__")
-            yield from (os.path.join(directory, f) for f in sorted(files) if f.endswith(".py"))
 
 
 @cache
@@ -59,7 +57,7 @@ def makers() -> str | None:
     """
     stamps = []
     try:
-        for path in chain(_maker_files(), reader_files()):
+        for path in chain(code_files(_MAKERS), reader_files()):
             status = os.stat(path)
             if max(status.st_mtime_ns, status.st_ctime_ns) > _imported:
                 return None

@@ -26,6 +26,7 @@ import kerneltk
 from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache import store
+from kerneltk.cache.code import code_files
 from kerneltk.core import settings
 from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.compiled import outcomes
@@ -555,7 +556,7 @@ def test_changed_package(file: Path, tmp_path: Path) -> None:
 
 def test_all_code_that_compiles_is_in_the_key() -> None:
     """What a program imports, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in outcomes._maker_files()}
+    stamped = {os.path.realpath(path) for path in code_files(outcomes._MAKERS)}
     pending = ["kerneltk.cuda_cpp.program", "kerneltk.pipeline"]
     pending += [name for name in MODULES if name.startswith("kerneltk.backends.")]
     # What arguments and launches are described by decides no object code.
@@ -589,7 +590,6 @@ ASKING = {
     "bytes_of": "the code in inputs",
     "reader_files": "makers",
     "readers": "makers",
-    "_maker_files": "makers",
     "makers": "is the key's",
     "_code_of": "is the key's",
     "Entry._find_key": "is the key's",
@@ -621,7 +621,7 @@ def test_nothing_else_asks_the_disk() -> None:
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "code.py"
     path.write_text("a = 1\n")
-    monkeypatch.setattr(outcomes, "_maker_files", lambda: iter([str(path)]))
+    monkeypatch.setattr(outcomes, "code_files", lambda names: iter([str(path)]))
     return path
 
 
