@@ -340,13 +340,9 @@ class LazyNumber(_Operators):
         return LazyNumber(self.trace, applied(_IMAGINARY, self.symbol))
 
 
-<<<<<<< HEAD
 # NumPy asks for these before ``__array__``, and does not get the array itself by them.
 _NUMPYS_PROTOCOLS = frozenset(("__array_struct__", "__array_interface__", "__buffer__"))
-
-=======
 _REAL, _IMAGINARY = operator.attrgetter("real"), operator.attrgetter("imag")
->>>>>>> main
 _OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 
 

@@ -47,7 +47,8 @@ Asked: TypeAlias = set[tuple[int, int]]
 
 def is_library(module: str | None) -> bool:
     """Whether a module is one whose functions are called as they are."""
-    root = (module or "").partition(".")[0]
+    # Classes may have anything of this name, and objects that stand for modules' attributes, too.
+    root = module.partition(".")[0] if isinstance(module, str) else ""
     return root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk") or root in (
         sys.stdlib_module_names
     )
@@ -453,7 +454,8 @@ class _Attribute:
             return own[name]
         for kind in _kinds_of(value):
             found = vars(kind).get(name, MISSING)
-            if isinstance(found, types.MemberDescriptorType):  # of '__slots__'
+            is_slot = isinstance(found, types.MemberDescriptorType)
+            if is_slot and kind in type(value).__mro__:  # of '__slots__'
                 try:
                     return found.__get__(value)
                 except AttributeError:
