@@ -281,13 +281,15 @@ class Outside:
         if not is_traced:
             self._untraced |= own
         self._add((id(function), "__code__"), CodeOf(function), code, False)
-        found = names.keys() if _ANY_GLOBAL & own else own & names.keys()
+        # Of the function, and not of all that other packages may execute.
+        is_any = is_traced and bool(_ANY_GLOBAL & own)
+        found = names.keys() if is_any else own & names.keys()
         for name in sorted(found):
             self._add((id(names), name), Entry(names, name), names[name], is_traced)
         for name in sorted((loaded_globals(code) & _BUILTINS.keys()) - names.keys()):
             self._add((id(names), name), Entry(names, name), MISSING, False)
             self._add((id(_BUILTINS), name), Entry(_BUILTINS, name), _BUILTINS[name], False)
-        for name in _imported(code):
+        for name in _imported(code) if is_traced else ():
             module = sys.modules.get(name, MISSING)
             self._add((id(sys.modules), name), Entry(sys.modules, name), module, False)
         for cell in function.__closure__ or ():
