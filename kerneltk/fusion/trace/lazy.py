@@ -342,7 +342,6 @@ class LazyNumber(_Operators):
 
 # NumPy asks for these before ``__array__``, and does not get the array itself by them.
 _NUMPYS_PROTOCOLS = frozenset(("__array_struct__", "__array_interface__", "__buffer__"))
-
 _REAL, _IMAGINARY = operator.attrgetter("real"), operator.attrgetter("imag")
 _OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 

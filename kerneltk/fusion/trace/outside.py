@@ -47,7 +47,7 @@ Asked: TypeAlias = set[tuple[int, int]]
 
 def is_library(module: str | None) -> bool:
     """Whether a module is one whose functions are called as they are."""
-    # Classes with a descriptor of that name have no module of a str.
+    # Classes may have anything of this name, and objects that stand for modules' attributes, too.
     root = module.partition(".")[0] if isinstance(module, str) else ""
     return root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk") or root in (
         sys.stdlib_module_names
@@ -281,13 +281,15 @@ class Outside:
         if not is_traced:
             self._untraced |= own
         self._add((id(function), "__code__"), CodeOf(function), code, False)
-        found = names.keys() if _ANY_GLOBAL & own else own & names.keys()
+        # Of the function, and not of all that other packages may execute.
+        is_any = is_traced and bool(_ANY_GLOBAL & own)
+        found = names.keys() if is_any else own & names.keys()
         for name in sorted(found):
             self._add((id(names), name), Entry(names, name), names[name], is_traced)
         for name in sorted((loaded_globals(code) & _BUILTINS.keys()) - names.keys()):
             self._add((id(names), name), Entry(names, name), MISSING, False)
             self._add((id(_BUILTINS), name), Entry(_BUILTINS, name), _BUILTINS[name], False)
-        for name in _imported(code):
+        for name in _imported(code) if is_traced else ():
             module = sys.modules.get(name, MISSING)
             self._add((id(sys.modules), name), Entry(sys.modules, name), module, False)
         for cell in function.__closure__ or ():
@@ -454,8 +456,8 @@ class _Attribute:
             return own[name]
         for kind in _kinds_of(value):
             found = vars(kind).get(name, MISSING)
-            is_slot = isinstance(found, types.MemberDescriptorType)  # of '__slots__'
-            if is_slot and isinstance(value, found.__objclass__):  # and not the class itself
+            is_slot = isinstance(found, types.MemberDescriptorType)
+            if is_slot and kind in type(value).__mro__:  # of '__slots__'
                 try:
                     return found.__get__(value)
                 except AttributeError:

@@ -162,6 +162,10 @@ CHANGES: dict[str, tuple[str, list[str]]] = {
         ("class A:\n  __slots__=('k',)\na=A(); a.k=2\ndef f(x): return x*a.k"),
         ["a.k=3"],
     ),
+    "slots of a class": (
+        ("class A:\n  __slots__=('k',)\ndef f(x): return x*(2 if A.k is not None else 3)"),
+        ["A.k=None"],
+    ),
     "property": (
         ("class A:\n  _k=2\n  @property\n  def k(s): return s._k\na=A()\ndef f(x): return x*a.k"),
         ["a._k=3", "A.k=property(lambda s: 9)"],
