@@ -95,6 +95,7 @@ class Fused(Called):
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make the launches of a call part of the graph that this thread records."""
+        args, kwargs = _computed(args, kwargs)
         values = (*args, *kwargs.values())
         if _traced_value(values) is not None:
             return self._call(args, kwargs)
@@ -123,6 +124,7 @@ class Fused(Called):
         return self._call(args, {})
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args, kwargs = _computed(args, kwargs)
         values = (*args, *kwargs.values())
         for value in values:
             _check_meaning(value, self.name)
@@ -267,6 +269,7 @@ class Fused(Called):
         """
         from kerneltk.fusion.explain import explanation
 
+        args, kwargs = _computed(args, kwargs)
         values = (*args, *kwargs.values())
         taken = [foreign_arrays.own_array(value) for value in values]
         own = tuple(value for _, value in taken)
@@ -401,6 +404,17 @@ def _traced_value(values: Sequence[Any]) -> Any:
     if module is None:
         return None
     return next((value for value in values if isinstance(value, module.Lazy)), None)
+
+
+def _computed(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with arrays in place of those that blocks have computed."""
+    module = sys.modules.get("kerneltk.fusion.trace.lazy")
+    if module is None:
+        return args, kwargs
+    named = {name: module.computed(value) for name, value in kwargs.items()}
+    return tuple(map(module.computed, args)), named
 
 
 def _has_arrays(value: Any) -> bool:

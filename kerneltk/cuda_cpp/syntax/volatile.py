@@ -823,8 +823,12 @@ class _ExchangeReader:
             return
         outer = self._steps
         self._steps = outer | set(_HALVED.findall(source_of(node)))
+        before: dict[tuple[str, str], int] | None = None
         for _ in range(2):  # the second time behind the first
             self._forget_assigned(node, stored)
+            if stored == before:
+                break  # what comes of that is known
+            before = dict(stored)
             self.read(body, stored, limit)
         self._steps = outer
 
@@ -843,7 +847,7 @@ class _ExchangeReader:
 
     def _forget_assigned(self, node: Node, stored: dict[tuple[str, str], int]) -> None:
         """Forget indices by names that are given other values."""
-        for inner in within(node):
+        for inner in within(node) if stored else ():
             if (target := _assigned(inner)) is not None:
                 for key in [key for key in stored if key[1] == _text(target)]:
                     del stored[key]

@@ -88,9 +88,11 @@ def is_volatile(node: Node) -> bool:
 
 def within(node: Node) -> Iterator[Node]:
     """Yield a node and what is in it."""
-    yield node
-    for child in node.children:
-        yield from within(child)
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed(node.children)
 
 
 def names_in(node: Node) -> Iterator[str]:

@@ -384,7 +384,7 @@ def _spread(
     if result.kind == "c" and dtype is None:
         result = node.dtype
     trace = array.trace
-    is_array = bool(keepdims) or len(chosen.axes) < array.ndim
+    is_array = bool(array.ndim and keepdims) or len(chosen.axes) < array.ndim
     if root and is_array and result.kind not in "fc" and result.name != "bfloat16":
         raise wrong_type(
             f"'std' of dtype '{result}' cannot be an array: its square root is no integer.",
@@ -555,7 +555,9 @@ def _part(name: str) -> Callable[[Any], Any]:
         if array.dtype.kind != "c":
             if name == "real":
                 return array
-            return _full(trace, array.extents, 0, array.dtype)
+            zeros = _full(trace, array.extents, 0, array.dtype)
+            trace.layouts.ask(zeros.node, "A", array.node)
+            return zeros
         kind = np.zeros((), array.dtype).real.dtype
         return LazyArray(trace, PartStorage(array, function, kind))
 

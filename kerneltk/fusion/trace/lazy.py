@@ -231,7 +231,8 @@ class LazyNumber(_Operators):
 
     def __float__(self) -> float:
         # What comes from integers and extents alone may be constant: it rarely changes.
-        if isinstance(self.symbol.value, int | np.integer) or not self._is_given:
+        value = self.symbol.value
+        if self._is_known or isinstance(value, int | np.integer) or not self._is_given:
             return float(self.trace.guards.decide(float, self.symbol))
         raise unsupported(
             "A number that is an argument has no value while the function is traced.",
@@ -239,12 +240,20 @@ class LazyNumber(_Operators):
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
+        if self._is_known or isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
             return np.asarray(self.trace.guards.value(self.symbol))
         raise unsupported(
             "A number that is an argument has no value while the function is traced.",
             "write 'np.asarray(k, np.float32)' for 'np.float32(k)'.",
         )
+
+    def __complex__(self) -> complex:
+        return complex(self.trace.guards.value(self.symbol)) if self._is_known else float(self)
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether it has one value for good: blocks record once."""
+        return self.trace.block is not None
 
     @property
     def _is_given(self) -> bool:
@@ -296,6 +305,8 @@ class LazyNumber(_Operators):
 
     def __getattr__(self, name: str) -> Any:
         value = self.symbol.value
+        if name in _NUMPYS_PROTOCOLS:
+            raise AttributeError(name)
         found = getattr(value, name)  # raises as the number does
         if name in ("dtype", "shape", "ndim", "size", "itemsize", "nbytes"):
             return found
@@ -329,7 +340,13 @@ class LazyNumber(_Operators):
         return LazyNumber(self.trace, applied(_IMAGINARY, self.symbol))
 
 
+<<<<<<< HEAD
+# NumPy asks for these before ``__array__``, and does not get the array itself by them.
+_NUMPYS_PROTOCOLS = frozenset(("__array_struct__", "__array_interface__", "__buffer__"))
+
+=======
 _REAL, _IMAGINARY = operator.attrgetter("real"), operator.attrgetter("imag")
+>>>>>>> main
 _OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 
 
@@ -770,12 +787,12 @@ class _Exponent(NumberFunction):
         return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
 
 
-def _computed(value: Any) -> Any:
+def computed(value: Any) -> Any:
     """A value with arrays in place of those that a block has computed."""
     if type(value) is ComputedArray:
         return object.__getattribute__(value, "_value")
-    if isinstance(value, tuple | list):
-        return type(value)([_computed(item) for item in value])
+    if type(value) in (tuple, list):
+        return type(value)([computed(item) for item in value])
     return value
 
 
@@ -790,24 +807,26 @@ class ComputedArray(LazyArray):
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__torch_function__", "_value"):
             return object.__getattribute__(self, name)
+        if name in _NUMPYS_PROTOCOLS:
+            raise AttributeError(name)
         return getattr(object.__getattribute__(self, "_value"), name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        options = {name: _computed(value) for name, value in kwargs.items()}
-        return getattr(ufunc, method)(*map(_computed, inputs), **options)
+        options = {name: computed(value) for name, value in kwargs.items()}
+        return getattr(ufunc, method)(*map(computed, inputs), **options)
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        options = {name: _computed(value) for name, value in kwargs.items()}
-        return function(*map(_computed, args), **options)
+        options = {name: computed(value) for name, value in kwargs.items()}
+        return function(*map(computed, args), **options)
 
     @classmethod
     def __torch_function__(
         cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        options = {name: _computed(value) for name, value in (kwargs or {}).items()}
-        return function(*map(_computed, args), **options)
+        options = {name: computed(value) for name, value in (kwargs or {}).items()}
+        return function(*map(computed, args), **options)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return np.asarray(self._value, *args, **kwargs)
@@ -815,7 +834,7 @@ class ComputedArray(LazyArray):
 
 def _delegated(name: str) -> Any:
     def method(self: ComputedArray, *args: Any) -> Any:
-        return getattr(self._value, name)(*map(_computed, args))
+        return getattr(self._value, name)(*map(computed, args))
 
     return method
 
@@ -829,8 +848,8 @@ for _name in (
 
 def _applied_to_values(function: Callable[..., Any], swapped: bool = False) -> Any:
     if swapped:
-        return lambda self, other: function(_computed(other), _computed(self))
-    return lambda *operands: function(*map(_computed, operands))
+        return lambda self, other: function(computed(other), computed(self))
+    return lambda *operands: function(*map(computed, operands))
 
 
 # As the arrays' own operators: other libraries' do not go through NumPy's ufuncs.

@@ -141,7 +141,12 @@ class _Seen:
         if key in asked:
             return True
         asked.add(key)
-        return all(part.holds(read(found), asked) for read, part in self.parts)
+        for read, part in self.parts:
+            inner = read(found)
+            # Most are the same objects, and nothing was read of them.
+            if (inner is not part.value or part.parts) and not part.holds(inner, asked):
+                return False
+        return True
 
 
 class _Items(_Seen):
@@ -169,6 +174,27 @@ class _Equal(_Seen):
     def holds(self, found: Any, asked: Asked) -> bool:
         """Whether it is equal."""
         return bool(found == self.value)
+
+
+class _Methods(_Seen):
+    """A class by its special methods, which operators call without naming them."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, kind: type) -> None:
+        super().__init__(_special_methods(kind))
+        self.content = tuple(vars(kind).values())  # which is asked for sooner
+
+    def holds(self, found: Any, asked: Asked) -> bool:
+        """Whether it has the same ones."""
+        content = tuple(vars(found).values())
+        if len(content) == len(self.content) and all(map(operator.is_, content, self.content)):
+            return True
+        special = _special_methods(found)
+        if len(special) != len(self.value) or not all(map(operator.is_, special, self.value)):
+            return False
+        self.content = content
+        return True
 
 
 def _is_same(found: Any, value: Any) -> bool:
@@ -367,7 +393,7 @@ class Outside:
                 )
                 if is_called and isinstance(item, types.FunctionType):
                     self.add_function(item, is_traced=False)  # by operators
-            yield _Operators(kind), _Items(_Operators(kind)(value))
+            yield functools.partial(_first, kind), _Methods(kind)
         names = {name for name in self._names if not name.startswith("__")}
         own = _own_names(value)
         is_any = bool(_BY_ANY_NAME & self._names) or _is_read_by_libraries(value)
@@ -406,7 +432,8 @@ class Outside:
         """
         asked: Asked = set()
         for read, seen in self._found:
-            if not seen.holds(read(), asked):
+            found = read()
+            if (found is not seen.value or seen.parts) and not seen.holds(found, asked):
                 return False
         return arguments is None or all(
             seen.parts_hold(arguments[index], asked) for index, seen in self._of_arguments
@@ -446,15 +473,14 @@ class _Inherited:
         return vars(self._kind).get(self._name, MISSING)
 
 
-class _Operators:
-    """Reads the special methods that a class defines, with their names."""
+def _first(value: Any, _: Any) -> Any:
+    return value
 
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
 
-    def __call__(self, value: Any) -> tuple[Any, ...]:
-        pairs = list(vars(self._kind).items())
-        return tuple(x for pair in pairs if _is_special(*pair) for x in pair)
+def _special_methods(kind: type) -> tuple[Any, ...]:
+    """The special methods that a class defines, with their names."""
+    pairs = list(vars(kind).items())
+    return tuple(x for pair in pairs if _is_special(*pair) for x in pair)
 
 
 def _is_special(name: str, item: Any) -> bool:

@@ -70,7 +70,10 @@ def operands_change_type(expression: Expression) -> bool:
     if expression[0] != "call" or expression[1] is not operator.pow:
         return False
     exponent = expression[2][1]
-    return not (exponent[0] == "constant" and exponent[2] == int(exponent[2].real))
+    if exponent[0] != "constant":
+        return True
+    value = exponent[2]
+    return not (isinstance(value, int | np.integer) or float(value.real).is_integer())
 
 
 class Symbol(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -196,3 +198,32 @@ def test_python_asks_arrays_of_a_block_as_others() -> None:
     np.testing.assert_array_equal(r, 2 * X + 1)
     r.shape = (35,)
     assert np.asarray(r).shape == (35,)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, ml_dtypes.bfloat16])
+def test_what_it_computed_is_taken_by_functions(dtype: Any) -> None:
+    x = np.arange(4).astype(dtype)
+    with kerneltk.fuse() as fused:
+        r = fused(x) * 2
+    assert np.asarray(r).dtype == dtype
+    assert np.shares_memory(np.asarray(r), np.asarray(r))
+    program = kerneltk.fuse(lambda a, b=1: a + b)
+    for found in (program(r), program(r), program(x, b=r), program(r, r)):
+        assert found.dtype == dtype
+    np.testing.assert_array_equal(program(r, b=r), 4 * x)
+    assert program.explain(r).kernels
+    with kerneltk.graph() as graph:
+        found = program(r)
+    graph.launch()
+    np.testing.assert_array_equal(found, 2 * x + x.dtype.type(1))
+
+
+def test_numbers_of_a_block_have_values() -> None:
+    with kerneltk.fuse() as fused:
+        x, k = fused(X, 2.5)
+        assert (float(k), complex(k), np.float32(k)) == (2.5, 2.5, 2.5)
+        assert np.asarray(k) == 2.5
+        r = x * math.sqrt(k)
+        small = fused(np.float32(0.5))
+        assert np.asarray(small).dtype == np.float32
+    np.testing.assert_array_equal(r, X * math.sqrt(2.5))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -565,6 +566,55 @@ def test_all_code_that_compiles_is_in_the_key() -> None:
             tree = ast.parse(MODULES[name].read_text())
             pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
     assert "kerneltk.cuda_cpp.syntax.reader" in pending
+
+
+# What of the code that makes units asks the disk or the process, and how a key has its answer.
+ASKING = {
+    "_has_stand_in": "inputs",
+    "_is_of_toolkit": "the paths in inputs",
+    "RawSource._headers": "inputs",
+    "RawSource._candidates": "the paths in inputs",
+    "RawSource._directories": "the paths in inputs",
+    "RawSource.path": "the name and the directory in inputs",
+    "RawSource._find_header": "inputs",
+    "RawSource._is_for_both": "inputs",
+    "RawSource._with_meetings": "the headers that are not read in inputs",
+    "RawSource._unread_headers": "inputs",
+    "RawSource._host_unit": "of strings, which have no entry, and for debuggers",
+    "_first_file": "the headers that are not read in inputs",
+    "_real_path": "inputs",
+    "read_file": "the name, the directory and the code in inputs",
+    "lasting_options": "the options in inputs",
+    "without_directives": "inputs",
+    "bytes_of": "the code in inputs",
+    "reader_files": "makers",
+    "readers": "makers",
+    "_maker_files": "makers",
+    "makers": "is the key's",
+    "_code_of": "is the key's",
+    "Entry._find_key": "is the key's",
+    "_input": "the links in inputs",
+    "read_programs": "the code in inputs",
+}
+_DISK = re.compile(
+    r"\b(?:os\.(?:path\.(?:isfile|isdir|exists|islink|realpath|abspath|getmtime)|getcwd|environ|stat"
+    r"|scandir|listdir|walk|access|readlink)|Path\(|open\(|read_file\(|read_bytes|read_text|glob\("
+    r"|get_settings\(|file_stamp\(|find_spec\()"
+)
+
+
+def test_nothing_else_asks_the_disk() -> None:
+    asking = set()
+    for name, path in MODULES.items():
+        if not name.startswith("kerneltk.cuda_cpp."):
+            continue
+        tree = ast.parse(path.read_text())
+        classes = [(f"{c.name}.", c.body) for c in tree.body if isinstance(c, ast.ClassDef)]
+        for prefix, body in [("", tree.body), *classes]:
+            for node in body:
+                if isinstance(node, ast.FunctionDef) and _DISK.search(ast.unparse(node)):
+                    asking.add(f"{prefix}{node.name}")
+    assert asking == ASKING.keys()
 
 
 @pytest.fixture

@@ -160,6 +160,7 @@ def test_reductions_without_dimensions_take_the_first_and_the_last_axis() -> Non
         )  # fmt: skip
 
     x = np.array(4.0)
+    assert kerneltk.fuse(lambda x: x.std(keepdims=True, dtype=np.int16))(x) == 0
     assert [float(v) for v in kerneltk.fuse(program)(x)] == [float(v) for v in program(x)]
     for wrong in (lambda x: x.sum(axis=1), lambda x: x.mean(axis=0), lambda x: x.sum(axis=(0,))):
         with pytest.raises(kerneltk.AxisError):

@@ -116,7 +116,7 @@ def test_layouts() -> None:
 def test_arrays_keep_their_order_whatever_is_written_to_them(name: str) -> None:
     def program(x: Any) -> Any:
         small = (2 * x).astype(np.int8)
-        found = [x * 2, small <= 300]
+        found = [x * 2, small <= 300, x.imag]
         x[...] = 3
         found.append(x * 2)
         x.T[...] += x.T * 1 if x.shape == x.T.shape else 1

@@ -162,3 +162,16 @@ def test_what_python_asks_of_arrays() -> None:
     ):
         with pytest.raises(UnsupportedError, match=name):
             kerneltk.fuse(wrong)(x)
+
+
+@pytest.mark.parametrize("exponent", [float("nan"), float("inf"), 10**400, 0.5, 2.0, -1, 1 + 1j])
+def test_powers_of_numbers(exponent: Any) -> None:
+    def program(x: Any, k: Any) -> Any:
+        return x * k**exponent if exponent != 10**400 else x * (k > 0) ** exponent
+
+    x = np.ones(2)
+    fused = kerneltk.fuse(program)
+    for k in (4.0, 0.25):
+        found, wanted = fused(x, k), program(x, k)
+        np.testing.assert_array_equal(found, wanted)
+        assert found.dtype == wanted.dtype
