@@ -672,15 +672,16 @@ _VERY_LONG = 96 << 10
 # What ends a process, and host_ends.hpp defines.
 _ENDS = (
     "exit", "_exit", "_Exit", "quick_exit", "abort", "_ZSt9terminatev", "atexit", "at_quick_exit",
-    "pthread_exit", "raise", "kill", "killpg", "execl", "execle", "execlp", "execv", "execve",
-    "execvp",
+    "pthread_exit", "raise", "kill", "killpg", "tgkill", "pthread_kill", "sigqueue", "execl",
+    "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve", "fork", "vfork", "err",
+    "errx", "verr", "verrx", "error", "error_at_line",
 )  # fmt: skip
 _ENDS_HEADER = "<kerneltk/host_ends.hpp>"
 _PLAIN_ENDS = "-DKERNELTK_PLAIN_ENDS"  # includes it where functions are over elements
 # What mentions these is built with its lines; traps and assertions tell theirs by themselves.
 _MAY_END = pattern(
-    r"\b(?:_?exit|_Exit|quick_exit|abort|terminate|at(?:_quick_)?exit|pthread_exit|raise|killp?g?"
-    r"|exec[lv]p?e?|__builtin_(?:trap|abort|exit))\b(?=\s*[(;,)])"
+    r"\b(?:_?exit|_Exit|quick_exit|abort|terminate|at(?:_quick_)?exit|pthread_(?:exit|kill)|raise"
+    r"|killp?g?|tgkill|sigqueue|f?exec[lv]p?e?|v?fork|v?errx?|error(?:_at_line)?|__builtin_(?:trap|abort|exit))\b(?=\s*[(;,)])"
 )
 
 # What stands before a kernel of C linkage.

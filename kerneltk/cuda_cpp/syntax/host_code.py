@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
@@ -103,7 +104,9 @@ _NO_CODE = re.compile(
     r"\\\n|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//(?:\\\n|[^\n])*|/\*.*?\*/", re.DOTALL
 )
 # A macro of the package's: who calls such a function gets an error.
-_HOST_ONLY = "_KT_HOST_ONLY"
+HOST_ONLY = "_KT_HOST_ONLY"
+# What templates ask by whether a function can be called.
+ASKS = re.compile(r"\b(?:decltype|noexcept|sizeof)\s*\([^;{}]*|\brequires\b[^;]*")
 
 
 _BUILTIN_TYPES = frozenset(
@@ -147,6 +150,14 @@ def has_unknown_macro(head: str) -> bool:
     return sum(name not in _HEAD_WORDS for name in names) + builtin > 1
 
 
+@lru_cache(maxsize=8)
+def asked_about(code: str) -> frozenset[str]:
+    """Return the words in what templates of a source may ask of functions: a function that is not
+    there, or deleted, gives another answer than one that is the host's.
+    """
+    return frozenset[str]().union(*(words_of(found[0]) for found in ASKS.finditer(code)))
+
+
 def _tags(node: Node) -> Iterator[Node | None]:
     """Yield the names of the classes and enumerations in a declaration, and of the numbers."""
     for child in node.named_children:
@@ -165,6 +176,7 @@ class Definition(NamedTuple):
     name: str
     head: str  # what stands before its body
     body: Span
+    is_member: bool = False  # of a class
 
 
 class Constant(NamedTuple):
@@ -327,23 +339,34 @@ class HostCode:
 
     def _keep_overloads(self) -> None:
         """Leave the declarations of functions of the host that overload functions for devices:
-        which one a call means depends on all of them.
+        which one a call means depends on all of them. And those that templates may ask about.
         """
-        names = frozenset(self._kept.values())
+        asked = asked_about(self.prepared.plain)
+        overloaded = frozenset(self._kept.values())
         gone = {name for name in self.spans.values() if name}
         gone.update(
             n for s, found in self.candidates.items() if s in self.spans for n in found.names
         )
         gone.update(name for spared in self.spare.values() for name in spared)
         for span, found in self.definitions.items():
-            if span not in self.spans or found.name not in names or _is_host_source(found.head):
+            is_needed = found.name in asked or (found.name in overloaded and not found.is_member)
+            if span not in self.spans or not is_needed or _is_host_source(found.head):
                 continue
-            if words_of(found.head).isdisjoint(gone - names):
+            if words_of(found.head).isdisjoint(gone - overloaded - {found.name}):
                 del self.spans[span]
                 self.spans[found.body] = ""
-                self.replaced[found.body] = f"{_HOST_ONLY};"
-                for word in _HOST_WORD.finditer(self.prepared.code, span[0], found.body[0]):
-                    self.spans[word.span()] = ""  # NVRTC takes no function with it
+                gap = "" if found.head[-1:].isspace() else " "
+                self.replaced[found.body] = f"{gap}{HOST_ONLY};"
+                self._leave_out_host_words(span[0], found.body[0])
+        for span, declared in self.candidates.items():
+            is_needed = declared.is_function and not declared.names.isdisjoint(asked | overloaded)
+            if is_needed and span not in self.spans:
+                self._leave_out_host_words(*span)
+
+    def _leave_out_host_words(self, start: int, end: int) -> None:
+        """Leave out `__host__`: NVRTC takes no function with it."""
+        for word in _HOST_WORD.finditer(self.prepared.code, start, end):
+            self.spans[word.span()] = ""
 
     def computed_constants(self) -> tuple[int, ...]:
         """Return where the ``const`` of each constant is whose initializer names no more than other
@@ -399,15 +422,8 @@ class HostReader:
         name = _last_name(self.tree.slice(name_node))
         span = self.tree.span(node, scope)
         body = node.child_by_field_name("body")
-        if (
-            body is not None
-            and body.type == "compound_statement"
-            and name_node.type == "identifier"
-        ):
-            inner = body.start_byte, body.end_byte
-            bounds = self.tree.prepared.start_of(inner[0]), self.tree.prepared.end_of(inner[1])
-            head = self.tree.plain[start : inner[0]]
-            self.host.definitions[span] = Definition(name, head, bounds)
+        if body is not None and name_node.type == "identifier":
+            self._define(span, name, start, body)
         if self._is_host_function(node, name_node, start):
             self.host.spans[span] = name
             if scope.template is None:
@@ -416,6 +432,18 @@ class HostReader:
             self.host.spans[span] = name
         else:
             self._offer_function(name_node, span, start)
+
+    def _define(
+        self, span: Span, name: str, start: int, body: Node, *, is_member: bool = False
+    ) -> None:
+        """Take note of a function whose declaration may be left."""
+        if body.type in ("compound_statement", ";"):
+            prepared = self.tree.prepared
+            bounds = prepared.start_of(body.start_byte), prepared.end_of(body.end_byte)
+            head = self.tree.plain[start : body.start_byte]
+            if "=" in head[head.rfind(")") :]:
+                return  # is deleted already, or pure
+            self.host.definitions[span] = Definition(name, head, bounds, is_member)
 
     def keep(self, node: Node, declarator: Node, scope: Scope) -> None:
         """Take note of a function with an annotation."""
@@ -469,6 +497,10 @@ class HostReader:
             if found is None:
                 continue
             members.append(found)
+            inner = member.child_by_field_name("body") or next(reversed(member.children), None)
+            if found.is_function and inner is not None and not found.is_virtual:
+                start = self.tree.head_start(member)
+                self._define(found.span, found.name, start, inner, is_member=True)
             annotated = self.tree.words_between(self.tree.head_start(member), member.end_byte)
             if found.is_function and (
                 any(word.name == "__host__" for word in annotated)

@@ -18,7 +18,10 @@ HEAD = """#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <err.h>
+#include <error.h>
 #include <exception>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 __global__ void plain(int* x) { x[0] = 9; }
@@ -66,6 +69,12 @@ def run(body: str) -> tuple[int, str]:
         ("raise(SIGABRT);", "raise"),
         ("kill(getpid(), SIGKILL);", "kill"),
         ('execl("/bin/true", "true", nullptr);', "execl"),
+        ("tgkill(getpid(), getpid(), SIGKILL);", "tgkill"),
+        ("pthread_kill(pthread_self(), SIGKILL);", "pthread_kill"),
+        ("x[0] = fork();", "fork"),
+        ('err(1, "%d", x[0]);', "err"),
+        ('errx(1, "bad");', "errx"),
+        ('void (*const volatile f)(int, const char*, ...) = errx; f(1, "bad");', "errx"),
     ],
 )
 def test_a_call_ends_the_launch(body: str, name: str) -> None:
@@ -74,6 +83,11 @@ def test_a_call_ends_the_launch(body: str, name: str) -> None:
         f"In kernel 'ends', block (0, 0, 0), thread (1, 0, 0), code:{LINE}: '{name}' is called, "
         f"which only the host has.{HINT}",
     )
+
+
+def test_what_a_library_does_inline() -> None:
+    value, told = run('error(1, 0, "bad");')
+    assert (value, "'error' is called, which only the host has." in told) == (0, True)
 
 
 @pytest.mark.parametrize(

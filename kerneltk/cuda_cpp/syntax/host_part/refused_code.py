@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place
-from kerneltk.cuda_cpp.syntax.host_code import CONSTEXPR, has_unknown_macro
+from kerneltk.cuda_cpp.syntax.host_code import (
+    ASKS,
+    CONSTEXPR,
+    HOST_ONLY,
+    asked_about,
+    has_unknown_macro,
+)
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
@@ -46,6 +52,8 @@ _MEANT = re.compile(
 )
 # A class that is named with its keyword and not defined: declared ahead, as a friend, or used so.
 _BARE = re.compile(r"\b(?:struct|class|union)\s+(\w+)\b(?!\s*(?:final\s*)?(?:::|[{:<,>=]|\.\.\.))")
+_ASKS_OF_CLASSES = re.compile(r"\bis_\w*(?:constructible|convertible)")
+_DEDUCED = re.compile(r"\bauto\b(?!.*->)", re.DOTALL)
 _MEMORY = frozenset(("__device__", "__constant__", "__shared__", "__managed__"))
 
 
@@ -145,8 +153,13 @@ class _Finder:
             self._remove(tree, node)
             return
         whole = tree.prepared.start_of(begin), tree.prepared.end_of(node.end_byte)
-        is_virtual = _VIRTUAL.search(head) or _VIRTUAL.search(behind)
-        self.edits[whole] = "{ __trap(); }" if is_virtual else "= delete;"
+        if _VIRTUAL.search(head) or _VIRTUAL.search(behind):
+            instead = "{ __trap(); }"
+        elif _DEDUCED.search(head + behind) is None and _is_asked_about(tree, spelled, untyped):
+            instead = f"{HOST_ONLY};"
+        else:
+            instead = "= delete;"
+        self.edits[whole] = instead
 
     def _leave_out_item(
         self, tree: SourceTree, item: Node, inner: list[Node], position: int
@@ -188,6 +201,8 @@ class _Finder:
         if named.type != "field_identifier":
             return False
         name = tree.slice(named)
+        if _is_asked_about(tree, name, False):
+            return True  # the answer would be another one
         body = item.child_by_field_name("body")
         others = body.named_children if body is not None else []
         for other in others:
@@ -263,6 +278,17 @@ class _Finder:
         return "".join((*parts, source[position:]))
 
 
+def _is_asked_about(tree: SourceTree, name: str, is_untyped: bool) -> bool:
+    """Return whether templates may ask whether a function can be called; `is_untyped` for
+    constructors and conversions.
+    """
+    if is_untyped and _ASKS_OF_CLASSES.search(tree.plain):
+        return True
+    if name.isidentifier():
+        return name in asked_about(tree.plain)
+    return ASKS.search(tree.plain) is not None
+
+
 def _inner_of(node: Node) -> Node:
     """Return what a template or a friend declaration declares."""
     while node.type in _HEADS and node.named_children:
@@ -305,10 +331,14 @@ def _names_of(tree: SourceTree, item: Node) -> list[str] | None:
         return [re.findall(r"\w+", name)[-1] for name in used.split(",")]
     found = [item.child_by_field_name("name"), *item.children_by_field_name("declarator")]
     for child in (item, *item.named_children):
+        inner = child.child_by_field_name("declarator")
+        if inner is not None and inner.type == "structured_binding_declarator":
+            found += inner.named_children
         if child.type in CLASSES or child.type == "enum_specifier":
             found.append(child.child_by_field_name("name"))
             body = child.child_by_field_name("body")
-            if child.type == "enum_specifier" and body is not None:
+            is_scoped = any(word.type in ("class", "struct") for word in child.children)
+            if child.type == "enum_specifier" and body is not None and not is_scoped:
                 found += [inner.child_by_field_name("name") for inner in body.named_children]
     names = [declared_name(node) or node for node in found if node is not None]
     if any(name.type == "template_function" for name in names):

@@ -1,4 +1,5 @@
-// What ends a launch: a trap, and functions of the host that would end the process.
+// What ends a launch: a trap, and functions of the host that would end the process or make another
+// one of it.
 //
 // Who links a unit says that `exit` means `__wrap_exit`, and so on, however it is called. A function of
 // the user's own that has such a name is none of them. In functions over elements each is a trap.
@@ -38,12 +39,25 @@ KERNELTK_ENDS(pthread_exit, "pthread_exit")
 KERNELTK_ENDS(raise, "raise")
 KERNELTK_ENDS(kill, "kill")
 KERNELTK_ENDS(killpg, "killpg")
+KERNELTK_ENDS(tgkill, "tgkill")
+KERNELTK_ENDS(pthread_kill, "pthread_kill")
+KERNELTK_ENDS(sigqueue, "sigqueue")
 KERNELTK_ENDS(execl, "execl")
 KERNELTK_ENDS(execle, "execle")
 KERNELTK_ENDS(execlp, "execlp")
 KERNELTK_ENDS(execv, "execv")
 KERNELTK_ENDS(execve, "execve")
 KERNELTK_ENDS(execvp, "execvp")
+KERNELTK_ENDS(execvpe, "execvpe")
+KERNELTK_ENDS(fexecve, "fexecve")
+KERNELTK_ENDS(fork, "fork")
+KERNELTK_ENDS(vfork, "vfork")
+KERNELTK_ENDS(err, "err")
+KERNELTK_ENDS(errx, "errx")
+KERNELTK_ENDS(verr, "verr")
+KERNELTK_ENDS(verrx, "verrx")
+KERNELTK_ENDS(error, "error")
+KERNELTK_ENDS(error_at_line, "error_at_line")
 #undef KERNELTK_ENDS
 #undef KERNELTK_END
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk.backends.cuda import nvrtc
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.reader import read_source
+from kerneltk.errors import CompileError
 
 
 def test_host_functions() -> None:
@@ -266,3 +269,49 @@ __global__ void k(int n) {}
     left = _left(text)
     assert left.count("#ifdef") == left.count("#endif")
     assert "<<<" not in left
+
+
+ASKED = """#include <regex>
+struct S {{ {member} __device__ int d() {{ return 3; }} int x; }};
+{function}
+template <class T> __device__ constexpr auto has(int) -> decltype({call}, true) {{ return true; }}
+template <class T> __device__ constexpr bool has(long) {{ return false; }}
+__global__ void k(int* x) {{
+    static_assert(has<S>(0), "it is there");
+    x[0] = S().d();
+}}
+int main() {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "member"),
+    [
+        ("int f(int x) { return lib::go(x); }", ""),
+        ("static int f(int x) { std::regex r; return x; }", ""),
+        ("__host__ int f(int x);\nint f(int x) { return x; }", ""),
+        ("", "__host__ int f(int y) const;"),
+        ("", "__host__ int f(int y) { return y; }"),
+        ("", "int f(int y) { std::regex r; return y; }"),
+        ("", "int f(int y) { return lib::go(y); }"),
+    ],
+)
+def test_templates_find_functions_of_the_host(tmp_path: Path, function: str, member: str) -> None:
+    path = tmp_path / "asked.cu"
+    call = "T().f(1)" if member else "f(T().x)"
+    path.write_text(ASKED.format(function=function, member=member, call=call))
+    module = kerneltk.load(path)
+    x = np.zeros(1, np.int32)
+    module.k(1, 1, (x,))
+    assert x[0] == 3
+    assert module.compile_for("compute_90").code
+
+
+def test_a_call_of_what_templates_find_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "called.cu"
+    text = ASKED.format(function="", member="__host__ int f(int y) { return y; }", call="T().f(1)")
+    path.write_text(text.replace("S().d()", "S().f(1)"))
+    with pytest.raises(CompileError, match="it runs on the host only"):
+        kerneltk.load(path).compile_for("host")
+    with pytest.raises(CompileError, match="f"):
+        kerneltk.load(path).compile_for("sm_90")

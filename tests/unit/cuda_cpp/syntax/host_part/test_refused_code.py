@@ -58,6 +58,15 @@ def left(source: str, *places: tuple[int, int], message: str = "unknown") -> str
         ("template <class T> struct A { lib::T x; }; template <class T> void f(struct A<T>* a);",
          36, f"namespace A {{}}{' ' * 29}template <class T> void f(struct A<T>* a);"),
         ("MODULE(name, m) { m.def(); }", 8, ""),
+        ("enum class E : lib::T { a, b };", 21, "namespace E {}"),
+        ("auto [a, b] = lib::f();", 15, "namespace a {} namespace b {}"),
+        # A deleted function is none to who asks for it.
+        ("int f() { return g(); } using R = decltype(f());", 18,
+         "int f() _KT_HOST_ONLY;  using R = decltype(f());"),
+        ("auto f() { return g(); } using R = decltype(f());", 19,
+         "auto f() = delete;       using R = decltype(f());"),
+        ("struct S { S(int) { g(); } }; bool b = std::is_constructible_v<S, int>;", 21,
+         "struct S { S(int) _KT_HOST_ONLY; }; bool b = std::is_constructible_v<S, int>;"),
     ],
 )  # fmt: skip
 def test_code_of_the_host_goes(source: str, column: int, expected: str) -> None:
@@ -82,6 +91,8 @@ def test_code_of_the_host_goes(source: str, column: int, expected: str) -> None:
         "struct A { int x; }; struct B; struct B : A { g::Type x; };",  # no A from now on
         "struct A { __device__ int f(); int f(g x); };",
         "namespace a { using g::operator<<; }",
+        "template <class T> auto f() -> decltype(T().h());"
+        " struct S { int h(g x); };",  # without it, another f
         "",
     ],
 )
