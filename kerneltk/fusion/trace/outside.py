@@ -12,9 +12,11 @@ from __future__ import annotations
 import array
 import builtins
 import collections
+import contextlib
 import contextvars
 import ctypes
 import functools
+import itertools
 import opcode
 import operator
 import sys
@@ -236,6 +238,14 @@ class CodeOf:
         return self.function.__code__
 
 
+class _TooMuchError(Exception):
+    """More values are read from outside than calls can ask for."""
+
+
+_MOST_READS = 200_000  # of values and attributes; as many take about a third of a second
+_NOT_WATCHED: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()  # they read too much
+
+
 class Outside:
     """What one trace sees from outside.
 
@@ -255,9 +265,11 @@ class Outside:
         self._seen: dict[int, _Seen] = {}
         self._found: list[tuple[Callable[[], Any], _Seen]] = []
         self._of_arguments: list[tuple[int, _Seen]] = []
+        self._count = 0  # of values and attributes that were read
+        self._is_too_much = False
 
     def __bool__(self) -> bool:
-        return bool(self._found or self._of_arguments)
+        return bool(self._is_too_much or self._found or self._of_arguments)
 
     def add_argument(self, index: int, value: Any) -> None:
         """Note an argument that is a constant. An equal one may have other attributes."""
@@ -307,7 +319,29 @@ class Outside:
         self._roots.setdefault(key, (read, value, is_read_by_kernels))
 
     def look(self) -> None:
-        """Look at everything that was noted, as it is before the function is executed."""
+        """Look at everything that was noted, as it is before the function is executed.
+
+        Where that is too much, such as all that a large package consists of, nothing is watched,
+        and no other call sees the same.
+        """
+        first = next(iter(self._functions.values()), None)
+        if self._is_too_much or first in _NOT_WATCHED:
+            self._is_too_much = True
+            return
+        with self._giving_up():
+            self._look_at_roots()
+
+    @contextlib.contextmanager
+    def _giving_up(self) -> Iterator[None]:
+        """Watch nothing where what is looked at is too much."""
+        try:
+            yield
+        except (_TooMuchError, RecursionError):
+            self._is_too_much = True
+            self._roots, self._seen, self._found, self._of_arguments = {}, {}, [], []
+            _NOT_WATCHED.update(itertools.islice(self._functions.values(), 1))
+
+    def _look_at_roots(self) -> None:
         size = -1
         while size != len(self._names) + len(self._roots):
             size = len(self._names) + len(self._roots)
@@ -326,7 +360,14 @@ class Outside:
         if key not in self._roots and name in names:
             value, read = names[name], Entry(names, name)
             self._add(key, read, value, False)
-            self._found.append((read, self._look(value)))
+            if not self._is_too_much:
+                with self._giving_up():
+                    self._found.append((read, self._look(value)))
+
+    def _count_more(self, count: int) -> None:
+        self._count += count
+        if self._count > _MOST_READS:
+            raise _TooMuchError
 
     def _add_module(self, module: types.ModuleType) -> None:
         """Note what the names in the code stand for in a library's module."""
@@ -342,6 +383,7 @@ class Outside:
         known = self._seen.get(id(value))
         if known is not None:
             return known
+        self._count_more(1)
         found = self._seen[id(value)] = _Seen(value)
         if is_array(value):
             found.parts += _shaped(value).parts
@@ -404,6 +446,7 @@ class Outside:
             names |= {name for name in own if isinstance(name, str)}
         if _BY_ANY_NAME & self._names:
             names |= {n for kind in kinds for n in vars(kind) if not n.startswith("__")}
+        self._count_more(len(names))
         for name in sorted(names):
             read = _Attribute(name)
             item = read(value)
@@ -420,7 +463,7 @@ class Outside:
         """What was read, and the value of each, if asking for identities is all there is to do;
         else None.
         """
-        if self._of_arguments or any(seen.parts for _, seen in self._found):
+        if self._is_too_much or self._of_arguments or any(s.parts for _, s in self._found):
             return None
         found = []
         for read, seen in self._found:
@@ -433,6 +476,8 @@ class Outside:
         """Whether a call with such arguments would see the same; without them, whether any call
         could.
         """
+        if self._is_too_much:
+            return False
         asked: Asked = set()
         for read, seen in self._found:
             found = read()

@@ -297,3 +297,37 @@ def test_slots_are_read_of_instances_and_found_in_classes() -> None:
     assert fused(np.ones(2)).tolist() == [3, 3]
     one.rate = 4.0
     assert fused(np.ones(2)).tolist() == [5, 5]
+
+
+def test_more_than_calls_can_ask_for(traces: list[Any]) -> None:
+    """Such as all that a large package consists of: each call traces the function anew."""
+    package = [pytest]
+    settings = {"a": {"b": [1]}}
+    many = [[k] for k in range(100_000)]
+
+    @kerneltk.fuse
+    def packaged(x: Any) -> Any:
+        return x + settings["a"]["b"][0] if package else x[pytest.raises]
+
+    @kerneltk.fuse
+    def counted(x: Any) -> Any:
+        return x + len(many) + many[-1][0]
+
+    x = np.arange(3.0)
+    for k in (1, 2, 2, 5):
+        settings["a"]["b"][0] = many[-1][0] = k
+        np.testing.assert_array_equal(packaged(x), x + k)
+        np.testing.assert_array_equal(counted(x), x + 100_000 + k)
+    assert len(traces) == 8
+
+    deep: Any = 1
+    for _ in range(5000):
+        deep = [deep]
+
+    @kerneltk.fuse
+    def nested(x: Any) -> Any:
+        return x * len(deep)
+
+    for k in (1, 2):
+        np.testing.assert_array_equal(nested(x), x * k)
+        deep.append(0)
