@@ -51,7 +51,7 @@ class Macros:
         >>> macros = Macros()
         >>> macros.add("LAUNCH", "(name)", "launch_##name(x)")
         >>> sorted(macros.parts("void f(int a) { LAUNCH(fast); }"))
-        ['fast', 'launch_', 'x']
+        ['LAUNCH', 'fast', 'launch_', 'x']
         """
         if not self._pasting:
             return frozenset()

@@ -541,7 +541,7 @@ code = '''extern "C" __global__ void f(volatile int* y) {
     __syncthreads();
 }'''
 kernel = kerneltk.RawKernel(code, "f")
-for _ in range(200):
+for _ in range(100):
     try:
         kernel(1, 64, (np.zeros(1, np.int32),))
     except kerneltk.LaunchError as error:
@@ -556,13 +556,13 @@ def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "KERNELTK_HOST_TIME_LIMIT": "0.005", "KERNELTK_HOST_DEBUG": debug},
+        env={**os.environ, "KERNELTK_HOST_TIME_LIMIT": "0.02", "KERNELTK_HOST_DEBUG": debug},
     )
     # The same wherever the thread is: a function that checks memory may have no frame yet.
     (told,) = {line for line in done.stdout.splitlines() if line.startswith("In ")}
-    assert done.stdout.count(told) == 200
+    assert done.stdout.count(told) == 100
     assert "thread (9, 0, 0)" in told
-    assert "the launch did not end within 5 ms; meanwhile " in told
+    assert "the launch did not end within 20 ms; meanwhile " in told
     assert ":6." in told  # where the others wait
     assert (":4: the launch" in told) == bool(debug)
     assert ("KERNELTK_HOST_DEBUG=symbols" in done.stdout) == (not debug)

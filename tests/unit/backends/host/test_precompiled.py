@@ -382,6 +382,7 @@ def test_one_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @needs_gxx
+@pytest.mark.filterwarnings("ignore:.*os.fork")  # of libraries that another test has imported
 def test_a_fork_leaves_its_parents_alone(tmp_path: Path) -> None:
     for _ in range(precompiled.AFTER):
         ask(tmp_path)
