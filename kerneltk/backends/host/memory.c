@@ -11,6 +11,7 @@
 #define WRITABLE 1u /* flags of an array */
 #define HOLDS_ADDRESSES 2u
 #define IS_PARAMETERS 4u
+#define FRONT_GAP 16u /* bytes in front of a unit's variable that are none of another's */
 #define LEAST_GAP 8u /* bytes in front of an array that the allocator has for itself */
 
 /* What an argument of the launch is. */
@@ -309,6 +310,8 @@ static int check_global(struct engine *e, struct finding *f, const void *frame) 
         uintptr_t apart = distance(f->address, f->size, g->begin, g->size);
         if (apart >= best || g->name[0] == '*' || g->name[0] == '.') continue; /* no user's name */
         best = apart;
+        /* The first variable of a section has no gap of another one's in front of it. */
+        is_wrong |= f->address < g->begin && apart < FRONT_GAP;
         f->kind = IN_GLOBAL;
         f->name = g->name;
         f->offset = (int64_t)(f->address - g->begin);

@@ -179,6 +179,19 @@ class _Equal(_Seen):
         return bool(found == self.value)
 
 
+class _Absent(_Seen):
+    """The names that an object has not, which a function may have asked for."""
+
+    __slots__ = ()
+
+    def holds(self, found: Any, asked: Asked) -> bool:
+        """Whether it still has none of them."""
+        own = _own_names(found)
+        return (own is None or own.keys().isdisjoint(self.value)) and all(
+            vars(kind).keys().isdisjoint(self.value) for kind in _kinds_of(found)
+        )
+
+
 class _Methods(_Seen):
     """A class by its special methods, which operators call without naming them."""
 
@@ -242,7 +255,7 @@ class _TooMuchError(Exception):
     """More values are read from outside than calls can ask for."""
 
 
-_MOST_READS = 200_000  # of values and attributes; as many take about a third of a second
+_MOST_READS = 20_000  # of values and attributes: a trace takes no longer than to ask for as many
 _NOT_WATCHED: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()  # they read too much
 
 
@@ -301,6 +314,8 @@ class Outside:
         for name in sorted((loaded_globals(code) & _BUILTINS.keys()) - names.keys()):
             self._add((id(names), name), Entry(names, name), MISSING, False)
             self._add((id(_BUILTINS), name), Entry(_BUILTINS, name), _BUILTINS[name], False)
+        for name in sorted(loaded_globals(code) - _BUILTINS.keys() - names.keys()):
+            self._add((id(names), name), Entry(names, name), MISSING, False)
         for name in _imported(code) if is_traced else ():
             module = sys.modules.get(name, MISSING)
             self._add((id(sys.modules), name), Entry(sys.modules, name), module, False)
@@ -336,10 +351,11 @@ class Outside:
         """Watch nothing where what is looked at is too much."""
         try:
             yield
-        except (_TooMuchError, RecursionError):
+        except (_TooMuchError, RecursionError) as error:
             self._is_too_much = True
             self._roots, self._seen, self._found, self._of_arguments = {}, {}, [], []
-            _NOT_WATCHED.update(itertools.islice(self._functions.values(), 1))
+            if isinstance(error, _TooMuchError):  # and not by where it was called
+                _NOT_WATCHED.update(itertools.islice(self._functions.values(), 1))
 
     def _look_at_roots(self) -> None:
         size = -1
@@ -378,13 +394,19 @@ class Outside:
                 self._add((id(names), name), Entry(names, name), names[name], False)
 
     def _look(self, value: Any) -> _Seen:
-        if type(value) in _PLAIN or isinstance(value, _WHOLE):
+        is_bound = isinstance(value, types.MethodType | types.BuiltinMethodType) and not isinstance(
+            value.__self__, types.ModuleType | types.NoneType
+        )
+        if type(value) in _PLAIN or (isinstance(value, _WHOLE) and not is_bound):
             return _Seen(value)
         known = self._seen.get(id(value))
         if known is not None:
             return known
         self._count_more(1)
         found = self._seen[id(value)] = _Seen(value)
+        if is_bound:
+            read = operator.attrgetter("__self__")
+            found.parts.append((read, self._look(value.__self__)))
         if is_array(value):
             found.parts += _shaped(value).parts
             if (
@@ -447,11 +469,18 @@ class Outside:
         if _BY_ANY_NAME & self._names:
             names |= {n for kind in kinds for n in vars(kind) if not n.startswith("__")}
         self._count_more(len(names))
+        absent = set()
         for name in sorted(names):
             read = _Attribute(name)
             item = read(value)
-            if item is not MISSING:
+            if item is MISSING:
+                absent.add(name)
+            else:
                 yield read, self._look(item)
+        if (absent and kinds and not isinstance(value, types.FunctionType)) or (
+            absent and isinstance(value, types.ModuleType)
+        ):
+            yield _itself, _Absent(absent)
         if "super" in self._names:  # by which a class has what it hides
             for kind in kinds:
                 for name in sorted(names & vars(kind).keys()):
@@ -523,6 +552,10 @@ class _Inherited:
 
 
 def _first(value: Any, _: Any) -> Any:
+    return value
+
+
+def _itself(value: Any) -> Any:
     return value
 
 

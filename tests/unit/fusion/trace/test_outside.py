@@ -331,3 +331,48 @@ def test_more_than_calls_can_ask_for(traces: list[Any]) -> None:
     for k in (1, 2):
         np.testing.assert_array_equal(nested(x), x * k)
         deep.append(0)
+
+
+class _Options:
+    pass
+
+
+def test_names_that_are_absent_at_first() -> None:
+    options, module, methods = _Options(), types.ModuleType("settings"), _Options()
+    method: Callable[[], Any] = types.MethodType(lambda self: getattr(self, "gain", 1), methods)
+    table = {"gain": 1}
+    get = table.get
+
+    def gained(x: Any) -> Any:
+        gain = options.gain if hasattr(options, "gain") else 1
+        gain = gain + getattr(module, "gain", 1)
+        try:
+            gain += absent_at_first  # type: ignore[name-defined]
+        except NameError:
+            gain += 1
+        return x * (gain + method() + get("gain"))
+
+    x = np.arange(4.0)
+    fused = kerneltk.fuse(gained)
+
+    def check() -> None:
+        np.testing.assert_array_equal(fused(x), gained(x))
+
+    check()
+    options.gain = 5
+    check()
+    module.gain = 7  # type: ignore[attr-defined]
+    check()
+    methods.gain = 11
+    check()
+    table["gain"] = 13
+    check()
+    del options.gain
+    _Options.gain = 17  # type: ignore[attr-defined]
+    check()
+    del _Options.gain  # type: ignore[attr-defined]
+    check()
+    globals()["absent_at_first"] = 19
+    check()
+    del globals()["absent_at_first"]
+    check()
