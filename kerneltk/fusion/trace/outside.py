@@ -213,6 +213,11 @@ class _Methods(_Seen):
         return True
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether there is nothing to be read of a value, as there may be of a subclass's."""
+    return type(value) in _PLAIN or isinstance(value, np.generic)
+
+
 def _is_same(found: Any, value: Any) -> bool:
     """Whether two values mean the same, but for what is within them."""
     if found is value:
@@ -286,7 +291,7 @@ class Outside:
 
     def add_argument(self, index: int, value: Any) -> None:
         """Note an argument that is a constant. An equal one may have other attributes."""
-        if not isinstance(value, _PLAIN):
+        if not _is_plain(value):
             self._arguments[index] = value
 
     def add_object(self, value: Any) -> None:
@@ -397,7 +402,7 @@ class Outside:
         is_bound = isinstance(value, types.MethodType | types.BuiltinMethodType) and not isinstance(
             value.__self__, types.ModuleType | types.NoneType
         )
-        if type(value) in _PLAIN or (isinstance(value, _WHOLE) and not is_bound):
+        if _is_plain(value) or (isinstance(value, _WHOLE) and not is_bound):
             return _Seen(value)
         known = self._seen.get(id(value))
         if known is not None:
@@ -444,7 +449,7 @@ class Outside:
         found.parts += [
             (operator.itemgetter(k), self._look(item))
             for k, item in enumerate(items)
-            if not isinstance(item, _PLAIN)
+            if not _is_plain(item)
         ]
         return found
 
@@ -477,9 +482,8 @@ class Outside:
                 absent.add(name)
             else:
                 yield read, self._look(item)
-        if (absent and kinds and not isinstance(value, types.FunctionType)) or (
-            absent and isinstance(value, types.ModuleType)
-        ):
+        can_change = kinds or isinstance(own, dict)
+        if absent and can_change and not isinstance(value, types.FunctionType):
             yield _itself, _Absent(absent)
         if "super" in self._names:  # by which a class has what it hides
             for kind in kinds:
@@ -609,12 +613,22 @@ def _imported(code: types.CodeType) -> list[str]:
     return [*found, *code.co_names] if _IMPORT in code.co_code[::2] else found
 
 
+def _referent(proxy: Any) -> Any:
+    """What a weak proxy stands for, by a method that every object has."""
+    try:
+        return proxy.__repr__.__self__
+    except ReferenceError:
+        return MISSING
+
+
 _BUILTINS = vars(builtins)
 # What some objects of the standard library stand for, which none of their attributes tells.
 _CONTENTS: dict[type, Reader] = {
     weakref.ref: lambda value: value(),
     contextvars.ContextVar: lambda value: value.get(MISSING),
     threading.local: lambda value: value.__dict__,
+    weakref.ProxyType: _referent,
+    weakref.CallableProxyType: _referent,
 }
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -337,8 +338,12 @@ class _Options:
     pass
 
 
+class _Named(str):
+    gain = 1
+
+
 def test_names_that_are_absent_at_first() -> None:
-    options, module, methods = _Options(), types.ModuleType("settings"), _Options()
+    options, module, methods = _Options(), types.ModuleType("settings"), types.SimpleNamespace()
     method: Callable[[], Any] = types.MethodType(lambda self: getattr(self, "gain", 1), methods)
     table = {"gain": 1}
     get = table.get
@@ -376,3 +381,25 @@ def test_names_that_are_absent_at_first() -> None:
     check()
     del globals()["absent_at_first"]
     check()
+
+
+def test_attributes_of_strings_of_the_users() -> None:
+    """In a list, and as an argument."""
+    names = [_Named("a")]
+    item = kerneltk.fuse(lambda x: x * names[0].gain)
+    argument = kerneltk.fuse(lambda x, name: x * name.gain)
+    x = np.arange(4.0)
+    for gain in (2, 3):
+        names[0].gain = gain
+        np.testing.assert_array_equal(item(x), x * gain)
+        np.testing.assert_array_equal(argument(x, names[0]), x * gain)
+
+
+def test_weak_proxies() -> None:
+    options = _Options()
+    proxy = weakref.proxy(options)
+    fused = kerneltk.fuse(lambda x: x * proxy.gain)
+    x = np.arange(4.0)
+    for gain in (2, 3):
+        options.gain = gain  # type: ignore[attr-defined]
+        np.testing.assert_array_equal(fused(x), x * gain)
