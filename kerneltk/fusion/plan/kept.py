@@ -13,8 +13,7 @@ import json
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, fields
-from functools import lru_cache
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
-from kerneltk.jit.frontends.analyses import READERS
+from kerneltk.jit.frontends.analyses import READERS, described_backend
 from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.signature.parser import parse_signature
 
@@ -99,14 +98,9 @@ def planned(
 
 def _key_of(description: Description, name: str, backend: Capabilities, device: Device) -> str:
     return string_key(
-        "plan", code_digest(PLANNERS), name, _described_backend(backend), repr(tuple(device)),
+        "plan", code_digest(PLANNERS), name, described_backend(backend), repr(tuple(device)),
         description.text,
     )  # fmt: skip
-
-
-@lru_cache(maxsize=16)
-def _described_backend(backend: Capabilities) -> str:
-    return repr(astuple(backend))
 
 
 def _is_numpys_own() -> bool:

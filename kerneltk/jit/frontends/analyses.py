@@ -53,7 +53,8 @@ _SINGLE = Number(np.dtype(np.float32))
 
 
 @functools.lru_cache(maxsize=16)
-def _described_backend(backend: Capabilities) -> str:
+def described_backend(backend: Capabilities) -> str:
+    """Describe what a backend can do, for keys of the cache."""
     return repr(astuple(backend))
 
 
@@ -88,7 +89,7 @@ def case_of(
     except UndescribedError:
         return None
     assumed = f"{shapes.is_32bit_indexable} {shapes.has_equal_shapes}"
-    return json.dumps((found, _described_backend(backend), assumed, stored, more))
+    return json.dumps((found, described_backend(backend), assumed, stored, more))
 
 
 class Known(NamedTuple):
