@@ -160,7 +160,6 @@ class _Writer:
         self._count = len(trace.sources)
         self._description = description
         self._places = {e: place for place, e in enumerate(description.symbols)}
-        self._versions: dict[int, tuple[int, int]] = {}
 
     def symbol(self, symbol: Symbol) -> Any:
         """A number: one of the trace's, or what it is computed from."""

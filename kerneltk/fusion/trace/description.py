@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,7 @@ def described_function(function: Any) -> str:
 
 
 def _described_part(part: Any) -> str:
+    """Describe a number, a dtype, a type, a function, or several of these."""
     if isinstance(part, tuple):
         return f"({','.join(map(_described_part, part))})"
     if isinstance(part, np.dtype):
@@ -113,7 +114,7 @@ class Description:
         guards, layouts = trace.guards, trace.layouts
         add(f"broadcasts {guards.only_broadcast}")
         for expression, value in guards.conditions.items():
-            add(f"where {self._of_expression(expression)} is {_described_decision(value)}")
+            add(f"where {self._of_expression(expression)} is {_described_part(value)}")
         for first, second in guards.equals.items():
             add(f"equal {self._of_expression(first)} {self._of_expression(second)}")
         add(f"layouts {layouts.is_asked_for} {sorted(layouts.sources.items())}")
@@ -199,13 +200,3 @@ def _described_item(item: Slice | int | None) -> str:
     if isinstance(item, Slice):
         return ":".join(described_number(bound) for bound in (item.start, item.stop, item.step))
     return described_number(item)
-
-
-def _described_decision(value: Any) -> str:
-    """Describe what a guard holds: a number, a type, a function, or several of these."""
-    if isinstance(value, tuple):
-        return f"({','.join(map(_described_decision, value))})"
-    if isinstance(value, type):
-        return described_function(value)
-    describe: Callable[[Any], str] = described_function if callable(value) else described_number
-    return describe(value)
