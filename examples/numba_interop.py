@@ -18,6 +18,7 @@ try:
     import numba
 
     if on_gpu:
+        import numba.cuda.cudaimpl  # what compiles: it fails beside a NumPy that it does not know
         from numba import cuda
 except (ImportError, AttributeError, DeprecationWarning) as error:  # or one does not fit NumPy
     numba, why_no_numba = None, str(error)

@@ -207,8 +207,9 @@ ROWS = (
     _row("{ .reg .u32 t; add.u32 t, %1, 1; { .reg .u32 s, t; mov.u32 t, 5; mov.u32 s, t; "
          "add.u32 %0, s, t; } add.u32 %0, %0, t; }", "rr", lambda a: a + 11),
     _row("{ .pragma \\\"nounroll\\\"; mov.b64 {_, %0}, %1; }", "rl", lambda a: a >> 32),
-    _row("{ .reg .pred p; setp.lt.u32 p, %1, 64; @p bra L%=; mov.u32 %0, 3; L%=: }", "rr",
-         lambda a: 0 if a < 64 else 3),
+    _row("{ .reg .pred p; setp.lt.u32 p, %1, 64; mov.u32 %0, 9; @p bra L%=; mov.u32 %0, 3; "
+         "L%=: }", "rr",
+         lambda a: 9 if a < 64 else 3),
     _row("slct.ftz.u32.f32 %0, %1, %2, %3;", "rrrf",
          lambda a, b, c: a if flushed(f32(c)) >= 0 else b),
     # Conversions.

@@ -39,6 +39,12 @@ def affine(count: int) -> Array:
     return result
 
 
+def check(found: Array, wanted: Array, way: str = "") -> None:
+    """Compare all but what lies before the first item, which CUB leaves open."""
+    is_open = wanted == NONE
+    np.testing.assert_array_equal(np.where(is_open, NONE, found), wanted, way)
+
+
 def composed(x: Array, start: Array | None) -> tuple[Array, Array]:
     """Return the compositions up to each function, and those before it."""
     upto, before = np.zeros_like(x), np.zeros_like(x)
@@ -58,7 +64,7 @@ def test_scans_of_blocks(backend: Any) -> None:
         is_behind = way in (2, 5, 6, 7, 9, 10, 11, 13, 14, 15)
         both = composed(items, START if is_behind else None)
         is_exclusive = 3 <= way < 8 or way >= 12
-        np.testing.assert_array_equal(out[way, : len(items)], both[is_exclusive], f"way {way}")
+        check(out[way, : len(items)], both[is_exclusive], f"way {way}")
         total = composed(items, None)[0][-1] if way in (1, 4, 6, 8, 10, 12, 14) else NONE
         assert totals[way] == total
 
@@ -105,7 +111,7 @@ def test_scans_of_warps(backend: Any) -> None:
         upto_behind, before_behind = composed(x[part], START)
         wanted = [upto, upto, upto_behind, upto_behind, before, before, before_behind,
                   before_behind, before, before_behind, upto, upto_behind]  # fmt: skip
-        np.testing.assert_array_equal(out[:, part], wanted)
+        check(out[:, part], np.array(wanted))
         for way in range(10):
             total = upto[-1] if way in (1, 3, 5, 7) else NONE
             assert (totals[way, part] == total).all()

@@ -162,7 +162,7 @@ def test_layouts() -> None:
         _check(softmax(len(shape) - 2), x)
     x = _random(cupy, 4100, 80, 64)
     _check(softmax(0), x)
-    _check(lambda x: x - x.max(axis=0) + np.arange(x.shape[1])[:, None], x)
+    _check(lambda x: x - x.max(axis=0) + cupy.arange(x.shape[1])[:, None], x)
 
 
 @pytest.mark.gpu
