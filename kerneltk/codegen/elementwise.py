@@ -133,9 +133,8 @@ class ElementwiseDefinition(KernelDefinition):
         elif backend.walks_chunks:
             layout = plan_host(shape, operands, by_reference=by_reference)
         else:
-            layout = plan_cuda(shape, operands, by_reference=by_reference)
-            if layout.variant == "tile" and block_size is not None:
-                layout = plan_cuda(shape, operands, by_reference=False, tiles=False)
+            block, tiles = block_size or DEFAULT_BLOCK, block_size is None
+            layout = plan_cuda(shape, operands, by_reference=by_reference, tiles=tiles, block=block)
         index_shape: tuple[int, ...] | None = None
         if self.uses_index_space:
             index_shape = shape
@@ -275,6 +274,8 @@ class ElementwiseSpecialization(Specialization):
             return layout.shift == 0 and layout.loop.size % layout.width == 0
         if layout.variant == "interleave":
             return layout.loop.size % (layout.width * self.block) == 0
+        if layout.variant == "segment":
+            return extents[-1] % (layout.width * self.block) == 0
         return layout.variant == "tile" and extents[-1] % TILE == 0 and extents[-2] % TILE == 0
 
     @cached_property
@@ -354,10 +355,17 @@ class ElementwiseSpecialization(Specialization):
         shape, variant = self.layout.loop.shape, self.layout.variant
         if variant == "tile":
             return [*_tiles(shape, TILE)[: self.divisor_count], *reversed(shape[1:-2])]
+        if variant == "segment":
+            return [self._segments, *reversed(shape[1:-1])]
         inner = list(reversed(shape[1:]))
         if variant == "vector" and not self.per_element:
             inner[0] //= self.layout.width
         return inner
+
+    @property
+    def _segments(self) -> int:
+        """How many blocks have a row."""
+        return -(-self.layout.loop.shape[-1] // (self.layout.width * self.block))
 
     @property
     def launch(self) -> tuple[int, int]:
@@ -369,6 +377,8 @@ class ElementwiseSpecialization(Specialization):
             return grid, max(1, HOST_CHUNK // side**2) if on_host else 1
         if on_host:
             return layout.loop.size, max(1, HOST_CHUNK // self.definition.work)
+        if layout.variant == "segment":
+            return math.prod(layout.loop.shape[:-1]) * self._segments, 1
         return -(-(layout.loop.size + layout.shift) // (layout.width * self.block)), 1
 
     def headers(self) -> set[str]:

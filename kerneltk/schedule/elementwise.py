@@ -8,6 +8,9 @@ A pure function of shapes, strides, item sizes and addresses modulo 16 chooses a
 ``interleave``
     A thread handles `width` elements that are a block apart, one access each: for operands whose
     rows begin at odd addresses, and for wide steps.
+``segment``
+    The same within one row, where rows are long: a block has a part of a row, and coordinates are
+    computed once for all of a thread's elements.
 ``tile``
     Some inputs are dense along another dimension than the outputs are: they pass through a tile
     in shared memory (on the host: the loop is blocked).
@@ -34,9 +37,10 @@ _MOST_GATHERED = 8  # elements a thread that are loaded one by one
 _INT32 = 2**31 - 1
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MIN_TILED = 16  # a shorter side does not pay for a tile
+_MIN_BUSY = 0.85  # of the threads of blocks that have segments of rows
 
 Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "staged"]
-Variant = Literal["vector", "interleave", "tile", "by_reference"]
+Variant = Literal["vector", "interleave", "segment", "tile", "by_reference"]
 
 
 @record
@@ -180,6 +184,7 @@ def plan_cuda(
     *,
     by_reference: bool = False,
     tiles: bool = True,
+    block: int = 256,
 ) -> Layout:
     """Choose the layout class of an elementwise loop on a GPU.
 
@@ -193,6 +198,8 @@ def plan_cuda(
         Whether the body works on the arrays themselves.
     tiles : bool
         Whether a tile in shared memory may be used; its block has a fixed size.
+    block : int
+        Threads of a block.
     """
     loop = _arranged(shape, operands, by_reference)
     wide = _needs_wide_index(loop, operands)
@@ -212,7 +219,10 @@ def plan_cuda(
     tile = _choose_tile(loop, operands, wide) if tiles else None
     if tile is not None:
         return tile
-    return _choose_vector(loop, operands, flat, wide)
+    layout = _choose_vector(loop, operands, flat, wide)
+    if layout.variant == "interleave" or any(a.kind == "element" for a in layout.accesses):
+        return _of_segments(loop, operands, wide, block) or layout
+    return layout
 
 
 def element_chunk(operand: Operand, row: Sequence[int]) -> int:
@@ -317,9 +327,44 @@ def _interleaved(
         )
         for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
     )
+    return Layout("interleave", min(4, _singles(operands)), wide, accesses, loop)
+
+
+def _singles(operands: Sequence[Operand]) -> int:
+    """How many elements a thread moves one by one."""
     widest = max((operand.itemsize for operand in operands), default=4)
-    width = 1 if widest >= _VECTOR else 2 if widest >= 8 else 4
-    return Layout("interleave", width, wide, accesses, loop)
+    return max(1, min(8, _VECTOR // widest))
+
+
+def _of_segments(loop: Loop, operands: Sequence[Operand], wide: bool, block: int) -> Layout | None:
+    """Parts of rows, where they leave few threads idle."""
+    inner = loop.shape[-1]
+    if len(loop.shape) == 1:
+        return None
+    most = _singles(operands)
+    widths = [width for width in (most, most // 2, most // 4) if width > 1] or [1]
+    for width in widths:
+        covered = -(-inner // (width * block)) * width * block
+        if inner >= _MIN_BUSY * covered:
+            break
+    else:
+        return None
+    accesses = tuple(
+        Access(
+            along_lanes(operand, row[-1]) if any(row) else "uniform", element_chunk(operand, row)
+        )
+        for operand, row in zip(operands, loop.strides, strict=True)
+    )
+    wide = wide or _has_wide_steps((*loop.shape[:-1], covered), loop.strides)
+    return Layout("segment", width, wide, accesses, loop)
+
+
+def _has_wide_steps(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> bool:
+    """Whether an operand that is reached by steps in bytes, dense or not, needs a wide index."""
+    return any(
+        sum(extent * abs(step) for extent, step in zip(shape, row, strict=True)) > _INT32
+        for row in strides
+    )
 
 
 def _staged_dimension(loop: Loop, operands: Sequence[Operand]) -> int | None:
@@ -355,11 +400,7 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
     if axis is None:
         return None
     moved = _with_next_to_last(loop, axis)
-    # Here every operand is reached by steps in bytes, dense ones too.
-    wide = wide or any(
-        sum(extent * abs(step) for extent, step in zip(moved.shape, row, strict=True)) > _INT32
-        for row in moved.strides
-    )
+    wide = wide or _has_wide_steps(moved.shape, moved.strides)
     accesses: list[Access] = []
     for operand, row in zip(operands, moved.strides, strict=True):
         chunk = element_chunk(operand, row)

@@ -158,9 +158,9 @@ def test_host_loops_run_along_memory() -> None:
     [
         ("i1", 1000, 8, "row"),  # whole vectors of eight bytes
         ("i1", 1004, 4, "row"),
-        ("i1", 1002, 4, "element"),
+        ("i1", 602, 4, "element"),
         ("f2", 1004, 4, "row"),
-        ("f4", 1002, 4, "element"),  # addresses one by one: vectors of two are slower
+        ("f4", 602, 4, "element"),  # addresses one by one: vectors of two are slower
     ],
 )
 def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind: str) -> None:
@@ -168,3 +168,36 @@ def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind
     part = make(dtype, (64, inner), strides=((inner + 24) * size, size))
     layout = cuda(part, make(dtype, (64, inner)))
     assert (layout.variant, layout.width, kinds(layout)[0]) == ("vector", width, kind)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "inner", "block", "width"),
+    [
+        ("f4", 16382, 256, 4),
+        ("f4", 511, 256, 2),  # a wider one leaves half of the threads idle
+        ("f4", 511, 128, 4),
+        ("i1", 16382, 256, 8),
+        ("f8", 511, 256, 2),
+        ("c16", 255, 256, 1),
+        ("f4", 602, 256, None),
+        ("f4", 30, 256, None),
+    ],
+)
+def test_long_rows_that_are_no_whole_vectors(
+    dtype: str, inner: int, block: int, width: int | None
+) -> None:
+    size = np.dtype(dtype).itemsize
+    part = make(dtype, (64, inner), strides=((inner + 25) * size, size))
+    layout = cuda(part, part, block=block)
+    assert layout.variant == ("segment" if width else "interleave")
+    assert layout.width == (width or 4)
+
+
+def test_segments_of_wide_steps_have_wide_indices() -> None:
+    # What is dense is reached by bytes, too: 3 GiB of them.
+    shape = (1 << 19, 1534)
+    view = make("f4", shape, strides=(1535 * 4, 4))
+    assert not cuda(make("f4", shape), make("f4", shape)).wide_index
+    layout = cuda(make("f4", (1, 1534)), make("f4", shape), make("f4", shape))
+    assert (layout.variant, layout.wide_index) == ("segment", True)
+    assert cuda(view, make("f4", shape)).wide_index

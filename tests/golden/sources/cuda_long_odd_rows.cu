@@ -1,0 +1,72 @@
+#include <kerneltk/divide.hpp>
+#include <kerneltk/memory.hpp>
+typedef float T;
+struct _kt_arguments {
+    alignas(8) T* _kt_p_x;
+    alignas(8) T* _kt_p_w;
+    alignas(8) T* _kt_p_y;
+    alignas(16) long long _kt_n;
+    alignas(8) long long _kt_shape[2];
+    alignas(8) kerneltk::fast_divisor32 _kt_divisors[1];
+    alignas(8) long long _kt_s_x[2];
+    alignas(8) long long _kt_s_w[2];
+    alignas(8) long long _kt_s_y[2];
+};
+using _kt_index = int;
+extern "C" __global__ void __launch_bounds__(256)
+sum(const __grid_constant__ _kt_arguments _kt_a) {
+    T* const _kt_p_x = _kt_a._kt_p_x;
+    T* const _kt_p_w = _kt_a._kt_p_w;
+    T* const _kt_p_y = _kt_a._kt_p_y;
+    const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
+    // A block has a part of a row.
+    _kt_index _kt_rest = static_cast<_kt_index>(blockIdx.x);
+            const _kt_index _kt_q1 = _kt_a._kt_divisors[0].quotient(_kt_rest);
+            const _kt_index _kt_c1 = _kt_rest - _kt_q1 * static_cast<_kt_index>(_kt_a._kt_divisors[0].divisor);
+            _kt_rest = _kt_q1;
+            const _kt_index _kt_c0 = _kt_rest;
+    const _kt_index _kt_inner = static_cast<_kt_index>(_kt_a._kt_shape[1]);
+    const _kt_index _kt_first = _kt_c1 * 1024 + static_cast<_kt_index>(threadIdx.x);
+    T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_first * static_cast<_kt_index>(sizeof(T)));
+    T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_w[0]) + _kt_first * static_cast<_kt_index>(sizeof(T)));
+    T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_first * static_cast<_kt_index>(sizeof(T)));
+    T _kt_v_x[4];
+    T _kt_v_w[4];
+    // All loads come first, so that they are under way together; in a row's last part they repeat
+    // its last element beyond the end.
+    const bool _kt_whole = (_kt_c1 + 1) * 1024 <= _kt_inner;
+    if (_kt_whole) {
+#pragma unroll
+    for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
+        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_k * 256 * static_cast<_kt_index>(sizeof(T))));
+        _kt_v_w[_kt_k] = *(kerneltk::advance(_kt_r_w, _kt_k * 256 * static_cast<_kt_index>(sizeof(T))));
+    }
+    } else {
+#pragma unroll
+    for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
+        const _kt_index _kt_left = _kt_inner - 1 - _kt_first;
+        const _kt_index _kt_at = _kt_k * 256 < _kt_left ? _kt_k * 256 : _kt_left;
+        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_at * static_cast<_kt_index>(sizeof(T))));
+        _kt_v_w[_kt_k] = *(kerneltk::advance(_kt_r_w, _kt_at * static_cast<_kt_index>(sizeof(T))));
+    }
+    }
+#pragma unroll
+    for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
+        if (_kt_whole || _kt_first + _kt_k * 256 < _kt_inner) {
+            T _kt_w_y;
+            _kt_w_y = *(kerneltk::advance(_kt_r_y, _kt_k * 256 * static_cast<_kt_index>(sizeof(T))));
+            {
+            const T& x = _kt_v_x[_kt_k];
+            const T& w = _kt_v_w[_kt_k];
+            T& y = _kt_w_y;
+            do {
+#line 1 "operation"
+y = x + w
+;
+#line 67 "generated code"
+            } while (0);
+            }
+            *(kerneltk::advance(_kt_r_y, _kt_k * 256 * static_cast<_kt_index>(sizeof(T)))) = _kt_w_y;
+        }
+    }
+}
