@@ -168,7 +168,8 @@ class Fused(Called):
                     result = run(*own)
         if any(given is not value for given, value in zip(values, own, strict=True)):
             return _mapped(result, adoption.give_back)
-        if program is not None and not program.depends_on_numbers and not kwargs:
+        is_fused = program is not None and run is program.run
+        if is_fused and not program.depends_on_numbers and not kwargs:
             self._remember(args, run, program, backend)
         return result
 
@@ -218,18 +219,26 @@ class Fused(Called):
         self, args: tuple[Any, ...], run: Callable[..., Any], program: Any, backend: Backend
     ) -> None:
         """Have the next equal call find its program at once."""
-        if program.written:
-            return  # which arrays overlap is asked at each call
         from kerneltk.fusion.shortcuts import make_shortcut
 
         made = make_shortcut(program, args, backend, self._first)
         if made is not None:
             self._shortcut, self._is_raw = made, (False,) * len(args)
         key = _shape_key(args)
+        if program.written:  # which arrays overlap is asked at each call
+            searched = make_shortcut(program, args, backend, self._searched)
+            if searched is None:
+                return
+            run = searched
+        elif program.trace.outside:
+            run = self._watching(run, program)
         if key is not None:
             if len(self._by_shape) >= _MOST_SHAPES:
                 self._by_shape.clear()
-            self._by_shape[key] = self._watching(run, program) if program.trace.outside else run
+            self._by_shape[key] = run
+
+    def _searched(self, *args: Any) -> Any:
+        return self._call(args, {})
 
     def _watching(self, run: Callable[..., Any], program: Any) -> Callable[..., Any]:
         """What runs a program while the globals are those that were traced."""

@@ -31,6 +31,8 @@ def make_shortcut(
     """``call(*arguments)`` for arguments of these types and numbers of dimensions, which launches.
     Where the program is one kernel of its arguments as they are, it calls the launcher of that, and
     shapes may be any; otherwise they are these. None where an argument has to be looked at.
+
+    Arrays that the program writes to are those that can be written, and overlap no others.
     """
     is_direct = _is_direct(program)
     trace = program.trace
@@ -58,6 +60,11 @@ def make_shortcut(
             tests.append(f"a{k} is {value}")
         elif type(value) not in (int, float, complex) and not isinstance(value, _OF_ONE_DTYPE):
             return None
+    if program.written:
+        apart = _tests_of_writes(program, args, backend, names)
+        if apart is None:
+            return None
+        tests += apart
     if is_direct:
         (step,) = program.plan.steps
         passed = [program.leaf(leaf) for leaf in step.leaves()]
@@ -94,6 +101,42 @@ def make_shortcut(
     exec(_compiled(source), names)
     made: Callable[..., Any] = names["call"]
     return made
+
+
+def _tests_of_writes(
+    program: Program, args: Sequence[Any], backend: Backend, names: dict[str, Any]
+) -> list[str] | None:
+    """What is asked of arrays that a program writes to: they can be written, and share no memory
+    with themselves nor with others; None where that takes longer to ask.
+    """
+    access = backend.arrays
+    arrays: dict[int, str] = {}
+    for number, value in program.array_arguments(args).items():
+        captured = program.trace.sources[number].captured is not None
+        if type(value) is not backend.array_type or (captured and number in program.written):
+            return None
+        arrays[number] = f"captured{number}" if captured else f"a{program.argument(number)}"
+        if captured:
+            names[arrays[number]] = value
+    written = [arrays[number] for number in program.written]
+    # Without gaps, an array does not overlap itself, and ends behind its bytes.
+    dense = access.contiguous or "flags.c_contiguous"
+    whole = written if backend.capabilities.in_host_memory else list(arrays.values())
+    tests = [f"{name}.{dense}" for name in whole]
+    if access.writable:
+        tests += [f"{name}.{access.writable}" for name in written]
+    for k, name in enumerate(written):
+        for other in arrays.values():
+            if other == name or other in written[:k]:
+                continue
+            if backend.capabilities.in_host_memory:
+                names["may_share"] = np.may_share_memory
+                tests.append(f"not may_share({name}, {other})")
+            else:
+                begin, start = (f"{x}.{access.memory}.{access.address}" for x in (name, other))
+                ends_before = f"{begin} + {name}.nbytes <= {start}"
+                tests.append(f"({ends_before} or {start} + {other}.nbytes <= {begin})")
+    return tests
 
 
 def _is_direct(program: Program) -> bool:

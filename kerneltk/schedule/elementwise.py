@@ -220,9 +220,26 @@ def plan_cuda(
     if tile is not None:
         return tile
     layout = _choose_vector(loop, operands, flat, wide)
-    if layout.variant == "interleave" or any(a.kind == "element" for a in layout.accesses):
+    if layout.variant == "interleave" or _is_scattered(layout, operands):
         return _of_segments(loop, operands, wide, block) or layout
     return layout
+
+
+def _is_scattered(layout: Layout, operands: Sequence[Operand]) -> bool:
+    """Whether vectors of results are worth less than neighbouring threads' loads of neighbours:
+    several operands are loaded one by one, and small elements, whose stores need vectors, are not
+    among them.
+    """
+    sizes = [
+        operand.itemsize
+        for operand, access in zip(operands, layout.accesses, strict=True)
+        if not operand.is_index and (operand.written or access.kind == "element")
+    ]
+    loads = [
+        not operand.is_index and not operand.written and access.kind == "element"
+        for operand, access in zip(operands, layout.accesses, strict=True)
+    ]
+    return sum(loads) > 1 and min(sizes) >= 4
 
 
 def element_chunk(operand: Operand, row: Sequence[int]) -> int:
@@ -327,13 +344,13 @@ def _interleaved(
         )
         for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
     )
-    return Layout("interleave", min(4, _singles(operands)), wide, accesses, loop)
+    return Layout("interleave", _singles(operands), wide, accesses, loop)
 
 
 def _singles(operands: Sequence[Operand]) -> int:
     """How many elements a thread moves one by one."""
     widest = max((operand.itemsize for operand in operands), default=4)
-    return max(1, min(8, _VECTOR // widest))
+    return 1 if widest >= _VECTOR else 2 if widest >= 8 else _MOST_COMPUTED
 
 
 def _of_segments(loop: Loop, operands: Sequence[Operand], wide: bool, block: int) -> Layout | None:

@@ -373,7 +373,7 @@ class Planner:
         first = [node for node in reduces if self._is_first(node)]
         is_joint = self.is_online and bool(work.full) and tiles.is_joint(reduces, first)
         choice = Choice(
-            self._backend.walks_chunks, clusters, sizes, several, several and bool(work.full),
+            self._backend.walks_chunks, clusters, sizes, several,
             2 * self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
         )  # fmt: skip
         across = (shape[-1],) if work.is_across else ()

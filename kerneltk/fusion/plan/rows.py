@@ -83,9 +83,8 @@ class Shaping(NamedTuple):
 # registers have room for it is taken.
 _BLOCKS = (
     (1024, 64, 16, 1), (1024, 128, 8, 1), (2048, 256, 8, 1), (4096, 256, 16, 1),
-    (8192, 512, 16, 1), (16384, 256, 64, 1), (16384, 512, 32, 1), (32768, 256, 64, 2),
-    (32768, 512, 32, 2), (65536, 256, 64, 4), (65536, 512, 32, 4), (131072, 256, 64, 8),
-    (131072, 512, 32, 8),
+    (8192, 512, 16, 1), (16384, 512, 32, 1), (32768, 256, 64, 2), (32768, 512, 32, 2),
+    (65536, 256, 64, 4), (65536, 512, 32, 4), (131072, 256, 64, 8), (131072, 512, 32, 8),
 )  # fmt: skip
 
 # A tile's width (bytes), threads, vectors a thread. Memory is read by 32 bytes, and best by 128:
@@ -132,7 +131,7 @@ class Choice(NumberFunction):
     """The shaping of rows or columns of some length, as a decision that guards a trace."""
 
     __slots__ = (
-        "_clusters", "_on_chunks", "_several", "_sizes", "_twice", "_waiting", "_wide",
+        "_clusters", "_on_chunks", "_several", "_sizes", "_twice", "_waiting",
     )  # fmt: skip
 
     def __init__(
@@ -141,21 +140,18 @@ class Choice(NumberFunction):
         clusters: int,
         sizes: Sizes,
         several: bool = True,
-        wide: bool = True,
         waiting: int = 0,
         twice: bool = False,
     ) -> None:
-        """`several` says that there are several totals, and `wide` that 64 elements a thread are
-        good: elements are computed twice, and written. `waiting` is how many blocks may wait for
+        """`several` says that there are several totals. `waiting` is how many blocks may wait for
         each other, if all totals can be had together, and `twice` whether a thread goes through its
         elements twice for them.
         """
-        super().__init__(on_chunks, clusters, sizes, several, wide, waiting, twice)
+        super().__init__(on_chunks, clusters, sizes, several, waiting, twice)
         self._on_chunks = on_chunks
         self._clusters = clusters
         self._sizes = sizes
         self._several = several
-        self._wide = wide
         self._waiting = waiting
         self._twice = twice
 
@@ -179,8 +175,6 @@ class Choice(NumberFunction):
             if length > longest or cluster > self._clusters:
                 continue
             if cluster > 1 and rows * cluster < _FEWEST_BLOCKS:
-                continue
-            if cluster == 1 and items == 64 and not self._wide:
                 continue
             if self._fits(items):
                 return Shaping(block, items, vector, 1, self._resident(block, items), 0, cluster)

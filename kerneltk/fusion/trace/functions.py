@@ -448,20 +448,32 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     mask = as_operand(trace, condition)
     operands = [as_operand(trace, value) for value in (x, y)]
     dtype = promoted(operands)
-    # Python's integers wrap around here, where ufuncs refuse them.
-    wrapped = [
-        applied(np.int64, operand)
-        if not isinstance(operand, LazyArray) and type(operand.value) is int
-        else operand
-        for operand in operands
-    ]
-    nodes = [node_of(trace, operand, dtype) for operand in wrapped]
+    if _where_wraps():
+        operands = [
+            applied(np.int64, operand)
+            if not isinstance(operand, LazyArray) and type(operand.value) is int
+            else operand
+            for operand in operands
+        ]
+    nodes = [node_of(trace, operand, dtype) for operand in operands]
     truth = (
         trace.cast(as_array(trace, condition).node, _BOOL)
         if isinstance(mask, LazyArray)
         else (trace.scalar(applied(bool, mask), _BOOL))
     )
     return no_scalar(new_array(trace, trace.apply(np.where, [truth, *nodes], dtype)))
+
+
+@functools.cache
+def _where_wraps() -> bool:
+    """Whether this NumPy lets Python's integers wrap around, where ufuncs refuse them, and `where`
+    since NumPy 2.5.
+    """
+    try:
+        np.where(np.ones(1, bool), np.zeros(1, np.uint8), 300)
+    except OverflowError:
+        return False
+    return True
 
 
 def _clip(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk.errors import ArgumentValueError
 
 X = np.arange(6, dtype=np.float32)
 
@@ -91,6 +92,91 @@ def test_shortcuts_ask_what_the_trace_has_read(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(fused(X), program(X), rtol=1e-6)
     program.__code__ = (lambda x: x * 5).__code__
     assert fused(X).tolist() == (5 * X).tolist()
+
+
+def _stepped(u: Any, v: Any, rate: Any) -> Any:
+    u[1:-1] += rate * (v[2:] + v[:-2])
+    v *= 2
+    return u.sum()
+
+
+def test_calls_that_write_go_the_short_way() -> None:
+    fused = kerneltk.fuse(_stepped)
+    first = fused._shortcut
+    for n in (6, 6, 9, 6, 9):
+        u, v = (np.arange(n, dtype=np.float32) + k for k in range(2))
+        own = u.copy(), v.copy()
+        assert fused(u, v, 0.5) == _stepped(*own, np.float32(0.5))
+        np.testing.assert_array_equal(u, own[0])
+        np.testing.assert_array_equal(v, own[1])
+    assert fused._shortcut is not first
+    calls = []
+    fused._call = lambda *given: calls.append(given)  # type: ignore[method-assign]
+    for n in (6, 9):
+        fused(np.ones(n, "f4"), np.ones(n, "f4"), 0.5)
+    assert calls == []
+
+
+def _both(x: Any, y: Any, z: Any) -> None:
+    z[...] = x + 2 * y[::-1]
+
+
+def test_calls_that_write_ask_which_arrays_overlap(backend: Any) -> None:
+    fused = kerneltk.fuse(_both)
+    whole = np.arange(40, dtype=np.float32)
+    apart = (slice(0, 8), slice(8, 16), slice(16, 24))
+    overlapping = [
+        (slice(0, 8), slice(8, 16), slice(4, 12)),
+        (slice(0, 8), slice(8, 16), slice(0, 8)),
+        (slice(0, 8), slice(8, 16), slice(15, 23)),
+        (slice(7, 15), slice(20, 28), slice(0, 8)),
+    ]
+    for parts in [apart, apart, *(p for o in overlapping for p in (o, apart))]:
+        found, wanted = backend.asarray(whole), whole.copy()
+        fused(*(found[part] for part in parts))
+        _both(*(wanted[part] for part in parts))
+        np.testing.assert_array_equal(backend.asnumpy(found), wanted, str(parts))
+    assert fused._shortcut is not kerneltk.fuse(_both)._shortcut
+
+
+def test_calls_that_write_ask_whether_arrays_overlap_themselves() -> None:
+    def program(x: Any, y: Any) -> None:
+        y += x
+
+    fused = kerneltk.fuse(program)
+    for _ in range(2):
+        fused(np.ones(5, "f4"), np.zeros(5, "f4"))
+    x, once = np.arange(5, dtype=np.float32), np.zeros(1, np.float32)
+    y = np.lib.stride_tricks.as_strided(once, (5,), (0,))
+    like = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (5,), (0,))
+    program(x, like)
+    fused(x, y)
+    np.testing.assert_array_equal(y, like)
+
+
+def test_calls_that_write_refuse_arrays_that_become_read_only() -> None:
+    fused = kerneltk.fuse(_both)
+    x, y, z = (np.ones(5, "f4") for _ in range(3))
+    for _ in range(2):
+        fused(x, y, z)
+    z.flags.writeable = False
+    with pytest.raises(ArgumentValueError, match=r"argument 3.*read-only"):
+        fused(x, y, z)
+
+
+def test_calls_that_write_ask_for_closed_over_arrays() -> None:
+    table = np.arange(20, dtype=np.float32)
+
+    def program(x: Any, z: Any) -> None:
+        z[...] = x + table[:5][::-1]
+
+    fused = kerneltk.fuse(program)
+    x, z = np.ones(5, "f4"), np.zeros(5, "f4")
+    for _ in range(2):
+        fused(x, z)
+        np.testing.assert_array_equal(z, 1 + np.arange(5)[::-1])
+    fused(x, table[2:7])  # which it reads, too
+    np.testing.assert_array_equal(table[:8], [0, 1, 5, 4, 3, 2, 1, 7])
 
 
 @pytest.mark.gpu

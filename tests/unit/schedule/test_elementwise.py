@@ -176,7 +176,7 @@ def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind
         ("f4", 16382, 256, 4),
         ("f4", 511, 256, 2),  # a wider one leaves half of the threads idle
         ("f4", 511, 128, 4),
-        ("i1", 16382, 256, 8),
+        ("i1", 16382, 256, 4),
         ("f8", 511, 256, 2),
         ("c16", 255, 256, 1),
         ("f4", 602, 256, None),
@@ -198,6 +198,17 @@ def test_segments_of_wide_steps_have_wide_indices() -> None:
     shape = (1 << 19, 1534)
     view = make("f4", shape, strides=(1535 * 4, 4))
     assert not cuda(make("f4", shape), make("f4", shape)).wide_index
-    layout = cuda(make("f4", (1, 1534)), make("f4", shape), make("f4", shape))
+    row = make("f4", (1, 1534))
+    layout = cuda(row, row, make("f4", shape), make("f4", shape))
     assert (layout.variant, layout.wide_index) == ("segment", True)
     assert cuda(view, make("f4", shape)).wide_index
+
+
+def test_vectors_of_results_stay_with_one_view_and_with_small_elements() -> None:
+    def views(count: int, dtype: str) -> Layout:
+        size, shape = np.dtype(dtype).itemsize, (64, 1023)
+        view = make(dtype, shape, strides=(1024 * size, size), offset=size)
+        return cuda(*[view] * count, make(dtype, shape))
+
+    assert views(2, "f4").variant == views(2, "f8").variant == "segment"
+    assert views(1, "f4").variant == views(2, "f2").variant == views(5, "i1").variant == "vector"

@@ -165,7 +165,7 @@ def in_process(
     command = [sys.executable, "-c", CHILD, json.dumps((str(path), options, target))]
     made = subprocess.run(
         command,
-        env={**os.environ, "PYTHONPATH": str(root), **environment},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path]), **environment},
         text=True,
         cwd=cwd or path.parent,
         capture_output=True,

@@ -19,7 +19,7 @@ HOPPER = Device(8, 132)
 
 
 def _choice(sizes: Sizes, waiting: int = 264, twice: bool = False) -> Choice:
-    return Choice(False, 8, sizes, True, True, waiting, twice)
+    return Choice(False, 8, sizes, True, waiting, twice)
 
 
 FLOATS = Sizes((4,), (), 8, 8)

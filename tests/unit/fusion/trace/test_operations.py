@@ -177,8 +177,17 @@ def test_a_number_is_cast_by_way_of_every_dtype(value: Any) -> None:
     same_as_plain(program, np.array([1, 2]), value)
 
 
-def test_where_wraps_pythons_integers_around() -> None:
-    same_as_plain(lambda x, k: (np.where(x > 1, x, 300), np.where(x > 1, x, k)), U8, -1)
+@pytest.mark.parametrize("value", [300, -1])
+def test_where_takes_pythons_integers_as_this_numpy_does(value: int) -> None:
+    # They wrap around before NumPy 2.5, and are refused since.
+    for program in (lambda x, k: np.where(x > 1, x, value), lambda x, k: np.where(x > 1, x, k)):
+        try:
+            program(U8, value)
+        except OverflowError:
+            with pytest.raises(OverflowError, match=f"integer {value} is out of bounds for uint8"):
+                run(program, U8, value)
+        else:
+            same_as_plain(program, U8, value)
 
 
 U8 = np.array([1, 200], np.uint8)
