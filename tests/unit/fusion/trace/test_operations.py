@@ -180,7 +180,10 @@ def test_a_number_is_cast_by_way_of_every_dtype(value: Any) -> None:
 @pytest.mark.parametrize("value", [300, -1])
 def test_where_takes_pythons_integers_as_this_numpy_does(value: int) -> None:
     # They wrap around before NumPy 2.5, and are refused since.
-    for program in (lambda x, k: np.where(x > 1, x, value), lambda x, k: np.where(x > 1, x, k)):
+    for program in (
+        lambda x, k: (np.where(x > 1, x, value),),
+        lambda x, k: (np.where(x > 1, x, k),),
+    ):
         try:
             program(U8, value)
         except OverflowError:
