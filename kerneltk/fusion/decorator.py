@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,10 @@ class Fused(Called):
         if recorders and current_recorder() is not None:
             return self._recorded(args, kwargs)
         if kwargs:
-            return self._call(args, kwargs)
+            bound = _by_position(self._function, args, kwargs)
+            if bound is None:
+                return self._call(args, kwargs)
+            args = bound
         return self._shortcut(*args)
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -332,6 +336,21 @@ class Fused(Called):
             for value in values
         )
         return translation_units(self._function, self.name, own, tuple(kwargs), backend)
+
+
+def _by_position(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...] | None:
+    """Arguments without keywords, which mean the same to a function in Python; None where it has
+    no such parameters, or others stand before them.
+    """
+    if type(function) is not FunctionType:
+        return None
+    code = function.__code__
+    names = code.co_varnames[len(args) : code.co_argcount][: len(kwargs)]
+    if code.co_posonlyargcount > len(args) or kwargs.keys() != set(names):
+        return None
+    return (*args, *[kwargs[name] for name in names])
 
 
 def _is_foreign(value: Any) -> bool:

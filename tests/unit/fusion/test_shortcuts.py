@@ -179,6 +179,30 @@ def test_calls_that_write_ask_for_closed_over_arrays() -> None:
     np.testing.assert_array_equal(table[:8], [0, 1, 5, 4, 3, 2, 1, 7])
 
 
+def test_keywords_that_have_positions_are_positions() -> None:
+    def program(x: Any, y: Any = 2.0, out: Any = None, *, more: Any = 0.0) -> Any:
+        return np.add(x, 10 * y + more, out=out)
+
+    fused = kerneltk.fuse(program)
+    y, out = X + 1, np.zeros_like(X)
+    for _ in range(3):
+        assert fused(X, y, out=out) is not None
+        np.testing.assert_array_equal(out, X + 10 * y)
+        np.testing.assert_array_equal(fused(X, out=out), X + 20)  # `y` stands before it
+        np.testing.assert_array_equal(fused(y=y, x=X), X + 10 * y)
+        np.testing.assert_array_equal(fused(out=out, y=X, x=y), y + 10 * X)
+        np.testing.assert_array_equal(fused(X, y, more=1.0), X + 10 * y + 1)
+    with pytest.raises(TypeError, match="multiple values for argument 'x'"):
+        fused(X, x=y)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        fused(X, z=y)
+    calls = []
+    fused._call = lambda *given: calls.append(given)  # type: ignore[method-assign]
+    fused(X, y, out=out)
+    fused(X, y=y)
+    assert calls == []
+
+
 @pytest.mark.gpu
 def test_orders_of_axes_are_asked_for_on_a_gpu() -> None:
     cupy = pytest.importorskip("cupy")
