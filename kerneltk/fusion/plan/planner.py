@@ -37,6 +37,7 @@ from kerneltk.fusion.plan.rows import (
     RowWork,
     Shaping,
     is_reducible,
+    keeping_of,
     row_definition,
     row_kernel,
 )
@@ -380,11 +381,17 @@ class Planner:
         shaping: Shaping | None = guards.decide(choice, rows, shape[work.axis], *across)
         if shaping is None:
             return False
+        by_node = {id(root.node): root.target for root in roots}
         if shaping.waiting:
             definition, operands = tiles.tile_definition(self._name, work, shaping, self.kept)
         else:
-            definition, operands, _ = row_definition(self._name, work, shaping, self.kept)
-        by_node = {id(root.node): root.target for root in roots}
+            keeping = None
+            if self._backend.walks_chunks:
+                used = [leaf.array for leaf in operands.leaves.values()]
+                used += [target.array for target in by_node.values()]
+                is_free = [used.count(by_node[id(node)].array) == 1 for node in work.full]
+                keeping = keeping_of(work, is_free)
+            definition, operands, _ = row_definition(self._name, work, shaping, self.kept, keeping)
         restored = Index(tuple(None if d == work.axis else WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]

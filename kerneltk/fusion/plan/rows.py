@@ -18,9 +18,26 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.plan.body import Body, Kept, Leaf, Operands, Preamble, facts_of
+from kerneltk.fusion.plan.body import (
+    Body,
+    Kept,
+    Leaf,
+    Operands,
+    Preamble,
+    facts_of,
+    same_extents,
+)
 from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
-from kerneltk.fusion.trace.graph import Node, Reduce, Shape, is_known_one
+from kerneltk.fusion.trace.graph import (
+    Apply,
+    Cast,
+    Node,
+    Reduce,
+    Shape,
+    View,
+    is_known_one,
+    operands_of,
+)
 from kerneltk.fusion.trace.symbols import NumberFunction, Symbol
 from kerneltk.signature.parser import parse_signature
 
@@ -269,6 +286,80 @@ class RowWork:
         return [d for d in range(len(self.shape)) if d not in inner]
 
 
+class Keeping(NamedTuple):
+    """A value that is computed once: before `reduction` needs it, it is written where result number
+    `output` will be, and read from there until that is.
+    """
+
+    reduction: Reduce
+    value: Node
+    output: int
+
+
+# Functions that take no longer than what they read, where that is in a core's cache.
+_QUICK = frozenset(
+    {
+        "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "conjugate",
+        "copysign", "equal", "fabs", "floor", "fmax", "fmin", "greater", "greater_equal", "imag",
+        "invert", "isfinite", "isinf", "isnan", "less", "less_equal", "logical_and",
+        "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+        "not_equal", "positive", "real", "rint", "sign", "signbit", "square", "subtract", "trunc",
+        "where",
+    }
+)  # fmt: skip
+
+
+def keeping_of(work: RowWork, is_free: Sequence[bool]) -> Keeping | None:
+    """What rows of the host keep: a value that takes long, and that a reduction and something
+    behind it need. `is_free` says of which full results nothing is read.
+    """
+    known = {id(node) for node in work.order}
+    for at, reduction in enumerate(work.order):
+        if not isinstance(reduction, Reduce):
+            continue
+        value = reduction.operand
+        while isinstance(value, Cast):
+            value = value.operand
+        if value.dtype.kind == "b" or len(value.shape) != len(work.shape):
+            continue
+        if not same_extents(value.shape, work.shape) or not _takes_long(value, known):
+            continue
+        later = [n.operand for n in work.order[at + 1 :] if isinstance(n, Reduce)] + work.full
+        seen = _below(later, known)
+        if id(value) not in seen or any(
+            isinstance(n, View) and id(value) in _below([n], known) for n in seen.values()
+        ):
+            continue
+        outputs = [
+            k
+            for k, full in enumerate(work.full)
+            if is_free[k] and full.dtype == value.dtype and same_extents(full.shape, work.shape)
+        ]
+        if outputs:
+            own = next((k for k in outputs if work.full[k] is value), outputs[0])
+            return Keeping(reduction, value, own)
+    return None
+
+
+def _below(nodes: Sequence[Node], known: set[int]) -> dict[int, Node]:
+    """What values are computed from, themselves included, down to those that are known."""
+    found: dict[int, Node] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if id(node) not in found and id(node) not in known:
+            found[id(node)] = node
+            stack += operands_of(node)
+    return found
+
+
+def _takes_long(value: Node, known: set[int]) -> bool:
+    return any(
+        isinstance(node, Apply) and getattr(node.function, "__name__", "") not in _QUICK
+        for node in _below([value], known).values()
+    )
+
+
 def is_reducible(node: Reduce) -> bool:
     """Whether rows take a reduction: along one axis."""
     return node.kind in _KINDS and len(node.axes) == 1
@@ -327,6 +418,15 @@ class RowWriter:
     def as_function(self, ctype: str, value: str) -> str:
         """A function of a slot."""
         return f"[&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} {{ return {value}; }}"
+
+    def keep(self, node: Node, output: str) -> None:
+        """A value of the loop's shape, computed once and kept where a result will be."""
+        self.stored(node, output)
+        name = f"t{len(self.values)}"
+        last = f"{output}.strides()[{len(self._work.shape) - 1}]"
+        first = f"static_cast<const {describe(node.dtype).ctype}*>(_kt_{output})"
+        self.statements.append(f"const auto {name} = _kt_row.load({first}, {last}, _kt_layout);")
+        self.values[id(node)] = name
 
     def reduction(self, node: Reduce) -> None:
         """The total of a row."""
@@ -412,12 +512,14 @@ class RowWriter:
 
 
 def row_definition(
-    name: str, work: RowWork, shaping: Shaping, kept: Kept
+    name: str, work: RowWork, shaping: Shaping, kept: Kept, keeping: Keeping | None = None
 ) -> tuple[ElementwiseDefinition, Operands, Sizes]:
     """The kernel of some rows, what it reads, and the sizes of that."""
     writer = RowWriter(work, kept)
     for node in work.order:
         if isinstance(node, Reduce):
+            if keeping is not None and keeping.reduction is node:
+                writer.keep(keeping.value, f"y{keeping.output}")
             writer.reduction(node)
         else:
             writer.of_totals(node)

@@ -165,3 +165,70 @@ def test_structures_are_laid_out_as_in_c() -> None:
     assert structure_size([4, 8, 4]) == 24
     assert structure_size([8, 16, 8]) == 48
     assert structure_size([16, 8, 8]) == 32
+
+
+def _both(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True), e
+
+
+def _reversed(x: Any) -> Any:
+    e = np.exp(x)
+    return e[:, ::-1] / e.sum(-1, keepdims=True)
+
+
+def _in_place(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    x[...] = e / e.sum(-1, keepdims=True) + x
+    return x
+
+
+def _twice(x: Any) -> Any:
+    e = np.exp(x)
+    s = np.sqrt((e * e).sum(-1, keepdims=True)) + e.sum(-1, keepdims=True)
+    return np.sin(e / s)
+
+
+def _halves(x: Any, out: Any) -> Any:
+    e = np.exp(x[:, ::2])
+    out[:, 1::2] = e / e.sum(-1, keepdims=True)
+    out[:, ::2] = e + 1
+    return e.max(-1)
+
+
+def _quick(x: Any) -> Any:
+    apart = x - x.mean(-1, keepdims=True)
+    return apart * apart.max(-1, keepdims=True)
+
+
+def _narrow(x: Any) -> Any:
+    e = np.exp(x)
+    return (e / e.sum(-1, keepdims=True)).astype(np.float16)
+
+
+@pytest.mark.parametrize(
+    ("program", "is_kept", "dtype"),
+    [
+        (softmax, True, "f4"), (softmax, True, "f8"), (softmax, True, "f2"), (_both, True, "f4"),
+        (_reversed, False, "f4"), (_in_place, False, "f4"), (_twice, True, "f4"),
+        (_quick, False, "f4"), (_narrow, False, "f4"), (_halves, None, "f4"),
+    ],
+)  # fmt: skip
+def test_rows_of_the_host_compute_once_what_takes_long(
+    program: Any, is_kept: bool | None, dtype: str
+) -> None:
+    whole = np.random.default_rng(3).normal(size=(40, 130)).astype(dtype)
+    fused = kerneltk.fuse(program)
+    for x in (whole[:, :64], whole[:, ::-2][:, :64], whole[:8, :18]):
+        given = [x.copy(), np.zeros(x.shape, dtype)] if program is _halves else [x.copy()]
+        plain = [array.copy() for array in given]
+        units = fused.translation_units(*given, backend="host")
+        found, wanted = fused(*given), program(*plain)
+        if not isinstance(found, tuple):
+            found, wanted = (found,), (wanted,)
+        tolerance = {"f2": 2e-3, "f4": 1e-6, "f8": 1e-14}[dtype]
+        for one, other in [*zip(found, wanted, strict=True), *zip(given, plain, strict=True)]:
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+        if is_kept is not None:
+            assert ("_kt_row.load(static_cast<const" in units[0].source) == is_kept
