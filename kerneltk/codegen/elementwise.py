@@ -274,8 +274,8 @@ class ElementwiseSpecialization(Specialization):
             return layout.shift == 0 and layout.loop.size % layout.width == 0
         if layout.variant == "interleave":
             return layout.loop.size % (layout.width * self.block) == 0
-        if layout.variant == "segment":
-            return extents[-1] % (layout.width * self.block) == 0
+        if layout.variant == "patch":
+            return extents[-1] % self.block == 0 and extents[-2] % layout.width == 0
         return layout.variant == "tile" and extents[-1] % TILE == 0 and extents[-2] % TILE == 0
 
     @cached_property
@@ -355,17 +355,18 @@ class ElementwiseSpecialization(Specialization):
         shape, variant = self.layout.loop.shape, self.layout.variant
         if variant == "tile":
             return [*_tiles(shape, TILE)[: self.divisor_count], *reversed(shape[1:-2])]
-        if variant == "segment":
-            return [self._segments, *reversed(shape[1:-1])]
+        if variant == "patch":
+            return [*self._patches[: self.divisor_count], *reversed(shape[1:-2])]
         inner = list(reversed(shape[1:]))
         if variant == "vector" and not self.per_element:
             inner[0] //= self.layout.width
         return inner
 
     @property
-    def _segments(self) -> int:
-        """How many blocks have a row."""
-        return -(-self.layout.loop.shape[-1] // (self.layout.width * self.block))
+    def _patches(self) -> tuple[int, int]:
+        """How many blocks cover the last and the next-to-last dimension."""
+        rows, inner = self.layout.loop.shape[-2:]
+        return -(-inner // self.block), -(-rows // self.layout.width)
 
     @property
     def launch(self) -> tuple[int, int]:
@@ -377,8 +378,8 @@ class ElementwiseSpecialization(Specialization):
             return grid, max(1, HOST_CHUNK // side**2) if on_host else 1
         if on_host:
             return layout.loop.size, max(1, HOST_CHUNK // self.definition.work)
-        if layout.variant == "segment":
-            return math.prod(layout.loop.shape[:-1]) * self._segments, 1
+        if layout.variant == "patch":
+            return math.prod((*layout.loop.shape[:-2], *self._patches)), 1
         return -(-(layout.loop.size + layout.shift) // (layout.width * self.block)), 1
 
     def headers(self) -> set[str]:

@@ -8,9 +8,10 @@ A pure function of shapes, strides, item sizes and addresses modulo 16 chooses a
 ``interleave``
     A thread handles `width` elements that are a block apart, one access each: for operands whose
     rows begin at odd addresses, and for wide steps.
-``segment``
-    The same within one row, where rows are long: a block has a part of a row, and coordinates are
-    computed once for all of a thread's elements.
+``patch``
+    A thread handles `width` elements below each other, and a block as many rows of neighbours:
+    coordinates are computed once a thread, and rows that several operands read, as stencils do,
+    come from the first cache.
 ``tile``
     Some inputs are dense along another dimension than the outputs are: they pass through a tile
     in shared memory (on the host: the loop is blocked).
@@ -37,10 +38,10 @@ _MOST_GATHERED = 8  # elements a thread that are loaded one by one
 _INT32 = 2**31 - 1
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MIN_TILED = 16  # a shorter side does not pay for a tile
-_MIN_BUSY = 0.85  # of the threads of blocks that have segments of rows
+_MIN_BUSY = 0.85  # of the elements of blocks that have patches
 
 Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "staged"]
-Variant = Literal["vector", "interleave", "segment", "tile", "by_reference"]
+Variant = Literal["vector", "interleave", "patch", "tile", "by_reference"]
 
 
 @record
@@ -221,7 +222,7 @@ def plan_cuda(
         return tile
     layout = _choose_vector(loop, operands, flat, wide)
     if layout.variant == "interleave" or _is_scattered(layout, operands):
-        return _of_segments(loop, operands, wide, block) or layout
+        return _of_patches(loop, operands, wide, block) or layout
     return layout
 
 
@@ -353,16 +354,16 @@ def _singles(operands: Sequence[Operand]) -> int:
     return 1 if widest >= _VECTOR else 2 if widest >= 8 else _MOST_COMPUTED
 
 
-def _of_segments(loop: Loop, operands: Sequence[Operand], wide: bool, block: int) -> Layout | None:
-    """Parts of rows, where they leave few threads idle."""
-    inner = loop.shape[-1]
+def _of_patches(loop: Loop, operands: Sequence[Operand], wide: bool, block: int) -> Layout | None:
+    """Patches of several rows, where they leave few threads idle."""
     if len(loop.shape) == 1:
         return None
+    rows, inner = loop.shape[-2:]
     most = _singles(operands)
-    widths = [width for width in (most, most // 2, most // 4) if width > 1] or [1]
-    for width in widths:
-        covered = -(-inner // (width * block)) * width * block
-        if inner >= _MIN_BUSY * covered:
+    across = -(-inner // block) * block
+    for width in [width for width in (most, most // 2) if width > 1] or [1]:
+        down = -(-rows // width) * width
+        if rows * inner >= _MIN_BUSY * down * across:
             break
     else:
         return None
@@ -372,8 +373,8 @@ def _of_segments(loop: Loop, operands: Sequence[Operand], wide: bool, block: int
         )
         for operand, row in zip(operands, loop.strides, strict=True)
     )
-    wide = wide or _has_wide_steps((*loop.shape[:-1], covered), loop.strides)
-    return Layout("segment", width, wide, accesses, loop)
+    wide = wide or _has_wide_steps((*loop.shape[:-2], down, across), loop.strides)
+    return Layout("patch", width, wide, accesses, loop)
 
 
 def _has_wide_steps(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> bool:

@@ -52,12 +52,12 @@ CUDA = {
     "column_broadcast": Text(SUM, (make("f4", (512, 1024)), make("f4", (512, 1))), "_kt_r_w"),
     "odd_rows": Text(SUM, (make("f4", (511, 301)), make("f4", 301)), "_kt_divisors"),
     "long_odd_rows": Text(
-        SUM, (make("f4", (511, 8191), strides=(32800, 4)), make("f4", 8191)), "_kt_whole"
+        SUM, (make("f4", (511, 8191), strides=(32900, 4)), make("f4", 8191)), "_kt_left"
     ),
-    "whole_segments": Text(
+    "whole_patches": Text(
         INDEXED,
         (make("i4", (64, 1024), strides=(9600, 8)), make("i8", (64, 1024), strides=(19200, 16))),
-        "_kt_first",
+        "_kt_column",
         {"block_size": 16},
     ),
     "strided_output": Text(

@@ -127,7 +127,7 @@ class Addressing:
             ("cuda", "by_reference"): self.cuda_direct,
             ("cuda", "vector"): self.cuda_pack,
             ("cuda", "interleave"): self.cuda_interleave,
-            ("cuda", "segment"): self.cuda_segment,
+            ("cuda", "patch"): self.cuda_patch,
             ("cuda", "tile"): self.cuda_tile,
             ("host", "by_reference"): self.host_rows,
             ("host", "vector"): self.host_rows,
@@ -148,8 +148,8 @@ class Addressing:
             assert self.n % width == 0
         elif self.specialization.layout.variant == "interleave":
             assert self.n == self.lowered.grid * width * self.specialization.block
-        elif self.specialization.layout.variant == "segment":
-            assert self.shape[-1] % (width * self.specialization.block) == 0
+        elif self.specialization.layout.variant == "patch":
+            assert self.shape[-1] % self.specialization.block == self.shape[-2] % width == 0
         else:
             assert self.specialization.layout.variant == "tile"
             assert self.shape[-1] % TILE == self.shape[-2] % TILE == 0
@@ -218,13 +218,14 @@ class Addressing:
                 numbers = threads + k * block
                 self.singles(numbers[numbers < self.n])
 
-    def cuda_segment(self) -> None:
+    def cuda_patch(self) -> None:
         block, width = self.specialization.block, self.specialization.layout.width
-        *outer, segment = self.coordinates(np.arange(self.lowered.grid))
+        *outer, group, part = self.coordinates(np.arange(self.lowered.grid))
         for k in range(width):
-            column = segment * width * block + np.arange(block)[:, None] + k * block
-            inside = column < self.shape[-1]
-            coordinates = [np.broadcast_to(c, column.shape)[inside] for c in (*outer, column)]
+            column = part * block + np.arange(block)[:, None]
+            row = np.broadcast_to(group * width + k, column.shape)
+            inside = (column < self.shape[-1]) & (row < self.shape[-2])
+            coordinates = [np.broadcast_to(c, column.shape)[inside] for c in (*outer, row, column)]
             places = []
             for access, target, steps in self.operands:
                 along = {"row": target.itemsize, "broadcast": 0}.get(access.kind, steps[-1])

@@ -19,42 +19,32 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_w = _kt_a._kt_p_w;
     T* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    // A block has a part of a row.
     _kt_index _kt_rest = static_cast<_kt_index>(blockIdx.x);
             const _kt_index _kt_q1 = _kt_a._kt_divisors[0].quotient(_kt_rest);
             const _kt_index _kt_c1 = _kt_rest - _kt_q1 * static_cast<_kt_index>(_kt_a._kt_divisors[0].divisor);
             _kt_rest = _kt_q1;
             const _kt_index _kt_c0 = _kt_rest;
-    const _kt_index _kt_inner = static_cast<_kt_index>(_kt_a._kt_shape[1]);
-    const _kt_index _kt_first = _kt_c1 * 1024 + static_cast<_kt_index>(threadIdx.x);
-    T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_first * static_cast<_kt_index>(sizeof(T)));
-    T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_w[0]) + _kt_first * static_cast<_kt_index>(sizeof(T)));
-    T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_first * static_cast<_kt_index>(sizeof(T)));
+    const _kt_index _kt_top = _kt_c0 * 4, _kt_column = _kt_c1 * 256 + static_cast<_kt_index>(threadIdx.x);
+    const _kt_index _kt_height = static_cast<_kt_index>(_kt_a._kt_shape[0]), _kt_width = static_cast<_kt_index>(_kt_a._kt_shape[1]);
+    // All loads come first, so that they are under way together; beyond the ends they repeat the last
+    // row and the last column, because a condition would put them apart again.
+    const _kt_index _kt_at = _kt_column < _kt_width ? _kt_column : _kt_width - 1, _kt_left = _kt_height - 1 - _kt_top;
+    T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
+    T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_w[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
+    T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
     T _kt_v_x[4];
     T _kt_v_w[4];
-    // All loads come first, so that they are under way together; in a row's last part they repeat
-    // its last element beyond the end.
-    const bool _kt_whole = (_kt_c1 + 1) * 1024 <= _kt_inner;
-    if (_kt_whole) {
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
-        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_k * 256 * static_cast<_kt_index>(sizeof(T))));
-        _kt_v_w[_kt_k] = *(kerneltk::advance(_kt_r_w, _kt_k * 256 * static_cast<_kt_index>(sizeof(T))));
-    }
-    } else {
-#pragma unroll
-    for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
-        const _kt_index _kt_left = _kt_inner - 1 - _kt_first;
-        const _kt_index _kt_at = _kt_k * 256 < _kt_left ? _kt_k * 256 : _kt_left;
-        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_at * static_cast<_kt_index>(sizeof(T))));
-        _kt_v_w[_kt_k] = *(kerneltk::advance(_kt_r_w, _kt_at * static_cast<_kt_index>(sizeof(T))));
-    }
+        const _kt_index _kt_down = _kt_k < _kt_left ? _kt_k : _kt_left;
+        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_down * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
+        _kt_v_w[_kt_k] = *(kerneltk::advance(_kt_r_w, _kt_down * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
     }
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
-        if (_kt_whole || _kt_first + _kt_k * 256 < _kt_inner) {
+        if (_kt_k <= _kt_left && _kt_column < _kt_width) {
             T _kt_w_y;
-            _kt_w_y = *(kerneltk::advance(_kt_r_y, _kt_k * 256 * static_cast<_kt_index>(sizeof(T))));
+            _kt_w_y = *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0])));
             {
             const T& x = _kt_v_x[_kt_k];
             const T& w = _kt_v_w[_kt_k];
@@ -63,10 +53,10 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
 #line 1 "operation"
 y = x + w
 ;
-#line 67 "generated code"
+#line 57 "generated code"
             } while (0);
             }
-            *(kerneltk::advance(_kt_r_y, _kt_k * 256 * static_cast<_kt_index>(sizeof(T)))) = _kt_w_y;
+            *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0]))) = _kt_w_y;
         }
     }
 }

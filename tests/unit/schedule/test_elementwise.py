@@ -171,36 +171,38 @@ def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind
 
 
 @pytest.mark.parametrize(
-    ("dtype", "inner", "block", "width"),
+    ("dtype", "shape", "block", "width"),
     [
-        ("f4", 16382, 256, 4),
-        ("f4", 511, 256, 2),  # a wider one leaves half of the threads idle
-        ("f4", 511, 128, 4),
-        ("i1", 16382, 256, 4),
-        ("f8", 511, 256, 2),
-        ("c16", 255, 256, 1),
-        ("f4", 602, 256, None),
-        ("f4", 30, 256, None),
+        ("f4", (64, 16382), 256, 4),
+        ("f4", (511, 511), 256, 4),
+        ("f4", (6, 511), 256, 2),  # four rows leave a quarter of the threads idle
+        ("f4", (3, 511), 256, None),
+        ("f4", (64, 511), 128, 4),
+        ("i1", (64, 16382), 256, 4),
+        ("f8", (64, 511), 256, 2),
+        ("c16", (64, 255), 256, 1),
+        ("f4", (64, 602), 256, None),  # as a third block of a row does
+        ("f4", (64, 30), 256, None),
     ],
 )
-def test_long_rows_that_are_no_whole_vectors(
-    dtype: str, inner: int, block: int, width: int | None
+def test_rows_that_are_no_whole_vectors_are_read_in_patches(
+    dtype: str, shape: tuple[int, int], block: int, width: int | None
 ) -> None:
     size = np.dtype(dtype).itemsize
-    part = make(dtype, (64, inner), strides=((inner + 25) * size, size))
+    part = make(dtype, shape, strides=((shape[1] + 25) * size, size))
     layout = cuda(part, part, block=block)
-    assert layout.variant == ("segment" if width else "interleave")
+    assert layout.variant == ("patch" if width else "interleave")
     assert layout.width == (width or 4)
 
 
-def test_segments_of_wide_steps_have_wide_indices() -> None:
+def test_patches_of_wide_steps_have_wide_indices() -> None:
     # What is dense is reached by bytes, too: 3 GiB of them.
     shape = (1 << 19, 1534)
     view = make("f4", shape, strides=(1535 * 4, 4))
-    assert not cuda(make("f4", shape), make("f4", shape)).wide_index
     row = make("f4", (1, 1534))
+    assert not cuda(make("f4", shape), make("f4", shape)).wide_index
     layout = cuda(row, row, make("f4", shape), make("f4", shape))
-    assert (layout.variant, layout.wide_index) == ("segment", True)
+    assert (layout.variant, layout.wide_index) == ("patch", True)
     assert cuda(view, make("f4", shape)).wide_index
 
 
@@ -210,5 +212,5 @@ def test_vectors_of_results_stay_with_one_view_and_with_small_elements() -> None
         view = make(dtype, shape, strides=(1024 * size, size), offset=size)
         return cuda(*[view] * count, make(dtype, shape))
 
-    assert views(2, "f4").variant == views(2, "f8").variant == "segment"
+    assert views(2, "f4").variant == views(2, "f8").variant == "patch"
     assert views(1, "f4").variant == views(2, "f2").variant == views(5, "i1").variant == "vector"

@@ -17,41 +17,38 @@ indexed(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
     long long* const _kt_p_y = _kt_a._kt_p_y;
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
-    // A block has a part of a row.
     _kt_index _kt_rest = static_cast<_kt_index>(blockIdx.x);
             const _kt_index _kt_q1 = _kt_a._kt_divisors[0].quotient(_kt_rest);
             const _kt_index _kt_c1 = _kt_rest - _kt_q1 * static_cast<_kt_index>(_kt_a._kt_divisors[0].divisor);
             _kt_rest = _kt_q1;
             const _kt_index _kt_c0 = _kt_rest;
-    const _kt_index _kt_inner = static_cast<_kt_index>(_kt_a._kt_shape[1]);
-    const _kt_index _kt_first = _kt_c1 * 32 + static_cast<_kt_index>(threadIdx.x);
-    T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_first * static_cast<_kt_index>(_kt_a._kt_s_x[1]));
-    long long* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_first * static_cast<_kt_index>(_kt_a._kt_s_y[1]));
-    const _kt_index _kt_i = _kt_c0 * static_cast<_kt_index>(_kt_a._kt_s_i[0]) + _kt_first * static_cast<_kt_index>(_kt_a._kt_s_i[1]);
+    const _kt_index _kt_top = _kt_c0 * 2, _kt_column = _kt_c1 * 16 + static_cast<_kt_index>(threadIdx.x);
+    T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_column * static_cast<_kt_index>(_kt_a._kt_s_x[1]));
+    long long* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_column * static_cast<_kt_index>(_kt_a._kt_s_y[1]));
+    const _kt_index _kt_i = _kt_top * static_cast<_kt_index>(_kt_a._kt_s_i[0]) + _kt_column * static_cast<_kt_index>(_kt_a._kt_s_i[1]);
     T _kt_v_x[2];
-    // All loads come first, so that they are under way together; in a row's last part they repeat
-    // its last element beyond the end.
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 2; ++_kt_k) {
-        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_k * 16 * static_cast<_kt_index>(_kt_a._kt_s_x[1])));
+        const _kt_index _kt_down = _kt_k;
+        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_down * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
     }
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 2; ++_kt_k) {
         {
             long long _kt_w_y;
-            _kt_w_y = *(kerneltk::advance(_kt_r_y, _kt_k * 16 * static_cast<_kt_index>(_kt_a._kt_s_y[1])));
+            _kt_w_y = *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0])));
             {
-            const ptrdiff_t i = _kt_i + _kt_k * 16 * static_cast<_kt_index>(_kt_a._kt_s_i[1]);
+            const ptrdiff_t i = _kt_i + _kt_k * static_cast<_kt_index>(_kt_a._kt_s_i[0]);
             const T& x = _kt_v_x[_kt_k];
             long long& y = _kt_w_y;
             do {
 #line 1 "operation"
 y = x + i
 ;
-#line 52 "generated code"
+#line 49 "generated code"
             } while (0);
             }
-            *(kerneltk::advance(_kt_r_y, _kt_k * 16 * static_cast<_kt_index>(_kt_a._kt_s_y[1]))) = _kt_w_y;
+            *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0]))) = _kt_w_y;
         }
     }
 }
