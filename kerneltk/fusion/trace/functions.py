@@ -21,7 +21,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     reduced_shape,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, PartStorage, size_of, symbol_of
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, PartStorage, size_of, symbol_of
 from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     _into,
@@ -235,6 +235,8 @@ def _initial(trace: Trace, initial: Any, dtype: np.dtype[Any]) -> Node:
     given = np.asarray(operand.value).dtype
     if given.kind == "c" and dtype.kind != "c":
         raise wrong_type("'initial' of real numbers cannot be complex.")
+    if dtype.kind in "iub":
+        return trace.element(operand, dtype)
     return trace.scalar(operand, dtype, given)
 
 
@@ -448,14 +450,13 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     mask = as_operand(trace, condition)
     operands = [as_operand(trace, value) for value in (x, y)]
     dtype = promoted(operands)
-    # Python's integers wrap around here, where ufuncs refuse them.
-    wrapped = [
-        applied(np.int64, operand)
-        if not isinstance(operand, LazyArray) and type(operand.value) is int
-        else operand
-        for operand in operands
-    ]
-    nodes = [node_of(trace, operand, dtype) for operand in wrapped]
+    nodes = []
+    for operand in operands:
+        if not isinstance(operand, LazyArray) and type(operand.value) is int:
+            # Python's integers wrap around here, where ufuncs refuse them.
+            nodes.append(trace.cast(trace.element(operand, _INDEX), dtype))
+        else:
+            nodes.append(node_of(trace, operand, dtype))
     truth = (
         trace.cast(as_array(trace, condition).node, _BOOL)
         if isinstance(mask, LazyArray)
@@ -710,6 +711,14 @@ def no_scalar(array: LazyArray) -> LazyArray:
     """What NumPy returns as an array also without dimensions."""
     array.storage.is_scalar = False
     return array
+
+
+def array_of_number(trace: Trace, value: LazyNumber, dtype: Any) -> LazyArray:
+    """``np.asarray`` of a number; each call refuses one that the dtype does not hold, as NumPy."""
+    if dtype is None:
+        return no_scalar(as_array(trace, value))
+    node = trace.element(value.symbol, np.dtype(dtype), is_assigned=False)
+    return no_scalar(new_array(trace, node))
 
 
 def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:
