@@ -162,7 +162,17 @@ def _finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
     if node is array.node:
         node = Cast(node.dtype, node.shape, node)  # no view, also where nothing is computed
     made = new_array(array.trace, node)
-    return made if out is None else _into(out, made, True, "same_kind")
+    if out is None:
+        return made
+    if isinstance(out, LazyArray) and (
+        out.ndim != made.ndim or not array.trace.same_shape(out.extents, made.extents)
+    ):
+        raise wrong_value(
+            f"'out=' has the shape {tuple(e.value for e in out.extents)}, and the result "
+            f"{tuple(e.value for e in made.extents)}.",
+            "give an array of the result's shape.",
+        )
+    return _into(out, made, True, "same_kind")
 
 
 _UFUNCS = {
@@ -505,6 +515,8 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     node = array.node
     if node.dtype.kind == "c":
         raise unsupported("Complex numbers are not rounded in a fused function.")
+    if node.dtype.kind == "b" and digits != 0:
+        raise wrong_type("Bools are not rounded to digits.", "convert them: 'x.astype(float)'.")
     if node.dtype.kind == "b":
         node = trace.cast(node, np.dtype(np.float16))
     if not (node.dtype.kind in "iu" and digits >= 0):
@@ -625,6 +637,12 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    operand = as_operand(trace_of(a, b, rtol, atol), b)
+    # Differences of integers are not cut off.
+    if isinstance(operand, LazyArray):
+        b = operand.astype(np.float64) if operand.dtype.kind in "biu" else operand
+    elif isinstance(operand.value, int | np.integer | np.bool_):
+        b = b * 1.0
     finite = np.isfinite(b)
     close = np.less_equal(np.absolute(np.subtract(a, b)), atol + rtol * np.absolute(b))
     found = np.logical_or(np.logical_and(close, finite), np.equal(a, b))

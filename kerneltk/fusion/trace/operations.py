@@ -365,6 +365,11 @@ def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
             "'out=' is an array from outside of the fused function.",
             "pass it as an argument, or return the result.",
         )
+    if target.is_scalar:
+        raise wrong_type(
+            "'out=' must be an array, and not what NumPy has as a number.",
+            "write 't = ...' for a new value.",
+        )
     if not np.can_cast(made.dtype, target.dtype, casting):  # type: ignore[arg-type]
         raise wrong_type(
             f"A result of dtype '{made.dtype}' cannot be written to an array of dtype "

@@ -142,7 +142,7 @@ class _TooMuchError(Exception):
     """More values are read from outside than calls can ask for."""
 
 
-_MOST_READS = 20_000  # of values and attributes: a trace takes no longer than to ask for as many
+_MOST_READS = 5_000  # of values and attributes: a trace takes no longer than to ask for as many
 _ITEMS_A_READ = 16  # numbers that are compared in the time of an attribute
 _BYTES_A_READ = 1 << 12
 _NOT_WATCHED: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()  # they read too much
