@@ -26,7 +26,7 @@ from kerneltk.launch.called import Called, common_calls
 
 _NUMBERS = (int, float, complex)  # of which each call has others; anything else is constant
 _MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between them
-_MOST_KINDS = 1024  # of arguments, which constants decide, too
+_MOST_KINDS = 4096  # of arguments, which constants decide, too
 _MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
 
 
