@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
@@ -26,6 +27,7 @@ from kerneltk.launch.called import Called, common_calls
 
 _NUMBERS = (int, float, complex)  # of which each call has others; anything else is constant
 _MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between them
+_MOST_KINDS = 4096  # of arguments, which constants decide, too
 _MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
 
 
@@ -185,12 +187,14 @@ class Fused(Called):
 
         key = (keywords, tuple(_kind(value) for value in own), backend.capabilities.name)
         try:
-            programs = self._programs.setdefault(key, [])
+            programs = self._programs.get(key)
         except (TypeError, ValueError):  # ValueError of views of memory that can be written to
             raise ArgumentTypeError(
                 f"An argument of '{self.name}' is neither an array nor a number, and cannot be "
                 "hashed.\n  Hint: pass arrays, numbers, strings, tuples of these, or None."
             ) from None
+        if programs is None:
+            programs = self._new_programs(key)
         unfused = functools.partial(_unfused, self._function, keywords)
         if key in self._unfused:
             return unfused, None
@@ -218,6 +222,27 @@ class Fused(Called):
                 return unfused, program
             _check_writable(program, own, backend)
         return program.run, program
+
+    def _new_programs(self, key: Any) -> list[Any]:
+        """Where the programs of some kinds of arguments are; they end with any of these objects."""
+        from kerneltk.fusion.trace.watched import objects_in
+
+        if len(self._programs) >= _MOST_KINDS:
+            del self._programs[next(iter(self._programs))]
+        programs: list[Any] = []
+        self._programs[key] = programs
+        for value in objects_in(key):
+            ending = weakref.finalize(value, _forget, weakref.ref(self), key)
+            ending.atexit = False
+        return programs
+
+    def forget(self, key: Any) -> None:
+        """Forget what was traced for arguments of some kinds."""
+        self._programs.pop(key, None)
+        self._unfused.pop(key, None)
+        ended = [shape for shape in list(self._by_shape) if _has_ended(shape)]
+        for shape in ended:
+            del self._by_shape[shape]
 
     def _remember(
         self, args: tuple[Any, ...], run: Callable[..., Any], program: Any, backend: Backend
@@ -248,7 +273,7 @@ class Fused(Called):
         """What runs a program while the globals are those that were traced."""
 
         def checked(*args: Any) -> Any:
-            if program.trace.is_current():
+            if program.trace.is_current(args):
                 return run(*args)
             return self._call(args, {})
 
@@ -257,6 +282,9 @@ class Fused(Called):
     def clear_cache(self) -> None:
         """Forget all traces: the next calls trace the function again."""
         self._programs, self._by_shape, self._unfused = {}, {}, {}
+        outside = sys.modules.get("kerneltk.fusion.trace.outside")
+        if outside is not None:
+            outside.watch_again(self._function)
         self._shortcut, self._is_raw = self._first, ()
 
     # -- what was made -------------------------------------------------------------------------
@@ -370,9 +398,9 @@ def _kind(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
     if dtype is not None and hasattr(value, "strides") and not isinstance(value, np.generic | type):
         return type(value), dtype, len(value.shape), _layout_of(value)
-    if type(value) in _NUMBERS or isinstance(value, np.generic):
+    if type(value) in _NUMBERS or isinstance(value, np.number | np.bool_):
         return type(value)
-    from kerneltk.fusion.trace.outside import constant_kind
+    from kerneltk.fusion.trace.watched import constant_kind
 
     return constant_kind(value)
 
@@ -397,16 +425,36 @@ def _shape_key(args: Sequence[Any]) -> Any:
     key: list[Any] = []
     for value in args:
         kind = type(value)
-        if kind in _NUMBERS:
+        if kind in _NUMBERS or issubclass(kind, np.number | np.bool_):
             key.append(kind)
             continue
-        if hasattr(kind, "flags") and hasattr(kind, "strides"):
+        is_array = hasattr(kind, "flags") and hasattr(kind, "strides")
+        if is_array and not issubclass(kind, np.generic):
             key.append((kind, value.dtype, value.shape, _layout_of(value)))
         else:
-            if value is not None and kind is not str and kind is not bool:
+            if value is None or kind is str or kind is bool:
+                key.append((kind, value))
+                continue
+            from kerneltk.fusion.trace.watched import constant_kind
+
+            known = constant_kind(value)
+            if type(known) is not tuple or type(known[-1]) is not weakref.ref:
                 return None
-            key.append((kind, value))
+            key.append(known)
     return tuple(key)
+
+
+def _has_ended(key: Any) -> bool:
+    """Whether an object of a key of shapes is no more."""
+    return any(
+        type(item) is tuple and type(item[-1]) is weakref.ref and item[-1]() is None for item in key
+    )
+
+
+def _forget(fused: weakref.ref[Fused], key: Any) -> None:
+    known = fused()
+    if known is not None:
+        known.forget(key)
 
 
 def _check_meaning(value: Any, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -15,7 +16,8 @@ from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
-from kerneltk.fusion.trace.outside import MISSING, CodeOf
+from kerneltk.fusion.trace.outside import CodeOf
+from kerneltk.fusion.trace.watched import MISSING, constant_kind, is_plain
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
 
@@ -36,6 +38,7 @@ def make_shortcut(
     """
     is_direct = _is_direct(program)
     trace = program.trace
+    given = "".join(f"a{k}, " for k in range(len(args)))
     contiguous = backend.arrays.contiguous or "flags.c_contiguous"
     is_contiguous = attrgetter(contiguous)
     tests = []
@@ -56,10 +59,14 @@ def make_shortcut(
                 if not is_contiguous(value):
                     return None
                 tests.append(f"a{k}.{contiguous}")  # as results, then
-        elif type(value) is bool:
+        elif value is None or type(value) is bool:
             tests.append(f"a{k} is {value}")
         elif type(value) not in (int, float, complex) and not isinstance(value, _OF_ONE_DTYPE):
-            return None
+            test = _constant_test(value)
+            if test is None:
+                return None
+            written, names[f"value_of{k}"] = test
+            tests.append(written.format(k))
     if program.written:
         apart = _tests_of_writes(program, args, backend, names)
         if apart is None:
@@ -75,12 +82,11 @@ def make_shortcut(
         names["run"] = program.run
         launched = f"run({', '.join(f'a{k}' for k in range(len(args)))})"
     parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
-    given = "".join(f"a{k}, " for k in range(len(args)))
     tests.append("not others")
     if trace.outside:
         plain = trace.outside.plain_tests
         if plain is None:
-            tests.append("is_current()")
+            tests.append(f"is_current(({given}))")
             names["is_current"] = trace.is_current
         for k, (read, value) in enumerate(plain or ()):
             names[f"value{k}"] = value
@@ -137,6 +143,18 @@ def _tests_of_writes(
                 ends_before = f"{begin} + {name}.nbytes <= {start}"
                 tests.append(f"({ends_before} or {start} + {other}.nbytes <= {begin})")
     return tests
+
+
+def _constant_test(value: Any) -> tuple[str, Any] | None:
+    """How to ask whether an argument is a constant, and what with; None where that takes long."""
+    if type(value) is str:
+        return "a{0} == value_of{0}", value
+    kind, *known = constant_kind(value)
+    if len(known) == 1 and type(known[0]) is weakref.ref:
+        return "value_of{0}() is a{0}", known[0]
+    if kind is tuple and all(map(is_plain, value)):
+        return "a{0} is value_of{0}", value
+    return None
 
 
 def _is_direct(program: Program) -> bool:

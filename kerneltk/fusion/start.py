@@ -20,18 +20,25 @@ from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program, Result
 from kerneltk.fusion.plan.rows import OLDER, Device
+from kerneltk.fusion.trace.code import names_of
 from kerneltk.fusion.trace.functions import (
     arange,
+    array_of_number,
     call_any_ufunc,
     call_function,
     filled,
     method_of,
-    no_scalar,
     shape_from,
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import as_array, assign
-from kerneltk.fusion.trace.outside import attribute_of, content_of, is_array, is_library, names_of
+from kerneltk.fusion.trace.outside import (
+    attribute_of,
+    content_of,
+    is_array,
+    is_library,
+    is_library_function,
+)
 from kerneltk.fusion.trace.state import (
     ArraySource,
     Handlers,
@@ -47,7 +54,7 @@ NUMBERS = (bool, int, float, complex, np.generic)
 
 def is_traced_number(value: Any) -> bool:
     """Whether an argument is a number that calls of one trace may have others of."""
-    return type(value) in (int, float, complex) or isinstance(value, np.generic)
+    return type(value) in (int, float, complex) or isinstance(value, np.number | np.bool_)
 
 
 def traced(
@@ -89,6 +96,8 @@ def traced(
         result = made(*given[:first], **named)
     rebuilding.give_back()
     trace.finish()
+    trace.outside.close()
+    trace.rebuilt = None
     return finished(trace, name, result, arrays, len(args), backend, target, device)
 
 
@@ -277,9 +286,9 @@ def _make_array(copies: bool) -> Callable[..., Any]:
         copy = options.pop("copy", copies)
         if others or options:
             raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
-        array = as_array(trace, value)
         if isinstance(value, LazyNumber):
-            no_scalar(array)
+            return array_of_number(trace, value, dtype)
+        array = as_array(trace, value)
         return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
 
     return make
@@ -330,7 +339,7 @@ class _Rebuilding:
         """A function as it is traced."""
         if isinstance(function, types.MethodType):
             return types.MethodType(self.function(function.__func__), function.__self__)
-        if not isinstance(function, types.FunctionType) or is_library(function.__module__):
+        if not isinstance(function, types.FunctionType) or is_library_function(function):
             return function
         known = self._made.get(id(function))
         if known is not None:
@@ -347,6 +356,8 @@ class _Rebuilding:
         self._made[id(function)] = function, made
         self._trace.outside.add_function(function, is_traced=True)
         made.__kwdefaults__ = function.__kwdefaults__
+        for name in ("__doc__", "__qualname__", "__module__", "__annotations__"):
+            setattr(made, name, getattr(function, name))
         made.__dict__.update(function.__dict__)
         self._replace_names(function)
         for new, old in zip(empty or (), cells or (), strict=True):
@@ -415,13 +426,22 @@ class _Rebuilding:
         if isinstance(module, str) and callable(value) and not isinstance(value, type):
             root = module.partition(".")[0]
             name = attribute_of(value, "__name__", "")
-            if root in ("cupy", "cupyx", "numpy") and isinstance(name, str) and name:
+            if isinstance(name, str) and _is_librarys(value, root, name):
                 if root == "cupyx":
                     root = "cupyx.scipy.special"
                 return replacement(value, name.removeprefix("cupy_"), trace, root)
         if value is np.errstate:
             return _checked_errstate
         return value
+
+
+def _is_librarys(value: Any, root: str, name: str) -> bool:
+    """Whether an object is NumPy's or CuPy's function of its name; others may bear its name."""
+    if root == "numpy":
+        return bool(name) and vars(np).get(name) is value
+    kind = type(value)
+    is_known = kind is not functools.partial and is_library(kind.__module__)
+    return root in ("cupy", "cupyx") and bool(name) and is_known
 
 
 class _UserModule:

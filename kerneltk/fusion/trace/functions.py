@@ -21,7 +21,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     reduced_shape,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, PartStorage, size_of, symbol_of
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, PartStorage, size_of, symbol_of
 from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     _into,
@@ -162,7 +162,17 @@ def _finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
     if node is array.node:
         node = Cast(node.dtype, node.shape, node)  # no view, also where nothing is computed
     made = new_array(array.trace, node)
-    return made if out is None else _into(out, made, True, "same_kind")
+    if out is None:
+        return made
+    if isinstance(out, LazyArray) and (
+        out.ndim != made.ndim or not array.trace.same_shape(out.extents, made.extents)
+    ):
+        raise wrong_value(
+            f"'out=' has the shape {tuple(e.value for e in out.extents)}, and the result "
+            f"{tuple(e.value for e in made.extents)}.",
+            "give an array of the result's shape.",
+        )
+    return _into(out, made, True, "same_kind")
 
 
 _UFUNCS = {
@@ -235,6 +245,8 @@ def _initial(trace: Trace, initial: Any, dtype: np.dtype[Any]) -> Node:
     given = np.asarray(operand.value).dtype
     if given.kind == "c" and dtype.kind != "c":
         raise wrong_type("'initial' of real numbers cannot be complex.")
+    if dtype.kind in "iub":
+        return trace.element(operand, dtype)
     return trace.scalar(operand, dtype, given)
 
 
@@ -448,14 +460,12 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     mask = as_operand(trace, condition)
     operands = [as_operand(trace, value) for value in (x, y)]
     dtype = promoted(operands)
-    if _where_wraps():
-        operands = [
-            applied(np.int64, operand)
-            if not isinstance(operand, LazyArray) and type(operand.value) is int
-            else operand
-            for operand in operands
-        ]
-    nodes = [node_of(trace, operand, dtype) for operand in operands]
+    nodes = []
+    for operand in operands:
+        if isinstance(operand, LazyArray) or type(operand.value) is not int or not _where_wraps():
+            nodes.append(node_of(trace, operand, dtype))
+        else:
+            nodes.append(trace.cast(trace.element(operand, _INDEX), dtype))
     truth = (
         trace.cast(as_array(trace, condition).node, _BOOL)
         if isinstance(mask, LazyArray)
@@ -516,6 +526,8 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     node = array.node
     if node.dtype.kind == "c":
         raise unsupported("Complex numbers are not rounded in a fused function.")
+    if node.dtype.kind == "b" and digits != 0:
+        raise wrong_type("Bools are not rounded to digits.", "convert them: 'x.astype(float)'.")
     if node.dtype.kind == "b":
         node = trace.cast(node, np.dtype(np.float16))
     if not (node.dtype.kind in "iu" and digits >= 0):
@@ -636,6 +648,12 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    operand = as_operand(trace_of(a, b, rtol, atol), b)
+    # Differences of integers are not cut off.
+    if isinstance(operand, LazyArray):
+        b = operand.astype(np.float64) if operand.dtype.kind in "biu" else operand
+    elif isinstance(operand.value, int | np.integer | np.bool_):
+        b = b * 1.0
     finite = np.isfinite(b)
     close = np.less_equal(np.absolute(np.subtract(a, b)), atol + rtol * np.absolute(b))
     found = np.logical_or(np.logical_and(close, finite), np.equal(a, b))
@@ -722,6 +740,14 @@ def no_scalar(array: LazyArray) -> LazyArray:
     """What NumPy returns as an array also without dimensions."""
     array.storage.is_scalar = False
     return array
+
+
+def array_of_number(trace: Trace, value: LazyNumber, dtype: Any) -> LazyArray:
+    """``np.asarray`` of a number; each call refuses one that the dtype does not hold, as NumPy."""
+    if dtype is None:
+        return no_scalar(as_array(trace, value))
+    node = trace.element(value.symbol, np.dtype(dtype), is_assigned=False)
+    return no_scalar(new_array(trace, node))
 
 
 def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:

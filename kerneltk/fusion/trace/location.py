@@ -21,7 +21,7 @@ class Location(NamedTuple):
     code: CodeType
     instruction: int  # its place in the code (bytes)
     line: int
-    names: dict[str, Any]  # globals, by which the source is found
+    names: dict[str, Any]  # the globals by which the source is found
 
     def snippet(self, label: str = "") -> Snippet | None:
         """The expression; None where its source is not kept."""
@@ -51,7 +51,8 @@ def user_location() -> Location | None:
     while frame is not None:
         path = frame.f_code.co_filename
         if not path.startswith(_OWN) and _NUMPY not in path:
-            return Location(frame.f_code, frame.f_lasti, frame.f_lineno, frame.f_globals)
+            names = {name: frame.f_globals.get(name) for name in ("__name__", "__loader__")}
+            return Location(frame.f_code, frame.f_lasti, frame.f_lineno, names)
         frame = frame.f_back
     return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -49,13 +50,17 @@ def function_key(function: Any) -> Any:
     """The function that kernels call for one of NumPy's or SciPy's; None if they have none."""
     if rule_of(function) is not None:
         return function
-    if isinstance(function, np.ufunc):
-        own = getattr(np, function.__name__, None)
-        if function.__name__ in _SPECIAL:
-            return _SPECIAL[function.__name__]
-        if own is function:
-            return None
+    if isinstance(function, np.ufunc) and is_special(function, function.__name__):
+        return _SPECIAL.get(function.__name__)
     return None
+
+
+def is_special(function: Any, name: str) -> bool:
+    """Whether a function is the one of scipy.special that has this name."""
+    return any(
+        getattr(sys.modules.get(module), name, None) is function
+        for module in ("scipy.special", "cupyx.scipy.special")
+    )
 
 
 def rule_for(function: Any) -> Rule:

@@ -18,7 +18,7 @@ from kerneltk.fusion.trace.graph import (
     View,
 )
 from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
-from kerneltk.fusion.trace.loops import function_key, resolved_loop
+from kerneltk.fusion.trace.loops import function_key, is_special, resolved_loop
 from kerneltk.fusion.trace.outside import is_array
 from kerneltk.fusion.trace.state import (
     Storage,
@@ -208,7 +208,8 @@ def apply_ufunc(
     found = _beyond(trace, ufunc, operands)
     if found is not None:
         return (found,)
-    composed = _COMPOSED.get(ufunc.__name__)
+    name = ufunc.__name__
+    composed = _COMPOSED.get(name) if is_special(ufunc, name) else None
     key = function_key(np.clip if ufunc is _CLIP else ufunc)
     try:
         before, after = resolved_loop(
@@ -364,6 +365,11 @@ def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
             "'out=' is an array from outside of the fused function.",
             "pass it as an argument, or return the result.",
         )
+    if target.is_scalar:
+        raise wrong_type(
+            "'out=' must be an array, and not what NumPy has as a number.",
+            "write 't = ...' for a new value.",
+        )
     if not np.can_cast(made.dtype, target.dtype, casting):  # type: ignore[arg-type]
         raise wrong_type(
             f"A result of dtype '{made.dtype}' cannot be written to an array of dtype "
@@ -455,7 +461,10 @@ def assign(target: LazyArray, value: Any) -> None:
         given = kind(0) if isinstance(kind, type) else np.zeros((), kind)
         if np.asarray(given).dtype.kind == "c" and target.dtype.kind != "c":
             raise wrong_type("A complex number cannot be written to an array of real numbers.")
-    node = node_of(trace, operand, target.dtype)
+    if not isinstance(operand, LazyArray) and target.dtype.kind in "iub":
+        node = trace.element(operand, target.dtype)
+    else:
+        node = node_of(trace, operand, target.dtype)
     write(target, without_leading_ones(trace, node, target.ndim))
 
 

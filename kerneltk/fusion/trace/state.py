@@ -260,6 +260,18 @@ class Trace:
             symbol = applied(_Converted(dtype), applied(_Converted(given), symbol))
         return Scalar(dtype, (), symbol)
 
+    def element(self, symbol: Symbol, dtype: np.dtype[Any], *, is_assigned: bool = True) -> Node:
+        """A number as an array's element of a dtype: assigned to one, or made an array of. Each
+        call refuses what the dtype does not hold, as NumPy.
+        """
+        try:
+            found = applied(_Element(dtype, is_assigned), symbol)
+        except (OverflowError, ValueError) as error:
+            raise at_line(ScalarOverflowError, f"{error}.") from None
+        except TypeError as error:
+            raise wrong_type(f"{error}.") from None
+        return Scalar(dtype, (), found)
+
     def apply(
         self, function: Any, operands: list[Node], dtype: np.dtype[Any], part: int = 0
     ) -> Node:
@@ -380,6 +392,21 @@ class _Converted(NumberFunction):
     def __call__(self, value: Any) -> Any:
         with np.errstate(all="ignore"):
             return np.asarray(value).astype(self.parts[0])[()]
+
+
+class _Element(NumberFunction):
+    """A number as an array holds it, by NumPy's own conversion."""
+
+    __slots__ = ()
+
+    def __call__(self, value: Any) -> Any:
+        dtype, is_assigned = self.parts
+        with np.errstate(all="ignore"):
+            if not is_assigned:
+                return np.asarray(value, dtype)[()]
+            element = np.zeros((), dtype)
+            element[()] = value
+            return element[()]
 
 
 def steps_of(*steps: ViewStep) -> tuple[ViewStep, ...]:

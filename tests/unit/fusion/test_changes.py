@@ -264,3 +264,81 @@ def test_powers_are_the_operators() -> None:
         is_same(lambda x, k: x**k, [x, 0.5], [x, 3.0], [x > 0, 2], [x > 0, 3], [x + 1j, 2])
         is_same(lambda x: x**0.5, [x])
         is_same(lambda x: x**2, [x > 0], [x])
+
+
+def test_constants_that_are_numpys_and_no_numbers() -> None:
+    x = ones(3)
+    is_same(lambda x, k: x * (2 if k == "a" else 3), [x, np.str_("a")], [x, np.str_("b")], [x, "a"])
+    years = np.datetime64("2020"), np.datetime64("2021")
+    is_same(lambda x, k: x * (2 if k == years[0] else 3), *([x, year] for year in years))
+    is_same(lambda x, k: x * k[0], [x, (2,)], [x, (2.5,)], [x, (3,)], [x, (2,)])
+    is_same(lambda x, k: x * (2 if k is None else 3), [x, None], [x, ()], [x, "a"], [x, None])
+
+
+def test_arrays_of_numbers_that_a_dtype_does_not_hold() -> None:
+    """Also where the call that was traced had a number that fits."""
+    x = ones(3)
+    for dtype in (np.uint8, np.int8, np.int64, np.float16, np.bool_):
+        fused = kerneltk.fuse(lambda x, k, dtype=dtype: x + np.asarray(k, dtype))
+        for k in (3, 300, -1, 2.5, 300.7, 2**70, np.nan, np.int64(300), np.float64(300.5), 1j):
+            with np.errstate(all="ignore"):
+                try:
+                    wanted = x + np.asarray(k, dtype)
+                except (OverflowError, ValueError, TypeError) as error:
+                    with pytest.raises((type(error), OverflowError)):
+                        fused(x, k)
+                    continue
+            np.testing.assert_array_equal(fused(x, k), wanted)
+
+    def assigned(x: Any, k: Any) -> Any:
+        y = x.astype(np.int8)
+        y[1:] = k
+        return y
+
+    fused = kerneltk.fuse(assigned)
+    for k in (3, np.int64(4), np.float64(2.5), True):
+        np.testing.assert_array_equal(fused(x, k), assigned(x, k))
+    for k in (300, np.int64(300), np.float64(300.5), 1e10):
+        with pytest.raises(OverflowError):
+            fused(x, k)
+    largest = kerneltk.fuse(lambda x, k: x.astype(np.uint8).max(initial=k))
+    assert largest(x, 7) == 7
+    with pytest.raises(OverflowError):
+        largest(x, 300)
+    with pytest.raises(OverflowError):
+        kerneltk.fuse(lambda x: x.astype(np.uint8).max(initial=-1))(x)
+
+
+def test_integers_that_are_close() -> None:
+    for dtype in (np.int8, np.uint8, np.bool_):
+        x = np.array([100, 0, 1, 127]).astype(dtype)
+        others: list[Any] = [np.array([-100, 1, 1, -1], np.int8), 3, 2.5, np.uint8(255)]
+        is_same(lambda x, y: np.isclose(x, y, rtol=0.5, atol=1), *([x, other] for other in others))
+
+
+def test_outputs_that_numpy_refuses() -> None:
+    x = ones(3, 2)
+    total = kerneltk.fuse(lambda x, out: np.add.reduce(x, axis=0, out=out))
+    np.testing.assert_array_equal(total(x, np.zeros(2)), [9, 12])
+    for shape in ((1, 2), (1,), (3, 2)):
+        with pytest.raises(ValueError, match="'out=' has the shape"):
+            total(x, np.zeros(shape))
+
+    def into_a_number(x: Any) -> Any:
+        whole = x.sum()
+        np.add(whole, 1, out=whole)
+        return whole
+
+    with pytest.raises(TypeError, match="'out=' must be an array"):
+        kerneltk.fuse(into_a_number)(x)
+    with pytest.raises(TypeError, match="Bools are not rounded"):
+        kerneltk.fuse(lambda x: np.round(x > 2, 1))(x)
+
+
+def test_functions_that_bear_the_names_of_scipys() -> None:
+    def expit(x: Any) -> Any:
+        return x * 2
+
+    named: Any = np.frompyfunc(expit, 1, 1)
+    with pytest.raises(kerneltk.UnsupportedError):
+        kerneltk.fuse(lambda x: named(x))(ones(3))

@@ -1,0 +1,211 @@
+"""What a trace has seen is compared by what it is, and keeps nothing alive."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import gc
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.fusion.trace.outside import Outside
+from kerneltk.fusion.trace.watched import Never, Plain, PlainItems, Seen, constant_kind
+
+X = np.arange(1, 5, dtype=np.float32)
+
+
+class Letter(enum.Enum):
+    A = 1
+    B = 2
+
+
+class Named(str):
+    """A string of the user's."""
+
+
+def later(hours: int) -> datetime.datetime:
+    """One instant, by clocks of several zones."""
+    zone = datetime.timezone(datetime.timedelta(hours=hours))
+    return datetime.datetime(2020, 1, 1, hours, tzinfo=zone)
+
+
+EQUAL_OR_ALIKE: list[list[Any]] = [
+    [1, 1.0, True, np.int64(1), np.float32(1), np.True_, 1 + 0j, decimal.Decimal(1)],
+    [0.0, -0.0, np.float64(-0.0), (0.0,), (-0.0,), complex(0, -0.0), complex(0, 0.0)],
+    [decimal.Decimal("1.0"), decimal.Decimal("1.00"), (decimal.Decimal("1.0"),)],
+    [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, fold=1)],
+    [later(1), later(2)],
+    [frozenset({1}), frozenset({1.0}), frozenset({True})],
+    [range(0, 5, 2), range(0, 6, 2)],
+    ["a", Named("a"), np.str_("a"), b"a"],
+    [np.datetime64("2020"), np.datetime64("2020-01-01")],
+    [Letter.A, Letter.B],
+    [X.sum, X.mean],
+]
+
+
+@pytest.mark.parametrize("values", EQUAL_OR_ALIKE, ids=lambda values: repr(values[0])[:20])
+def test_other_constants_have_other_kinds(values: list[Any]) -> None:
+    kinds = [constant_kind(value) for value in values]
+    assert all(kind == again for kind, again in zip(kinds, map(constant_kind, values), strict=True))
+    assert len(set(kinds)) == len(values)
+
+
+def test_a_value_that_has_ended_is_no_other_one() -> None:
+    class Thing:
+        pass
+
+    thing = Thing()
+    seen = Seen(thing)
+    assert seen.holds(thing, set())
+    assert seen.value is thing
+    del thing
+    gc.collect()
+    assert seen.identity == 0
+    assert not any(seen.holds(Thing(), set()) for _ in range(100))
+
+
+def test_what_cannot_be_compared_never_holds() -> None:
+    assert not Never().holds(1, set())
+    assert not Never().parts_hold(1, set())
+    assert Plain(1).holds(1, set())
+    assert not Plain(1).holds(1.0, set())
+    assert PlainItems((1, 2.0)).holds((1, 2.0), set())
+    assert not PlainItems((1, 2.0)).holds((1, 2), set())
+
+
+class Part:
+    rate = 2.0
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+
+class Model:
+    """All that a model has leads back to it."""
+
+    def __init__(self, gain: float) -> None:
+        self.gain = gain
+        self.weights = np.full(4, gain, np.float32)
+        self.parts = [Part(self)]
+        self.named = {"a": Part(self)}
+        self.act = lambda x: x * self.gain
+        self.options = types.SimpleNamespace(owner=self, rate=3.0)
+        self.bound = self.helper
+
+    def helper(self, x: Any) -> Any:
+        return x * self.gain
+
+    @kerneltk.fuse
+    def scaled(self, x: Any) -> Any:
+        return x * self.gain
+
+    @kerneltk.fuse
+    def total(self, x: Any) -> Any:
+        return (x * self.gain).sum()
+
+    @kerneltk.fuse
+    def weighted(self, x: Any) -> Any:
+        return x * self.weights
+
+    @kerneltk.fuse
+    def deep(self, x: Any) -> Any:
+        for part in self.parts:
+            x = x * part.rate * part.owner.gain
+        return self.helper(x) * self.named["a"].owner.gain + self.options.rate
+
+    @kerneltk.fuse
+    def called(self, x: Any) -> Any:
+        return self.act(x) + self.bound(x)
+
+
+@pytest.mark.parametrize("name", ["scaled", "total", "weighted", "deep", "called"])
+def test_fused_methods_keep_no_object_alive(name: str) -> None:
+    method: kerneltk.Fused = vars(Model)[name]
+    models = [Model(2.0), Model(3.0)]
+    for _ in range(3):
+        for model in models:
+            np.testing.assert_array_equal(method(model, X), method.__wrapped__(model, X))
+    last = weakref.ref(models.pop())
+    del model
+    gc.collect()
+    assert last() is None
+    assert len(method._programs) == 1
+    assert len(method._by_shape) == 1
+    np.testing.assert_array_equal(method(models[0], X), method.__wrapped__(models[0], X))
+
+
+def test_functions_and_methods_that_are_arguments_end() -> None:
+    @kerneltk.fuse
+    def applied(x: Any, function: Any) -> Any:
+        return function(x) + 1
+
+    def scaling(gain: float) -> Callable[[Any], Any]:
+        return lambda x: x * gain
+
+    ends = []
+    for gain in (1.0, 2.0, 3.0):
+        function, model = scaling(gain), Model(gain)
+        np.testing.assert_array_equal(applied(X, function), X * gain + 1)
+        np.testing.assert_array_equal(applied(X, model.helper), X * gain + 1)
+        ends += [weakref.ref(function), weakref.ref(model)]
+    del function, model
+    gc.collect()
+    assert [end() for end in ends] == [None] * 6
+    assert not applied._programs
+
+
+def test_globals_of_a_trace_end() -> None:
+    """Such as a large array that only the module had."""
+    names: dict[str, Any] = {"np": np, "__name__": "program", "large": np.ones(4)}
+    exec("def f(x): return (x + 1).sum()", names)
+    fused = kerneltk.fuse(names["f"])
+    fused(X)
+    end = weakref.ref(names.pop("large"))
+    assert end() is None
+
+
+def test_kinds_of_arguments_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kerneltk.fusion.decorator._MOST_KINDS", 3)
+    fused = kerneltk.fuse(lambda x, name: x * len(name))
+    for length in (1, 2, 3, 4, 5, 1, 2):
+        np.testing.assert_array_equal(fused(X, "a" * length), X * length)
+    assert len(fused._programs) == 3
+
+
+def test_reads_are_counted_by_what_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items and bytes, too: what takes longer to compare than to trace is traced each time."""
+
+    def is_watched(value: Any) -> bool:
+        names: dict[str, Any] = {"value": value, "__name__": "program"}
+        exec("def f(x): return x * len(value)", names)
+        outside = Outside(np.ndarray)
+        outside.add_function(names["f"], is_traced=True)
+        outside.look()
+        return outside.is_same()
+
+    assert is_watched(list(range(50_000)))
+    assert not is_watched(list(range(100_000)))
+    assert is_watched([np.zeros(1 << 13)] * 1000)  # one of 64 KiB
+    assert is_watched([np.zeros(1 << 13) for _ in range(100)])
+    assert not is_watched([np.zeros(1 << 13) for _ in range(2000)])
+
+
+def test_what_was_too_much_is_watched_again_after_clear_cache() -> None:
+    many = [[k] for k in range(100_000)]
+    fused = kerneltk.fuse(lambda x: x * len(many))
+    fused(X)
+    (programs,) = fused._programs.values()
+    assert not programs[0].trace.is_current()
+    del many[2:]
+    fused.clear_cache()
+    np.testing.assert_array_equal(fused(X), X * 2)
+    (programs,) = fused._programs.values()
+    assert programs[0].trace.is_current()
