@@ -82,6 +82,20 @@ _case("an include on two lines", 304, """
     "a.h"
 __global__ void k(int* x) { x[0] = A * 100 + __LINE__; }
 """, a_h="#define A 3\n")  # fmt: skip
+_case("an include in a branch that is not taken", 613, """
+#ifdef NOWHERE
+#include "a.h"
+#elif defined(A)
+#include "b.h"
+#else
+__device__ int n = __LINE__;
+#endif
+#if 0
+#include "a.h"
+#endif
+
+__global__ void k(int* x) { x[0] = (n - 1) * 100 + __LINE__; }
+""", a_h="#define A 3\n\n\nint a;\n", b_h="#define B 4\n\n\n\n\n")  # fmt: skip
 _case("an include between comments", 306, """
 /* one
 */ #include "a.h" /* two
