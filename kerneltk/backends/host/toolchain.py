@@ -674,14 +674,27 @@ _ENDS = (
     "exit", "_exit", "_Exit", "quick_exit", "abort", "_ZSt9terminatev", "atexit", "at_quick_exit",
     "pthread_exit", "raise", "kill", "killpg", "tgkill", "pthread_kill", "sigqueue", "execl",
     "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve", "fork", "vfork", "err",
-    "errx", "verr", "verrx", "error", "error_at_line",
+    "errx", "verr", "verrx", "error", "error_at_line", "syscall", "system", "popen", "posix_spawn",
+    "posix_spawnp", "clone", "daemon", "alarm", "ualarm", "setitimer", "setrlimit", "signal",
+    "sigaction", "sigprocmask", "pthread_sigmask", "pthread_cancel", "thrd_exit", "longjmp",
+    "_longjmp", "siglongjmp", "_ZSt16__throw_bad_castv", "_ZSt17__throw_bad_allocv",
+    "_ZSt19__throw_logic_errorPKc", "_ZSt19__throw_range_errorPKc", "_ZSt20__throw_domain_errorPKc",
+    "_ZSt20__throw_length_errorPKc", "_ZSt20__throw_out_of_rangePKc", "_ZSt20__throw_system_errori",
+    "_ZSt21__throw_bad_exceptionv", "_ZSt21__throw_runtime_errorPKc",
+    "_ZSt22__throw_overflow_errorPKc", "_ZSt24__throw_invalid_argumentPKc",
+    "_ZSt24__throw_out_of_range_fmtPKcz", "_ZSt25__throw_bad_function_callv",
+    "_ZSt28__throw_bad_array_new_lengthv", "__cxa_throw",
 )  # fmt: skip
 _ENDS_HEADER = "<kerneltk/host_ends.hpp>"
 _PLAIN_ENDS = "-DKERNELTK_PLAIN_ENDS"  # includes it where functions are over elements
 # What mentions these is built with its lines; traps and assertions tell theirs by themselves.
 _MAY_END = pattern(
     r"\b(?:_?exit|_Exit|quick_exit|abort|terminate|at(?:_quick_)?exit|pthread_(?:exit|kill)|raise"
-    r"|killp?g?|tgkill|sigqueue|f?exec[lv]p?e?|v?fork|v?errx?|error(?:_at_line)?|__builtin_(?:trap|abort|exit))\b(?=\s*[(;,)])"
+    r"|killp?g?|tgkill|sigqueue|f?exec[lv]p?e?|v?fork|v?errx?|error(?:_at_line)?"
+    r"|__builtin_(?:trap|abort|exit)"
+    r"|syscall|system|popen|posix_spawnp?|clone|daemon|u?alarm|setitimer|setrlimit|signal|sigaction"
+    r"|sigprocmask|pthread_(?:sigmask|cancel)|thrd_exit|(?:sig|_)?longjmp|(?<=\.)(?:at|value))\b"
+    r"(?=\s*[(;,)])"
 )
 
 # What stands before a kernel of C linkage.
