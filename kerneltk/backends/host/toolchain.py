@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Literal
 
 from kerneltk.backends import processes, temporary
+from kerneltk.cache.fields import read_fields
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
@@ -129,19 +130,27 @@ def _probe(command: Sequence[str]) -> Compiler | str:
     status = os.stat(path)
     facts = (command, os.path.realpath(path), status.st_mtime_ns, status.st_size, status.st_ino)
     key = hashlib.sha256(repr(("compiler version", facts)).encode()).hexdigest()
-    kept = get_cache().get(key)
+    kept = _known_compiler(get_cache().get(key))
     if kept is None:
         found = _ask(command)
         if isinstance(found, str):
             return f"'{shown}' {found}"
         get_cache().put(key, json.dumps(found).encode())
-    else:
-        found = json.loads(kept)
-    family, version = found
+        kept = found
+    family, version = kept
     if _numbers(version) < _OLDEST[family]:
         oldest = ".".join(map(str, _OLDEST[family]))
         return f"'{shown}' is {family} {version}, older than {oldest}"
     return Compiler(command, family, version)
+
+
+def _known_compiler(kept: bytes | None) -> tuple[Family, str] | None:
+    """Return the family and version that an entry of the cache names; None for another entry."""
+    try:
+        family, version = read_fields(kept or b"")
+        return (family, version) if family in _OLDEST and isinstance(version, str) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _ask(command: tuple[str, ...]) -> tuple[Family, str] | str:
@@ -668,6 +677,9 @@ def _with_gaps(assembly: str) -> str:
 _ROWS = pattern(r"\bthreadIdx\s*\.\s*y\b")
 _LONGEST_TWICE = 16 << 10
 _VERY_LONG = 96 << 10
+
+# Where compilers look for headers that are not theirs.
+SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
 
 # What ends a process, and host_ends.hpp defines.
 _ENDS = (

@@ -18,6 +18,7 @@ from importlib.machinery import all_suffixes
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
+from kerneltk.cache.fields import read_fields
 from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.cuda_cpp.syntax.declarations import Include, Meetings, SourceSummary, Unordered
@@ -74,7 +75,7 @@ def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]
     data = get_cache().get(key)
     if data is not None:
         try:
-            return read(json.loads(data))
+            return read(read_fields(data))
         except (TypeError, ValueError):
             pass  # not what is kept here: find it again and replace it
     found = find()
