@@ -720,7 +720,8 @@ def _build_unit(
     has_gaps = unit.raw and "memory" in get_settings().host_debug
     # By a pattern: lld refuses a name that is not there.
     exported = ("_kt_*",) if unit.raw else (unit.entry, "_kt_textures*")
-    wrapped = _ENDS if _ENDS_HEADER in source or _PLAIN_ENDS in options else ()
+    wrapped: tuple[str, ...] = _ENDS if _ENDS_HEADER in source or _PLAIN_ENDS in options else ()
+    wrapped += ("printf",)  # which host.hpp defines
     parts = partial(build, _FILE, has_gaps=has_gaps, exported=exported, wrapped=wrapped)
     code, log = parts(source, options, prelude=prelude)
     if code is None and unit.raw and "different language linkage" in log:
