@@ -57,6 +57,10 @@ static const char* names[] = {
 void show() { std::cout << names[0]; }
 __global__ void k(int* x) { x[0] = __LINE__; }
 """, table_h='"a",\n"b",\n"c"\n')  # fmt: skip
+_case("what nvcc includes by itself", 4 + 8 + 127 + 2, """
+struct A { int a; char b; };
+__global__ void k(int* x) { x[0] = offsetof(A, b) + sizeof(uint64_t) + SCHAR_MAX + (int)FLT_RADIX; }
+""")  # fmt: skip
 _case("destructors of the host leave classes as they are", 7019, """
 #include <type_traits>
 #include <vector>
@@ -561,9 +565,8 @@ def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
     assert kerneltk.load(tmp_path / "m.cu", options=("-DASKED=1",)).compile_for(target).code
     with pytest.raises(CompileError) as error:
         kerneltk.load(tmp_path / "m.cu", options=("-DASKED=has<int>(0)",)).compile_for(target)
-    assert "'make' is a function of the host with types that device code does not have" in str(
-        error.value
-    )
+    told = str(error.value)
+    assert "'make' is a function of the host with types that device code does not have" in told
     assert "m.cu:2: " in told
 
 
