@@ -639,3 +639,18 @@ def test_printf_knows_no_locale(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("1.5 2.50|ü\n1.500000e+00\n0.5\n", "")
+
+
+def test_printf_returns_the_number_of_its_arguments(capfd: pytest.CaptureFixture[str]) -> None:
+    code = r"""
+    extern "C" __global__ void k(int* x) {
+        x[0] = printf("");
+        x[1] = printf("%d %5.2f|%%|%-*s%lld\n", 1, 2.5, 4, "a", 3ll);
+        x[2] = printf("no more");
+        x[3] = printf(nullptr);
+    }
+    """
+    x = np.full(4, 9, np.int32)
+    RawKernel(code, "k")(1, 1, (x,))
+    assert x.tolist() == [0, 5, 0, -1]
+    assert capfd.readouterr().out == "1  2.50|%|a   3\nno more"
