@@ -144,4 +144,10 @@ def with_headers(
         Takes a name in angle brackets; returns whether it is a header for both sides that is there,
         which quotes tell from one that only the host has a use for.
     """
-    return _Expansion(find, keeps).expand(source, source.code, ())
+    found = _Expansion(find, keeps).expand(source, source.code, ())
+    if found == source.code:
+        return found
+    # Only who has headers needs it.
+    from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import with_numbers_behind_branches
+
+    return with_numbers_behind_branches(found, escaped(source.name))

@@ -20,6 +20,7 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
 from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.cache.fields import read_fields
 from kerneltk.cache.fingerprint import Trace, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
@@ -194,7 +195,7 @@ class HostRefusals:
         data = get_cache().get(self._key)
         if data is not None:
             with suppress(TypeError, ValueError):  # what is not kept here is found again
-                found, errors = json.loads(data)
+                found, errors = read_fields(data)
                 self.found = Refusals.from_fields(found)
                 self._errors = CompilerErrors.from_fields(errors)
         return self.found is not None

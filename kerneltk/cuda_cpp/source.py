@@ -38,6 +38,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
     with_early_alignment,
     with_inline_ptx,
     with_meetings,
+    with_pushed_macros,
     without_host_code,
 )
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
@@ -626,6 +627,8 @@ class RawSource:
             body, needs_20 = self._nvrtc_source
             if needs_20 and not names_standard(options):
                 options += ("--std=c++20",)
+        if not by_nvcc:
+            body = self._with_pushed_macros(body)
         return TranslationUnit(
             backend.name,
             self._assembled(head, self.name, body, lines),
@@ -639,6 +642,13 @@ class RawSource:
             compiler="nvcc" if by_nvcc else "nvrtc",
             links=self.links,
         )
+
+    def _with_pushed_macros(self, body: str) -> str:
+        """Return a body for NVRTC with directives that do what pushes of macros ask for."""
+        if not self.has_host_code and any("push_macro" in own.code for own in self.included):
+            body = self._whole_source
+        given = without_directives(self.options)[0]
+        return with_pushed_macros(body, escaped(self.name), given)
 
     @cached_property
     def _asks_for_predefined(self) -> bool:

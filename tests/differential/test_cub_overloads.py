@@ -22,6 +22,7 @@ START = np.array((3, 11), AFFINE)
 @cache
 def module() -> Any:
     names = ["scans", "sums", "scatters", "warp_scans", "direct_moves"]
+    names += ["sorts_of_pairs"]
     names += [f"segments<{width}>" for width in WIDTHS]
     names += [f"warp_moves<{threads}, {n}>" for threads, n in MOVES]
     path = KERNELS / "libraries" / "cub_overloads.cu"
@@ -158,6 +159,16 @@ def test_moves_without_a_class(backend: Any, valid: int) -> None:
     wanted[3] = np.where(is_valid, x, own)
     wanted[4, :128] = warp
     wanted[5, :128] = lanes
+    np.testing.assert_array_equal(out, wanted)
+
+
+def test_sorts_by_a_decomposer(backend: Any) -> None:
+    high, low = ints(64, -3, 3).astype("f4"), ints(64, -5, 5, seed=2)
+    out = np.zeros((4, 64), "i4")
+    launch(backend, "sorts_of_pairs", 32, high, low, out)
+    both = np.lexsort((low, high))
+    some = np.lexsort(((low.astype("i8") + 2**31) >> 30, high))
+    wanted = [both, np.argsort(-low, kind="stable"), some.reshape(2, 32).T.reshape(-1), low[both]]
     np.testing.assert_array_equal(out, wanted)
 
 

@@ -57,6 +57,35 @@ static const char* names[] = {
 void show() { std::cout << names[0]; }
 __global__ void k(int* x) { x[0] = __LINE__; }
 """, table_h='"a",\n"b",\n"c"\n')  # fmt: skip
+_case("what nvcc includes by itself", 4 + 8, """
+struct A { int a; char b; };
+__global__ void k(int* x) { x[0] = offsetof(A, b) + sizeof(uint64_t); }
+""")  # fmt: skip
+_case("destructors of the host leave classes as they are", 7019, """
+#include <type_traits>
+#include <vector>
+struct Inside { int a; std::vector<int>* v; ~Inside() { delete v; } };
+struct Said { int a; __host__ ~Said() { cudaFree(0); } };
+struct Outside { int a; ~Outside(); };
+Outside::~Outside() { std::vector<int> v; }
+struct Table { int a; virtual ~Table() { cudaFree(0); } };
+struct Derived : Table { int b; ~Derived() override { cudaFree(0); } };
+template <class T> struct Of { T a; ~Of(); };
+template <class T> Of<T>::~Of() { std::vector<T> v; }
+struct Trivial { int a; ~Trivial() = default; };
+struct Device { int* x; __device__ ~Device() { *x += 1000; } };
+template <class... T> __device__ int count() {
+    return (0 + ... + int(std::is_trivially_destructible<T>::value)) +
+           (0 + ... + int(std::is_trivially_copyable<T>::value));
+}
+__global__ void k(int* x) {
+    x[0] = 6000;
+    { Device d = {x}; }
+    x[0] += count<Inside, Said, Outside, Table, Derived, Of<int>, Device>() * 100;
+    x[0] += count<Trivial>();
+    x[0] += sizeof(Derived) + std::has_virtual_destructor<Table>::value;
+}
+""")  # fmt: skip
 _case("packing that begins in a class of the host", 5, """
 #include <vector>
 struct Host { std::vector<int> v;
@@ -82,6 +111,20 @@ _case("an include on two lines", 304, """
     "a.h"
 __global__ void k(int* x) { x[0] = A * 100 + __LINE__; }
 """, a_h="#define A 3\n")  # fmt: skip
+_case("an include in a branch that is not taken", 613, """
+#ifdef NOWHERE
+#include "a.h"
+#elif defined(A)
+#include "b.h"
+#else
+__device__ int n = __LINE__;
+#endif
+#if 0
+#include "a.h"
+#endif
+
+__global__ void k(int* x) { x[0] = (n - 1) * 100 + __LINE__; }
+""", a_h="#define A 3\n\n\nint a;\n", b_h="#define B 4\n\n\n\n\n")  # fmt: skip
 _case("an include between comments", 306, """
 /* one
 */ #include "a.h" /* two
@@ -498,6 +541,33 @@ def test_random_code_of_the_host_changes_nothing(backend: Any, tmp_path: Path, s
 @pytest.mark.parametrize("seed", range(5))
 def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
     assert _random_file(tmp_path, seed).k.compile_for("sm_90").kind == "cubin"
+
+
+@pytest.mark.parametrize("target", ["host", "sm_90"])
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "std::vector<int> make(int n);",
+        "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
+        "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
+    ],
+)
+def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
+    tmp_path: Path, declared: str, target: str
+) -> None:
+    """nvcc says that it can be called, and without a declaration nothing could."""
+    (tmp_path / "m.cu").write_text(
+        f"#include <vector>\n{declared}\n"
+        "template <class T> __device__ auto has(int) -> decltype(make(T()), 1) { return 1; }\n"
+        "template <class T> __device__ int has(...) { return 0; }\n"
+        "__global__ void k(int* x) { x[0] = ASKED; }\n"
+    )
+    assert kerneltk.load(tmp_path / "m.cu", options=("-DASKED=1",)).compile_for(target).code
+    with pytest.raises(CompileError) as error:
+        kerneltk.load(tmp_path / "m.cu", options=("-DASKED=has<int>(0)",)).compile_for(target)
+    told = str(error.value)
+    assert "'make' is a function of the host with types that device code does not have" in told
+    assert "m.cu:2: " in told
 
 
 # -- changes --------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from kerneltk.backends.host import runtime, toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
+from kerneltk.core.lexer import foreign_headers
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
@@ -211,8 +212,10 @@ class HostBackend:
         return toolchain.backend_options(unit)
 
     def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
-        """Return nothing: the compiler's own headers change with its version."""
-        return ()
+        """Return where the compiler finds headers of other packages by itself, for a unit that may
+        ask for one; its own headers change with its version.
+        """
+        return toolchain.SYSTEM_DIRECTORIES if foreign_headers(unit.source) else ()
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
         """Compile for this machine; raises CompileError or BackendUnavailableError."""

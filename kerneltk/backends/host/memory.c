@@ -339,6 +339,14 @@ static uintptr_t nearest_array(const struct grid_launch *l, struct finding *f) {
     return best;
 }
 
+/* Functions for both sides write to the host's streams, and read why a call has failed. */
+static int is_of_c_library(uintptr_t at, size_t size) {
+    const void *const streams[] = {&stdin, &stdout, &stderr};
+    for (int k = 0; k < 3; ++k)
+        if (is_inside(at, size, (uintptr_t)streams[k], sizeof(FILE *))) return 1;
+    return is_inside(at, size, (uintptr_t)&errno, sizeof errno);
+}
+
 /* Returns whether other threads can reach the memory. */
 static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct grid_launch *l,
                                                      uintptr_t at, size_t size, unsigned how,
@@ -364,6 +372,7 @@ static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct gr
         f.object_size = near.size;
         end_with(e, &f, frame);
     }
+    if (is_of_c_library(at, size)) return 0;
     uintptr_t apart = nearest_array(l, &f);
     if (f.kind != READ_ONLY) {
         for (int k = 0; k < e->slab_count; ++k)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Literal
 
 from kerneltk.backends import processes, temporary
+from kerneltk.cache.fields import read_fields
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
@@ -129,19 +130,27 @@ def _probe(command: Sequence[str]) -> Compiler | str:
     status = os.stat(path)
     facts = (command, os.path.realpath(path), status.st_mtime_ns, status.st_size, status.st_ino)
     key = hashlib.sha256(repr(("compiler version", facts)).encode()).hexdigest()
-    kept = get_cache().get(key)
+    kept = _known_compiler(get_cache().get(key))
     if kept is None:
         found = _ask(command)
         if isinstance(found, str):
             return f"'{shown}' {found}"
         get_cache().put(key, json.dumps(found).encode())
-    else:
-        found = json.loads(kept)
-    family, version = found
+        kept = found
+    family, version = kept
     if _numbers(version) < _OLDEST[family]:
         oldest = ".".join(map(str, _OLDEST[family]))
         return f"'{shown}' is {family} {version}, older than {oldest}"
     return Compiler(command, family, version)
+
+
+def _known_compiler(kept: bytes | None) -> tuple[Family, str] | None:
+    """Return the family and version that an entry of the cache names; None for another entry."""
+    try:
+        family, version = read_fields(kept or b"")
+        return (family, version) if family in _OLDEST and isinstance(version, str) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _ask(command: tuple[str, ...]) -> tuple[Family, str] | str:
@@ -669,19 +678,35 @@ _ROWS = pattern(r"\bthreadIdx\s*\.\s*y\b")
 _LONGEST_TWICE = 16 << 10
 _VERY_LONG = 96 << 10
 
+# Where compilers look for headers that are not theirs.
+SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
+
 # What ends a process, and host_ends.hpp defines.
 _ENDS = (
     "exit", "_exit", "_Exit", "quick_exit", "abort", "_ZSt9terminatev", "atexit", "at_quick_exit",
     "pthread_exit", "raise", "kill", "killpg", "tgkill", "pthread_kill", "sigqueue", "execl",
     "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve", "fork", "vfork", "err",
-    "errx", "verr", "verrx", "error", "error_at_line",
+    "errx", "verr", "verrx", "error", "error_at_line", "syscall", "system", "popen", "posix_spawn",
+    "posix_spawnp", "clone", "daemon", "alarm", "ualarm", "setitimer", "setrlimit", "signal",
+    "sigaction", "sigprocmask", "pthread_sigmask", "pthread_cancel", "thrd_exit", "longjmp",
+    "_longjmp", "siglongjmp", "_ZSt16__throw_bad_castv", "_ZSt17__throw_bad_allocv",
+    "_ZSt19__throw_logic_errorPKc", "_ZSt19__throw_range_errorPKc", "_ZSt20__throw_domain_errorPKc",
+    "_ZSt20__throw_length_errorPKc", "_ZSt20__throw_out_of_rangePKc", "_ZSt20__throw_system_errori",
+    "_ZSt21__throw_bad_exceptionv", "_ZSt21__throw_runtime_errorPKc",
+    "_ZSt22__throw_overflow_errorPKc", "_ZSt24__throw_invalid_argumentPKc",
+    "_ZSt24__throw_out_of_range_fmtPKcz", "_ZSt25__throw_bad_function_callv",
+    "_ZSt28__throw_bad_array_new_lengthv", "__cxa_throw",
 )  # fmt: skip
 _ENDS_HEADER = "<kerneltk/host_ends.hpp>"
 _PLAIN_ENDS = "-DKERNELTK_PLAIN_ENDS"  # includes it where functions are over elements
 # What mentions these is built with its lines; traps and assertions tell theirs by themselves.
 _MAY_END = pattern(
     r"\b(?:_?exit|_Exit|quick_exit|abort|terminate|at(?:_quick_)?exit|pthread_(?:exit|kill)|raise"
-    r"|killp?g?|tgkill|sigqueue|f?exec[lv]p?e?|v?fork|v?errx?|error(?:_at_line)?|__builtin_(?:trap|abort|exit))\b(?=\s*[(;,)])"
+    r"|killp?g?|tgkill|sigqueue|f?exec[lv]p?e?|v?fork|v?errx?|error(?:_at_line)?"
+    r"|__builtin_(?:trap|abort|exit)"
+    r"|syscall|system|popen|posix_spawnp?|clone|daemon|u?alarm|setitimer|setrlimit|signal|sigaction"
+    r"|sigprocmask|pthread_(?:sigmask|cancel)|thrd_exit|(?:sig|_)?longjmp|(?<=\.)(?:at|value))\b"
+    r"(?=\s*[(;,)])"
 )
 
 # What stands before a kernel of C linkage.
@@ -695,7 +720,8 @@ def _build_unit(
     has_gaps = unit.raw and "memory" in get_settings().host_debug
     # By a pattern: lld refuses a name that is not there.
     exported = ("_kt_*",) if unit.raw else (unit.entry, "_kt_textures*")
-    wrapped = _ENDS if _ENDS_HEADER in source or _PLAIN_ENDS in options else ()
+    wrapped: tuple[str, ...] = _ENDS if _ENDS_HEADER in source or _PLAIN_ENDS in options else ()
+    wrapped += ("printf",)  # which host.hpp defines
     parts = partial(build, _FILE, has_gaps=has_gaps, exported=exported, wrapped=wrapped)
     code, log = parts(source, options, prelude=prelude)
     if code is None and unit.raw and "different language linkage" in log:

@@ -23,6 +23,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from kerneltk import pipeline
 from kerneltk.backends.base import Compiler
 from kerneltk.cache.code import code_files
+from kerneltk.cache.fields import read_fields
 from kerneltk.cache.fingerprint import Trace, file_stamp, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import Target, TranslationUnit
@@ -167,7 +168,7 @@ class Entry(Generic[T]):
         if data is None or self._compiler is None:
             return None
         try:
-            fields, rest = json.loads(data)
+            fields, rest = read_fields(data)
             known = [pipeline.Provenance.from_fields(each) for each in fields]
             outcome = Outcome.from_fields(rest)
         except (TypeError, ValueError):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kerneltk.core.diagnostics import read_log
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
+from kerneltk.cuda_cpp.syntax.preprocessor.pushed_macros import UNKNOWN
 from kerneltk.errors import CompileError, Snippet, render_message
 
 _MASK = "with the mask of the lanes that take part, such as 0xffffffff"
@@ -53,6 +54,10 @@ _UNKNOWN = re.compile(
     r"identifier \"(\w+)\" is undefined"
     r"|(?:undeclared identifier )?'(\w+)'(?: was not declared in this scope|\Z)"
 )
+_POPPED = (
+    "NVRTC knows no '#pragma pop_macro', and the macro's definition is in a header that is not "
+    "read. Define it anew in the place of the pragma."
+)
 # Headers of packages: their names, and the package, where {} is CUDA's major version.
 _PACKAGES = (
     (re.compile(r"curand\w*\.h"), "'nvidia-curand'"),
@@ -71,9 +76,11 @@ def explained(error: CompileError, source: RawSource) -> CompileError:
     for message in messages:
         found = _UNKNOWN.search(message)
         name = found and (found[1] or found[2])
+        hint = _POPPED if name == UNKNOWN else ""
         if name and _is_function_of_host(name, source):
-            shown = str(error).partition("\n  Hint: ")[0]
             hint = f"'{name}' is a function of the host: write '__device__' before it."
+        if hint:
+            shown = str(error).partition("\n  Hint: ")[0]
             return CompileError(f"{shown}\n  Hint: {hint}", error.source, error.log)
     return error
 

@@ -18,6 +18,7 @@ from importlib.machinery import all_suffixes
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
+from kerneltk.cache.fields import read_fields
 from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.cuda_cpp.syntax.declarations import Include, Meetings, SourceSummary, Unordered
@@ -27,6 +28,7 @@ T = TypeVar("T")
 _READERS = (
     "kerneltk.cuda_cpp.syntax",
     "kerneltk.cuda_cpp.syntax.host_part",
+    "kerneltk.cuda_cpp.syntax.preprocessor",
     "kerneltk.cuda_cpp.syntax.ptx",
     "kerneltk.cuda_cpp.nvrtc",
     "kerneltk.core.lexer",
@@ -36,6 +38,7 @@ _READERS = (
     "tree_sitter_cuda",
 )
 _LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
+_MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a source defines
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
 
@@ -72,7 +75,7 @@ def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]
     data = get_cache().get(key)
     if data is not None:
         try:
-            return read(json.loads(data))
+            return read(read_fields(data))
         except (TypeError, ValueError):
             pass  # not what is kept here: find it again and replace it
     found = find()
@@ -147,6 +150,21 @@ def source_for_nvrtc(source: str, *, keeps_spare: bool) -> tuple[str, bool]:
         return str(found), bool(needs_20)
 
     return _kept(("for NVRTC", str(keeps_spare), source), find, read)
+
+
+def with_pushed_macros(source: str, name: str, given: Sequence[str]) -> str:
+    """Return a source for NVRTC with directives for its pushes of macros, as `pushed_macros` puts
+    them.
+    """
+
+    def find() -> str:
+        from kerneltk.cuda_cpp.syntax.preprocessor import pushed_macros
+
+        return pushed_macros.with_pushed_macros(source, name, given)
+
+    if "push_macro" not in source and not ("define" in source and _MAY_PUSH.search(source)):
+        return source
+    return _kept(("pushed macros", source, name, *given), find, str)
 
 
 def with_meetings(source: str, directives: Sequence[str], instantiated: Sequence[str]) -> Meetings:

@@ -105,6 +105,13 @@ _NO_CODE = re.compile(
 )
 # A macro of the package's: who calls such a function gets an error.
 HOST_ONLY = "_KT_HOST_ONLY"
+# Of a function whose declaration cannot be left: the worst overload of all, and who asks whether it
+# can be called gets an error.
+_UNTOLD = (
+    'extern "C++" {{ template <int N = 0> auto {0}(...) {{ static_assert(N, "\'{0}\' is a function '
+    "of the host with types that device code does not have: what is asked about it is unknown"
+    '"); }} }}'
+)
 # What templates ask by whether a function can be called.
 ASKS = re.compile(r"\b(?:decltype|noexcept|sizeof)\s*\([^;{}]*|\brequires\b[^;]*")
 
@@ -216,6 +223,9 @@ class HostCode:
         self.constants: dict[str, Constant] = {}
         self.spare: dict[Span, frozenset[str]] = {}
         self.replaced: dict[Span, str] = {}
+        self.destructors: set[str] = set()  # that classes declare, and that are the host's
+        # Functions with a type in their heads that the host alone has: names, with where they are.
+        self.untold: dict[Span, tuple[str, ...]] = {}
         self.definitions: dict[Span, Definition] = {}
         self._kept: dict[Span, str] = {}  # functions with an annotation, and their names
         self._defined = Macros()
@@ -326,12 +336,17 @@ class HostCode:
 
     def _keep_tables(self) -> None:
         """Leave an entry in the table of its class for each virtual function that is left out: the
-        class is as large as it was.
+        class is as large as it was. And an empty destructor for one that is left out: the class is
+        no more trivial than it was.
         """
         members = [m for found in self.candidates.values() for m in found.members]
         virtual = [m for m in members if m.is_virtual and m.span in self.spans]
         for member in virtual:
             self.replaced[member.span] = f"virtual void _kt_host_{member.span[0]}() {{}}"
+        for member in members:
+            if member.name.startswith("~") and member.span in self.spans:
+                word = "virtual " if member.is_virtual else ""
+                self.replaced[member.span] = f"{word}{member.name}() {{}}"
         names = {member.name for member in virtual}
         for member in members:
             if member.overrides and member.name in names and not member.is_virtual:
@@ -358,6 +373,11 @@ class HostCode:
                 gap = "" if found.head[-1:].isspace() else " "
                 self.replaced[found.body] = f"{gap}{HOST_ONLY};"
                 self._leave_out_host_words(span[0], found.body[0])
+        told: set[tuple[str, ...]] = set()
+        for span, names in self.untold.items():
+            if span in self.spans and names[-1] in asked and names not in told:
+                told.add(names)
+                self.replaced[span] = _UNTOLD.format(names[-1])
         for span, declared in self.candidates.items():
             is_needed = declared.is_function and not declared.names.isdisjoint(asked | overloaded)
             if is_needed and span not in self.spans:
@@ -424,7 +444,9 @@ class HostReader:
         body = node.child_by_field_name("body")
         if body is not None and name_node.type == "identifier":
             self._define(span, name, start, body)
-        if self._is_host_function(node, name_node, start):
+            if self._is_named(start, body.start_byte):
+                self.host.untold[span] = (*scope.names, name)
+        if self._is_host_function(node, name_node, start) or name in self.host.destructors:
             self.host.spans[span] = name
             if scope.template is None:
                 self.host.functions[span] = None
@@ -502,6 +524,9 @@ class HostReader:
                 start = self.tree.head_start(member)
                 self._define(found.span, found.name, start, inner, is_member=True)
             annotated = self.tree.words_between(self.tree.head_start(member), member.end_byte)
+            if found.name.startswith("~") and not annotated and member.type == "declaration":
+                self.host.destructors.add(found.name)  # what defines it elsewhere is the host's
+                self.host.spans[found.span] = ""
             if found.is_function and (
                 any(word.name == "__host__" for word in annotated)
                 or (is_device and found.names_host)
@@ -553,9 +578,12 @@ class HostReader:
         head = self.tree.plain[node.start_byte : declarators[0].start_byte]
         name = declared_name(declarators[0])
         if self._is_named(node.start_byte, node.end_byte):
-            self.host.spans[self.tree.span(node, scope)] = (
+            span = self.tree.span(node, scope)
+            self.host.spans[span] = spelled = (
                 "" if name is None else _last_name(self.tree.slice(name))
             )
+            if spelled.isidentifier() and function_declarator(node) is not None:
+                self.host.untold[span] = (*scope.names, spelled)
         elif any(_tags(node)):
             self._offer_variables(node, scope, declarators)
         elif (

@@ -1,6 +1,7 @@
 // CUB within kernels: the less common functions of blocks and warps.
 #include <cub/block/block_exchange.cuh>
 #include <cub/block/block_load.cuh>
+#include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/block/block_store.cuh>
 #include <cub/warp/warp_exchange.cuh>
@@ -8,6 +9,7 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
 #include <cub/warp/warp_store.cuh>
+#include <cuda/std/tuple>
 
 // Associative, but not commutative: functions x -> a * x + b of 32-bit integers.
 struct Affine {
@@ -215,4 +217,36 @@ extern "C" __global__ void direct_moves(const int* x, int* y, int valid, int* ou
     cub::StoreDirectBlockedVectorized(t, out + 4 * SIZE, items);
     cub::LoadDirectBlocked(t, x, items);
     cub::StoreDirectWarpStriped(t, out + 5 * SIZE, items, valid);
+}
+
+// Sorts of keys that are structs, by what a decomposer makes of them.
+struct Pair {
+    float high;
+    int low;
+};
+struct Apart {
+    __host__ __device__ cuda::std::tuple<float&, int&> operator()(Pair& pair) const {
+        return {pair.high, pair.low};
+    }
+};
+
+__global__ void sorts_of_pairs(const float* high, const int* low, int* out) {
+    using Sort = cub::BlockRadixSort<Pair, 32, 2, int>;
+    __shared__ Sort::TempStorage storage;
+    Pair keys[2];
+    int values[2];
+    for (int way = 0; way < 3; ++way) {
+        for (int k = 0; k < 2; ++k) {
+            values[k] = 2 * threadIdx.x + k;
+            keys[k] = {high[values[k]], low[values[k]]};
+        }
+        if (way == 0) Sort(storage).Sort(keys, values, Apart{});
+        if (way == 1) Sort(storage).SortDescending(keys, values, Apart{}, 0, 32);
+        if (way == 2) Sort(storage).SortBlockedToStriped(keys, values, Apart{}, 30, 64);
+        for (int k = 0; k < 2; ++k) out[64 * way + 2 * threadIdx.x + k] = values[k];
+        __syncthreads();
+    }
+    for (int k = 0; k < 2; ++k) keys[k] = {high[2 * threadIdx.x + k], low[2 * threadIdx.x + k]};
+    cub::BlockRadixSort<Pair, 32, 2>().Sort(keys, Apart{});
+    for (int k = 0; k < 2; ++k) out[192 + 2 * threadIdx.x + k] = keys[k].low;
 }

@@ -14,15 +14,20 @@ from kerneltk.backends.host import toolchain
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.errors import LaunchError
 
-HEAD = """#include <cassert>
+HEAD = """#include <array>
+#include <cassert>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <err.h>
 #include <error.h>
 #include <exception>
+#include <functional>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 __global__ void plain(int* x) { x[0] = 9; }
 """
@@ -74,6 +79,13 @@ def run(body: str) -> tuple[int, str]:
         ("x[0] = fork();", "fork"),
         ('err(1, "%d", x[0]);', "err"),
         ('errx(1, "bad");', "errx"),
+        ("syscall(SYS_exit_group, 3);", "syscall"),
+        ('x[1] = system("kill -9 $PPID");', "system"),
+        ("alarm(1);", "alarm"),
+        ("signal(SIGSEGV, SIG_DFL);", "signal"),
+        ("pthread_cancel(pthread_self());", "pthread_cancel"),
+        ("thrd_exit(0);", "thrd_exit"),
+        ("jmp_buf b; longjmp(b, 1);", "longjmp"),
         ('void (*const volatile f)(int, const char*, ...) = errx; f(1, "bad");', "errx"),
     ],
 )
@@ -88,6 +100,14 @@ def test_a_call_ends_the_launch(body: str, name: str) -> None:
 def test_what_a_library_does_inline() -> None:
     value, told = run('error(1, 0, "bad");')
     assert (value, "'error' is called, which only the host has." in told) == (0, True)
+
+
+def test_what_the_library_throws() -> None:
+    value, told = run("std::function<int()> f; x[1] = f();")
+    assert (value, "'std::__throw_bad_function_call' is called" in told) == (0, True)
+    value, told = run("std::array<int, 3> a{}; x[1] = a.at(x[0]);")
+    assert (value, "'std::__throw_out_of_range_fmt' is called" in told) == (0, True)
+    assert run("std::array<int, 10> a{}; x[1] = a.at(x[0]) + 3;") == (3, "")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 // What nvcc includes before a .cu file, for CPU cores.
 #pragma once
 #include <cuda_runtime.h>
+#include <stddef.h>
 #include <float.h>
 #include <limits.h>
 #include <cmath>

@@ -47,6 +47,32 @@ extern "C" {
 int printf(const char*, ...);
 void* memcpy(void* __restrict__, const void* __restrict__, size_t) noexcept;
 void* memset(void*, int, size_t) noexcept;
+
+// A GPU knows no locale, and its printf returns how many arguments it has found. Who links a unit says
+// that `printf` means this. By names of ours, since the C library's headers may declare these, too.
+int _kt_vprintf(const char*, __builtin_va_list) __asm__("vprintf");
+void* _kt_newlocale(int, const char*, void*) __asm__("newlocale");
+void* _kt_uselocale(void*) __asm__("uselocale");
+__attribute__((__visibility__("hidden"), __cold__, __noinline__, __used__)) inline int
+__wrap_printf(const char* format, ...) {
+    if (format == NULL) return -1;
+    int count = 0;
+    for (const char* c = format; *c != 0; ++c) {
+        if (*c != '%') continue;
+        ++c;
+        while (*c != 0 && !(*c >= 'A' && *c <= 'Z') && !(*c >= 'a' && *c <= 'z') && *c != '%')
+            count += *c++ == '*';
+        if (*c == 0) break;
+        count += *c != '%';
+    }
+    __builtin_va_list values;
+    __builtin_va_start(values, format);
+    void* const before = _kt_uselocale(_kt_newlocale(0x1fbf, "C", nullptr));  // LC_ALL_MASK
+    _kt_vprintf(format, values);
+    _kt_uselocale(before);
+    __builtin_va_end(values);
+    return count;
+}
 }
 
 #ifndef assert

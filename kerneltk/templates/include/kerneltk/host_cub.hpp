@@ -228,57 +228,31 @@ public:
 };
 #undef KERNELTK_CUB_CALLBACK
 
-// Where an item of a thread lies: a thread's items are neighbours, or as far apart as a block.
+namespace kerneltk_details {
+struct whole_block {
+    static int rank() { return kerneltk_details::rank(); }
+};
+}  // namespace kerneltk_details
+
 template <class T, int X, int N, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1,
           int Z = 1, int = 0>
-class BlockLoad {
-    static constexpr int threads = X * Y * Z;
+class BlockLoad
+    : public kerneltk_details::loads<
+          T, N,
+          kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_LOAD_STRIPED,
+                                     kerneltk_details::whole_block>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(BlockLoad)
-
-    static int index(int item) {
-        const int rank = kerneltk_details::rank();
-        return Algorithm == BLOCK_LOAD_STRIPED ? item * threads + rank : rank * N + item;
-    }
-
-public:
-    template <class Iterator>
-    void Load(Iterator from, T (&items)[N]) {
-        for (int k = 0; k < N; ++k) items[k] = from[index(k)];
-    }
-    template <class Iterator>
-    void Load(Iterator from, T (&items)[N], int valid) {
-        for (int k = 0; k < N; ++k)
-            if (index(k) < valid) items[k] = from[index(k)];
-    }
-    template <class Iterator, class Default>
-    void Load(Iterator from, T (&items)[N], int valid, Default otherwise) {
-        for (int k = 0; k < N; ++k)
-            items[k] = index(k) < valid ? static_cast<T>(from[index(k)]) : static_cast<T>(otherwise);
-    }
 };
 template <class T, int X, int N, BlockStoreAlgorithm Algorithm = BLOCK_STORE_DIRECT, int Y = 1,
           int Z = 1, int = 0>
-class BlockStore {
-    static constexpr int threads = X * Y * Z;
+class BlockStore
+    : public kerneltk_details::stores<
+          T, N,
+          kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_STORE_STRIPED,
+                                     kerneltk_details::whole_block>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(BlockStore)
-
-    static int index(int item) {
-        const int rank = kerneltk_details::rank();
-        return Algorithm == BLOCK_STORE_STRIPED ? item * threads + rank : rank * N + item;
-    }
-
-public:
-    template <class Iterator>
-    void Store(Iterator to, T (&items)[N]) {
-        for (int k = 0; k < N; ++k) to[index(k)] = items[k];
-    }
-    template <class Iterator>
-    void Store(Iterator to, T (&items)[N], int valid) {
-        for (int k = 0; k < N; ++k)
-            if (index(k) < valid) to[index(k)] = items[k];
-    }
 };
 
 template <class T, int X, int N, bool = false, int Y = 1, int Z = 1, int = 0>
@@ -358,6 +332,51 @@ inline unsigned long long ordered(const Key& key) {
     }
 }
 
+// The bits of keys that are numbers, from a certain one.
+template <class Key>
+struct whole_keys {
+    static constexpr int bits = 8 * static_cast<int>(sizeof(Key));
+    unsigned long long operator()(const Key& key, int bit) const { return ordered(key) >> bit; }
+};
+
+// And of keys that are taken apart: a decomposer makes a tuple of references, whose last one has the
+// lowest bits.
+template <int>
+void get() = delete;  // so that `get<K>(tuple)` is looked for where the tuple is
+template <class Tuple>
+struct fields;
+template <template <class...> class Tuple, class... Fields>
+struct fields<Tuple<Fields...>> {
+    static constexpr int bits = (0 + ... + (8 * static_cast<int>(sizeof(Fields))));
+
+    template <int K = 0>
+    static unsigned long long at(const Tuple<Fields...>& key, int bit, int end = bits) {
+        if constexpr (K < sizeof...(Fields)) {
+            const auto& field = get<K>(key);
+            end -= 8 * static_cast<int>(sizeof(field));
+            const int from = end - bit;
+            const unsigned long long value = ordered(field);
+            const unsigned long long part =
+                from <= -64 || from >= 64 ? 0 : from < 0 ? value >> -from : value << from;
+            return part | at<K + 1>(key, bit, end);
+        } else {
+            return 0;
+        }
+    }
+};
+template <class Decomposer, class Key>
+using taken_apart = decltype((*static_cast<Decomposer*>(nullptr))(*static_cast<Key*>(nullptr)));
+template <class Key, class Decomposer>
+struct parts_of_keys {
+    using found = fields<taken_apart<Decomposer, Key>>;
+    Decomposer& take_apart;
+
+    unsigned long long operator()(Key& key, int bit) const {
+        return found::at(take_apart(key), bit);
+    }
+    static constexpr int bits = found::bits;
+};
+
 }  // namespace kerneltk_details
 
 template <class Key, int X, int N, class Value = NullType, int = 4, bool = true,
@@ -373,17 +392,20 @@ class BlockRadixSort {
     KERNELTK_CUB_STORAGE(BlockRadixSort)
 
     static constexpr int all_bits = static_cast<int>(sizeof(Key)) * 8;
+    using whole = kerneltk_details::whole_keys<Key>;
+    template <class Decomposer>
+    using parts = kerneltk_details::parts_of_keys<Key, Decomposer>;
 
     // By a byte after the other, from the lowest; each pass keeps the order of equal ones.
-    void sort(bool is_descending, int begin, int end) {
+    template <class Bits>
+    void sort(const Bits& bits_of, bool is_descending, int begin, int end) {
         unsigned short *from = storage_.order[0], *to = storage_.order[1];
         for (int k = 0; k < items; ++k) from[k] = static_cast<unsigned short>(k);
         for (int bit = begin; bit < end; bit += 8) {
             const unsigned int mask = end - bit < 8 ? (1u << (end - bit)) - 1 : 255u;
             const auto digit = [&](int item) {
-                const unsigned long long bits =
-                    kerneltk_details::ordered(storage_.keys.data()[item]) >> bit;
-                const unsigned int low = static_cast<unsigned int>(bits) & mask;
+                const unsigned int low =
+                    static_cast<unsigned int>(bits_of(storage_.keys.data()[item], bit)) & mask;
                 return is_descending ? mask - low : low;
             };
             int starts[257] = {};
@@ -397,8 +419,9 @@ class BlockRadixSort {
         if (from != storage_.order[0])
             for (int k = 0; k < items; ++k) storage_.order[0][k] = from[k];
     }
-    void sort_items(Key (&keys)[N], Value* values, bool is_descending, bool is_striped, int begin,
-                    int end, const kerneltk_details::place& at) {
+    template <class Bits>
+    void sort_items(const Bits& bits_of, Key (&keys)[N], Value* values, bool is_descending,
+                    bool is_striped, int begin, int end, const kerneltk_details::place& at) {
         static_assert(items <= 65535, "a block sorts at most 65535 items on CPU cores");
         const int rank = kerneltk_details::rank();
         for (int k = 0; k < N; ++k) {
@@ -406,7 +429,7 @@ class BlockRadixSort {
             if (values != nullptr) storage_.values.set(rank * N + k, values[k]);
         }
         kerneltk_details::wait(at);
-        if (rank == 0) sort(is_descending, begin, end < all_bits ? end : all_bits);
+        if (rank == 0) sort(bits_of, is_descending, begin, end < Bits::bits ? end : Bits::bits);
         kerneltk_details::wait(at);
         for (int k = 0; k < N; ++k) {
             const int item = storage_.order[0][is_striped ? k * threads + rank : rank * N + k];
@@ -418,13 +441,27 @@ class BlockRadixSort {
     }
 
 public:
-#define KERNELTK_CUB_SORT(Name, is_descending, is_striped)                                     \
-    void Name(Key (&keys)[N], int begin = 0, int end = all_bits, KERNELTK_CUB_PLACE) {             \
-        sort_items(keys, nullptr, is_descending, is_striped, begin, end, at);  \
-    }                                                                                          \
-    void Name(Key (&keys)[N], Value (&values)[N], int begin = 0, int end = all_bits,           \
-              KERNELTK_CUB_PLACE) {                                                                \
-        sort_items(keys, values, is_descending, is_striped, begin, end, at);   \
+#define KERNELTK_CUB_SORT(Name, is_descending, is_striped)                                        \
+    void Name(Key (&keys)[N], int begin = 0, int end = all_bits, KERNELTK_CUB_PLACE) {            \
+        sort_items(whole(), keys, nullptr, is_descending, is_striped, begin, end, at);            \
+    }                                                                                             \
+    void Name(Key (&keys)[N], Value (&values)[N], int begin = 0, int end = all_bits,              \
+              KERNELTK_CUB_PLACE) {                                                               \
+        sort_items(whole(), keys, values, is_descending, is_striped, begin, end, at);             \
+    }                                                                                             \
+    template <class Decomposer, class = kerneltk_details::taken_apart<Decomposer, Key>,           \
+              int End = parts<Decomposer>::bits>                                                  \
+    void Name(Key (&keys)[N], Decomposer apart, int begin = 0, int end = End,                     \
+              KERNELTK_CUB_PLACE) {                                                               \
+        sort_items(parts<Decomposer>{apart}, keys, nullptr, is_descending, is_striped, begin, end, \
+                   at);                                                                           \
+    }                                                                                             \
+    template <class Decomposer, class = kerneltk_details::taken_apart<Decomposer, Key>,           \
+              int End = parts<Decomposer>::bits>                                                  \
+    void Name(Key (&keys)[N], Value (&values)[N], Decomposer apart, int begin = 0, int end = End, \
+              KERNELTK_CUB_PLACE) {                                                               \
+        sort_items(parts<Decomposer>{apart}, keys, values, is_descending, is_striped, begin, end, \
+                   at);                                                                           \
     }
     KERNELTK_CUB_SORT(Sort, false, false)
     KERNELTK_CUB_SORT(SortDescending, true, false)

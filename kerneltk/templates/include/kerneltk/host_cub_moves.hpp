@@ -78,4 +78,48 @@ inline void StoreDirectBlockedVectorized(int rank, T* to, T (&items)[N]) {
     StoreDirectBlocked(rank, to, items);
 }
 
+namespace kerneltk_details {
+
+// What blocks and warps load and store by, whose `At` says where a thread's item lies.
+template <class T, int N, class At>
+struct loads {
+    template <class Iterator>
+    void Load(Iterator from, T (&items)[N]) {
+        for (int k = 0; k < N; ++k) items[k] = from[At::at(k)];
+    }
+    template <class Iterator>
+    void Load(Iterator from, T (&items)[N], int valid) {
+        for (int k = 0; k < N; ++k)
+            if (At::at(k) < valid) items[k] = from[At::at(k)];
+    }
+    template <class Iterator, class Default>
+    void Load(Iterator from, T (&items)[N], int valid, Default otherwise) {
+        for (int k = 0; k < N; ++k)
+            items[k] = At::at(k) < valid ? static_cast<T>(from[At::at(k)]) : static_cast<T>(otherwise);
+    }
+};
+template <class T, int N, class At>
+struct stores {
+    template <class Iterator>
+    void Store(Iterator to, T (&items)[N]) {
+        for (int k = 0; k < N; ++k) to[At::at(k)] = items[k];
+    }
+    template <class Iterator>
+    void Store(Iterator to, T (&items)[N], int valid) {
+        for (int k = 0; k < N; ++k)
+            if (At::at(k) < valid) to[At::at(k)] = items[k];
+    }
+};
+
+// A thread's items are neighbours, or as far apart as the group has threads.
+template <int Threads, int N, bool IsStriped, class Group>
+struct items_of {
+    static int at(int item) {
+        const int rank = static_cast<int>(Group::rank());
+        return IsStriped ? item * Threads + rank : rank * N + item;
+    }
+};
+
+}  // namespace kerneltk_details
+
 }  // namespace cub

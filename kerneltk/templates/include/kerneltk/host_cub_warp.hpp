@@ -4,6 +4,7 @@
 // programs give one temporary storage to several warps, or none.
 #pragma once
 #include <kerneltk/host_cub_base.hpp>
+#include <kerneltk/host_cub_moves.hpp>
 
 namespace cub {
 
@@ -199,55 +200,22 @@ public:
 };
 
 template <class T, int N, WarpLoadAlgorithm Algorithm = WARP_LOAD_DIRECT, int Threads = 32, int = 0>
-class WarpLoad {
-    using group = kerneltk_details::lane_group<Threads>;
+class WarpLoad : public kerneltk_details::loads<
+                     T, N,
+                     kerneltk_details::items_of<Threads, N, Algorithm == WARP_LOAD_STRIPED,
+                                                kerneltk_details::lane_group<Threads>>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(WarpLoad)
-
-    static int index(int item) {
-        const int rank = static_cast<int>(group::rank());
-        return Algorithm == WARP_LOAD_STRIPED ? item * Threads + rank : rank * N + item;
-    }
-
-public:
-    template <class Iterator>
-    void Load(Iterator from, T (&items)[N]) {
-        for (int k = 0; k < N; ++k) items[k] = from[index(k)];
-    }
-    template <class Iterator>
-    void Load(Iterator from, T (&items)[N], int valid) {
-        for (int k = 0; k < N; ++k)
-            if (index(k) < valid) items[k] = from[index(k)];
-    }
-    template <class Iterator, class Default>
-    void Load(Iterator from, T (&items)[N], int valid, Default otherwise) {
-        for (int k = 0; k < N; ++k)
-            items[k] = index(k) < valid ? static_cast<T>(from[index(k)]) : static_cast<T>(otherwise);
-    }
 };
 
 template <class T, int N, WarpStoreAlgorithm Algorithm = WARP_STORE_DIRECT, int Threads = 32,
           int = 0>
-class WarpStore {
-    using group = kerneltk_details::lane_group<Threads>;
+class WarpStore : public kerneltk_details::stores<
+                      T, N,
+                      kerneltk_details::items_of<Threads, N, Algorithm == WARP_STORE_STRIPED,
+                                                 kerneltk_details::lane_group<Threads>>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(WarpStore)
-
-    static int index(int item) {
-        const int rank = static_cast<int>(group::rank());
-        return Algorithm == WARP_STORE_STRIPED ? item * Threads + rank : rank * N + item;
-    }
-
-public:
-    template <class Iterator>
-    void Store(Iterator to, T (&items)[N]) {
-        for (int k = 0; k < N; ++k) to[index(k)] = items[k];
-    }
-    template <class Iterator>
-    void Store(Iterator to, T (&items)[N], int valid) {
-        for (int k = 0; k < N; ++k)
-            if (index(k) < valid) to[index(k)] = items[k];
-    }
 };
 
 template <class T, int N, int Threads = 32, int = 0, WarpExchangeAlgorithm = WARP_EXCHANGE_SMEM>

@@ -1,18 +1,12 @@
-// What ends a launch: a trap, and functions of the host that would end the process or make another
-// one of it.
+// What ends a launch: a trap, and functions of the host that would end the process, make another one
+// of it, leave the kernel, or take the signals by which it is stopped; and exceptions of the C++
+// library, which units are not linked with.
 //
 // Who links a unit says that `exit` means `__wrap_exit`, and so on, however it is called. A function of
 // the user's own that has such a name is none of them. In functions over elements each is a trap.
 #pragma once
-#ifdef KERNELTK_PLAIN_ENDS
-#define KERNELTK_END(name) __builtin_trap()
-#else
+#ifndef KERNELTK_PLAIN_ENDS
 #include <kerneltk/host_grid.hpp>
-
-#define KERNELTK_END(name)                                                                        \
-    ::kerneltk::grid::own_engine->runtime->ended(::kerneltk::grid::own_engine, name,              \
-                                                 __builtin_return_address(0));                    \
-    __builtin_unreachable()
 
 [[noreturn]] __attribute__((cold)) inline void _kt_trapped(const char* file, int line) {
     kerneltk::grid::own_engine->runtime->assertion(kerneltk::grid::own_engine, " trapped", file,
@@ -22,11 +16,28 @@
 #define __trap() _kt_trapped(__FILE__, __LINE__)
 #endif
 
-#define KERNELTK_ENDS(symbol, name)                                                             \
-    extern "C" __attribute__((__visibility__("hidden"), __cold__, __noinline__, __noreturn__))  \
-    void __wrap_##symbol() {                                                                    \
-        KERNELTK_END(name);                                                                     \
-    }
+// Where all of them go on: it returns to who called the function of that name.
+extern "C" __attribute__((__visibility__("hidden"), __cold__, __noinline__, __noreturn__, __used__))
+inline void _kt_ended(const char* name) {
+#ifdef KERNELTK_PLAIN_ENDS
+    __builtin_trap();
+#else
+    ::kerneltk::grid::own_engine->runtime->ended(::kerneltk::grid::own_engine, name,
+                                                 __builtin_return_address(0));
+    __builtin_unreachable();
+#endif
+}
+
+// Each is two instructions: as a function of C++ it would take a compiler a millisecond or more.
+#ifdef __x86_64__
+#define KERNELTK_GO_ON "leaq 1f(%rip), %rdi\n jmp _kt_ended\n"
+#else
+#define KERNELTK_GO_ON "adrp x0, 1f\n add x0, x0, :lo12:1f\n b _kt_ended\n"
+#endif
+#define KERNELTK_ENDS(symbol, name)                                                                \
+    asm(".text\n.balign 16\n.globl __wrap_" #symbol "\n.hidden __wrap_" #symbol                     \
+        "\n.type __wrap_" #symbol ", %function\n__wrap_" #symbol ":\n" KERNELTK_GO_ON              \
+        "1: .asciz \"" name "\"\n");
 KERNELTK_ENDS(exit, "exit")
 KERNELTK_ENDS(_exit, "_exit")
 KERNELTK_ENDS(_Exit, "_Exit")
@@ -58,8 +69,44 @@ KERNELTK_ENDS(verr, "verr")
 KERNELTK_ENDS(verrx, "verrx")
 KERNELTK_ENDS(error, "error")
 KERNELTK_ENDS(error_at_line, "error_at_line")
+KERNELTK_ENDS(syscall, "syscall")
+KERNELTK_ENDS(system, "system")
+KERNELTK_ENDS(popen, "popen")
+KERNELTK_ENDS(posix_spawn, "posix_spawn")
+KERNELTK_ENDS(posix_spawnp, "posix_spawnp")
+KERNELTK_ENDS(clone, "clone")
+KERNELTK_ENDS(daemon, "daemon")
+KERNELTK_ENDS(alarm, "alarm")
+KERNELTK_ENDS(ualarm, "ualarm")
+KERNELTK_ENDS(setitimer, "setitimer")
+KERNELTK_ENDS(setrlimit, "setrlimit")
+KERNELTK_ENDS(signal, "signal")
+KERNELTK_ENDS(sigaction, "sigaction")
+KERNELTK_ENDS(sigprocmask, "sigprocmask")
+KERNELTK_ENDS(pthread_sigmask, "pthread_sigmask")
+KERNELTK_ENDS(pthread_cancel, "pthread_cancel")
+KERNELTK_ENDS(thrd_exit, "thrd_exit")
+KERNELTK_ENDS(longjmp, "longjmp")
+KERNELTK_ENDS(_longjmp, "_longjmp")
+KERNELTK_ENDS(siglongjmp, "siglongjmp")
+KERNELTK_ENDS(_ZSt16__throw_bad_castv, "std::__throw_bad_cast")
+KERNELTK_ENDS(_ZSt17__throw_bad_allocv, "std::__throw_bad_alloc")
+KERNELTK_ENDS(_ZSt19__throw_logic_errorPKc, "std::__throw_logic_error")
+KERNELTK_ENDS(_ZSt19__throw_range_errorPKc, "std::__throw_range_error")
+KERNELTK_ENDS(_ZSt20__throw_domain_errorPKc, "std::__throw_domain_error")
+KERNELTK_ENDS(_ZSt20__throw_length_errorPKc, "std::__throw_length_error")
+KERNELTK_ENDS(_ZSt20__throw_out_of_rangePKc, "std::__throw_out_of_range")
+KERNELTK_ENDS(_ZSt20__throw_system_errori, "std::__throw_system_error")
+KERNELTK_ENDS(_ZSt21__throw_bad_exceptionv, "std::__throw_bad_exception")
+KERNELTK_ENDS(_ZSt21__throw_runtime_errorPKc, "std::__throw_runtime_error")
+KERNELTK_ENDS(_ZSt22__throw_overflow_errorPKc, "std::__throw_overflow_error")
+KERNELTK_ENDS(_ZSt24__throw_invalid_argumentPKc, "std::__throw_invalid_argument")
+KERNELTK_ENDS(_ZSt24__throw_out_of_range_fmtPKcz, "std::__throw_out_of_range_fmt")
+KERNELTK_ENDS(_ZSt25__throw_bad_function_callv, "std::__throw_bad_function_call")
+KERNELTK_ENDS(_ZSt28__throw_bad_array_new_lengthv, "std::__throw_bad_array_new_length")
+KERNELTK_ENDS(__cxa_throw, "throw")
 #undef KERNELTK_ENDS
-#undef KERNELTK_END
+#undef KERNELTK_GO_ON
 
 #ifdef KERNELTK_LINES
 // Tells who loads the unit that it has tables of lines.

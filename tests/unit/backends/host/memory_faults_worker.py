@@ -100,6 +100,7 @@ def main() -> None:
     run("shifted 0", "shifted", apart(128), 0, grid=1)
     run("shifted 33", "shifted", apart(128), 33, grid=1)
     run("shifted 1", "shifted", apart(128), 1, grid=1)
+    run("tells right", "tells", apart(64), grid=1)
     print(json.dumps(results))
 
 

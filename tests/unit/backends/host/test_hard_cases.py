@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -572,6 +573,7 @@ def test_a_recursion_ends_where_the_process_sets_no_limit() -> None:
     # Compilers for GPUs take the limit of the first thread's stack away.
     code = """
 import resource
+import shutil
 import numpy as np
 import kerneltk
 resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -600,3 +602,55 @@ def test_lanes_that_take_no_part_give_zero() -> None:
     out = np.zeros(8, np.int32)
     kernel("int* o", body)(1, 32, (out,))
     np.testing.assert_array_equal(out, [5, 6, 7, 8, 0, 0, 0, 0])
+
+
+_IN_A_LOCALE = """
+import locale, sys
+import numpy as np
+import kerneltk
+if sys.argv[1]:
+    locale.setlocale(locale.LC_ALL, sys.argv[1])
+code = r'''
+#include <cstdio>
+extern "C" __global__ void k(double x) {
+    printf("%g %.2f|%s\\n", x, 2.5f, "ü");
+    std::printf("%e\\n", x);
+}
+'''
+kerneltk.RawKernel(code, "k")(1, 1, (1.5,), backend="host")
+kerneltk.ElementwiseKernel("T x", "T y", 'printf("%g\\\\n", x); y = x', "e")(np.array([0.5]))
+assert locale.format_string("%g", 1.5) == sys.argv[2]
+"""
+
+
+def test_printf_knows_no_locale(tmp_path: Path) -> None:
+    """Where the locale's source is there; else in the one of C."""
+    name, number = "", "1.5"
+    localedef = shutil.which("localedef")
+    if localedef is not None:
+        command = [localedef, "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            name, number = "de_DE.UTF-8", "1,5"
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_A_LOCALE, name, number],
+        env={**os.environ, "LOCPATH": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("1.5 2.50|ü\n1.500000e+00\n0.5\n", "")
+
+
+def test_printf_returns_the_number_of_its_arguments(capfd: pytest.CaptureFixture[str]) -> None:
+    code = r"""
+    extern "C" __global__ void k(int* x) {
+        x[0] = printf("");
+        x[1] = printf("%d %5.2f|%%|%-*s%lld\n", 1, 2.5, 4, "a", 3ll);
+        x[2] = printf("no more");
+        x[3] = printf(nullptr);
+    }
+    """
+    x = np.full(4, 9, np.int32)
+    RawKernel(code, "k")(1, 1, (x,))
+    assert x.tolist() == [0, 5, 0, -1]
+    assert capfd.readouterr().out == "1  2.50|%|a   3\nno more"

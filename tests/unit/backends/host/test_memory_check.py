@@ -74,7 +74,7 @@ RIGHT = (
     "compare again", "vectors right", "vectors again", "misaligned right", "misaligned again",
     "moved right", "moved again", "filled right", "filled again", "allocated right",
     "allocated again", "pointers right", "told in order", "told in step", "told by all",
-    "shifted 0", "shifted 33",
+    "shifted 0", "shifted 33", "tells right",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ import pytest
 
 import kerneltk
 from kerneltk import pipeline
+from kerneltk.backends.host import toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache import store
 from kerneltk.cache.code import code_files
@@ -458,6 +460,38 @@ def test_another_compiler(file: Path, tmp_path: Path) -> None:
     assert in_process(file, KERNELTK_CXX="g++", **cache) == (1, True)
 
 
+def test_a_header_where_the_compiler_looks_by_itself(
+    steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchain, "SYSTEM_DIRECTORIES", (tmp_path / "system",))
+    header = tmp_path / "system" / "glm" / "value.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("int value();\n")
+    file = tmp_path / "f.cu"
+    file.write_text("#if 0\n#include <glm/value.h>\n#endif\n" + KERNEL.replace("VALUE", "1"))
+    assert is_known(steps, file) == (1, False)
+    assert is_known(steps, file) == (1, True)
+    header.write_text("int values();\n")
+    assert is_known(steps, file) == (1, False)
+    assert is_known(steps, file) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"])
+def test_no_variable_adds_headers(tmp_path: Path, name: str) -> None:
+    """What is in no key decides nothing."""
+    for folder, value in (("first", 1), ("second", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "value.h").write_text(f"#define VALUE {value}\n")
+    file = tmp_path / "f.cu"
+    file.write_text(
+        "#if __has_include(<value.h>)\n#include <value.h>\n#else\n#define VALUE 3\n#endif\n"
+        + KERNEL
+    )
+    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    assert in_process(file, **cache, **{name: str(tmp_path / "first")}) == (3, False)
+    assert in_process(file, **cache, **{name: str(tmp_path / "second")}) == (3, True)
+
+
 def test_debug_modes(tmp_path: Path) -> None:
     file = tmp_path / "f.cu"
     file.write_text(
@@ -685,6 +719,8 @@ DAMAGED = [
     b"[[], [{}, [], []]]",
     b"[1, 2]",
     b'["a", "b"]',
+    b"[[Infinity, NaN], 1e999]",
+    b"[" * 100_000,
 ]
 
 
@@ -713,7 +749,7 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
 
     def damage(value: Any) -> Any:
         """Yield the value with each of its parts replaced."""
-        for other in (None, 0, "x", [], {}, True):
+        for other in (None, 0, "x", [], {}, True, math.inf, math.nan, 0.5):
             if other != value:
                 yield other
         if isinstance(value, list):

@@ -1,0 +1,1 @@
+"""Directives that are put into CUDA C++ source: numbers of lines, definitions of macros."""

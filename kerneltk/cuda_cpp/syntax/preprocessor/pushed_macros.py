@@ -1,0 +1,354 @@
+"""``#pragma push_macro`` and ``pop_macro``, of which NVRTC takes no notice.
+
+The preprocessor cannot copy a macro's definition, but it can compare numbers. So each definition of
+a name that is pushed has a number, which one macro stands for while it is in force; a push copies
+the number, and a pop defines the name by the number anew. Conditionals are the preprocessor's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kerneltk.cuda_cpp.syntax.preprocess import Directive, prepare_directives
+from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import with_numbers_behind_branches
+
+UNKNOWN = "_kt_popped_macro_of_a_header"
+"""What a name is where it was pushed with a definition that is not to be seen: of a system header.
+A use of it is an error."""
+
+_MOVE = re.compile(r"\s*(push|pop)_macro\s*\(\s*\"\s*(\w+)\s*\"\s*\)")
+_BARE_MOVE = re.compile(_MOVE.pattern + r"\s*\)")
+_QUOTED_MOVE = re.compile(r"\s*\"\s*(push|pop)_macro\s*\(\s*\\\"\s*(\w+)\s*\\\"\s*\)\s*\"\s*\)")
+_MADE_BY = re.compile(r"(\w+)\((\w+)\)\s*_Pragma\s*\(\s*#\s*\2\s*\)\s*\Z")
+_DEFINED = re.compile(r"\s*(?:#|%:)\s*define\s+([^\W\d]\w*)(.*)\Z", re.DOTALL)
+_SPLICE = re.compile(r"\\\r?\n")
+_COMMENT = re.compile(
+    r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
+# What NVRTC defines by itself, and sources push to include what has the name otherwise.
+_PREDEFINED = {
+    "__noinline__": "__attribute__((noinline))",
+    "__forceinline__": "__inline__ __attribute__((always_inline))",
+}
+# Headers that push names, undefine them, and pop them at their end.
+_LIBRARIES = ("cub", "thrust", "cuda")
+_OF_LIBRARIES = frozenset(
+    ("align", "allocate", "allocator", "appdomain", "clang", "clock", "code_seg", "deprecated",
+     "difftime", "dllexport", "dllimport", "empty_bases", "flatten", "forceinline",
+     "forceinline_calls", "hybrid_patchable", "interface", "intrinsic", "jitintrinsic", "max",
+     "min", "msvc", "naked", "no_sanitize_address", "no_tls_guard", "noalias", "noinline",
+     "noinline_calls", "noreturn", "nothrow", "novtable", "process", "property", "restrict",
+     "safebuffers", "selectany", "spectre", "thread", "time", "uuid", "__valid")
+)  # fmt: skip
+_MOST_DEPTHS = 64
+# What stands in a macro for a pragma, which would have to become lines of directives.
+_IN_A_MACRO = (
+    "static_assert(false, \"NVRTC knows no pragma 'push_macro', and in a macro it cannot be "
+    "replaced: write '#pragma push_macro(...)' where the macro is used.\");"
+)
+
+
+class _Edit(NamedTuple):
+    """What stands in the place of some characters of a source."""
+
+    start: int
+    end: int
+    lines: Sequence[str]  # directives; whole lines behind what they come behind
+
+
+@dataclass(slots=True)
+class _Name:
+    """A macro's name that is pushed somewhere, or by a library."""
+
+    name: str
+    definitions: dict[str, int] = field(default_factory=dict)  # parameters and replacement
+    depths: set[int] = field(default_factory=lambda: {0})  # what may be pushed at a place
+
+    def _own(self, what: str) -> str:
+        return f"_kt_{what}_{self.name}"
+
+    def number(self, definition: str) -> int:
+        """Return a definition's number, from 1."""
+        return self.definitions.setdefault(definition, len(self.definitions) + 1)
+
+    def defined(self, definition: str) -> list[str]:
+        """Return the lines behind a definition."""
+        return [*self.undefined(), f"#define {self._own('now')} {self.number(definition)}"]
+
+    def undefined(self) -> list[str]:
+        """Return the lines behind an ``#undef``."""
+        return [f"#undef {self._own('now')}"]
+
+    def at_start(self, definition: str) -> list[str]:
+        """Return the lines at a source's start for a definition that is in force there."""
+        return [f"#ifdef {self.name}", *self.defined(definition), "#endif"]
+
+    def pushed(self) -> list[str]:
+        """Return the lines for a push, which knows all definitions: after the source is read."""
+        lines: list[str] = []
+        for word, depth in self._by_depth():
+            saved = self._own(f"saved_{depth}")
+            lines += [f"#{word} {self._own('depth')} == {depth}", f"#undef {saved}"]
+            lines += [f"#if !defined({self.name})", f"#define {saved} 0"]
+            for number in self.definitions.values():
+                lines += [f"#elif {self._own('now')} == {number}", f"#define {saved} {number}"]
+            lines += ["#else", f"#define {saved} -1", "#endif", *self._moved(depth + 1)]
+        return [*lines, "#endif"]
+
+    def popped(self) -> list[str]:
+        """Return the lines for a pop, as those for a push."""
+        lines: list[str] = []
+        for word, depth in self._by_depth():
+            if depth == 0:
+                lines += [f"#{word} !{self._own('depth')}"]  # nothing is pushed: nothing is popped
+                continue
+            saved, now = self._own(f"saved_{depth - 1}"), self._own("now")
+            lines += [f"#{word} {self._own('depth')} == {depth}", *self._moved(depth - 1)]
+            lines += [f"#if {saved} == 0", f"#undef {self.name}", *self.undefined()]
+            for definition, number in self.definitions.items():
+                lines += [f"#elif {saved} == {number}", *self._again(definition)]
+            lines += [f"#elif !defined({self.name}) || defined({now})", f"#undef {self.name}"]
+            lines += [f'#define {self.name} {UNKNOWN}("{self.name}")', *self.undefined(), "#endif"]
+        return [*lines, "#endif"]
+
+    def _by_depth(self) -> list[tuple[str, int]]:
+        return [("elif" if i else "if", depth) for i, depth in enumerate(sorted(self.depths))]
+
+    def _moved(self, depth: int) -> list[str]:
+        return [f"#undef {self._own('depth')}", f"#define {self._own('depth')} {depth}"]
+
+    def _again(self, definition: str) -> list[str]:
+        return [
+            f"#undef {self.name}",
+            f"#define {self.name}{definition}",
+            *self.defined(definition),
+        ]
+
+    def restored(self) -> list[str]:
+        """Return the lines behind a library's header, which may have undefined the name."""
+        lines = [f"#if !defined({self.name})"]
+        for word, (definition, number) in zip(
+            ("if", *["elif"] * len(self.definitions)), self.definitions.items(), strict=False
+        ):
+            lines += [f"#{word} {self._own('now')} == {number}", *self._again(definition)]
+        return [*lines, "#endif", "#endif"] if self.definitions else []
+
+
+def with_pushed_macros(source: str, name: str, given: Sequence[str]) -> str:
+    r"""Return a source with directives that do what pushes and pops of macros ask for.
+
+    Parameters
+    ----------
+    name : str
+        The source's own, as ``#line`` has it.
+    given : sequence of str
+        The directives that compile options stand for.
+
+    Examples
+    --------
+    >>> source = '#define N 3\n#pragma push_macro("N")\n#undef N\n#pragma pop_macro("N")\n'
+    >>> "#define N 3" in with_pushed_macros(source, "m.cu", ()).partition("#undef N\n")[2]
+    True
+    """
+    prepared = prepare_directives(source)
+    moves = _moves_in(source, prepared.code, prepared.directives)
+    pushed = {macro for _, _, word, macro in moves if word == "push"}
+    libraries = [d for d in prepared.directives if _is_of_library(d)]
+    if libraries:
+        macros = {d.argument.split("(")[0].split()[0] for d in _defines(prepared.directives)}
+        pushed |= macros & _OF_LIBRARIES
+    if not pushed and not moves:
+        return source
+    names = {macro: _Name(macro) for macro in sorted(pushed)}
+    return _Rewriting(source, name, names).rewritten(prepared.directives, moves, given)
+
+
+def _defines(directives: Iterable[Directive]) -> list[Directive]:
+    return [d for d in directives if d.name == "define" and d.argument.split()]
+
+
+def _is_of_library(directive: Directive) -> bool:
+    if directive.name != "include":
+        return False
+    return directive.argument.lstrip('<"').partition("/")[0] in _LIBRARIES
+
+
+# Where a pragma begins and ends, ``"push"`` or ``"pop"`` (empty for one in a macro), and the name.
+_Move = tuple[int, int, str, str]
+
+
+def _moves_in(source: str, code: str, directives: Sequence[Directive]) -> list[_Move]:
+    """Return the pushes and pops of a source, in order.
+
+    Parameters
+    ----------
+    code : str
+        The source without comments, directives and the contents of literals.
+    """
+    found: list[_Move] = []
+    defines = [directive for directive in directives if directive.name == "define"]
+    makers = {maker[1] for d in defines if (maker := _MADE_BY.match(d.argument))}
+    operators = re.compile(rf"(?<!\w)(?:{'|'.join(('_Pragma', *sorted(makers)))})\s*\(")
+    for directive in directives:
+        if directive.name == "pragma":
+            move = _MOVE.match(directive.argument)
+            if move is not None:
+                found.append((directive.start, directive.end, move[1], move[2]))
+    for directive in defines:
+        for start in _uses(operators, source, directive.start, directive.end):
+            move = _operand(source, start)
+            found += [(start[0], move.end(), "", move[2])] if move else []
+    for start in _uses(operators, code, 0, len(code)):
+        move = _operand(source, start)
+        found += [(start[0], move.end(), move[1], move[2])] if move else []
+    return sorted(found)
+
+
+def _uses(
+    operators: re.Pattern[str], source: str, start: int, end: int
+) -> Iterator[tuple[int, int]]:
+    """Yield where operators and what is behind their parentheses begin."""
+    return (found.span() for found in operators.finditer(source, start, end))
+
+
+def _operand(source: str, use: tuple[int, int]) -> re.Match[str] | None:
+    """Return the push or pop in an operator's parentheses, up to the closing one."""
+    return _QUOTED_MOVE.match(source, use[1]) or _BARE_MOVE.match(source, use[1])
+
+
+class _Rewriting:
+    """A source while directives are put into it."""
+
+    def __init__(self, source: str, name: str, names: dict[str, _Name]) -> None:
+        self._source = source
+        self._name = name
+        self._names = names
+        self._edits: list[_Edit] = []
+
+    def rewritten(
+        self, directives: Sequence[Directive], moves: Sequence[_Move], given: Sequence[str]
+    ) -> str:
+        """Return the source with the directives in it."""
+        start = self._start(given)
+        for directive in _defines(directives):
+            known = self._definition_of(directive)
+            if known is not None:
+                known[0].number(known[1])
+        self._find_edits(directives, moves)
+        parts: list[str] = [*(f"{line}\n" for line in start)]
+        parts += [f'#line 1 "{self._name}"\n'] if start else []
+        position, number, file = 0, 1, self._name
+        lines = [d for d in directives if d.name == "line"]
+        for edit in sorted(self._edits):
+            for directive in [d for d in lines if position <= d.start < edit.start]:
+                pieces = directive.argument.split(None, 1)
+                if pieces and pieces[0].isdigit():
+                    number = int(pieces[0]) - 1 - self._source.count("\n", position, directive.end)
+                    file = pieces[1].strip('"') if len(pieces) > 1 else file
+            number += self._source.count("\n", position, edit.end)
+            parts.append(self._source[position : edit.start])
+            position = edit.end
+            if edit.lines:
+                parts.append("\n" + "\n".join(edit.lines))
+                parts.append(f'\n#line {number} "{file}"\n')
+                if self._source.startswith("\n", position):
+                    position += 1
+                    number += 1
+                    parts[-1] = f'\n#line {number} "{file}"\n'
+            else:
+                parts.append(_IN_A_MACRO)
+        parts.append(self._source[position:])
+        return with_numbers_behind_branches("".join(parts), self._name)
+
+    def _start(self, given: Sequence[str]) -> list[str]:
+        """Return the lines at the start: what is defined there."""
+        known = {macro: f" {text}" for macro, text in _PREDEFINED.items()}
+        for line in given:
+            word, _, rest = line.partition(" ")
+            found = re.match(r"([^\W\d]\w*)(.*)", rest, re.DOTALL)
+            if word == "#define" and found is not None:
+                known[found[1]] = f" {found[2].lstrip()}" if found[2][:1] != "(" else found[2]
+            elif found is not None:
+                known.pop(found[1], None)
+        lines: list[str] = []
+        for macro, name in self._names.items():
+            lines.append(f"#define _kt_depth_{macro} 0")
+            if macro in known:
+                lines += name.at_start(known[macro])
+        return lines
+
+    def _definition_of(self, directive: Directive) -> tuple[_Name, str] | None:
+        """Return the name that a line defines, and how, where it is pushed somewhere."""
+        content = _SPLICE.sub("", self._source[directive.start : directive.end])
+        content = _COMMENT.sub(lambda found: found[1] or " ", content)
+        found = _DEFINED.match(content)
+        known = self._names.get(found[1]) if found is not None else None
+        return None if found is None or known is None else (known, found[2].rstrip())
+
+    def _find_edits(self, directives: Sequence[Directive], moves: Sequence[_Move]) -> None:
+        # What each name may have been pushed before a conditional's branches, and behind them.
+        open_: list[tuple[dict[str, set[int]], dict[str, set[int]]]] = []
+        at = {move[0]: move for move in moves}
+        events = sorted(
+            [(d.start, d) for d in directives if d.start not in at]
+            + [(move[0], None) for move in moves]
+        )  # fmt: skip
+        for start, directive in events:
+            if directive is None:
+                self._add_move(at[start])
+            elif directive.name in ("if", "ifdef", "ifndef"):
+                open_.append((self._depths(), {}))
+            elif directive.name in ("elif", "elifdef", "elifndef", "else") and open_:
+                before, behind = open_[-1]
+                self._join(behind)
+                self._set(before)
+                if directive.name == "else":
+                    open_[-1] = ({}, behind)
+            elif directive.name == "endif" and open_:
+                before, behind = open_.pop()
+                for macro, depths in before.items():  # no branch may be taken
+                    behind.setdefault(macro, set()).update(depths)
+                self._join(behind)
+                self._set(behind)
+            else:
+                self._add_lines_behind(directive)
+
+    def _depths(self) -> dict[str, set[int]]:
+        return {macro: set(name.depths) for macro, name in self._names.items()}
+
+    def _join(self, depths: dict[str, set[int]]) -> None:
+        for macro, name in self._names.items():
+            depths.setdefault(macro, set()).update(name.depths)
+
+    def _set(self, depths: dict[str, set[int]]) -> None:
+        for macro, name in self._names.items():
+            name.depths = set(depths[macro])
+
+    def _add_move(self, move: _Move) -> None:
+        start, end, word, macro = move
+        name = self._names.get(macro)
+        if not word:
+            self._edits.append(_Edit(start, end, ()))
+        elif name is not None and word == "push":
+            self._edits.append(_Edit(start, end, name.pushed()))
+            name.depths = {depth + 1 for depth in name.depths if depth < _MOST_DEPTHS}
+        elif name is not None:
+            self._edits.append(_Edit(start, end, name.popped()))
+            name.depths = {max(depth - 1, 0) for depth in name.depths}
+
+    def _add_lines_behind(self, directive: Directive) -> None:
+        lines: list[str] = []
+        if directive.name == "define":
+            known = self._definition_of(directive)
+            lines = known[0].defined(known[1]) if known else []
+        elif directive.name == "undef":
+            name = self._names.get(directive.argument)
+            lines = name.undefined() if name else []
+        elif _is_of_library(directive):
+            used = (n for n in self._names.values() if n.name in _OF_LIBRARIES)
+            lines = [line for name in used for line in name.restored()]
+        if lines:
+            self._edits.append(_Edit(directive.end, directive.end, lines))
