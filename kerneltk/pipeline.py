@@ -125,12 +125,27 @@ def get_module(unit: TranslationUnit, backend: Backend) -> tuple[Module, ObjectC
 
 def get_function(unit: TranslationUnit, backend: Backend) -> Function:
     """A unit's function, loaded on the current device. Raises as :func:`build`."""
+    return traced_function(unit, backend)[0]
+
+
+def traced_function(unit: TranslationUnit, backend: Backend) -> tuple[Function, Trace | None]:
+    """A unit's function, loaded on the current device; and its trace, if that was done now. Raises
+    as :func:`build`.
+    """
     target = backend.target()
-    key = key_of(unit, backend, target)
-    make = partial(_build, unit, backend, target, key)
-    found = _loaded(_functions, key, backend, make, backend.load)
+    traced = trace_of(unit, backend, target)
+    is_loaded = (traced.key, backend.device_key()) in _functions
+    make = partial(_build, unit, backend, target, traced.key)
+    found = _loaded(_functions, traced.key, backend, make, backend.load)
     assert found is not None
-    return found
+    return found, None if is_loaded else traced
+
+
+def kept_function(key: str, backend: Backend) -> Function | None:
+    """The function of a unit of this key, loaded on the current device; None where the cache does
+    not have its object code.
+    """
+    return _loaded(_functions, key, backend, partial(_kept, key), backend.load)
 
 
 # -- units that need not be there ------------------------------------------------------------------
@@ -230,16 +245,20 @@ class Provenance(NamedTuple):
     def current(self, unit: TranslationUnit, compiler: Compiler) -> Provenance | None:
         """Return it where a unit of such a source would still have this key; None where not.
 
-        `unit` has all that chooses its compiler, but neither source nor options.
+        `unit` has all that chooses its compiler; its source and its options do not count.
         """
         if not self._is_of(unit, compiler):
             return None
         found = self.trace.current()
-        return None if found is None else self._replace(trace=found)
+        if found is None or found is self.trace:
+            return None if found is None else self
+        return self._replace(trace=found)
 
     def _is_of(self, unit: TranslationUnit, compiler: Compiler) -> bool:
         """Whether the compiler adds the same to the outline as to the unit."""
-        outline = replace(unit, source=self.outline, options=self.options)
+        outline = unit
+        if (unit.source, unit.options) != (self.outline, self.options):
+            outline = replace(unit, source=self.outline, options=self.options)
         search = searched_directories(self.options, compiler.include_directories(outline))
         return (
             tuple(search) == self.trace.search

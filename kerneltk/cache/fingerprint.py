@@ -83,6 +83,10 @@ class _Header:
 
 _headers: dict[str, _Header] = {}
 
+# Of this package, as they were when it was asked for them; like its modules, they are looked at
+# once by a process that makes nothing of them.
+_own_headers: set[tuple[str, _Stamp | None]] = set()
+
 
 def fingerprint(
     unit: TranslationUnit,
@@ -322,7 +326,10 @@ class Trace(NamedTuple):
         """Return this trace where all headers are what they were, by their stamps or else by their
         content, with the stamps that they have now; None where they are not.
         """
-        if self.files and _Tree(b"", self.files, self.absent, True).is_current():
+        pending = tuple(own for own in self.files if own not in _own_headers)
+        if self.files and _Tree(b"", pending, self.absent, True).is_current():
+            own = f"{INCLUDE_DIRECTORY}{os.sep}"
+            _own_headers.update(one for one in pending if one[0].startswith(own))
             return self
         directives = tuple(
             _directive(quoted, os.fsencode(name)) for quoted, name in self.directives

@@ -66,6 +66,13 @@ class BodyFacts:
     traps: bool = True
     opaque: bool = False
 
+    @property
+    def description(self) -> str:
+        """All of it, as a string: the same in every process."""
+        sets = self.observed, self.names, self.preamble_names, self.overwritten
+        flags = self.by_reference, self.exits_early, self.loops, self.traps, self.opaque
+        return repr((*map(sorted, sets), flags))
+
 
 @lru_cache
 def lex_facts(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import field
-from functools import cached_property
+from dataclasses import field, fields
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -157,6 +157,28 @@ class KernelDefinition(ABC):
         while is_library_name(name) or name in taken:
             name = f"{stem_of(name)}_kernel"
         return name
+
+    @cached_property
+    def description(self) -> str:
+        """All of it that decides what its launches are, as a string. What only messages show does
+        not count.
+        """
+        parts: list[Any] = [
+            type(self).__qualname__,
+            self.signature.in_text,
+            self.signature.out_text,
+        ]
+        for name in self._decisive():
+            value = getattr(self, name)
+            parts.append(value.description if isinstance(value, BodyFacts) else value)
+        return repr(parts)
+
+    @classmethod
+    @cache
+    def _decisive(cls) -> tuple[str, ...]:
+        """The fields whose values decide what launches are."""
+        apart = "signature", "user_sources"  # the former by its strings
+        return tuple(own.name for own in fields(cls) if own.name not in apart)
 
     @cached_property
     def origins(self) -> tuple[tuple[str, str], ...]:

@@ -66,8 +66,8 @@ def render(given: TemplateInput) -> str:
 
 
 @cache
-def _renderer_digest() -> bytes:
-    """Return a hash of what renders a template's input."""
+def renderer_digest() -> bytes:
+    """Return a hash of what renders a template's input, the templates among it."""
     digest = hashlib.sha256()
     names = sorted(name for name in os.listdir(_TEMPLATES) if name.endswith(".j2"))
     for path in (__file__, *(f"{_TEMPLATES}/{name}" for name in names)):
@@ -80,7 +80,7 @@ def _renderer_digest() -> bytes:
 def translation_unit_of(specialization: Specialization) -> TranslationUnit:
     """Return the translation unit of a specialization, rendered or read from the cache."""
     given = template_input(specialization)
-    key = hashlib.sha256(_renderer_digest() + given.digest().encode()).hexdigest()
+    key = hashlib.sha256(renderer_digest() + given.digest().encode()).hexdigest()
     data = get_cache().get(key)
     if data is None:
         source = render(given)

@@ -5,6 +5,9 @@ Schedules, templates and front-ends read these; none of them compares a backend'
 
 from __future__ import annotations
 
+import functools
+from dataclasses import astuple
+
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.records import record
 
@@ -77,3 +80,9 @@ class Capabilities:
     takes_fast_math: bool
     loads_binaries: bool
     has_architectures: bool
+
+
+@functools.lru_cache(maxsize=16)
+def described_backend(backend: Capabilities) -> str:
+    """Describe what a backend can do, for keys of the cache."""
+    return repr(astuple(backend))

@@ -130,6 +130,12 @@ def describe(dtype: np.dtype[Any]) -> DtypeInfo:
     return DtypeInfo(ctype, "", format_, (header,) if header else (), dtype.itemsize, as_bits)
 
 
+@lru_cache(maxsize=1024)
+def described(dtype: np.dtype[Any]) -> str:
+    """All that kernels depend on of a dtype, as a string. Raises as :func:`describe`."""
+    return repr((dtype.str, dtype.name, describe(dtype)))
+
+
 def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     assert dtype.names is not None
     assert dtype.fields is not None

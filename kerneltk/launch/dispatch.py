@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.base import QUIET, Backend
+from kerneltk.backends.base import Backend, Function
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import WaitingDefinition
 from kerneltk.codegen.render import translation_unit_of
-from kerneltk.codegen.specialization import LaunchGeometry, Specialization
+from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number
 from kerneltk.launch import call_arguments
+from kerneltk.launch.kept import KeptLaunches, Launch
 from kerneltk.launch.plan import Plan, loop_launcher
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
@@ -69,14 +71,14 @@ class Dispatcher:
         The last launcher by the number of arguments: most calls are equal. A launcher is called
         as ``run(*arguments, stream=None, options=None)`` and finds another where it does not fit.
     codes : dict
-        The first source of each combination of dtypes.
+        What makes the first source of each combination of dtypes.
     """
 
     def __init__(
         self,
         definition: KernelDefinition,
         kernel: object = None,
-        codes: dict[tuple[np.dtype[Any], ...], str] | None = None,
+        codes: dict[tuple[np.dtype[Any], ...], Callable[[], str]] | None = None,
         records: bool = False,
     ) -> None:
         self._definition = definition
@@ -86,6 +88,7 @@ class Dispatcher:
         self._nargs = len(definition.signature.parameters)
         self._launchers: dict[tuple[type, ...], _Launcher] = {}
         self.codes = {} if codes is None else codes
+        self._kept = KeptLaunches(definition)
         self._held = 0  # bytes of scratch memory in the plans' argument buffers
         self.inline_cache: list[Run] = [
             functools.partial(self._first, count) for count in range(self._nargs + 1)
@@ -210,12 +213,20 @@ class Dispatcher:
         Returns `args` itself where nothing was to be copied.
         """
         definition = self._definition
+        unaligned = [
+            index
+            for index, spec in enumerate(resolved.specs[: len(args)])
+            if spec is not None and not is_aligned(spec, backend.capabilities)
+        ]
+        if not unaligned:  # most have none, and what a body reads is lexed when it is asked for
+            return args
         by_reference = definition.by_reference(resolved)
         copies = {}
-        for index, spec in enumerate(resolved.specs[: len(args)]):
-            parameter = definition.signature.parameters[index]
-            if spec is None or not by_reference[index] or is_aligned(spec, backend.capabilities):
+        for index in unaligned:
+            if not by_reference[index]:
                 continue
+            parameter, spec = definition.signature.parameters[index], resolved.specs[index]
+            assert spec is not None
             if not parameter.is_const:
                 raise ArgumentValueError(
                     render_message(
@@ -246,9 +257,6 @@ class Dispatcher:
 
     def _plan(self, launcher: _Launcher, resolved: Resolved, options: Any) -> Plan:
         definition, backend = self._definition, launcher.backend
-        geometry = definition.schedule(
-            resolved, backend.capabilities, backend.multiprocessors(), options
-        )
         outputs = resolved.binding.dtypes[self._nin :]
         limits = tuple(
             overlap_limits(
@@ -256,7 +264,10 @@ class Dispatcher:
             )
             for k, j in launcher.overlaps
         )
-        if geometry is None:
+        found = self._kept.find(resolved, backend, options) or self._made(
+            resolved, backend, options
+        )
+        if found is None:
             pairs = zip(definition.signature.parameters, resolved.specs, strict=True)
             raws = sum(parameter.raw and spec is not None for parameter, spec in pairs)
             check = functools.partial(
@@ -266,40 +277,69 @@ class Dispatcher:
                 None, 0, 0, 0, check, check, _no_buffer, [], resolved.out_shape, resolved.order, 0,
                 outputs, ((),) * raws, limits,
             )  # fmt: skip
-        specialization = geometry.specialization
-        unit = translation_unit_of(specialization)
+        launch, function = found
         dtypes = tuple(spec.dtype for spec in resolved.specs if spec is not None)
-        self.codes.setdefault(dtypes, unit.source)
-        function = pipeline.get_function(unit, backend)
+        source = functools.partial(self._source, resolved, backend, options)
+        self.codes.setdefault(dtypes, source)
         if isinstance(definition, WaitingDefinition):
             backend.allow_shared(function, definition.shared)
-        block = specialization.arguments
-        pack_checked = self._checked_pack(specialization)
+        pack = Struct(launch.dynamic).pack_into
+        pack_checked = self._checked_pack(pack, resolved.binding, launcher.is_array)
         simple = all(
             is_array or _packs_equal(kind, dtype)
             for is_array, kind, dtype in zip(
                 launcher.is_array, launcher.key, resolved.binding.dtypes, strict=False
             )
         )
-        behind = geometry.scratch if backend.loop_call.scratch_for is None else 0
+        behind = launch.scratch if backend.loop_call.scratch_for is None else 0
         return Plan(
             function.handle,
-            geometry.grid,
-            _chunk(geometry),
-            specialization.block,
-            block.dynamic.pack_into if simple else pack_checked,
+            launch.grid,
+            launch.chunk,
+            launch.block,
+            pack if simple else pack_checked,
             pack_checked,
             functools.partial(
-                backend.make_buffer, block.size + behind, block.constant_offset, geometry.constants
+                backend.make_buffer,
+                launch.size + behind,
+                launch.constant_offset,
+                launch.constants,
             ),
             [],
             resolved.out_shape,
             resolved.order,
-            geometry.scratch,
+            launch.scratch,
             outputs,
-            geometry.raw_geometry,
+            launch.raw_geometry,
             limits,
         )
+
+    def _geometry(
+        self, resolved: Resolved, backend: Backend, options: Any
+    ) -> LaunchGeometry | None:
+        return self._definition.schedule(
+            resolved, backend.capabilities, backend.multiprocessors(), options
+        )
+
+    def _source(self, resolved: Resolved, backend: Backend, options: Any) -> str:
+        """The source of a call's unit, which is not made before somebody asks for it."""
+        geometry = self._geometry(resolved, backend, options)
+        assert geometry is not None
+        return translation_unit_of(geometry.specialization).source
+
+    def _made(
+        self, resolved: Resolved, backend: Backend, options: Any
+    ) -> tuple[Launch, Function] | None:
+        """A call's launch, scheduled and compiled; None where nothing is to be computed."""
+        geometry = self._geometry(resolved, backend, options)
+        if geometry is None:
+            return None
+        unit = translation_unit_of(geometry.specialization)
+        function, trace = pipeline.traced_function(unit, backend)
+        launch = Launch.of(geometry)
+        if trace is not None:  # other shapes of a unit are scheduled sooner than they are kept
+            self._kept.keep(resolved, backend, options, launch, unit, trace)
+        return launch, function
 
     def _scalars(
         self, binding: Binding, is_array: Sequence[bool]
@@ -312,10 +352,11 @@ class Dispatcher:
             if not is_array[index]
         ]
 
-    def _checked_pack(self, specialization: Specialization) -> Callable[..., None]:
+    def _checked_pack(
+        self, pack: Callable[..., object], binding: Binding, is_array: Sequence[bool]
+    ) -> Callable[..., None]:
         """A function that converts the scalars, the last values, before it packs."""
-        scalars = self._scalars(specialization.binding, specialization.is_array)
-        pack = specialization.arguments.dynamic.pack_into
+        scalars = self._scalars(binding, is_array)
 
         def pack_checked(buffer: Any, offset: int, *values: Any) -> None:
             first = len(values) - len(scalars)
@@ -368,13 +409,6 @@ def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:
         and not info.as_bits
         and not issubclass(kind, complex | np.complexfloating)
     )
-
-
-def _chunk(geometry: LaunchGeometry) -> int:
-    """The chunk size of a launch, as the backend's call takes it."""
-    if geometry.may_last:
-        return -geometry.chunk_size
-    return geometry.chunk_size if geometry.may_trap else geometry.chunk_size | QUIET
 
 
 def _convert_scalars(

@@ -91,7 +91,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
                 "No codes are cached because nothing is compiled before the first call.",
                 stacklevel=2,
             )
-        return dict(codes)
+        return {dtypes: source() for dtypes, source in codes.items()}
 
     @property
     def cached_code(self) -> str:
@@ -104,7 +104,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
             )
         if len(codes) > 1:
             warnings.warn("Several sources are cached; 'cached_codes' has them all.", stacklevel=2)
-        return next(iter(codes.values()))
+        return next(iter(codes.values()))()
 
     def _described(
         self, definition: D, args: Sequence[Any], backend: Capabilities, options: Any

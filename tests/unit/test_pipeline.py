@@ -106,6 +106,22 @@ def test_what_is_no_object_code_is_compiled_anew(store: Cache, damage: bytes) ->
     assert backend.compiled == 2
 
 
+def test_a_function_has_a_trace_where_it_was_loaded(store: Cache) -> None:
+    backend = Counting()
+    function, trace = pipeline.traced_function(UNIT, backend)
+    assert trace is not None
+    assert trace.key == pipeline.key_of(UNIT, backend, backend.target())
+    assert pipeline.traced_function(UNIT, backend) == (function, None)
+
+
+def test_a_function_is_loaded_by_its_key(store: Cache) -> None:
+    backend = Counting()
+    key = pipeline.key_of(UNIT, backend, backend.target())
+    assert pipeline.kept_function(key, backend) is None
+    function = pipeline.get_function(UNIT, backend)
+    assert pipeline.kept_function(key, backend) is function
+
+
 def test_a_failure_is_not_remembered(store: Cache) -> None:
     backend = Counting()
     backend.fails = True

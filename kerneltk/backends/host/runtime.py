@@ -158,6 +158,10 @@ class HostLibrary:
         except OSError:
             return None
 
+    def find_in(self, code: bytes, symbol: str) -> int | None:
+        """As `find`, in the library's own code: most have no symbol of the name in any way."""
+        return self.find(symbol) if symbol.encode() in code else None
+
 
 def load(code: ObjectCode) -> int:
     """Load host object code into this process; return the address of its entry point. Raises as
@@ -179,12 +183,12 @@ def load_library(code: ObjectCode) -> HostLibrary:
         )
     toolchain.check_sanitizers_loaded()
     library = HostLibrary(_open_library(code.code))
-    table = library.find("_kt_textures")
+    table = library.find_in(code.code, "_kt_textures")
     if table is not None:
         from kerneltk.backends.host import textures  # only kernels with textures need it
 
         ctypes.c_void_p.from_address(table).value = textures.table.address
-    lines = library.find("_kt_lines")
+    lines = library.find_in(code.code, "_kt_lines")
     if lines is not None:
         from kerneltk.backends.host import memory_check  # only kernels that may end need it
 

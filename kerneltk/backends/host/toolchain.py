@@ -24,7 +24,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,7 +35,7 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, Trans
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
-from kerneltk.core.settings import get_settings
+from kerneltk.core.settings import Settings, get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.object_code import elf
 
@@ -366,9 +366,17 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
     BackendUnavailableError where there is no compiler, or it cannot build with the sanitizers asked
     for.
     """
-    compiler = find_compiler()
+    is_raw, own = (False, ()) if unit is None else (unit.raw, unit.options)
+    return _backend_options(get_settings(), find_compiler(), is_raw, own)
+
+
+@lru_cache(maxsize=64)
+def _backend_options(
+    settings: Settings, compiler: Compiler, is_raw: bool, own: tuple[str, ...]
+) -> tuple[str, ...]:
+    """As `backend_options`; `own` are the unit's."""
     options = [
-        *_code_options(compiler, unit is not None and unit.raw),
+        *_code_options(compiler, is_raw),
         *("-std=c++17", "-fno-exceptions", "-fno-rtti", "-fsigned-char"),
         # Device code puns types through pointers, and device compilers let it.
         *("-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"),
@@ -378,18 +386,18 @@ def backend_options(unit: TranslationUnit | None = None) -> tuple[str, ...]:
         options += ["-fveclib=libmvec"] if compiler.family != "gcc" else []
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
-    if unit is not None and x86 and compiler.family == "gcc" and not _is_fused(unit.options):
+    if x86 and compiler.family == "gcc" and not _is_fused(own):
         from kerneltk.backends.host import compiler_workarounds
 
         options += compiler_workarounds.uncontracted_options()
-    if unit is not None and unit.raw and compiler.family != "gcc":
+    if is_raw and compiler.family != "gcc":
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
         # for.
         options += ["-UNDEBUG"]
-    if unit is not None and unit.raw:
+    if is_raw:
         # A frame larger than a guard would begin beyond it.
         options += ["-fstack-clash-protection"]
-    if unit is not None and unit.raw and compiler.family == "gcc":
+    if is_raw and compiler.family == "gcc":
         # Dynamic shared memory is `extern thread_local`, and nothing initialises it.
         options += ["-fno-extern-tls-init"]
     return tuple(options)

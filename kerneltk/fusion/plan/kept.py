@@ -24,7 +24,7 @@ from kerneltk.cache.store import get_cache
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.fusion.plan.body import Leaf, Operands
 from kerneltk.fusion.plan.kernels import elementwise_kernel
 from kerneltk.fusion.plan.planner import Plan, Planner, Step, Target
@@ -42,7 +42,7 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
-from kerneltk.jit.frontends.analyses import READERS, described_backend
+from kerneltk.jit.frontends.analyses import READERS
 from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.signature.parser import parse_signature
 

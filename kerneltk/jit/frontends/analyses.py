@@ -9,10 +9,8 @@ records, each for arguments of some types: what lowering found outside of the fu
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +19,7 @@ from kerneltk.cache.code import code_digest
 from kerneltk.cache.fingerprint import string_key
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Type, Void
 from kerneltk.jit.source.lookups import (
@@ -50,12 +48,6 @@ READERS = (
     "kerneltk.errors",
 )
 _SINGLE = Number(np.dtype(np.float32))
-
-
-@functools.lru_cache(maxsize=16)
-def described_backend(backend: Capabilities) -> str:
-    """Describe what a backend can do, for keys of the cache."""
-    return repr(astuple(backend))
 
 
 def _described_type(kind: Type) -> str:

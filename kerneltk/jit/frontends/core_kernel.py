@@ -432,7 +432,7 @@ class CoreKernel:
     def cached_codes(self) -> dict[Any, str]:
         """The generated sources, by the kinds and the dtypes of the arguments."""
         return {
-            (key, dtypes): source
+            (key, dtypes): source()
             for key, typed in self._typed.items()
             for dtypes, source in typed.kernel._dispatcher.codes.items()
         }

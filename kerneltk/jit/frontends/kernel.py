@@ -551,7 +551,7 @@ class ElementKernel(Called, Decorated):
     def cached_codes(self) -> dict[Any, str]:
         """The generated sources, by the dtypes of the array arguments."""
         return {
-            (key, dtypes): source
+            (key, dtypes): source()
             for key, (typed, _, _) in self._typed.items()
             for dtypes, source in typed._dispatcher.codes.items()
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from kerneltk import ArgumentTypeError, ElementwiseKernel, SignatureError
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
+from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import check_name
+from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.signature.parser import parse_signature
@@ -192,3 +195,41 @@ def test_texts_must_be_text(operation: str) -> None:
 def test_options_must_be_strings(options: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="'options'"):
         ElementwiseKernel("T x", "T y", "y = x", options=options)
+
+
+def test_a_description_has_all_that_launches_depend_on() -> None:
+    def made(kind: Any = ElementwiseDefinition, ins: str = "T x", **changes: Any) -> str:
+        signature = parse_signature(ins, "T y")
+        given = {"name": "k", "preamble": "", "options": (), "operation": "y = x", **changes}
+        found: str = kind(signature, **given).description
+        return found
+
+    facts = BodyFacts(frozenset("abcdefgh"))
+    others = [
+        made(WaitingDefinition),
+        made(ins="raw T x"),
+        made(ins="T x, T z"),
+        *(made(known_facts=replace(facts, **change)) for change in FACTS),
+        *(
+            made(**{own.name: _another(own)})
+            for own in fields(WaitingDefinition)
+            if own.name not in ("signature", "known_facts", "user_sources", "shared", "published")
+        ),
+        made(WaitingDefinition, shared=8),
+        made(WaitingDefinition, published=8),
+    ]
+    descriptions = {made(), made(known_facts=facts), *others}
+    assert len(descriptions) == 2 + len(others)
+    assert made(user_sources=(("f", "y = x"),)) == made()
+
+
+FACTS: list[dict[str, Any]] = [
+    {own.name: not own.default if own.type == "bool" else frozenset("xyz")}
+    for own in fields(BodyFacts)
+]
+
+
+def _another(own: Any) -> Any:
+    if own.default is MISSING:
+        return ("-DA",) if own.name == "options" else "other"
+    return "other" if own.default == "" else not own.default if own.default in (0, 1) else 1

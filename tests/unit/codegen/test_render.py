@@ -96,7 +96,7 @@ def test_what_renders_is_part_of_the_key(
     renders: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel().translation_unit(X)
-    monkeypatch.setattr(render, "_renderer_digest", lambda: b"another version")
+    monkeypatch.setattr(render, "renderer_digest", lambda: b"another version")
     kernel().translation_unit(X)
     assert len(renders) == 2
 
@@ -106,7 +106,7 @@ def test_every_template_is_part_of_what_renders(
 ) -> None:
     shutil.copytree(render._TEMPLATES, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(render, "_TEMPLATES", tmp_path)
-    digest_of = render._renderer_digest.__wrapped__
+    digest_of = render.renderer_digest.__wrapped__
     known = {digest_of()}
     assert known == {digest_of()}
     templates = sorted(tmp_path.glob("*.j2"))

@@ -1,0 +1,355 @@
+"""Launches that the compile cache keeps are those that would be made, and nobody else's."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ElementwiseKernel, ReductionKernel, pipeline
+from kerneltk.backends.host import runtime
+from kerneltk.backends.registry import backend_named, capabilities_of
+from kerneltk.cache.store import Cache
+from kerneltk.codegen import definition
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.codegen.reduction import ReductionDefinition
+from kerneltk.codegen.render import translation_unit_of
+from kerneltk.core.artifacts import Target
+from kerneltk.launch import dispatch, kept
+from kerneltk.launch.kept import KeptLaunches, Launch
+
+X = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
+_names = (f"kept{number}" for number in itertools.count())
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
+    found = Cache(None)
+    monkeypatch.setattr(kept, "get_cache", lambda: found)
+    monkeypatch.setattr(pipeline, "_functions", {})
+    return found
+
+
+@pytest.fixture
+def scheduled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of kernels whose loops are scheduled from now on."""
+    found: list[str] = []
+    for kind in (ElementwiseDefinition, ReductionDefinition):
+        own = kind.schedule
+
+        def schedule(self: Any, *args: Any, own: Callable[..., Any] = own) -> Any:
+            found.append(self.name)
+            return own(self, *args)
+
+        monkeypatch.setattr(kind, "schedule", schedule)
+    return found
+
+
+def plus(name: str, operation: str = "y = x + 1", **options: Any) -> ElementwiseKernel:
+    return ElementwiseKernel("T x", "T y", operation, name, **options)
+
+
+def total(name: str) -> ReductionKernel:
+    return ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", name)
+
+
+@pytest.mark.parametrize("make", [plus, total])
+def test_a_known_launch_is_not_made_again(
+    cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    name = next(_names)
+    kernel = make(name)
+    first = kernel(X)
+    assert scheduled == [name]
+    monkeypatch.setattr(dispatch, "translation_unit_of", None)
+    monkeypatch.setattr(definition, "lex_facts", None)
+    np.testing.assert_array_equal(make(name)(X), first)
+    assert scheduled == [name]
+
+
+def test_the_source_is_made_when_it_is_asked_for(cache: Cache, scheduled: list[str]) -> None:
+    name = next(_names)
+    first, second = plus(name), plus(name)
+    first(X)
+    second(X)
+    assert scheduled == [name]
+    assert second.cached_code == first.cached_code
+    assert second.cached_codes == first.cached_codes
+    assert name in second.cached_code
+
+
+# Calls whose launches a careless key takes for one another.
+_SHIFTED = np.zeros(100, np.uint8)[4:].view(np.float32)
+_WIDE = np.arange(96, dtype=np.float32).reshape(4, 24)
+INPUTS: list[Any] = [
+    X, X[:2], X[:, :3], X[::-1], X[:, ::-1], X[:, ::2], X.T, X.T.copy(), X.T.copy().T, X[0], X[:1],
+    X[:, :1], np.float32(3), np.array(3, "f4"), X[:0], X.ravel(), X.reshape(2, 2, 6),
+    X.reshape(4, 1, 6), _WIDE[:, :6],
+    _WIDE[:, 1:7], _WIDE[:, 4:10], _SHIFTED, _SHIFTED[1:], _SHIFTED[:-1], X.astype("f8"),
+    X.astype("i4"), X.astype("u4"), X.astype("c8"), X.astype("f2"), X > 3,
+    np.broadcast_to(X[0], (4, 6)), np.broadcast_to(X[:, :1], (4, 6)),
+]  # fmt: skip
+OPTIONS: list[tuple[Any, ...]] = [
+    (None, False, None), (0, False, None), (1, False, None), (-1, False, None),
+    ((0, 1), False, None), (0, True, None),
+]  # fmt: skip
+
+
+def _differ(kernel: Any, calls: Sequence[tuple[tuple[Any, ...], Any]], on: str) -> None:
+    """Calls of one key and one case have one launch of one unit."""
+    host, device = backend_named("host"), _device(capabilities=capabilities_of(on))
+    own, made = kernel._definition, {}
+    launches = KeptLaunches(own)
+    for args, options in calls:
+        specs = [host.describe(x)[0] if isinstance(x, np.ndarray) else None for x in args]
+        try:
+            resolved = own.resolve(specs, args[: kernel.nin], options)
+        except (TypeError, ValueError):  # shapes that do not go together
+            continue
+        geometry = own.schedule(resolved, device.capabilities, 132, options)
+        if geometry is None:
+            continue
+        found = Launch.of(geometry), translation_unit_of(geometry.specialization)
+        key = launches._key_of(resolved, device), kept._case_of(resolved, options)
+        assert made.setdefault(key, found) == found
+    assert len({*made.values()}) > 8
+
+
+BOTH = pytest.mark.parametrize("on", ["host", "cuda"])
+
+
+@BOTH
+def test_elementwise_launches_are_not_confused(on: str) -> None:
+    kernel = ElementwiseKernel("T x, U a", "T y", "y = T(x + T(a))", "confusable")
+    others = [2, 2.0, np.float32(2), np.float64(2), np.int8(2), X[0], X[:, :1], X[::-1]]
+    outputs = [(), (np.empty((4, 6), "f4"),), (np.empty((6, 4), "f4").T,)]
+    blocks = [None, (None, 64), (None, 128)]
+    _differ(
+        kernel,
+        [((x, a, *y), o) for x in INPUTS for a in others for y in outputs for o in blocks],
+        on,
+    )
+
+
+@BOTH
+def test_reductions_are_not_confused(on: str) -> None:
+    _differ(total("confusable"), [((x,), options) for x in INPUTS for options in OPTIONS], on)
+
+
+@BOTH
+def test_raw_arrays_are_not_confused(on: str) -> None:
+    kernel = ElementwiseKernel("raw T x, raw T z", "T y", "y = x[i] + z[i]", "confusable")
+    sizes = itertools.product((1, 5, 24), (None, 32, 64))
+    _differ(kernel, [((x, z), size) for size in sizes for x in INPUTS for z in INPUTS[::3]], on)
+
+
+@BOTH
+def test_index_spaces_are_not_confused(on: str) -> None:
+    kernel = ElementwiseKernel("T x, T z", "T y", "y = x + z + _ind.get()[0]", "confusable")
+    _differ(kernel, [((x, z), None) for x in INPUTS for z in INPUTS[::3]], on)
+
+
+def _resolved(kernel: ElementwiseKernel, *arrays: Any) -> Any:
+    host = backend_named("host")
+    return kernel._definition.resolve([host.describe(x)[0] for x in arrays], arrays, None)
+
+
+def _device(**changes: Any) -> Any:
+    given = {
+        "target": Target("cuda", "sm_90", "nvrtc 12.9"),
+        "multiprocessors": 132,
+        "capabilities": capabilities_of("cuda"),
+        **changes,
+    }
+    return SimpleNamespace(
+        target=lambda: given["target"],
+        multiprocessors=lambda: given["multiprocessors"],
+        capabilities=given["capabilities"],
+    )
+
+
+def test_other_devices_have_other_entries() -> None:
+    kernel = plus(next(_names))
+    launches, resolved = KeptLaunches(kernel._definition), _resolved(kernel, X)
+    target = Target("cuda", "sm_90", "nvrtc 12.9")
+    devices = [
+        _device(),
+        _device(multiprocessors=114),
+        _device(target=replace(target, architecture="sm_80")),
+        _device(target=replace(target, compiler="nvrtc 13.0")),
+        _device(target=replace(target, backend="host")),
+        _device(capabilities=replace(capabilities_of("cuda"), warp_size=64)),
+        _device(capabilities=capabilities_of("host")),
+    ]
+    keys = [launches._key_of(resolved, device) for device in devices]
+    assert len({*keys}) == len(keys)
+    assert launches._key_of(resolved, _device()) == keys[0]
+
+
+def test_other_code_has_other_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = plus(next(_names))
+    launches, resolved = KeptLaunches(kernel._definition), _resolved(kernel, X)
+    first = launches._key_of(resolved, _device())
+    for name in ("code_digest", "renderer_digest"):
+        with monkeypatch.context() as patch:
+            changed: Any = b"other" if name == "renderer_digest" else "other"
+            patch.setattr(kept, name, lambda *_, changed=changed: changed)
+            patch.setattr(kept, "_makers", kept._makers.__wrapped__)
+            assert launches._key_of(resolved, _device()) != first
+
+
+def test_dtypes_are_told_apart_to_the_last_field() -> None:
+    kernel = plus(next(_names))
+    launches = KeptLaunches(kernel._definition)
+    dtypes: list[Any] = [
+        "f4", "f8", "i4", "q", "l", "u8",
+        [("a", "i4"), ("b", "f4")], [("a", "f4"), ("b", "i4")], [("b", "i4"), ("a", "f4")],
+        [("a", "i4"), ("b", "f4"), ("c", "i4")], [("a", "i1"), ("b", "f4")],
+        np.dtype([("a", "i1"), ("b", "f4")], align=True), [("a", "S4")], [("a", "f4", (2,))],
+        {"names": ["a"], "formats": ["f4"], "itemsize": 12},
+        {"names": ["a"], "formats": ["f4"], "offsets": [4], "itemsize": 12},
+    ]  # fmt: skip
+    keys = {launches._key_of(_resolved(kernel, np.zeros(3, t)), _device()) for t in dtypes}
+    same = np.dtype("q") == np.dtype("l")  # of one meaning on this machine, if not of one letter
+    assert len(keys) in (len(dtypes), len(dtypes) - same)
+
+
+def test_options_of_the_compiler_that_have_changed(
+    cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, backend = next(_names), type(backend_named("host"))
+    plus(name)(X)
+    own = backend.backend_options
+    monkeypatch.setattr(backend, "backend_options", lambda self, unit: (*own(self, unit), "-O1"))
+    plus(name)(X)
+    assert scheduled == [name, name]
+    plus(name)(X)
+    assert scheduled == [name, name]
+
+
+def test_headers_that_have_changed(cache: Cache, scheduled: list[str], tmp_path: Path) -> None:
+    name, header = next(_names), tmp_path / "number.h"
+
+    def call() -> float:
+        options = {"preamble": '#include "number.h"', "options": (f"-I{tmp_path}",)}
+        return float(plus(name, "y = x + NUMBER", **options)(X)[0, 0])
+
+    header.write_text("#define NUMBER 1\n")
+    assert call() == 2
+    assert call() == 2
+    assert scheduled == [name]
+    header.write_text("#define NUMBER 7\n")
+    assert call() == 8
+    assert scheduled == [name, name]
+    os.utime(header, (1, 1))
+    assert call() == 8
+    assert call() == 8
+    assert scheduled == [name, name]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b"[1]", b"[[1, 2, 3, 4, 5]]", b'[["", "", true, "", []]]', b"\xff"]
+)
+def test_what_is_no_entry_is_replaced(cache: Cache, scheduled: list[str], data: bytes) -> None:
+    name = next(_names)
+    plus(name)(X)
+    (key,) = cache._memory
+    cache.put(key, data)
+    pipeline._functions.clear()
+    np.testing.assert_array_equal(plus(name)(X), X + 1)
+    assert scheduled == [name, name]
+    np.testing.assert_array_equal(plus(name)(X), X + 1)
+    assert scheduled == [name, name]
+
+
+@pytest.mark.parametrize("part", [1, 3, 4])
+def test_records_with_other_fields_are_replaced(
+    cache: Cache, scheduled: list[str], part: int
+) -> None:
+    name = next(_names)
+    plus(name)(X)
+    ((key, (data, _)),) = cache._memory.items()
+    for wrong in (None, "", [], {}, 1, "0" * 64):
+        (record,) = json.loads(data)
+        record[part] = wrong
+        cache.put(key, json.dumps([record]).encode())
+        pipeline._functions.clear()
+        scheduled.clear()
+        np.testing.assert_array_equal(plus(name)(X), X + 1)
+        assert scheduled == [name]
+
+
+def test_object_code_that_is_gone_is_made_again(
+    cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = next(_names)
+    plus(name)(X)
+    monkeypatch.setattr(pipeline, "_kept", lambda key: None)
+    pipeline._functions.clear()
+    np.testing.assert_array_equal(plus(name)(X), X + 1)
+    assert scheduled == [name, name]
+
+
+def test_a_process_keeps_one_launch_of_a_unit(
+    cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else programs whose shapes change would write files without end."""
+    name, puts = next(_names), []
+    kernel = plus(name)
+    monkeypatch.setattr(cache, "put", lambda key, data: puts.append(key))
+    for count in range(1, 20):
+        kernel(np.zeros(4 * count))
+    assert len(puts) <= 2  # vectors with a remainder and without one
+    assert len(scheduled) == 19
+
+
+def test_an_entry_has_a_few_records(cache: Cache) -> None:
+    name = next(_names)
+    for count in range(1, 20):
+        pipeline._functions.clear()
+        plus(name)(np.zeros(8 * count))
+    ((data, _),) = cache._memory.values()
+    assert len(json.loads(data)) == kept._MOST_RECORDS
+
+
+CHILD = """
+import numpy as np
+from kerneltk import ElementwiseKernel
+from kerneltk.backends.host import runtime
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+calls = []
+own = ElementwiseDefinition.schedule
+ElementwiseDefinition.schedule = lambda *args: calls.append(1) or own(*args)
+x = np.ones(1 << 20, np.float32)
+y = ElementwiseKernel("T x", "T y", "y = x + 1", "threads")(x)
+assert (y == 2).all()
+print(runtime.worker_count(), len(calls))
+"""
+
+
+@pytest.mark.parametrize("order", [(1, 3), (3, 1)])
+def test_launches_take_the_threads_of_their_process(tmp_path: Path, order: Any) -> None:
+    seen = []
+    for threads in order:
+        environment = {
+            **os.environ,
+            "KERNELTK_CACHE_DIR": str(tmp_path / "cache"),
+            "KERNELTK_NUM_THREADS": str(threads),
+        }
+        command = [sys.executable, "-c", textwrap.dedent(CHILD)]
+        workers, made = subprocess.check_output(command, env=environment, text=True).split()
+        assert int(workers) == threads - 1
+        seen.append(int(made))
+    assert seen == [1, 0]
+    assert runtime.num_threads() >= 1
