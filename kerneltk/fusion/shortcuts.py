@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
+from kerneltk.fusion.memory import extent_in_memory
 from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program
@@ -36,11 +37,13 @@ def make_shortcut(
 
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
-    is_direct = _is_direct(program)
     trace = program.trace
     given = "".join(f"a{k}, " for k in range(len(args)))
-    contiguous = backend.arrays.contiguous or "flags.c_contiguous"
-    is_contiguous = attrgetter(contiguous)
+    arrays = [value for value in args if type(value) is backend.array_type]
+    is_direct = _is_direct(program) and all(
+        value.ndim < 2 or _is_contiguous(value, backend)  # type: ignore[attr-defined]
+        for value in arrays
+    )
     tests = []
     names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
     for k, value in enumerate(args):
@@ -56,9 +59,7 @@ def make_shortcut(
                 tests.append(f"a{k}.shape == shape{k}")
                 names[f"shape{k}"] = value.shape  # type: ignore[attr-defined]
             if value.ndim > 1:  # type: ignore[attr-defined]
-                if not is_contiguous(value):
-                    return None
-                tests.append(f"a{k}.{contiguous}")  # as results, then
+                tests.append(_test_of_strides(f"a{k}", value, backend, names))  # as results
         elif value is None or type(value) is bool:
             tests.append(f"a{k} is {value}")
         elif type(value) not in (int, float, complex) and not isinstance(value, _OF_ONE_DTYPE):
@@ -109,39 +110,55 @@ def make_shortcut(
     return made
 
 
+def _contiguous(backend: Backend) -> str:
+    return backend.arrays.contiguous or "flags.c_contiguous"
+
+
+def _is_contiguous(array: Any, backend: Backend) -> bool:
+    return bool(attrgetter(_contiguous(backend))(array))
+
+
+def _test_of_strides(name: str, array: Any, backend: Backend, names: dict[str, Any]) -> str:
+    """What is asked of arrays of one shape, so that their elements lie as in this one."""
+    if _is_contiguous(array, backend):
+        return f"{name}.{_contiguous(backend)}"
+    names[f"strides_{name}"] = array.strides
+    return f"{name}.strides == strides_{name}"
+
+
 def _tests_of_writes(
     program: Program, args: Sequence[Any], backend: Backend, names: dict[str, Any]
 ) -> list[str] | None:
-    """What is asked of arrays that a program writes to: they can be written, and share no memory
-    with themselves nor with others; None where that takes longer to ask.
+    """What is asked of arrays that a program writes to, of these shapes: they can be written, and
+    share no memory with others, nor with themselves, as these do not; None where that takes longer
+    to ask.
     """
-    access = backend.arrays
+    access, in_host_memory = backend.arrays, backend.capabilities.in_host_memory
+    values = program.array_arguments(args)
     arrays: dict[int, str] = {}
-    for number, value in program.array_arguments(args).items():
+    for number, value in values.items():
         captured = program.trace.sources[number].captured is not None
         if type(value) is not backend.array_type or (captured and number in program.written):
             return None
         arrays[number] = f"captured{number}" if captured else f"a{program.argument(number)}"
         if captured:
             names[arrays[number]] = value
-    written = [arrays[number] for number in program.written]
-    # Without gaps, an array does not overlap itself, and ends behind its bytes.
-    dense = access.contiguous or "flags.c_contiguous"
-    whole = written if backend.capabilities.in_host_memory else list(arrays.values())
-    tests = [f"{name}.{dense}" for name in whole]
+    asked = program.written if in_host_memory else arrays
+    tests = [_test_of_strides(arrays[k], values[k], backend, names) for k in asked]
     if access.writable:
-        tests += [f"{name}.{access.writable}" for name in written]
-    for k, name in enumerate(written):
-        for other in arrays.values():
-            if other == name or other in written[:k]:
+        tests += [f"{arrays[k]}.{access.writable}" for k in program.written]
+    for position, k in enumerate(program.written):
+        name, extent = arrays[k], _extent(values[k], backend)
+        for other, beside in arrays.items():
+            if other == k or other in program.written[:position]:
                 continue
-            if backend.capabilities.in_host_memory:
+            if in_host_memory:
                 names["may_share"] = np.may_share_memory
-                tests.append(f"not may_share({name}, {other})")
-            else:
-                begin, start = (f"{x}.{access.memory}.{access.address}" for x in (name, other))
-                ends_before = f"{begin} + {name}.nbytes <= {start}"
-                tests.append(f"({ends_before} or {start} + {other}.nbytes <= {begin})")
+                tests.append(f"not may_share({name}, {beside})")
+                continue
+            near = _extent(values[other], backend)
+            distance = " - ".join(f"{x}.{access.memory}.{access.address}" for x in (name, beside))
+            tests.append(f"not {near[0] - extent[1]} < {distance} < {near[1] - extent[0]}")
     return tests
 
 
@@ -155,6 +172,13 @@ def _constant_test(value: Any) -> tuple[str, Any] | None:
     if kind is tuple and all(map(is_plain, value)):
         return "a{0} is value_of{0}", value
     return None
+
+
+def _extent(array: Any, backend: Backend) -> tuple[int, int]:
+    """Where an array's memory begins and ends, from its first element on (bytes)."""
+    _, address = backend.describe(array)
+    begin, end = extent_in_memory(array, backend)
+    return begin - address, end - address
 
 
 def _is_direct(program: Program) -> bool:

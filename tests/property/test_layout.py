@@ -111,9 +111,11 @@ def tame_arrays(draw: Any, shape: tuple[int, ...], written: bool) -> ArraySpec:
 
 
 @st.composite
-def wild_arrays(draw: Any, shape: tuple[int, ...], written: bool) -> ArraySpec:
+def wild_arrays(
+    draw: Any, shape: tuple[int, ...], written: bool, dtype: np.dtype[Any] | None = None
+) -> ArraySpec:
     """Return an array that broadcasts to `shape`; a written one has it, and no two equal places."""
-    dtype = draw(st.sampled_from(DTYPES))
+    dtype = dtype or draw(st.sampled_from(DTYPES))
     own = list(shape)
     if not written:
         own = [draw(st.sampled_from([extent, extent, extent, 1])) for extent in own]
@@ -158,6 +160,36 @@ def test_every_element_is_reached_once(
     check(lowered, specs, shape, index=index)
     event(f"{lowered.specialization.layout.variant}")
     event(",".join(access.kind for access in lowered.specialization.layout.accesses))
+
+
+@st.composite
+def long_rows(draw: Any) -> tuple[tuple[int, ...], int | None]:
+    """Return a shape, and a block that has about a whole part of its rows."""
+    block = draw(st.sampled_from([None, 1, 7, 16, 64, 1024]))
+    inner = draw(st.integers(1, 9)) * (block or 256) + draw(st.sampled_from([0, 0, -1, 1, -5]))
+    outer = draw(st.lists(st.sampled_from([1, 2, 3, 4, 7, 8]), min_size=1, max_size=3))
+    assume(inner > 1)
+    return (*outer, inner), block
+
+
+@st.composite
+def loops_of_long_rows(
+    draw: Any,
+) -> tuple[list[ArraySpec], tuple[int, ...], int | None]:
+    shape, block = draw(long_rows())
+    assume(math.prod(shape) <= 60_000)
+    specs = [draw(wild_arrays(shape, False)) for _ in range(draw(st.integers(1, 3)))]
+    return [*specs, draw(wild_arrays(shape, True))], shape, block
+
+
+@drawn(loops_of_long_rows(), st.booleans(), few=100, many=600)
+def test_long_rows_are_reached_once(
+    loop: tuple[list[ArraySpec], tuple[int, ...], int | None], index: bool
+) -> None:
+    specs, shape, block = loop
+    lowered = lowered_for(specs, shape, "cuda", index=index, direct=False, block=block)
+    check(lowered, specs, shape, index=index)
+    event(lowered.specialization.layout.variant)
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])
@@ -205,8 +237,11 @@ def test_wide_steps_change_the_index_and_nothing_else(
 
 # Extents whose products are near 2**31, and near what 32-bit numbers of bytes hold.
 long_extents = st.sampled_from(
-    [2, 3, 17, 32, 33, 2**10, 2**15 + 1, 2**16, 2**20, 2**29, 2**30 - 1, 2**31 - 2**20, 2**31 - 1]
-)
+    [
+        2, 3, 17, 32, 33, 1023, 2**10, 2**15 + 1, 2**16, 2**20, 2**21, 2**29, 2**30 - 1,
+        2**31 - 2**20, 2**31 - 1,
+    ]
+)  # fmt: skip
 
 
 @st.composite
@@ -244,15 +279,21 @@ def test_indices_of_32_bits_hold_every_number(
     if layout.wide_index:
         return
     # Threads beyond the end have numbers, too.
-    side = TILE if layout.variant == "tile" else layout.width * s.block
-    assert lowered.grid * side < limit
+    extents = list(layout.loop.shape)
+    if layout.variant == "patch":
+        extents[-1] += -extents[-1] % s.block
+        extents[-2] += -extents[-2] % layout.width
+        assert max(lowered.grid, *extents[-2:]) < limit
+    else:
+        side = TILE if layout.variant == "tile" else layout.width * s.block
+        assert lowered.grid * side < limit
     assert math.prod(shape) < limit
     names = [parameter.name for parameter in s.loop_arrays] + ["i"]
     for name, access, row in zip(names, layout.accesses, layout.loop.strides, strict=False):
         if access.kind in ("flat", "uniform"):
             continue  # a pointer's own arithmetic has 64 bits
         partial = 0
-        for extent, step in zip(layout.loop.shape, row, strict=True):
+        for extent, step in zip(extents, row, strict=True):
             partial += (extent - 1) * abs(step)
             assert partial < limit, name
             # The steps are cast to the index's type.

@@ -407,6 +407,41 @@ def test_writes_on_a_gpu(dry: DryGpu) -> None:
     assert len(dry.launches) == 1
 
 
+def test_repeated_writes_on_a_gpu_ask_which_arrays_overlap(
+    dry: DryGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(x: Any, y: Any) -> None:
+        x += y
+
+    whole = dry.array(64)
+    pairs: list[tuple[Any, Any]] = [
+        (whole[:8], whole[8:16]),
+        (whole[8:16], whole[:8]),
+        (whole[15:7:-1], whole[7::-1]),
+        (whole[:16:2], whole[16:32:2]),
+        (whole[:32].reshape(8, 4)[:, :3], whole[32:].reshape(8, 4)[:, 1:]),
+        (whole[:32].reshape(4, 8).T, whole[32:].reshape(4, 8).T),
+    ]
+    for x, y in pairs:
+        fused = kerneltk.fuse(program)
+        fused(x, y)
+        found: list[Any] = []
+        monkeypatch.setattr(fused, "_call", lambda *given, found=found: found.append(given))
+        dry.launches.clear()
+        fused(x, y)
+        assert (len(dry.launches), found) == (1, [])
+        for other in (x, x[::-1][::-1], _moved(x, 4), _moved(x, -4)):
+            found.clear()
+            fused(x, other)
+            assert len(found) == 1
+        assert len(dry.launches) == 1
+
+
+def _moved(array: Any, by: int) -> Any:
+    """An array like one of CuPy's, so many bytes further on."""
+    return type(array)(array.shape, array.dtype, array.data + by, array.strides)
+
+
 def test_arrays_in_two_memories(dry: DryGpu) -> None:
     with pytest.raises(kerneltk.ArgumentTypeError, match="arrays in a GPU and in host memory"):
         kerneltk.fuse(lambda x, y: x + y)(dry.array(3), np.ones(3))

@@ -154,6 +154,85 @@ def test_calls_that_write_ask_whether_arrays_overlap_themselves() -> None:
     np.testing.assert_array_equal(y, like)
 
 
+def _added(x: Any, y: Any) -> None:
+    x += y
+
+
+def _counted(fused: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Which calls of a fused function look for their program, from now on."""
+    calls: list[Any] = []
+    find = fused._call
+    monkeypatch.setattr(fused, "_call", lambda *given: (calls.append(given), find(*given))[1])
+    return calls
+
+
+STRIDED: list[Any] = [
+    lambda a: a[:16:2],
+    lambda a: a[15:7:-1],
+    lambda a: a[:36].reshape(6, 6)[1:-1, 1:-1],
+    lambda a: a[:20].reshape(4, 5).T,
+    lambda a: a[:36].reshape(6, 6)[::-1, ::2],
+]
+
+
+@pytest.mark.parametrize("part", STRIDED, ids=["step", "reversed", "inner", "F", "steps"])
+def test_calls_that_write_to_strided_arrays_go_the_short_way(
+    part: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fused = kerneltk.fuse(_added)
+    whole, other = np.arange(36, dtype=np.float32), np.ones(36, np.float32)
+    wanted = whole.copy()
+    fused(part(whole), part(other))
+    _added(part(wanted), part(other))
+    calls = _counted(fused, monkeypatch)
+    for _ in range(2):
+        fused(part(whole), part(other))
+        _added(part(wanted), part(other))
+        np.testing.assert_array_equal(whole, wanted)
+    assert calls == []
+    # Other steps are another layout, which may lie on itself.
+    strides = [0] * part(whole).ndim
+    once, like = (
+        np.lib.stride_tricks.as_strided(a, part(a).shape, strides) for a in (whole, wanted)
+    )
+    fused(once, part(other))
+    _added(like, part(other))
+    np.testing.assert_array_equal(whole, wanted)
+    assert calls
+
+
+def test_calls_with_strided_arrays_go_the_short_way() -> None:
+    fused = kerneltk.fuse(lambda x: x * 2)
+    first = fused._shortcut
+    whole = np.arange(36, dtype=np.float32).reshape(6, 6)
+    for x in (whole[1:-1, 1:-1], whole[1:-1, 1:-1], whole[:4, :4].T, whole[:4, :4]):
+        found = fused(x)
+        assert found.strides == (x * 2).strides
+        np.testing.assert_array_equal(found, x * 2)
+        assert fused._shortcut is not first
+
+
+def test_calls_with_strings_and_none_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(x: Any, how: Any, mask: Any) -> None:
+        x *= 2 if how == "twice" else 3
+        if mask is not None:
+            x += mask
+
+    fused = kerneltk.fuse(program)
+    x, mask = np.ones(5, "f4"), np.arange(5, dtype=np.float32)
+    kinds: list[Any] = [("twice", None), ("else", None), ("twice", mask)]
+    wanted = x.copy()
+    for kind in kinds:
+        fused(x, *kind)
+        program(wanted, *kind)
+    calls = _counted(fused, monkeypatch)
+    for kind in [*kinds, *kinds]:
+        fused(x, *kind)
+        program(wanted, *kind)
+        np.testing.assert_array_equal(x, wanted)
+    assert calls == []
+
+
 def test_calls_that_write_refuse_arrays_that_become_read_only() -> None:
     fused = kerneltk.fuse(_both)
     x, y, z = (np.ones(5, "f4") for _ in range(3))
