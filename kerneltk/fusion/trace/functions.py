@@ -641,7 +641,8 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
         raise wrong_type("'copyto' writes to an array.")
     trace = dst.trace
     operand = as_operand(trace, src)
-    weak = not isinstance(operand, LazyArray) and type(operand.value) in (int, float, complex)
+    is_number = not isinstance(operand, LazyArray) and type(operand.value) in (int, float, complex)
+    weak = is_number and casting != "equiv"  # which NumPy takes for the number's own dtype
     node = node_of(trace, operand, promoted([dst, operand])) if weak else as_array(trace, src).node
     node = without_leading_ones(trace, node, dst.ndim)
     _into(dst, new_array(trace, node), where, casting)

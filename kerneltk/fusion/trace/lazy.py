@@ -727,7 +727,12 @@ class LazyArray(_Operators):
         """Axes, counted from the front: all of them for None."""
         if axis is None:
             return tuple(range(self.ndim))
-        if isinstance(axis, tuple | list):
+        if isinstance(axis, list | bool | np.bool_):
+            raise wrong_type(
+                f"An axis cannot be of type '{type(axis).__name__}'.",
+                "give an integer, or a tuple of integers.",
+            )
+        if isinstance(axis, tuple):
             found = tuple(self.axis(item) for item in axis)
             if len(set(found)) != len(found):
                 raise wrong_value("An axis is given twice.")

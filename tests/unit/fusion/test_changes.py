@@ -342,3 +342,22 @@ def test_functions_that_bear_the_names_of_scipys() -> None:
     named: Any = np.frompyfunc(expit, 1, 1)
     with pytest.raises(kerneltk.UnsupportedError):
         kerneltk.fuse(lambda x: named(x))(ones(3))
+
+
+def test_axes_that_numpy_refuses() -> None:
+    functions: list[Any] = [
+        lambda x: x.sum(axis=[0]),
+        lambda x: np.max(x, axis=True),
+        lambda x: x.mean(axis=[0, 1]),
+    ]
+    for function in functions:
+        with pytest.raises(TypeError):
+            function(ones(2, 2))
+        with pytest.raises(TypeError, match="An axis cannot be of type"):
+            kerneltk.fuse(function)(ones(2, 2))
+
+    def copied(x: Any) -> None:
+        np.copyto(x, 2.5, casting="equiv")
+
+    with pytest.raises(TypeError):
+        kerneltk.fuse(copied)(ones(2, dtype=np.float32))
