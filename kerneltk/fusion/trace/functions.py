@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.dtypes import describe
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -119,6 +120,8 @@ def _reduction(
 ) -> Node:
     """A reduction of an array; `compute` is the dtype of its values, `result` that of the total."""
     trace = array.trace
+    if array.dtype.names is not None:
+        raise wrong_type(f"'{kind}' cannot be computed for '{array.dtype}'.")
     # Of what has no axes, NumPy takes the first or last one for all of them.
     is_none = not array.ndim and isinstance(axis, int | np.integer) and axis in (0, -1)
     axes = () if is_none else array.axes(axis)
@@ -206,7 +209,11 @@ def _plain(
     elif kind in ("any", "all"):
         result = _BOOL
     else:
-        result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
+        describe(array.dtype)  # raises for what no kernel takes; totals of objects have no dtype
+        try:
+            result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
+        except TypeError:
+            raise wrong_type(f"'{kind}' cannot be computed for '{array.dtype}'.") from None
     where = known_truth(where)
     if where is not True:
         if kind not in _NEUTRAL and initial is None:
