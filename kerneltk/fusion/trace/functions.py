@@ -120,8 +120,6 @@ def _reduction(
 ) -> Node:
     """A reduction of an array; `compute` is the dtype of its values, `result` that of the total."""
     trace = array.trace
-    if array.dtype.names is not None:
-        raise wrong_type(f"'{kind}' cannot be computed for '{array.dtype}'.")
     # Of what has no axes, NumPy takes the first or last one for all of them.
     is_none = not array.ndim and isinstance(axis, int | np.integer) and axis in (0, -1)
     axes = () if is_none else array.axes(axis)
@@ -141,6 +139,8 @@ def _reduced(
         return trace.cast(node, result)
     if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
         _check_not_empty(trace, kind, node.shape, axes)
+    if node.dtype.names is not None:
+        raise wrong_type(f"'{kind}' cannot be computed for '{node.dtype}'.")
     return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_location())
 
 
