@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.dtypes import describe
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -138,6 +139,8 @@ def _reduced(
         return trace.cast(node, result)
     if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
         _check_not_empty(trace, kind, node.shape, axes)
+    if node.dtype.names is not None:
+        raise wrong_type(f"'{kind}' cannot be computed for '{node.dtype}'.")
     return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_location())
 
 
@@ -216,7 +219,11 @@ def _plain(
     elif kind in ("any", "all"):
         result = _BOOL
     else:
-        result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
+        describe(array.dtype)  # raises for what no kernel takes; totals of objects have no dtype
+        try:
+            result = ufunc.reduce(np.zeros(1, array.dtype)).dtype
+        except TypeError:
+            raise wrong_type(f"'{kind}' cannot be computed for '{array.dtype}'.") from None
     where = known_truth(where)
     if where is not True:
         if kind not in _NEUTRAL and initial is None:

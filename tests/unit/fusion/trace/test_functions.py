@@ -267,3 +267,11 @@ def test_masks_that_are_numbers() -> None:
     for k in (2, 5, 1):
         for found, wanted in zip(fused(x, k), program(x, k), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "argmax", "mean"])
+@pytest.mark.parametrize("dtype", [object, "M8[s]", "S3", "U2", "V4", ">f4", [("a", "f4")]])
+def test_totals_of_what_no_kernel_takes_are_refused(dtype: Any, name: str) -> None:
+    total = kerneltk.fuse(lambda x: getattr(x, name)())
+    with pytest.raises(kerneltk.ArgumentTypeError, match=r"dtype|cannot be computed"):
+        total(np.zeros(3, dtype))
