@@ -87,16 +87,13 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         loop_prep: str = "",
         after_loop: str = "",
     ) -> None:
-        for text, source in (
-            ("in_params", in_params),
-            ("out_params", out_params),
-            ("operation", operation),
-            ("name", name),
-            ("preamble", preamble),
-            ("loop_prep", loop_prep),
-            ("after_loop", after_loop),
-        ):
-            checked_text(text, source)
+        in_params = checked_text("in_params", in_params)
+        out_params = checked_text("out_params", out_params)
+        operation = checked_text("operation", operation)
+        name = checked_text("name", name)
+        preamble = checked_text("preamble", preamble)
+        loop_prep = checked_text("loop_prep", loop_prep)
+        after_loop = checked_text("after_loop", after_loop)
         check_name(name)
         compile_options = checked_options(options)
         signature = parse_signature(in_params, out_params)

@@ -124,8 +124,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         checks: bool = True,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
-        checked_text("code", code, "surrogateescape")
-        checked_text("name", name)
+        code = checked_text("code", code, "surrogateescape")
+        name = checked_text("name", name)
         source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
         self._set_up(
             RawProgram(source, [name]),

@@ -114,18 +114,16 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         options: Sequence[str] = (),
     ) -> None:
         identity_text = _identity_text(identity)
-        for text, source in (
-            ("in_params", in_params),
-            ("out_params", out_params),
-            ("map_expr", map_expr),
-            ("reduce_expr", reduce_expr),
-            ("post_map_expr", post_map_expr),
-            ("identity", identity_text),
-            ("name", name),
-            ("reduce_type", "" if reduce_type is None else reduce_type),
-            ("preamble", preamble),
-        ):
-            checked_text(text, source)
+        in_params = checked_text("in_params", in_params)
+        out_params = checked_text("out_params", out_params)
+        map_expr = checked_text("map_expr", map_expr)
+        reduce_expr = checked_text("reduce_expr", reduce_expr)
+        post_map_expr = checked_text("post_map_expr", post_map_expr)
+        identity_text = checked_text("identity", identity_text)
+        name = checked_text("name", name)
+        if reduce_type is not None:
+            reduce_type = checked_text("reduce_type", reduce_type)
+        preamble = checked_text("preamble", preamble)
         check_name(name)
         for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
             if not source.strip():

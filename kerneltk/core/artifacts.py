@@ -202,7 +202,8 @@ class ObjectCode:
 
 
 def checked_text(name: str, text: object, errors: str = "strict") -> str:
-    """A text that can be a part of a translation unit, with `errors` as of `str.encode`. Raises
+    """A text that can be a part of a translation unit, with `errors` as of `str.encode`: a plain
+    string, which keys of the cache can tell from any other by its representation. Raises
     ArgumentTypeError for what is no string, and SignatureError for what no unit can hold.
     """
     if not isinstance(text, str):
@@ -213,7 +214,7 @@ def checked_text(name: str, text: object, errors: str = "strict") -> str:
         text.encode(errors=errors)
     except UnicodeEncodeError:
         raise SignatureError(f"'{name}' holds a lone surrogate, which is no character.") from None
-    return text
+    return str.__str__(text)
 
 
 def checked_options(options: object) -> tuple[str, ...]:
@@ -223,6 +224,5 @@ def checked_options(options: object) -> tuple[str, ...]:
     given = () if isinstance(options, str) or not isinstance(options, Sequence) else options
     if given is not options or not all(isinstance(option, str) for option in given):
         raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
-    for option in given:
-        checked_text("options", option, "surrogateescape")  # a path may be any bytes
-    return tuple(given)
+    # A path may be any bytes.
+    return tuple(checked_text("options", option, "surrogateescape") for option in given)

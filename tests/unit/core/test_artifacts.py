@@ -97,3 +97,23 @@ def test_options() -> None:
 def test_options_are_texts(text: str) -> None:
     with pytest.raises(SignatureError, match=r"'options' holds a (null character|lone surrogate)"):
         checked_options((text,))
+
+
+class Named(str):
+    """A text that shows its name instead."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<text>"
+
+    __str__ = __repr__
+
+
+def test_texts_become_plain_strings() -> None:
+    found = checked_text("t", Named("x"))
+    assert type(found) is str
+    assert found == "x"
+    (option,) = checked_options([Named("-DX")])
+    assert type(option) is str
+    assert option == "-DX"

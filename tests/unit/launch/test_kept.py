@@ -353,3 +353,44 @@ def test_launches_take_the_threads_of_their_process(tmp_path: Path, order: Any) 
         seen.append(int(made))
     assert seen == [1, 0]
     assert runtime.num_threads() >= 1
+
+
+class Shown(str):
+    """A text with a representation of its user's."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<source>"
+
+
+@pytest.mark.parametrize("part", ["operation", "preamble", "loop_prep", "options"])
+def test_texts_that_all_show_the_same_are_told_apart(cache: Cache, part: str) -> None:
+    name = next(_names)
+
+    def call(number: int) -> float:
+        texts: dict[str, Any] = {"operation": Shown("y = x + KT_N"), "preamble": Shown("")}
+        if part == "operation":
+            texts[part] = Shown(f"y = x + {number}")
+        elif part == "loop_prep":
+            texts[part] = Shown(f"const int KT_N = {number};")
+        elif part == "preamble":
+            texts[part] = Shown(f"#define KT_N {number}")
+        else:
+            texts[part] = (Shown(f"-DKT_N={number}"),)
+        return float(
+            ElementwiseKernel(Shown("T x"), Shown("T y"), name=Shown(name), **texts)(X[0])[0]
+        )
+
+    assert [call(1), call(5)] == [2, 6]
+
+
+def test_expressions_that_all_show_the_same_are_told_apart(cache: Cache) -> None:
+    name = next(_names)
+
+    def call(map_expr: str, post_map_expr: str) -> float:
+        texts = map(Shown, ("T x", "T y", map_expr, "a + b", post_map_expr, "0", name, "float"))
+        return float(ReductionKernel(*texts)(X[0]))
+
+    own = [("x", "y = a"), ("x * x", "y = a"), ("x", "y = a + 1")]
+    assert [call(*expressions) for expressions in own] == [21, 91, 22]
