@@ -28,6 +28,7 @@ from kerneltk.core.dtypes import described
 from kerneltk.signature.resolve import Resolved
 
 MAKERS = (
+    "kerneltk.backends.base",
     "kerneltk.cache",
     "kerneltk.codegen",
     "kerneltk.core",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (inner / "__pycache__" / "part.py").write_text("")
     (tmp_path / "own_module.py").write_text("x = 1")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(code, "_LOADED_NS", time.time_ns() + 3600 * 10**9)
     return inner.parent
 
 
@@ -62,3 +64,14 @@ def test_changes_give_another_digest(package: Path, monkeypatch: pytest.MonkeyPa
     known.add(digest())
     monkeypatch.setattr("kerneltk.__version__", "0")
     assert digest() not in known
+
+
+def test_code_that_changes_behind_a_process_has_a_digest_of_its_own(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what old code made would be kept as what the new code makes."""
+    time.sleep(0.05)
+    monkeypatch.setattr(code, "_LOADED_NS", time.time_ns())
+    assert len({digest() for _ in range(3)}) < 3  # files may settle meanwhile
+    (package / "part.py").write_text("x = 2")
+    assert len({digest() for _ in range(3)}) == 3
