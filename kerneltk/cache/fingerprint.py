@@ -355,12 +355,14 @@ class Trace(NamedTuple):
             tuple((bool(is_quoted), str(name)) for is_quoted, name in directives),
             tuple(map(str, search)),
             str(digest),
-            tuple((str(path), stamp and _stamp_from(stamp)) for path, stamp in files),
+            tuple((str(path), _stamp_from(stamp)) for path, stamp in files),
             tuple(map(str, absent)),
         )
 
 
-def _stamp_from(fields: Sequence[Any]) -> _Stamp:
+def _stamp_from(fields: Sequence[Any] | None) -> _Stamp | None:
+    if fields is None:
+        return None
     modified, changed, size, inode, device = map(int, fields)
     return modified, changed, size, inode, device
 
