@@ -70,7 +70,7 @@ class Fused(Called):
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function, fused.
 
         Parameters
