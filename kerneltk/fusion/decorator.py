@@ -70,7 +70,7 @@ class Fused(Called):
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function, fused.
 
         Parameters
@@ -242,7 +242,7 @@ class Fused(Called):
         self._unfused.pop(key, None)
         ended = [shape for shape in list(self._by_shape) if _has_ended(shape)]
         for shape in ended:
-            del self._by_shape[shape]
+            self._by_shape.pop(shape, None)
 
     def _remember(
         self, args: tuple[Any, ...], run: Callable[..., Any], program: Any, backend: Backend

@@ -86,6 +86,26 @@ __global__ void k(int* x) {
     x[0] += sizeof(Derived) + std::has_virtual_destructor<Table>::value;
 }
 """)  # fmt: skip
+_case("destructors whose definitions elsewhere are not the host's", 8, """
+#include <vector>
+struct Annotated { int a; ~Annotated(); };
+__host__ __device__ Annotated::~Annotated() {}
+struct Defaulted { int a; ~Defaulted(); };
+Defaulted::~Defaulted() = default;
+namespace other { struct Annotated { int a; ~Annotated(); }; }
+other::Annotated::~Annotated() { std::vector<int> v; }
+__global__ void k(int* x) {
+    Annotated a = {3};
+    Defaulted b = {5};
+    x[0] = a.a + b.a;
+}
+""")  # fmt: skip
+_case("a destructor whose definition is a macro's", 3, """
+#define DESTRUCTOR(name) name::~name() {}
+struct A { int a; ~A(); };
+DESTRUCTOR(A)
+__global__ void k(int* x) { A a = {3}; x[0] = a.a; }
+""")  # fmt: skip
 _case("packing that begins in a class of the host", 5, """
 #include <vector>
 struct Host { std::vector<int> v;

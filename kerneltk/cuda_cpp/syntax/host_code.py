@@ -112,6 +112,7 @@ _UNTOLD = (
     "of the host with types that device code does not have: what is asked about it is unknown"
     '"); }} }}'
 )
+_DESTRUCTOR = re.compile(r"::\s*~\s*(\w+)\s*\(")
 # What templates ask by whether a function can be called.
 ASKS = re.compile(r"\b(?:decltype|noexcept|sizeof)\s*\([^;{}]*|\brequires\b[^;]*")
 
@@ -223,7 +224,7 @@ class HostCode:
         self.constants: dict[str, Constant] = {}
         self.spare: dict[Span, frozenset[str]] = {}
         self.replaced: dict[Span, str] = {}
-        self.destructors: set[str] = set()  # that classes declare, and that are the host's
+        self.destructors: dict[Span, str] = {}  # that classes declare, and that are the host's
         # Functions with a type in their heads that the host alone has: names, with where they are.
         self.untold: dict[Span, tuple[str, ...]] = {}
         self.definitions: dict[Span, Definition] = {}
@@ -306,6 +307,7 @@ class HostCode:
     def leave_out_unreached(self) -> None:
         """Leave out what device code does not refer to."""
         self._leave_device_code()
+        self._keep_defined_destructors()
         code, candidates = self.prepared.code, self.candidates.values()
         spans, self.spare = unreached(
             code, candidates, self.spans, self._macro_words, self._defined.parts(code)
@@ -333,6 +335,25 @@ class HostCode:
         for found in (self.spans, self.candidates, self.functions):
             for span in [s for s in found if is_shared(s)]:
                 del found[span]
+
+    def _keep_defined_destructors(self) -> None:
+        """Leave out no destructor's declaration whose definition elsewhere stays: of a class of the
+        name, with an annotation or `= default`, or of any class by a macro.
+        """
+        if not self.destructors:
+            return
+        stay = {
+            found[1]
+            for found in _DESTRUCTOR.finditer(self.prepared.code)
+            if not any(start <= found.start() < end for start, end in self.spans)
+        }
+        by_macro = any(
+            directive.name == "define" and _DESTRUCTOR.search(directive.argument)
+            for directive in self.prepared.directives
+        )
+        for span, name in self.destructors.items():
+            if by_macro or name[1:].strip() in stay:
+                self.spans.pop(span, None)
 
     def _keep_tables(self) -> None:
         """Leave an entry in the table of its class for each virtual function that is left out: the
@@ -446,7 +467,8 @@ class HostReader:
             self._define(span, name, start, body)
             if self._is_named(start, body.start_byte):
                 self.host.untold[span] = (*scope.names, name)
-        if self._is_host_function(node, name_node, start) or name in self.host.destructors:
+        is_destructor = name in self.host.destructors.values()
+        if self._is_host_function(node, name_node, start) or is_destructor:
             self.host.spans[span] = name
             if scope.template is None:
                 self.host.functions[span] = None
@@ -525,7 +547,8 @@ class HostReader:
                 self._define(found.span, found.name, start, inner, is_member=True)
             annotated = self.tree.words_between(self.tree.head_start(member), member.end_byte)
             if found.name.startswith("~") and not annotated and member.type == "declaration":
-                self.host.destructors.add(found.name)  # what defines it elsewhere is the host's
+                # What defines it elsewhere is the host's.
+                self.host.destructors[found.span] = found.name
                 self.host.spans[found.span] = ""
             if found.is_function and (
                 any(word.name == "__host__" for word in annotated)

@@ -528,7 +528,10 @@ def row_definition(
     )  # what only the results need is loaded when totals are known
     totals = len(writer.statements)
     outputs = [f"y{k}" for k in range(len(work.full) + len(work.totals))]
-    for node, output in zip(work.full, outputs, strict=False):
+    stores = list(zip(work.full, outputs, strict=False))
+    if keeping is not None:  # whose memory has the value that others are computed from
+        stores.append(stores.pop(keeping.output))
+    for node, output in stores:
         writer.stored(node, output)
     for node, output in zip(work.totals, outputs[len(work.full) :], strict=True):
         writer.stored_total(node, output)

@@ -258,6 +258,14 @@ def test_calls_that_write_ask_for_closed_over_arrays() -> None:
     np.testing.assert_array_equal(table[:8], [0, 1, 5, 4, 3, 2, 1, 7])
 
 
+def test_a_method_takes_its_object_by_keyword() -> None:
+    @kerneltk.fuse
+    def scaled(self: float, x: Any) -> Any:
+        return self * x
+
+    np.testing.assert_array_equal(scaled(x=X, self=2.0), 2 * X)
+
+
 def test_keywords_that_have_positions_are_positions() -> None:
     def program(x: Any, y: Any = 2.0, out: Any = None, *, more: Any = 0.0) -> Any:
         return np.add(x, 10 * y + more, out=out)

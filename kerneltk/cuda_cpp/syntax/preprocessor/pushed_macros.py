@@ -43,7 +43,6 @@ _OF_LIBRARIES = frozenset(
      "noinline_calls", "noreturn", "nothrow", "novtable", "process", "property", "restrict",
      "safebuffers", "selectany", "spectre", "thread", "time", "uuid", "__valid")
 )  # fmt: skip
-_MOST_DEPTHS = 64
 # What stands in a macro for a pragma, which would have to become lines of directives.
 _IN_A_MACRO = (
     "static_assert(false, \"NVRTC knows no pragma 'push_macro', and in a macro it cannot be "
@@ -334,7 +333,7 @@ class _Rewriting:
             self._edits.append(_Edit(start, end, ()))
         elif name is not None and word == "push":
             self._edits.append(_Edit(start, end, name.pushed()))
-            name.depths = {depth + 1 for depth in name.depths if depth < _MOST_DEPTHS}
+            name.depths = {depth + 1 for depth in name.depths}
         elif name is not None:
             self._edits.append(_Edit(start, end, name.popped()))
             name.depths = {max(depth - 1, 0) for depth in name.depths}

@@ -196,6 +196,19 @@ def _halves(x: Any, out: Any) -> Any:
     return e.max(-1)
 
 
+def _several(x: Any) -> Any:
+    e = np.exp(x)
+    s = e.sum(-1, keepdims=True)
+    return e / s, e * 2, s, e - s
+
+
+def _after_another(x: Any) -> Any:
+    e = np.exp(x)
+    s = e.sum(-1, keepdims=True)
+    t = np.sqrt(e * s)
+    return t / t.max(-1, keepdims=True), t + e, x * 2
+
+
 def _quick(x: Any) -> Any:
     apart = x - x.mean(-1, keepdims=True)
     return apart * apart.max(-1, keepdims=True)
@@ -211,6 +224,7 @@ def _narrow(x: Any) -> Any:
     [
         (softmax, True, "f4"), (softmax, True, "f8"), (softmax, True, "f2"), (_both, True, "f4"),
         (_reversed, False, "f4"), (_in_place, False, "f4"), (_twice, True, "f4"),
+        (_several, True, "f4"), (_after_another, True, "f8"),
         (_quick, False, "f4"), (_narrow, False, "f4"), (_halves, None, "f4"),
     ],
 )  # fmt: skip

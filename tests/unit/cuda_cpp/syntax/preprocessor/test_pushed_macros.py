@@ -48,6 +48,7 @@ def _kernel(*values: str) -> str:
         (f"#define N 1\n#ifdef A\n{_PUSH}#undef N\n#else\n{_PUSH}#undef N\n#endif\n{_POP}", (), 1),
         (f"#define N 1\n#if A\n#undef N\n#define N 2\n#endif\n{_PUSH}#undef N\n{_POP}",
          ("-DA",), 2),
+        (f"#define N 1\n{_PUSH * 70}#undef N\n#define N 2\n{_POP * 70}", (), 1),
         # With operators, on lines with others, over several lines.
         ("#define N 3\n_Pragma(\"push_macro(\\\"N\\\")\") ;\n#undef N\n#define N 4\n"
          "_Pragma(\"pop_macro(\\\"N\\\")\") __device__ int n = N;\n", (), 3),
