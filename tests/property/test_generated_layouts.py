@@ -68,7 +68,7 @@ def run(lowered: LaunchGeometry, addresses: list[int]) -> None:
     data[block.constant_offset : block.constant_offset + len(lowered.constants)] = lowered.constants
     argument = np.frombuffer(bytes(data), np.dtype((np.void, block.size)))[0]
     kernel = kerneltk.RawModule(code=_MOVES + unit.source).get_function(unit.entry)
-    kernel((lowered.grid,), (specialization.block,), (argument,))
+    kernel((lowered.grid,), (specialization.block,), (argument,), backend="host")
 
 
 @st.composite

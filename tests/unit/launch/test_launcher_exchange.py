@@ -5,6 +5,7 @@ Python does, or they leave them to it.
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -319,6 +320,7 @@ def test_nothing_leaks(lent: type[Lent]) -> None:
     wrong.is_lazy = True
     for _ in range(3):
         kernel(x, y), kernel(x), kernel(wrong)
+    gc.collect()  # other tests' garbage has dtypes, too
     objects = (x, y, x.array, y.array, np.dtype(np.float64), wrong)
     before = [sys.getrefcount(one) for one in objects]
     for _ in range(500):
