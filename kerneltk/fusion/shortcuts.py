@@ -72,7 +72,7 @@ def make_shortcut(
         apart = _tests_of_writes(program, args, backend, names)
         if apart is None:
             return None
-        tests += apart
+        tests += [test for test in apart if test not in tests]
     if is_direct:
         (step,) = program.plan.steps
         passed = [program.leaf(leaf) for leaf in step.leaves()]

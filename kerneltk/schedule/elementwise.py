@@ -231,16 +231,14 @@ def _is_scattered(layout: Layout, operands: Sequence[Operand]) -> bool:
     several operands are loaded one by one, and small elements, whose stores need vectors, are not
     among them.
     """
-    sizes = [
-        operand.itemsize
+    arrays = [
+        (operand, access.kind == "element")
         for operand, access in zip(operands, layout.accesses, strict=True)
-        if not operand.is_index and (operand.written or access.kind == "element")
+        if not operand.is_index
     ]
-    loads = [
-        not operand.is_index and not operand.written and access.kind == "element"
-        for operand, access in zip(operands, layout.accesses, strict=True)
-    ]
-    return sum(loads) > 1 and min(sizes) >= 4
+    sizes = [operand.itemsize for operand, is_single in arrays if operand.written or is_single]
+    loads = sum(is_single and not operand.written for operand, is_single in arrays)
+    return loads > 1 and min(sizes) >= 4
 
 
 def element_chunk(operand: Operand, row: Sequence[int]) -> int:
