@@ -160,7 +160,7 @@ def test_a_limit_on_sizes(limit: int) -> None:
         [sys.executable, "-c", LIMITED, str(limit)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "KERNELTK_CACHE_DIR": ""},
     )
     assert done.returncode == 0, done.stderr

@@ -169,7 +169,7 @@ def fork_with_lock_held(directory: Path) -> object:
         child = os.fork()
         if child == 0:
             os._exit(0 if cache.get(KEY) == b"data" else 1)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:

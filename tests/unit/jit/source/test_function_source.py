@@ -828,7 +828,7 @@ def test_time(load: Load) -> None:
     source_of(names["f0"])
     times = []
     for i in range(10):
-        start = time.perf_counter()
+        start = time.thread_time()
         source_of(names[f"f{i}"])
-        times.append(time.perf_counter() - start)
-    assert min(times) < 5e-3  # a machine that is not busy takes a tenth of that
+        times.append(time.thread_time() - start)
+    assert min(times) < 5e-3  # of processor time; a tenth of that was measured
