@@ -264,10 +264,20 @@ def host_scalars_as_numbers(args: Sequence[Any]) -> tuple[Any, ...]:
     """
     tensors = [k for k, value in enumerate(args) if torch_tensors.is_tensor(value)]
     found = list(args)
-    if len(tensors) > 1 and any(torch_tensors.is_on_gpu(args[k]) for k in tensors):
-        for k in tensors:
-            found[k] = torch_tensors.number_of(args[k])
+    if len(tensors) > 1 and "cuda" in (kinds := [_kind_of_device(args[k]) for k in tensors]):
+        for k, kind in zip(tensors, kinds, strict=True):
+            if kind == "cpu":
+                found[k] = attempt(args[k], "item", partial(_number_of, args[k]))
     return tuple(found)
+
+
+def _kind_of_device(tensor: Any) -> str:
+    return attempt(tensor, "device", lambda: torch_tensors.device_of(tensor))[0]
+
+
+def _number_of(tensor: Any) -> Any:
+    """The number in a tensor without dimensions; others as they are."""
+    return tensor if len(tensor.shape) else tensor.detach().item()
 
 
 class _Located(NamedTuple):

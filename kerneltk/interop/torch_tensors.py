@@ -38,23 +38,6 @@ def device_of(tensor: Any) -> tuple[str, int]:
     return str(device.type), int(device.index or 0)
 
 
-def is_on_gpu(tensor: Any) -> bool:
-    """Return whether a tensor is in a GPU's memory; raises ArgumentTypeError where it has none."""
-    return attempt(tensor, "device", lambda: device_of(tensor))[0] == "cuda"
-
-
-def number_of(tensor: Any) -> Any:
-    """Return the number in a tensor without dimensions that is in host memory, and other tensors
-    as they are; raises ArgumentTypeError where it cannot be read.
-    """
-
-    def read() -> Any:
-        is_number = device_of(tensor)[0] == "cpu" and len(tensor.shape) == 0
-        return tensor.detach().item() if is_number else tensor
-
-    return attempt(tensor, "item", read)
-
-
 def memory_of(tensor: Any) -> Memory:
     """Where a tensor's elements lie; raises ArgumentTypeError for one that is sparse, or of a dtype
     that NumPy has none for, and ArgumentValueError for one without memory, or whose storage ends

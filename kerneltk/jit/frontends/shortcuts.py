@@ -16,8 +16,6 @@ import numpy as np
 from kerneltk.backends.base import Backend
 from kerneltk.launch.compiled import shortcut_of
 
-_ASKED_OF_FOREIGN = ("__dlpack_c_exchange_api__", "dtype", "device")
-
 
 @lru_cache(maxsize=512)
 def _compiled(source: str) -> CodeType:
@@ -57,7 +55,7 @@ def make_shortcut(
     if foreign and (any(raw) or index_ndim > 1):
         return None
     for kind in foreign:
-        if not all(hasattr(kind, name) for name in _ASKED_OF_FOREIGN):
+        if not (hasattr(kind, "__dlpack_c_exchange_api__") and hasattr(kind, "dtype")):
             return None
     by_element = [k for k in range(count) if arrays[k] and not raw[k]]
     whole = [k for k in range(count) if arrays[k] and raw[k]]
@@ -70,9 +68,6 @@ def make_shortcut(
             tests.append(f"0 < a{k}.size < {2**31}")
         if k < count and raw[k]:
             tests += [f"a{k}.ndim == {args[k].ndim}", f"a{k}.flags.c_contiguous is contiguous{k}"]
-    # A tensor of the host is a number beside those on a GPU, for which another kernel is.
-    others = [k for k, own in enumerate(args) if arrays[k] and own is not passed_args[k]]
-    tests += [f"a{k}.device == a{others[0]}.device" for k in others[1:]]
     if whole and not given:
         # What has no dimensions is a number beside whole arrays, and does not give the shape.
         tests += [f"a{k}.ndim == {args[k].ndim}" for k in by_element]
@@ -104,6 +99,12 @@ def make_shortcut(
         compiled = shortcut_of(kinds, layout, typed, otherwise)
         if compiled is not None:
             return compiled
+    # A tensor of the host is a number beside those on a GPU, for which another kernel is.
+    others = [k for k, own in enumerate(args) if arrays[k] and own is not passed_args[k]]
+    if len(others) > 1:
+        if not all(hasattr(kind, "device") for kind in foreign):
+            return None
+        tests += [f"a{k}.device == a{others[0]}.device" for k in others[1:]]
     names = ", ".join(f"a{k}" for k in range(len(args)))
     source = "\n".join(
         [
