@@ -73,6 +73,25 @@ def test_results_are_where_the_tensors_are(name: str, two_gpus: DryGpu) -> None:
         assert {where for _, where in two_gpus.used} == {device}
 
 
+def test_lists_become_arrays_where_the_tensors_are(
+    two_gpus: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import cupy
+
+    made: list[int] = []
+
+    def asarray(given: Any) -> Any:
+        made.append(two_gpus.device)
+        return two_gpus.array(len(given), device=two_gpus.device)
+
+    monkeypatch.setattr(cupy, "asarray", asarray)
+    added = vectorize(lambda x, w: x + w)
+    found = added(two_gpus.tensor(4, device=1), [1.0, 2.0, 3.0, 4.0])
+    assert found.device.index == 1
+    assert made == [1]
+
+
 def sum_kernel() -> ElementwiseKernel:
     """A kernel whose launchers are for this test's devices."""
     return ElementwiseKernel("T x, T w", "T y", "y = x + w", "sum_of")
