@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kerneltk.backends import foreign_arrays
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
@@ -209,7 +210,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
             own = options if len(values) == count else options._replace(size=None)
             return recording.dispatch(values, None, own.plan_key, own.backend)
 
-        return Recordable(self.name, self._parameter_names, values, self.nin, run)
+        as_numbers = foreign_arrays.host_scalars_as_numbers
+        return Recordable(self.name, self._parameter_names, values, self.nin, run, as_numbers)
 
     # -- what was made ------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -310,7 +310,8 @@ class Graph:
         if not launches or backend is None:
             self._executable = None
         else:
-            made = backend.executable(launches, self._executable)
+            with self._on_device():
+                made = backend.executable(launches, self._executable)
             if self._executable is None:
                 # Memory that goes with the graph may be of another stream than the launches.
                 weakref.finalize(self, made.drain).atexit = False
@@ -354,7 +355,14 @@ class Graph:
 
     def _settle(self) -> None:
         backend = cast(DeviceBackend, self._backend)
-        backend.settle({backend.current_handle(), *self._adoption().streams})
+        with self._on_device():
+            backend.settle({backend.current_handle(), *self._adoption().streams})
+
+    def _on_device(self) -> AbstractContextManager[Any]:
+        """A context in which the device of the recorded launches is the current one."""
+        if self._is_on_host:
+            return nullcontext()
+        return cast(DeviceBackend, self._backend).on_device(self._recorder.device)
 
     def _adoption(self) -> Adoption:
         adoption = Adoption()
@@ -422,7 +430,9 @@ class Graph:
                 )
             self._is_launching = True
             try:
-                self._launch_with(arguments, handle)
+                # Arrays of other libraries decide the device, as those of a call.
+                with self._on_device() if self._foreign else nullcontext():
+                    self._launch_with(arguments, handle)
             finally:
                 self._is_launching = False
 

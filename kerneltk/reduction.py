@@ -281,7 +281,8 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         def run(values: tuple[Any, ...]) -> Any:
             return recording.dispatch(values, None, plan_key, backend)
 
-        return Recordable(self.name, names, values, inputs, run)
+        as_numbers = foreign_arrays.host_scalars_as_numbers
+        return Recordable(self.name, names, values, inputs, run, as_numbers)
 
     def _call(self, *call: Any) -> Any:
         dispatcher, *prepared = self._prepared(*call)

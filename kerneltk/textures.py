@@ -9,7 +9,8 @@ cupy.cuda import texture``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -364,6 +365,7 @@ def texture(
             "  Hint: pass 'normalized=True', and divide coordinates by the extents."
         )
     found = class_of(type(data))
+    on_device: Callable[[], AbstractContextManager[Any]] = nullcontext
     if found is not None:
         given = {"channels": channels is not None, "layered": layered, "cubemap": cubemap}
         given |= {"gather": gather, "memory": memory != "array"}
@@ -382,10 +384,12 @@ def texture(
             )
         is_linear = memory == "linear"
         backend = texels.backend
-        if memory == "array":
-            resource = texels.copied(numbers.ARRAY_GATHER if gather else 0)
-        else:
-            resource = texels.referenced(memory)
+        on_device = texels.adoption.on_device
+        with on_device():
+            if memory == "array":
+                resource = texels.copied(numbers.ARRAY_GATHER if gather else 0)
+            else:
+                resource = texels.referenced(memory)
     if is_linear and (filter, modes, normalized) != ("point", ("clamp",), False):
         raise ArgumentValueError(
             "A texture of linear memory is read by 'tex1Dfetch' and its index alone: it has no "
@@ -420,7 +424,8 @@ def texture(
         borderColors=colors,
         normalizedCoords=int(normalized),
     )
-    return classes.TextureObject(resource, description)
+    with on_device():
+        return classes.TextureObject(resource, description)
 
 
 def surface(
@@ -471,8 +476,9 @@ def surface(
     if (found := class_of(type(data))) is not None:
         raise ArgumentTypeError(f"A surface is made of an array, not of a {found.what} object.")
     texels = _Texels(data, channels, layered, cubemap)
-    resource = texels.copied(numbers.ARRAY_SURFACE)
-    return texels.backend.texture_classes().SurfaceObject(resource)
+    with texels.adoption.on_device():
+        resource = texels.copied(numbers.ARRAY_SURFACE)
+        return texels.backend.texture_classes().SurfaceObject(resource)
 
 
 def contents(value: Any) -> Any:

@@ -520,6 +520,14 @@ class DeviceBackend(Backend, Protocol):
     def home(self, array: Any) -> Home:
         """Return where the work of this backend's own library on an array is queued."""
 
+    def device_of(self, array: Any) -> int | None:
+        """Return the number of the device whose memory an array is in; None for memory of all
+        devices: managed, pinned, or none.
+        """
+
+    def on_device(self, device: int) -> AbstractContextManager[Any]:
+        """Return a context in which a device is the current one."""
+
     def ordered(
         self, homes: Sequence[Home], stream: int | None
     ) -> AbstractContextManager[int | None]:

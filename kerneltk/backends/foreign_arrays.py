@@ -1,16 +1,17 @@
-"""Arrays of other libraries: which backend takes them, how they are given back, and which stream
-their work is queued on.
+"""Arrays of other libraries: which backend takes them, how they are given back, and on which
+device and stream they are launched with.
 
 torch's tensors, and anything with ``__cuda_array_interface__``, ``__array_interface__`` or
 ``__dlpack__``, are taken without a copy. Results for such arguments are given back as the caller's
-kind of array.
+kind of array, on the arguments' device: a call runs where its arrays of other libraries are, which
+is one device. With CuPy's arrays alone it runs on the current device, as CuPy does.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -83,7 +84,8 @@ class Imported(NamedTuple):
 
     `converter` takes an array of the backend. `home` is where the library's work is queued, None in
     host memory. `lock` says why no kernel must write to it, with a hint. `note_write` tells the
-    library that it was written to.
+    library that it was written to. `device` is the GPU whose memory it is in; None for memory that
+    every GPU reaches.
     """
 
     array: Any
@@ -91,6 +93,7 @@ class Imported(NamedTuple):
     home: Home | None = None
     lock: tuple[str, str] | None = None
     note_write: Callable[[], None] | None = None
+    device: int | None = None
 
 
 _READ_ONLY = ("it is read-only", "pass a copy.")
@@ -156,7 +159,7 @@ def _import_tensor(tensor: Any) -> Imported:
     # What stands for a lazy view was computed in torch's order, and is nobody's afterwards.
     is_copy = memory.owner is not tensor
     home = Home(_TORCH.current_stream(device), device, _TORCH, asked=is_copy, copied=is_copy)
-    return Imported(array, _to_torch, home, lock, note)
+    return Imported(array, _to_torch, home, lock, note, device)
 
 
 _TORCH = torch_tensors.TorchLibrary()
@@ -173,7 +176,8 @@ def _import_cuda(value: Any, interface: Any) -> Imported:
         home = Home(0, home.device)  # where numba's work goes that names no stream
     else:
         home = Home(home.stream, home.device, kept=value)
-    return Imported(array, _converter_for(value), home, _READ_ONLY if memory.read_only else None)
+    lock = _READ_ONLY if memory.read_only else None
+    return Imported(array, _converter_for(value), home, lock, device=backend.device_of(array))
 
 
 def _import_dlpack(value: Any) -> Imported:
@@ -182,9 +186,8 @@ def _import_dlpack(value: Any) -> Imported:
     array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(exporter))
     own = backend.home(array)  # the stream that the producer's work was ordered before
     home = Home(own.stream, own.device, asked=True, kept=array)
-    return Imported(
-        array, _converter_for(value), home, _READ_ONLY if exporter.is_read_only else None
-    )
+    lock = _READ_ONLY if exporter.is_read_only else None
+    return Imported(array, _converter_for(value), home, lock, device=backend.device_of(array))
 
 
 def _import_jax(value: Any) -> Imported | None:
@@ -227,7 +230,7 @@ def _import_jax(value: Any) -> Imported | None:
             unknown=f"The stream of an object of type '{type(value).__name__}' is not known.\n"
             "  Hint: pass 'stream=ctx.stream', of the callback's first argument.",
         )
-    return Imported(found.array, converter, home, lock)
+    return found._replace(converter=converter, home=home, lock=lock)
 
 
 NameOf = Callable[[Any], tuple[str, Snippet | None]]
@@ -254,10 +257,59 @@ def own_array(value: Any) -> tuple[Backend | None, Any]:
     return Adoption().take(value, None)
 
 
+def host_scalars_as_numbers(args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments of a call with torch's rule: beside tensors on a GPU, a tensor in host memory
+    without dimensions is the number in it, whose dtype decides nothing. Raises ArgumentTypeError
+    where the number cannot be read.
+    """
+    tensors = [k for k, value in enumerate(args) if torch_tensors.is_tensor(value)]
+    found = list(args)
+    if len(tensors) > 1 and "cuda" in (kinds := [_kind_of_device(args[k]) for k in tensors]):
+        for k, kind in zip(tensors, kinds, strict=True):
+            if kind == "cpu":
+                found[k] = attempt(args[k], "item", partial(_number_of, args[k]))
+    return tuple(found)
+
+
+def _kind_of_device(tensor: Any) -> str:
+    return attempt(tensor, "device", lambda: torch_tensors.device_of(tensor))[0]
+
+
+def _number_of(tensor: Any) -> Any:
+    """The number in a tensor without dimensions; others as they are."""
+    return tensor if len(tensor.shape) else tensor.detach().item()
+
+
+class _Located(NamedTuple):
+    """An array in one device's memory, and what names it in messages."""
+
+    device: int
+    key: Any
+    name_of: NameOf | None
+
+    def named(self) -> tuple[str, Snippet | None]:
+        if self.name_of is not None:
+            name, snippet = self.name_of(self.key)
+            return f"parameter '{name}'", snippet
+        return (f"argument {self.key + 1}" if isinstance(self.key, int) else "an argument"), None
+
+
+def _on_two_devices(first: _Located, second: _Located) -> ArgumentValueError:
+    name, snippet = second.named()
+    return ArgumentValueError(
+        render_message(
+            f"The array for {first.named()[0]} is on device {first.device}, and the one for "
+            f"{name} is on device {second.device}.",
+            *([snippet] if snippet else []),
+            hint="copy one of them to the other's device.",
+        )
+    )
+
+
 class Adoption:
     """The arrays of a call, turned into those of backends, and what is owed to their libraries."""
 
-    __slots__ = ("_checks", "_given", "_homes", "_imports", "_notes", "_own_on_gpu")
+    __slots__ = ("_checks", "_given", "_homes", "_imports", "_located", "_notes", "_own_on_gpu")
 
     def __init__(self) -> None:
         self._given: list[tuple[Any, Any]] = []
@@ -265,7 +317,8 @@ class Adoption:
         self._imports: list[tuple[Any, Any, Imported]] = []
         self._homes: list[Home] = []
         self._notes: list[Callable[[], None]] = []
-        self._own_on_gpu: Any = None
+        self._located: list[_Located] = []
+        self._own_on_gpu: list[tuple[Any, Any, NameOf | None]] = []
 
     def take(
         self,
@@ -288,7 +341,7 @@ class Adoption:
             or (keep_subclasses and not isinstance(value, np.ma.MaskedArray))
         ):
             if not own.capabilities.in_host_memory:
-                self._own_on_gpu = value
+                self._own_on_gpu.append((value, key, name_of))
             self._given.append((value, value))
             return own, value
         try:
@@ -303,6 +356,8 @@ class Adoption:
         self._given.append((imported.array, value))
         if imported.home is not None:
             self._homes.append(imported.home)
+        if imported.device is not None:
+            self._located.append(_Located(imported.device, key, name_of))
         return backend_of(imported.array), imported.array
 
     def check_writes(self, is_written: Callable[[Any], bool], name_of: NameOf) -> None:
@@ -330,9 +385,40 @@ class Adoption:
         """The handles of the streams on which the arrays' work is queued."""
         return {home.stream for home in self._homes}
 
+    @property
+    def device(self) -> int | None:
+        """The number of the device that the call runs on: that of its arrays of other libraries.
+        None, the current one, where there are none in one device's memory.
+
+        Raises
+        ------
+        ArgumentValueError
+            These arrays, and those of CuPy's beside them, are on several devices.
+        """
+        if not self._located:
+            return None
+        first = self._located[0]
+        backend = _cuda_backend()
+        for other in self._located:
+            if other.device != first.device:
+                raise _on_two_devices(first, other)
+        for array, key, name_of in self._own_on_gpu:
+            device = backend.device_of(array)
+            if device is not None and device != first.device:
+                raise _on_two_devices(first, _Located(device, key, name_of))
+        return first.device
+
+    def on_device(self) -> AbstractContextManager[Any]:
+        """A context in which the call's device is the current one; raises as `device`. What
+        depends on the device is done in it, once all arrays are taken.
+        """
+        device = self.device
+        return nullcontext() if device is None else _cuda_backend().on_device(device)
+
     @contextmanager
     def launching(self, stream: int | None) -> Iterator[int | None]:
-        """A context for a launch, with the handle of the stream that it goes to.
+        """A context for a launch on the call's device, with the handle of the stream that it goes
+        to. Raises as `device`.
 
         Where the call names none, it is the current stream of the library whose arrays they are; of
         several libraries' all are ordered before and after the launch. A thread that records keeps
@@ -344,9 +430,8 @@ class Adoption:
         else:
             backend = _cuda_backend()
             homes = list(self._homes)
-            if self._own_on_gpu is not None:
-                homes.append(backend.home(self._own_on_gpu))
-            with backend.ordered(homes, stream) as handle:
+            homes += (backend.home(array) for array, _, _ in self._own_on_gpu[-1:])
+            with self.on_device(), backend.ordered(homes, stream) as handle:
                 yield handle
         if recorder is not None:
             arrays = [imported.array for _, _, imported in self._imports]
@@ -361,9 +446,10 @@ class Adoption:
             return result
         converters = (imported.converter for _, _, imported in self._imports)
         converter = next((found for found in converters if found is not _unchanged), _unchanged)
-        if isinstance(result, tuple):
-            return tuple(self._one(output, converter) for output in result)
-        return self._one(result, converter)
+        with self.on_device():  # JAX and numba take an array by the current device's stream
+            if isinstance(result, tuple):
+                return tuple(self._one(output, converter) for output in result)
+            return self._one(result, converter)
 
     def _one(self, output: Any, converter: Caller) -> Any:
         for array, given in self._given:

@@ -115,8 +115,9 @@ class KernelDispatcher:
         """Return the arguments, with numbers in place of NumPy's arrays that stand for numbers."""
         if not any(isinstance(value, np.ndarray) and value.size <= _MOST_NUMBERS for value in args):
             return args
-        chosen = self._adopt(args, wanted)[0]
-        parameters = self._program.kernel(chosen, self.name).signature.parameters
+        chosen, _, adoption = self._adopt(args, wanted)
+        with adoption.on_device():
+            parameters = self._program.kernel(chosen, self.name).signature.parameters
         if len(parameters) != len(args):
             return args  # is refused
         kinds = [None if found.type is None else found.type.kind for found in parameters]
@@ -171,6 +172,22 @@ class KernelDispatcher:
                 f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
             )
         chosen, values, adoption = self._adopt(args, backend)
+        with adoption.on_device():
+            run = self._launcher(slot, mode, checks, backend, chosen, values, adoption)
+            with adoption.launching(stream) as handle:
+                run(grid, block, values, shared, handle)
+
+    def _launcher(
+        self,
+        slot: bytes | None,
+        mode: LaunchMode,
+        checks: bool,
+        backend: BackendName | None,
+        chosen: Backend,
+        values: tuple[Any, ...],
+        adoption: foreign_arrays.Adoption,
+    ) -> Callable[..., None]:
+        """The launcher for these types on the current device, which is made if there is none."""
         types = tuple(map(type, values))
         key = (types, mode, checks, backend, chosen.name, chosen.device_key())
         run = self._launchers.get(key)
@@ -193,8 +210,7 @@ class KernelDispatcher:
                 self.recent = run
             elif slot is not None and len(self._variants) < _MOST_VARIANTS:
                 self._variants[slot] = run
-        with adoption.launching(stream) as handle:
-            run(grid, block, values, shared, handle)
+        return run
 
     def _check_writes(self, adoption: foreign_arrays.Adoption, backend: Backend) -> None:
         """Raise for another library's array that the kernel may write to and must not."""

@@ -60,7 +60,8 @@ class Block:
         """
         if self._trace.is_over:
             raise UnsupportedError("This block has ended: it records nothing any more.")
-        found = tuple(self._recorded(value) for value in values)
+        given = foreign_arrays.host_scalars_as_numbers(values)
+        found = tuple(self._recorded(value) for value in given)
         return found[0] if len(found) == 1 else found
 
     def _recorded(self, value: Any) -> Any:

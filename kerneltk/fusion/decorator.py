@@ -144,6 +144,7 @@ class Fused(Called):
             rebuilt = lazy.trace.rebuilt
             function = self._function if rebuilt is None else rebuilt(self._function)
             return function(*args, **kwargs)
+        values = foreign_arrays.host_scalars_as_numbers(values)
         adoption = foreign_arrays.Adoption()
         taken = [adoption.take(value, k) for k, value in enumerate(values)]
         own = tuple(value for _, value in taken)

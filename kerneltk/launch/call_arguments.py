@@ -174,6 +174,8 @@ def import_arrays(
             return name.removeprefix("_kt_"), None
         return name, signature.snippet(index)
 
+    inputs = len(signature.inputs)
+    args = (*foreign_arrays.host_scalars_as_numbers(args[:inputs]), *args[inputs:])
     for index, argument in enumerate(args):
         handled = class_of(type(argument))
         if handled is not None and index < len(signature.inputs):

@@ -33,14 +33,30 @@ static int is_of_kind(const struct shortcut_argument *known, PyObject *given) {
     return is_same;
 }
 
+/* Whether an argument is in another kind of memory than the arrays of libraries before it: torch's tensors of the
+ * host are numbers beside those on a GPU. 0 stands for none so far in `device_type`. */
+static int is_elsewhere(const struct shortcut_argument *known, PyObject *given, int *device_type) {
+    if (!known->dtype || known->offset) return 0;
+    const struct library *library = library_of(Py_TYPE(given));
+    struct dl_tensor tensor;
+    if (!library) return 0;
+    if (library->table->read(given, &tensor)) {
+        PyErr_Clear(); /* who finds another kernel says it */
+        return 1;
+    }
+    if (!*device_type) *device_type = tensor.device_type;
+    return tensor.device_type != *device_type;
+}
+
 static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     Shortcut *s = (Shortcut *)self;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), passed = 0;
     PyObject *given[MOST_LEAVES];
     if (!s->kept) return raise_collected();
-    int is_known = !names && count == s->count;
+    int is_known = !names && count == s->count, device_type = 0;
     for (Py_ssize_t k = 0; is_known > 0 && k < count; ++k) {
         is_known = is_of_kind(&s->arguments[k], args[k]);
+        if (is_known > 0 && is_elsewhere(&s->arguments[k], args[k], &device_type)) is_known = 0;
         if (s->arguments[k].is_passed) given[passed++] = args[k];
     }
     if (is_known < 0) return NULL;

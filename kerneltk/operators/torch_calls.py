@@ -174,6 +174,7 @@ class TorchCalls:
     def run(self, *args: Any) -> Any:
         """Run the kernel."""
         values, options = self.complete(args)
+        self._device_of(values)
         operator = self.operator
         if isinstance(operator, LaunchOperator):
             results = self._made(operator, values)
@@ -190,9 +191,9 @@ class TorchCalls:
     def fake(self, *args: Any) -> Any:
         """Return results of the right shape, dtype and device without memory."""
         values, options = self.complete(args)
+        device = self._device_of(values)
         if isinstance(self.operator, LaunchOperator):
             return self._returned(self._made(self.operator, values))
-        device = self._device_of(values)
         found = self.describe(values, options).outputs
         return self._returned([self._empty(spec, device) for spec in found])
 

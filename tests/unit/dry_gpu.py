@@ -25,6 +25,7 @@ from kerneltk.launch import dispatch, plan
 from . import fake_torch
 
 CUPY, TORCH = 11, 22  # the libraries' current streams
+ON_OTHER = 100  # what the second device's are more
 
 
 class DryGpu:
@@ -41,10 +42,14 @@ class DryGpu:
         Given these arguments at the launch: the parameters may be on a stack.
     capturing : set of int
         Streams that are captured.
+    device : int
+        The current one.
+    used : list of tuple
+        ``("launch", device)`` and ``("scratch", device)``, with the current one.
     torch : module
     """
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, devices: int = 1) -> None:
         import cupy
 
         from kerneltk.backends.cuda import backend, streams
@@ -53,12 +58,17 @@ class DryGpu:
         self.launches: list[tuple[Any, ...]] = []
         self.at_launch: Callable[[tuple[Any, ...]], object] = lambda arguments: None
         self.capturing: set[int] = set()
-        self.current = {"cupy": CUPY, "torch": TORCH}
+        self.current: dict[Any, int] = {"cupy": CUPY, "torch": TORCH}
+        for device in range(1, devices):
+            self.current["cupy", device] = CUPY + ON_OTHER * device
+            self.current["torch", device] = TORCH + ON_OTHER * device
+        self.device = 0
+        self.used: list[tuple[str, int]] = []
         self.kept: list[Any] = []
         self._cupy = cupy
         runtime = cupy.cuda.runtime
-        patch.setattr(runtime, "getDeviceCount", lambda: 1)
-        patch.setattr(runtime, "getDevice", lambda: 0)
+        patch.setattr(runtime, "getDeviceCount", lambda: devices)
+        patch.setattr(runtime, "getDevice", lambda: self.device)
         patch.setattr(runtime, "eventRecord", lambda event, stream: self._note("record", stream))
         patch.setattr(runtime, "streamWaitEvent", lambda stream, event: self._note("wait", stream))
         patch.setattr(runtime, "streamIsCapturing", lambda stream: stream in self.capturing)
@@ -81,9 +91,7 @@ class DryGpu:
         patch.setattr(backend, "_architecture_of", lambda device: "sm_90")
         patch.setattr(backend, "_multiprocessors", lambda device: 132)
         patch.setattr(backend, "_is_cooperative", lambda device: True)
-        patch.setattr(
-            backend, "_scratch_for", lambda stream, size: self._note("scratch", stream) or 64
-        )
+        patch.setattr(backend, "_scratch_for", lambda stream, size: self._scratch(stream) or 64)
         backend = backend.CudaBackend
         patch.setattr(backend, "load", lambda own, code: Function(1))
         module = SimpleNamespace(function=lambda symbol: Function(1))
@@ -96,12 +104,14 @@ class DryGpu:
         patch.setitem(registry._loaded, "cuda", made)
         self.torch = fake_torch.module()
         self.torch.cuda = SimpleNamespace(
-            current_stream=lambda device: SimpleNamespace(cuda_stream=self.current["torch"]),
+            current_stream=lambda device: SimpleNamespace(
+                cuda_stream=self.current[_key("torch", device)]
+            ),
             default_stream=lambda device: 0,
             ExternalStream=lambda stream, device: stream,
             stream=lambda stream: self._on("torch", stream),
         )
-        self.torch.device = lambda kind, index: kind
+        self.torch.device = lambda kind, index: f"{kind}:{index}" if index else kind
         self.torch.empty = self._empty_tensor
         patch.setitem(sys.modules, "torch", self.torch)
 
@@ -111,36 +121,47 @@ class DryGpu:
     def _launch(self, *arguments: Any) -> None:
         self.launches.append(arguments)
         self.at_launch(arguments)
+        self.used.append(("launch", self.device))
         self._note("launch", arguments[8])
+
+    def _scratch(self, stream: int) -> None:
+        self.used.append(("scratch", self.device))
+        self._note("scratch", stream)
 
     @contextmanager
     def _device(self, number: int = 0) -> Iterator[None]:
-        yield
+        before, self.device = self.device, number
+        try:
+            yield
+        finally:
+            self.device = before
 
-    def _current_stream(self, device: int = 0) -> Any:
-        return SimpleNamespace(ptr=self.current["cupy"])
+    def _current_stream(self, device: int | None = None) -> Any:
+        return SimpleNamespace(ptr=self.current[_key("cupy", self.device, device)])
 
     @contextmanager
     def _on(self, library: str, stream: int) -> Iterator[Any]:
-        before = self.current[library]
-        self.current[library] = stream
+        key = _key(library, self.device)
+        before = self.current[key]
+        self.current[key] = stream
         try:
             yield SimpleNamespace(ptr=stream)
         finally:
-            self.current[library] = before
+            self.current[key] = before
 
     def _within(self, handle: int) -> Any:
         return self._on("cupy", handle)
 
     def _empty_tensor(self, size: int, dtype: Any, device: str) -> Any:
-        self._note("allocate", "torch", self.current["torch"])
+        number = int(device.partition(":")[2] or 0)
+        self._note("allocate", "torch", self.current[_key("torch", number)])
         return fake_torch.Tensor(np.zeros(size, np.uint8), device=device)
 
     def _allocate(self, size: int) -> Any:
-        self._note("allocate", "cupy", self.current["cupy"])
+        self._note("allocate", "cupy", self.current[_key("cupy", self.device)])
         memory = np.zeros(size, np.uint8)
         self.kept.append(memory)
-        block = self._cupy.cuda.UnownedMemory(memory.ctypes.data, size, memory, 0)
+        block = self._cupy.cuda.UnownedMemory(memory.ctypes.data, size, memory, self.device)
         return self._cupy.cuda.MemoryPointer(block, 0)
 
     @contextmanager
@@ -149,16 +170,31 @@ class DryGpu:
         with self._cupy.cuda.using_allocator(self._allocate):
             yield
 
-    def array(self, *shape: int, dtype: Any = np.float32) -> Any:
+    def array(self, *shape: int, dtype: Any = np.float32, device: int = 0) -> Any:
         """Return an array of CuPy's."""
-        with self.allocating():
+        with self._device(device), self.allocating():
             made = self._cupy.ndarray(shape, dtype)
         self.log.clear()
         return made
 
-    def tensor(self, *shape: int, dtype: Any = np.float32, **options: Any) -> Any:
+    def tensor(self, *shape: int, dtype: Any = np.float32, device: int = 0, **options: Any) -> Any:
         """Return a tensor of torch's."""
-        return fake_torch.Tensor(np.zeros(shape, dtype), device="cuda", **options)
+        where = f"cuda:{device}" if device else "cuda"
+        return fake_torch.Tensor(np.zeros(shape, dtype), device=where, **options)
+
+
+def _key(library: str, *devices: int | None) -> Any:
+    """The key of a library's current stream on the last of these devices that is none."""
+    *_, device = (found for found in devices if found is not None)
+    return (library, device) if device else library
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[DryGpu]:
+    """Return two devices, the first of which is current."""
+    made = DryGpu(monkeypatch, 2)
+    with made.allocating():
+        yield made
 
 
 @pytest.fixture

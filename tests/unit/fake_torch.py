@@ -32,12 +32,17 @@ class Tensor:
     ) -> None:
         self.array = np.asarray(array)
         self.dtype = Dtype(dtype or self.array.dtype.name)
-        self.device = SimpleNamespace(type=device, index=None)
+        kind, _, number = device.partition(":")
+        self.device = SimpleNamespace(type=kind, index=int(number) if number else None)
+        self.device_name = device
         self.requires_grad = requires_grad
         self.version = 0
         self.is_lazy = False
 
     shape = property(lambda self: self.array.shape)
+
+    def item(self) -> Any:
+        return self.array.item()
 
     def stride(self) -> tuple[int, ...]:
         return tuple(step // self.array.itemsize for step in self.array.strides)
@@ -72,12 +77,12 @@ class Tensor:
 
     def view(self, dtype: Dtype) -> Tensor:
         wanted = np.dtype(getattr(ml_dtypes, dtype.name, dtype.name))
-        return Tensor(self.array.view(wanted), device=self.device.type)
+        return Tensor(self.array.view(wanted), device=self.device_name)
 
     def as_strided(self, shape: tuple[int, ...], steps: list[int]) -> Tensor:
         strides = [step * self.array.itemsize for step in steps]
         view = np.lib.stride_tricks.as_strided(self.array, shape, strides)
-        return Tensor(view, device=self.device.type)
+        return Tensor(view, device=self.device_name)
 
     # The protocols, as torch has them: they say less.
 
@@ -100,7 +105,7 @@ class Tensor:
         return self.array.__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return {"cpu": 1, "cuda": 2}[self.device.type], 0
+        return {"cpu": 1, "cuda": 2}[self.device.type], self.device.index or 0
 
 
 def module() -> ModuleType:

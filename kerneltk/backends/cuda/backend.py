@@ -231,7 +231,7 @@ class CudaBackend:
         As CuPy does, peer access is switched on where the devices have it, with a warning.
         """
         own, current = array.data.device_id, self.device_key()
-        if own == current or array.data.ptr == 0:
+        if own == current or self.device_of(array) is None:
             return
         if not _reaches(current, own):
             raise ArgumentValueError(
@@ -264,10 +264,9 @@ class CudaBackend:
         return cupy.ndarray(memory.shape, memory.dtype, pointer, memory.strides)
 
     def _device_of(self, memory: Memory) -> int:
-        with suppress(cupy.cuda.runtime.CUDARuntimeError):  # nothing is known of the address
-            known = cupy.cuda.runtime.pointerGetAttributes(memory.address)
-            if known.type != _UNREGISTERED:
-                return int(known.device)
+        known = _pointer_attributes(memory.address)
+        if known is not None:
+            return int(known.device)
         # Where pages move by themselves, a GPU reaches all memory of the process.
         reaches = cupy.cuda.Device().attributes.get("PageableMemoryAccess")
         if not reaches or not is_mapped(memory.address, 1):
@@ -280,6 +279,19 @@ class CudaBackend:
     def owner_of(self, array: Any) -> Any:
         """Return the owner of the memory of an array that another library allocated."""
         return array.data.mem.owner
+
+    def device_of(self, array: Any) -> int | None:
+        """Return the number of the device whose memory an array is in; None for memory of all
+        devices: managed, pinned, or none.
+        """
+        known = _pointer_attributes(array.data.ptr) if array.data.ptr else None
+        is_its_own = known is not None and known.type == cupy.cuda.runtime.memoryTypeDevice
+        return int(array.data.device_id) if is_its_own else None
+
+    def on_device(self, device: int) -> AbstractContextManager[Any]:
+        """Return a context in which a device is the current one."""
+        is_current = self._device is None or self._device() == device
+        return nullcontext() if is_current else cupy.cuda.Device(device)
 
     def home(self, array: Any) -> Home:
         """Return CuPy's current stream on an array's device."""
@@ -617,6 +629,16 @@ def _launch_extended(
 
 
 _UNREGISTERED = 0  # cudaMemoryTypeUnregistered
+
+
+def _pointer_attributes(address: int) -> Any:
+    """What the runtime knows of an address; None where that is nothing."""
+    with suppress(cupy.cuda.runtime.CUDARuntimeError):
+        known = cupy.cuda.runtime.pointerGetAttributes(address)
+        if known.type != _UNREGISTERED:
+            return known
+    return None
+
 
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that
 # makes the device's context current.

@@ -129,6 +129,7 @@ class CoreKernel:
             By what :meth:`plain` finds the next equal call.
         """
         args = tuple(own_lists(args, outputs, self._is_element))
+        args = foreign_arrays.host_scalars_as_numbers(args)
         adoption = foreign_arrays.Adoption()
         own = [adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args)]
         given = [adoption.take(out, None, self._named)[1] for out in outputs]

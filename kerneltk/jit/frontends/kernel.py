@@ -156,7 +156,8 @@ class ElementKernel(Called, Decorated):
                 words = {key: value for key, value in options.items() if key not in _SHAPES}
             return self._call(values[:count], outputs, words)
 
-        return Recordable(self.name, self._definition.parameters, values, count, run)
+        as_numbers = foreign_arrays.host_scalars_as_numbers
+        return Recordable(self.name, self._definition.parameters, values, count, run, as_numbers)
 
     def _other(self, *args: Any) -> Any:
         """Call what is not of the last kind: by another kind's shortcut, which is the last then."""
@@ -194,6 +195,7 @@ class ElementKernel(Called, Decorated):
             outputs = out if isinstance(out, tuple) else (out,)
         # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
         adoption = foreign_arrays.Adoption()
+        args = foreign_arrays.host_scalars_as_numbers(args)
         own = tuple(adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args))
         own_outputs = tuple(adoption.take(out, None, self._named)[1] for out in outputs)
         for value in own_outputs:

@@ -456,7 +456,8 @@ class JitKernel(Decorated):
         """The arguments of a launch, for which there is a kernel then."""
         arguments = arguments_of(args, self._definition.paths, is_64bit_grid=missed == "large grid")
         if not self._launcher.knows(arguments):
-            self._launcher.add(arguments, self._compiled(arguments))
+            with arguments.adoption.on_device():
+                self._launcher.add(arguments, self._compiled(arguments))
         return arguments
 
     def _complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -99,6 +99,12 @@ def make_shortcut(
         compiled = shortcut_of(kinds, layout, typed, otherwise)
         if compiled is not None:
             return compiled
+    # A tensor of the host is a number beside those on a GPU, for which another kernel is.
+    others = [k for k, own in enumerate(args) if arrays[k] and own is not passed_args[k]]
+    if len(others) > 1:
+        if not all(hasattr(kind, "device") for kind in foreign):
+            return None
+        tests += [f"a{k}.device == a{others[0]}.device" for k in others[1:]]
     names = ", ".join(f"a{k}" for k in range(len(args)))
     source = "\n".join(
         [

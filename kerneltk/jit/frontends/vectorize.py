@@ -337,7 +337,8 @@ class Vectorized(Decorated):
 
         names = tuple(self._definition.parameters[k] for k in given)
         own = tuple(values[k] for k in given)
-        return Recordable(self.name, names, (*own, *outputs), count, run)
+        as_numbers = foreign_arrays.host_scalars_as_numbers
+        return Recordable(self.name, names, (*own, *outputs), count, run, as_numbers)
 
     # -- what was made -------------------------------------------------------------------------
 

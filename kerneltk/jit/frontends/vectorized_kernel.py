@@ -43,13 +43,15 @@ def own_lists(args: Sequence[Any], outputs: Sequence[Any], elements: Sequence[bo
     found = list(args)
     if not any(isinstance(arg, list | tuple) for arg in args):
         return found
-    owners = (foreign_arrays.own_array(value)[0] for value in (*args, *outputs))
+    adoption = foreign_arrays.Adoption()
+    owners = [adoption.take(value, k)[0] for k, value in enumerate((*args, *outputs))]
     owner = next((owner for owner in owners if owner is not None), None)
     for index, (arg, is_element) in enumerate(zip(args, elements, strict=True)):
         if is_element and isinstance(arg, list | tuple):
             library = np if owner is None else array_library(owner.capabilities.name)
             try:
-                found[index] = library.asarray(arg)
+                with adoption.on_device():
+                    found[index] = library.asarray(arg)
             except (ValueError, TypeError, OverflowError) as error:
                 raise ArgumentValueError(
                     f"Argument {index + 1} is a {type(arg).__name__} that is no array of numbers."

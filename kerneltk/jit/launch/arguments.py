@@ -22,7 +22,8 @@ from kerneltk.jit.launch.marshalling import (
 
 class Arguments(NamedTuple):
     """The arguments of a call, with arrays as those of the backend whose they are, or of the
-    default one; and what is owed to the libraries that they came from.
+    default one; and what is owed to the libraries that they came from. `device` is the one that the
+    call runs on.
 
     `paths` are the parameters for messages. A grid is one of 64 bits if it has more threads along
     an axis than 32 bits count.
@@ -48,7 +49,8 @@ def arguments_of(
     args: Sequence[Any], paths: Sequence[ArgumentPath], *, is_64bit_grid: bool = False
 ) -> Arguments:
     """Take the arguments of a call, one a parameter. Raises ArgumentTypeError for an argument that
-    no kernel takes, and for arrays in different locations.
+    no kernel takes and for arrays in different locations, ArgumentValueError for arrays of several
+    devices.
     """
     adoption = foreign_arrays.Adoption()
     found: list[_Found] = []
@@ -65,9 +67,10 @@ def arguments_of(
     types = tuple(
         type_of(value, backend.array_type, path) for value, path in zip(values, paths, strict=True)
     )
+    device = adoption.device
     return Arguments(
         backend,
-        backend.device_key(),
+        backend.device_key() if device is None else device,
         values,
         types,
         assumptions_of(values, types, backend.capabilities, is_64bit_grid=is_64bit_grid),

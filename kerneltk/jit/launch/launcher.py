@@ -260,6 +260,12 @@ class Launcher:
         LaunchError
             The launch failed.
         """
+        with arguments.adoption.on_device():
+            return self._launch(arguments, grid, block, shared, stream)
+
+    def _launch(
+        self, arguments: Arguments, grid: Any, block: Any, shared: Any, stream: Any
+    ) -> Miss | None:
         variant = self._variants[arguments.key]
         written, paths, values = variant.kernel.written, arguments.paths, arguments.values
 

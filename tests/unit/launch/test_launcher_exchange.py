@@ -256,6 +256,25 @@ def test_functions(lent: type[Lent]) -> None:
     assert all(result.tolist() == (2 * x.array).tolist() for result in results)
 
 
+def test_shortcuts_are_for_arrays_in_one_kind_of_memory(
+    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kerneltk.launch.compiled import shortcut_of
+
+    monkeypatch.setattr(lent, "dtype", "its dtype", raising=False)
+    kinds = [(lent, "its dtype", True), (lent, "its dtype", True)]
+    call = shortcut_of(kinds, None, lambda *args: "typed", lambda *args: "otherwise")
+    assert call is not None
+    x, y = lent(np.ones(3)), lent(np.ones(3))
+    assert call(x, y) == "typed"
+    y.device_type = 2
+    assert call(x, y) == call(y, x) == "otherwise"
+    x.device_type = 2
+    assert call(x, y) == "typed"
+    x.refused = True  # who takes the array says why
+    assert call(x, y) == "otherwise"
+
+
 def test_libraries_are_not_mixed(lent: type[Lent]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x, T y", "T z", "z = x + y", "mixed_lent")
     x = np.arange(5.0)
