@@ -329,6 +329,11 @@ class RawProgram:
         return tuple(request.expression for request in self.requests() if request.is_variable)
 
     def offering(self, expression: str) -> RawProgram:
+    def _has_state(self) -> bool:
+        """Whether modules of the source have variables, each its own."""
+        sources = (self.source, *self.source.included)
+        return bool(self.variables) or any("static" in source.code for source in sources)
+
         """Return a program that offers a kernel: this one, or where it is loaded another one of the
         same source. Raises ArgumentValueError where the source has nothing of that name; or it has
         variables and is loaded, and another module would have variables of its own.
@@ -709,7 +714,8 @@ class RawProgram:
         with self._lock:
             if key not in self._modules:
                 self._modules[key], self._outcomes[key] = self._made(
-                    backend.capabilities, pipeline.OnDevice(backend)
+                    backend.capabilities,
+                    pipeline.OnDevice(backend, is_private=self._has_state()),
                 )
             return self._modules[key]
 
