@@ -190,7 +190,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         Parameters
         ----------
         grid : int or tuple of int
-            Blocks along x, y and z; at least one along each.
+            Blocks along x, y and z. As with CuPy, 0 counts as 1, here and in `block`.
         block : int or tuple of int
             Threads of a block along x, y and z.
         args : tuple
@@ -283,7 +283,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         Parameters
         ----------
         threads : int or tuple of int
-            Threads along x, y and z.
+            Threads along x, y and z; where one is 0, nothing is launched.
         block : int or tuple of int, optional
             Threads of a block; by default chosen by the occupancy calculator, along x.
 
@@ -311,6 +311,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         def launch(*args: Any, **words: Any) -> None:
             extents = block
             if extents is None:
+            if 0 in wanted:
+                return
                 shared = words.get("shared_mem", 0)
                 extents = self._dispatcher.suggest_block(args, shared, words.get("backend"))
             shape = as_extents(extents, "block", self.name)
