@@ -771,7 +771,14 @@ class RawProgram:
             RawParameter("", kind.name, None, 0, 0) for kind in types
         )
         parameters = (
-            replace(parameter, type=kind, offset=offset, size=kind.size)
+            replace(
+                parameter,
+                type=kind,
+                offset=offset,
+                size=kind.size,
+                layout=self.source.layout_of(kind.pointee or kind),
+                is_used=not parameter.name or self.source.names_again(expression, parameter.name),
+            )
             for parameter, kind, offset in zip(declared, types, offsets, strict=True)
         )
         return KernelSignature(expression, tuple(parameters), size)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -27,12 +27,14 @@ from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
 from kerneltk.cuda_cpp.syntax.cached import (
+from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
     has_late_alignment,
     has_volatile,
     read_includes,
     read_once,
     read_source,
     source_for_nvrtc,
+    read_structs,
     unordered_exchanges,
     with_child_launches,
     with_early_alignment,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
         SourceSummary,
     )
 
+    from kerneltk.object_code.reflection import ParameterType
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
 
@@ -362,6 +365,31 @@ class RawSource:
         return None
 
     def may_declare(self, name: str) -> bool:
+    def layout_of(self, kind: ParameterType) -> Layout | None:
+        """Return the fields of a struct of the source's; None where they are not known."""
+        if kind.kind != "struct":
+            return None
+        return self._find_layout(kind.name, kind.size, kind.alignment)
+
+    @cached_property
+    def _find_layout(self) -> Callable[[str, int, int], Layout | None]:
+        read = [read_structs(source.code) for source in (self, *self.included)]
+        structs = [struct for found, _ in read for struct in found]
+        return layouts_of(structs, [pair for _, aliases in read for pair in aliases])
+
+    def names_again(self, expression: str, parameter: str) -> bool:
+        """Return whether a kernel's source names a parameter behind its declaration, or may do so
+        by a macro.
+        """
+        found = self.declared(expression, None)
+        if found is None:
+            return True
+        source, kernel = found
+        at = next((p for p in kernel.parameters if p.name == parameter), None)
+        if at is None or source.code.count("#define"):
+            return True
+        return next(_uses(source.code[at.end : kernel.end], parameter), -1) >= 0
+
         """Return whether the source could declare something of a name in a way that is not seen: by
         a macro that makes names, in a header that is not read.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
 from typing import Any
 
@@ -20,6 +21,8 @@ from kerneltk.object_code.reflection import ParameterType
 
 
 def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
+    # A pointer that the kernel does not name takes anything.
+    body = body or ("(void)x;" if re.search(r"\bx\b", parameters) else "")
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
@@ -166,7 +169,7 @@ NUMBERS: dict[str, ParameterType] = {
 DTYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", "f2", "f4", "f8", "c8", "c16", "S3",
           "V7", "V8", "V12", "V16", "M8[s]", "m8[s]", "U1")  # fmt: skip
 TAKEN = {
-    "char": set(DTYPES),  # bytes are anybody's
+    "char": {"i1", "u1", "?", "S3"},
     "short": {"i2", "u2"},
     "unsigned": {"i4", "u4"},
     "long": {"i8", "u8", "M8[s]", "m8[s]"},
