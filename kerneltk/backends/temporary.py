@@ -92,8 +92,8 @@ _cleaned: set[str] = set()  # the directories that this process has looked at
 
 @contextmanager
 def directory() -> Iterator[Path]:
-    """Give a directory of its own to a compiler, and remove it afterwards. One that a killed process
-    left is removed by the next process that compiles.
+    """Give a directory of its own to a compiler, and remove it afterwards. One that a killed
+    process left is removed by the next process that compiles.
 
     Raises BackendUnavailableError where it cannot be made or written: a full disk, a limit on
     sizes, a directory that is missing or read-only.

@@ -25,16 +25,17 @@ from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
+from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, host_parts
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
-from kerneltk.cuda_cpp.syntax.cached import (
 from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
+from kerneltk.cuda_cpp.syntax.cached import (
     has_late_alignment,
     has_volatile,
     read_includes,
     read_once,
     read_source,
-    source_for_nvrtc,
     read_structs,
+    source_for_nvrtc,
     unordered_exchanges,
     with_child_launches,
     with_early_alignment,
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
         Refusals,
         SourceSummary,
     )
-
     from kerneltk.object_code.reflection import ParameterType
+
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
 
@@ -364,7 +365,6 @@ class RawSource:
                 return pair
         return None
 
-    def may_declare(self, name: str) -> bool:
     def layout_of(self, kind: ParameterType) -> Layout | None:
         """Return the fields of a struct of the source's; None where they are not known."""
         if kind.kind != "struct":
@@ -390,6 +390,7 @@ class RawSource:
             return True
         return next(_uses(source.code[at.end : kernel.end], parameter), -1) >= 0
 
+    def may_declare(self, name: str) -> bool:
         """Return whether the source could declare something of a name in a way that is not seen: by
         a macro that makes names, in a header that is not read.
         """
@@ -594,6 +595,15 @@ class RawSource:
                     hint = "write its name in the line that includes it, in quotes"
                     yield UnreadHeader(f"'{source.name}', line {line}", name, path, hint)
 
+    @cached_property
+    def host_parts(self) -> tuple[HostPart, ...]:
+        """What NVRTC would refuse of the source: CPU cores refuse it as well."""
+        return host_parts(self)
+
+    def unread_names(self) -> frozenset[str]:
+        """The names of the user's headers that stay as they are."""
+        return frozenset(header.name for header in self._unread_headers())
+
     def inputs(self) -> tuple[str, ...]:
         """All that decides a unit of this source beside what is requested, which also decides
         `keeps_spare`: itself and its headers as they were read, and what is found of others where
@@ -663,7 +673,7 @@ class RawSource:
             "",
             options,
             self._origins(self.name),
-            _title(requests, self.name),
+            title_of(requests, self.name),
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
@@ -727,6 +737,7 @@ class RawSource:
                 symbol = _renamed(shared.symbol) if own else shared.symbol
                 line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
                 lines.append(f"#if {shared.guard}\n{line}\n#endif" if shared.guard else line)
+        lines += checking_lines(self.host_parts)
         directives, options = without_directives(self._options())
         # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
         options = (f"-I{_HOST_INCLUDES}", *options)
@@ -764,7 +775,7 @@ class RawSource:
             "",
             options,
             self._origins(name),
-            _title(requests, self.name),
+            title_of(requests, self.name),
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
@@ -829,7 +840,7 @@ def _renamed(name: str) -> str:
     return f"_kt_own{name}"
 
 
-def _title(requests: Sequence[Request], name: str) -> str:
+def title_of(requests: Sequence[Request], name: str) -> str:
     """Return a unit's name in messages: its only kernel's, or the source's."""
     kernels = [request.expression for request in requests if not request.is_variable]
     return kernels[0] if len(kernels) == 1 else name
