@@ -48,6 +48,8 @@ _STD = re.compile(
     r"|exp(?:2|m1)?f?|log(?:2|10|1p|b)?f?|powf?|sqrtf?|cbrtf?|hypotf?|erfc?f?|[lt]gammaf?|truncf?"
     r"|l?l?r(?:ound|int)f?|nearbyintf?|nextafterf?|remainderf?|remquof?|copysignf?|ilogbf?|ldexpf?"
     r"|modff?|scalbl?nf?"
+    # End the launch on CPU cores, as `kerneltk/host_ends.hpp` has it.
+    r"|abort|exit|_Exit|quick_exit|terminate|raise|signal|longjmp|system"
     r")\b)(\w+)"
 )
 # Names of the C++ library that a `using` brings without `std::`.
@@ -66,13 +68,13 @@ _C_FUNCTIONS = frozenset(
     fopen freopen fclose fread fwrite fprintf vprintf vfprintf sprintf snprintf vsnprintf
     scanf fscanf sscanf puts fputs putchar putc fputc getchar getc fgetc fgets gets ungetc
     fflush fseek ftell rewind feof ferror clearerr perror remove rename tmpfile tmpnam setbuf
-    setvbuf calloc realloc aligned_alloc posix_memalign getenv setenv system rand srand rand_r
+    setvbuf calloc realloc aligned_alloc posix_memalign getenv setenv rand srand rand_r
     random srandom drand48 atoi atol atoll atof strtol strtoll strtoul strtoull strtof strtod
     qsort bsearch div ldiv lldiv strlen strnlen strcpy strncpy strcat strncat strcmp strncmp
     strcasecmp strchr strrchr strstr strtok strdup strndup strspn strcspn strpbrk strerror
     memcmp memchr memmove isalpha isdigit isalnum isspace isupper islower ispunct isprint
     isxdigit toupper tolower time difftime mktime gmtime localtime strftime asctime ctime
-    gettimeofday clock_gettime nanosleep sleep usleep getpid getppid read write open close
+    gettimeofday clock_gettime nanosleep sleep usleep read write open close
     lseek access unlink mmap munmap pthread_create pthread_join pthread_mutex_lock
     pthread_mutex_unlock sched_yield omp_get_thread_num omp_get_num_threads omp_get_wtime
     dlopen dlsym mbstowcs wcstombs wcslen wprintf
@@ -89,7 +91,7 @@ _INCLUDED = {
 }  # fmt: skip
 _BUILTIN = re.compile(
     r"\b__typeof__\b|__builtin_(?!(?:expect|assume|assume_aligned|unreachable|bit_cast|is_constant_evaluated"
-    r"|addressof|copysign|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
+    r"|addressof|copysign|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
 )
 _WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
 _BEHIND_OBJECT = re.compile(r"(?:\.|->|(?<!std)(?<!\s)::|\w\s*::)\s*\Z")
@@ -288,8 +290,8 @@ class _Finder:
         start = self.tree.head_start(node)
         words = {word.name for word in self.tree.words_between(start, node.end_byte)}
         head = self.tree.plain[start : declarators[0].start_byte]
-        if re.search(r"\btypedef\b", head):
-            return
+        if re.search(r"\btypedef\b|\b(?:texture|surface)\s*<", head):
+            return  # a texture reference has an error of its own
         if scope != "class":
             self._read_memory(words, declarators, scope)
         function = function_declarator(node)
