@@ -667,7 +667,7 @@ def test_arrays_of_a_graph_keep_their_memory() -> None:
         with pytest.raises(ValueError, match="cannot resize"):
             array.resize(10, refcheck=False)
     recorded.launch()
-    assert whole[0] == 2 and result[0] == 3
+    assert (whole[0], result[0]) == (2, 3)
     del recorded
     gc.collect()
     x.resize(10, refcheck=False)

@@ -201,7 +201,8 @@ def test_what_people_rely_on_stays_legal() -> None:
     for word in words:
         for pair in pairs:
             out = np.zeros(1, np.uint32)
-            kernel(1, 1, (doubles, letters, word.view(np.uint8), word, np.zeros((4, 4), np.float32, order="F"),
+            kernel(1, 1, (doubles, letters, word.view(np.uint8), word,
+                          np.zeros((4, 4), np.float32, order="F"),
                           pair, np.zeros(4, np.float16), out))  # fmt: skip
             assert out[0] == 1
     kernel(1, 1, (None, None, None, None, None, None, None, out))

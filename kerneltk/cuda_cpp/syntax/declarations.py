@@ -38,6 +38,7 @@ HostOnlyKind = Literal[
     "kernel result",
     "kernel variable",
     "shared value",
+    "shared memory",
     "device in function",
     "constant written",
     "library",

@@ -7,6 +7,7 @@ them, and a kernel that was tested there would fail on its first GPU.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -21,8 +22,10 @@ from kerneltk.cuda_cpp.syntax.tree import (
     collapse,
     declared_name,
     function_declarator,
+    type_source,
 )
 from kerneltk.cuda_cpp.syntax.variables import memory_of
+from kerneltk.object_code.reflection import number_type
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -102,9 +105,13 @@ _CONST_ALIAS = re.compile(
     r"\btypedef\b[^;{}]*\bconst\b[^;{}]*?(\w+)\s*;|\busing\s+(\w+)\s*=[^;{}]*\bconst\b[^;{}]*;"
 )
 _MAY_HOLD_DECLARATIONS = re.compile(r"\b(?:struct|class|union|extern|thread_local|auto)\b")
+_STORAGE = re.compile(r"\b(?:static|volatile|const)\b")
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
 _NO_BODY = frozenset(("default_method_clause", "delete_method_clause"))
 _ANNOTATE = "write '__device__' before it"
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for all.
+_MOST_SHARED = 48 << 10
+SHARED_HINT = "declare it 'extern __shared__' and pass its size for the launch: 'shared_mem=...'."
 _DEFAULT = ", or pass the option '-default-device', which says so of all"
 
 
@@ -142,6 +149,7 @@ class _Finder:
             if d.name == "define" and (name := _WORD.match(d.argument))
         }
         self._constants: set[str] = set()
+        self._shared = 0  # bytes of static shared memory in the function that is read
         self._declared = self._macros | _declared_names(prepared.code)
 
     def result(self) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
@@ -202,6 +210,8 @@ class _Finder:
     # -- functions -------------------------------------------------------------------------------
 
     def _read_function(self, node: Node, scope: str) -> str | None:
+        if scope != "block":
+            self._shared = 0
         declarator = node.child_by_field_name("declarator")
         function = function_declarator(node)
         body = node.child_by_field_name("body")
@@ -293,7 +303,7 @@ class _Finder:
         if re.search(r"\btypedef\b|\b(?:texture|surface)\s*<", head):
             return  # a texture reference has an error of its own
         if scope != "class":
-            self._read_memory(words, declarators, scope)
+            self._read_memory(words, head, declarators, scope)
         function = function_declarator(node)
         name = declared_name(declarators[0])
         if function is not None and function.child_by_field_name("declarator") == name:
@@ -320,9 +330,10 @@ class _Finder:
             return
         self._add_variable("variable", declarators)
 
-    def _read_memory(self, words: set[str], declarators: list[Node], scope: str) -> None:
+    def _read_memory(self, words: set[str], head: str, declarators: list[Node], scope: str) -> None:
         """Read a variable of CUDA's memories."""
         if "__shared__" in words:
+            self._add_shared(head, declarators)
             values = [d for d in declarators if d.type == "init_declarator"]
             self._add_variable("shared value", values)
         elif memory_of(words) is not None and scope == "block":
@@ -332,6 +343,22 @@ class _Finder:
                 name = declared_name(declarator.child_by_field_name("declarator") or declarator)
                 if name is not None:
                     self._constants.add(self._name(name))
+
+    def _add_shared(self, head: str, declarators: list[Node]) -> None:
+        """Count static shared memory, as far as numbers say how much it is."""
+        kind = number_type(type_source(_STORAGE.sub(" ", head)))
+        if kind is None or "extern" in head:
+            return
+        for declarator in declarators:
+            spelled = self.tree.plain[declarator.start_byte : declarator.end_byte]
+            extents = re.findall(r"\[\s*(\d+)\s*\]", spelled)
+            if len(extents) != spelled.count("[") or "*" in spelled:
+                continue
+            before = self._shared
+            self._shared += kind.size * math.prod(map(int, extents))
+            name = declared_name(declarator)
+            if before <= _MOST_SHARED < self._shared and name is not None:
+                self._add("shared memory", self._name(name), name.start_byte, name.end_byte)
 
     def _add_variable(self, kind: HostOnlyKind, declarators: list[Node]) -> None:
         for declarator in declarators:
@@ -466,6 +493,10 @@ _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
     "kernel constexpr": ("kernel '{0}' is 'constexpr', which no kernel can be", "remove it"),
     "kernel result": ("kernel '{0}' returns a value", "a kernel returns 'void'"),
     "kernel variable": ("'{0}' is '__global__', and it is no function", "write '__device__'"),
+    "shared memory": (
+        f"static shared memory with '{{0}}' is more than the {_MOST_SHARED} bytes of a block",
+        SHARED_HINT.removesuffix("."),
+    ),
     "shared value": ("'{0}' is '__shared__' and has an initializer", "assign to it instead"),
     "device in function": (
         "'{0}' is a variable of the device's memory inside of a function",
