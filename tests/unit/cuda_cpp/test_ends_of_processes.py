@@ -137,7 +137,7 @@ def test_traps_and_assertions_tell_their_lines(body: str, told: str) -> None:
         ("int* p = (int*)std::malloc(4); std::memset(p, 0, 4); x[1] = *p + 7; std::free(p);", 7),
         ("const int y = 8; memcpy(x + 1, &y, 4);", 8),
         ('x[1] = printf("");', 0),
-        ("struct S { int exit(int y) { return y; } } s; x[1] = s.exit(9);", 9),
+        ("struct S { __device__ int exit(int y) { return y; } } s; x[1] = s.exit(9);", 9),
         ("const auto abort = [](int y) { return y; }; x[1] = abort(10);", 10),
     ],
 )
