@@ -298,7 +298,14 @@ class _Finder:
         if not declarators or node.has_error:
             return
         start = self.tree.head_start(node)
-        words = {word.name for word in self.tree.words_between(start, node.end_byte)}
+        own = node.child_by_field_name("type")
+        inside = None if own is None else own.child_by_field_name("body")
+        words = {
+            word.name
+            for word in self.tree.words_between(start, node.end_byte)
+            # Those of a class's members say nothing of its object.
+            if inside is None or not inside.start_byte <= word.start < inside.end_byte
+        }
         head = self.tree.plain[start : declarators[0].start_byte]
         if re.search(r"\btypedef\b|\b(?:texture|surface)\s*<", head):
             return  # a texture reference has an error of its own
@@ -324,9 +331,7 @@ class _Finder:
             is_host = memory_of(words) is None and not is_template
         if not is_host or "__shared__" in words or self._is_const(head, declarators):
             return
-        own = node.child_by_field_name("type")
-        is_class = own is not None and own.child_by_field_name("body") is not None
-        if not is_class and name is not None and self._is_unknown(start, name):
+        if inside is None and name is not None and self._is_unknown(start, name):
             return
         self._add_variable("variable", declarators)
 

@@ -30,6 +30,8 @@ def found(source: str) -> list[tuple[str, str]]:
         ("__device__ void f() { __shared__ double a[4096], b[2048]; __shared__ char c; }",
          [("shared memory", "c")]),
         ("__device__ void f() { __shared__ double a[6144]; extern __shared__ int b[]; }", []),
+        ("__device__ void f() { struct S { __device__ int g() { return 1; } } s; }", []),
+        ("struct S { __device__ int g() { return 1; } } s;", [("variable", "s")]),
         ("#if 0\nvoid f() {}\n#endif\n", []),
         ("#define HD __device__\nHD int f() { return 1; }", []),
         ("#define NONE\nNONE int f() { return 1; }", [("function", "f")]),
