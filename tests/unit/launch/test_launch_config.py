@@ -143,13 +143,15 @@ def test_options_of_a_launch(word: str, wrong: tuple[Any, ...]) -> None:
 
 def test_checks_are_a_bool() -> None:
     kernel = kerneltk.RawKernel(RAW.code or "", "one")
-    for value in ("no", 0, None):
+    for value in ("no", 0):
         with pytest.raises(ArgumentTypeError, match="'checks' of kernel 'one' must be True or Fal"):
             kernel.checks = value  # type: ignore[assignment]
         with pytest.raises(ArgumentTypeError, match="'checks' of kernel 'one' must be True or Fal"):
             kerneltk.RawKernel(RAW.code or "", "one", checks=value)  # type: ignore[arg-type]
     kernel.checks = np.False_  # type: ignore[assignment]
     assert kernel.checks is False
+    kernel.checks = None  # `raw_checks` decides
+    assert kernel.checks is None
 
 
 @pytest.mark.parametrize("value", [0, 1, -1, 2**40, True, 0.0, 10**30, np.int64(0)])
