@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kerneltk.fusion.decorator import fuse
     from kerneltk.graphs import Graph, graph
     from kerneltk.jit.frontends.vectorize import vectorize
+    from kerneltk.launch.checking import raw_checks
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
@@ -69,6 +70,7 @@ __all__ = [
     "jax_op",
     "jit",
     "load",
+    "raw_checks",
     "surface",
     "texture",
     "textures",
@@ -93,6 +95,7 @@ _HOMES = {
     "graph": "graphs",
     "jax_op": "operators.jax_op",
     "load": "raw",
+    "raw_checks": "launch.checking",
     "surface": "textures",
     "texture": "textures",
     "torch_op": "operators.torch_op",

@@ -185,10 +185,26 @@ class Ahead:
 
 
 class OnDevice:
-    """A module that is loaded on the current device, with its object code."""
+    """A module that is loaded on the current device, with its object code.
 
-    def __init__(self, backend: Backend) -> None:
+    Parameters
+    ----------
+    is_private : bool
+        Whether it is loaded anew, so that its variables are no other module's.
+    """
+
+    def __init__(self, backend: Backend, is_private: bool = False) -> None:
         self._backend = backend
+        self._is_private = is_private
+
+    def _load(
+        self, key: str, make: Callable[[], ObjectCode | None]
+    ) -> tuple[Module, ObjectCode] | None:
+        if not self._is_private:
+            return _module_of(key, self._backend, make)
+        with _lock_of(key):
+            code = make()
+        return None if code is None else (self._backend.load_module(code), code)
 
     def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
         """Return what compiles a unit, and for what."""
@@ -197,14 +213,13 @@ class OnDevice:
     def make(self, unit: TranslationUnit, key: str) -> tuple[Module, ObjectCode]:
         """Return the module of a unit of this key. Raises as :func:`build`."""
         backend = self._backend
-        make = partial(_build, unit, backend, backend.target(unit), key)
-        found = _module_of(key, backend, make)
+        found = self._load(key, partial(_build, unit, backend, backend.target(unit), key))
         assert found is not None
         return found
 
     def recall(self, key: str) -> tuple[Module, ObjectCode] | None:
         """Return the module of this key; None where the cache does not have its object code."""
-        return _module_of(key, self._backend, partial(_kept, key))
+        return self._load(key, partial(_kept, key))
 
 
 class Provenance(NamedTuple):

@@ -81,8 +81,9 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         Whether every launch is cooperative, so that ``grid.sync()`` works.
     jitify : bool, optional
         Kept for programs written for CuPy: has no effect.
-    checks : bool
-        Whether launches check their arguments (keyword only).
+    checks : bool, optional
+        Whether launches check their arguments (keyword only); by default `raw_checks` and
+        ``KERNELTK_RAW_CHECKS`` decide.
     exited_threads : {"error", "arrive"}
         What a thread that has left the kernel means at a barrier that others wait at, on the host:
         CUDA leaves it undefined; GPUs count it as arrived.
@@ -121,7 +122,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         *,
         enable_cooperative_groups: bool = False,
         jitify: bool | None = None,
-        checks: bool = True,
+        checks: bool | None = None,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
         code = checked_text("code", code, "surrogateescape")
@@ -141,7 +142,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         program: RawProgram | BinaryProgram,
         name: str,
         cooperative: bool,
-        checks: bool,
+        checks: bool | None,
         exited_threads: str,
         translate_cucomplex: bool = False,
     ) -> None:
@@ -164,12 +165,12 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         return kernel
 
     @property
-    def checks(self) -> bool:
-        """Whether launches check their arguments; can be set."""
+    def checks(self) -> bool | None:
+        """Whether launches check their arguments; None leaves it to `raw_checks`. Can be set."""
         return self._dispatcher.checks
 
     @checks.setter
-    def checks(self, value: bool) -> None:
+    def checks(self, value: bool | None) -> None:
         # Launchers have the checks in them: all are made anew.
         self._dispatcher = KernelDispatcher(self._program, self.name, self._dispatcher.mode, value)
 
@@ -190,7 +191,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         Parameters
         ----------
         grid : int or tuple of int
-            Blocks along x, y and z; at least one along each.
+            Blocks along x, y and z. As with CuPy, 0 counts as 1, here and in `block`.
         block : int or tuple of int
             Threads of a block along x, y and z.
         args : tuple
@@ -283,7 +284,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         Parameters
         ----------
         threads : int or tuple of int
-            Threads along x, y and z.
+            Threads along x, y and z; where one is 0, nothing is launched.
         block : int or tuple of int, optional
             Threads of a block; by default chosen by the occupancy calculator, along x.
 
@@ -310,6 +311,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
 
         def launch(*args: Any, **words: Any) -> None:
             extents = block
+            if 0 in wanted:
+                return
             if extents is None:
                 shared = words.get("shared_mem", 0)
                 extents = self._dispatcher.suggest_block(args, shared, words.get("backend"))
@@ -418,7 +421,7 @@ class RawModule(_MadeFromSource):
         name_expressions: Sequence[str] | None = None,
         jitify: bool | None = None,
         link: Sequence[Any] = (),
-        checks: bool = True,
+        checks: bool | None = None,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
         if (code is None) == (path is None):
@@ -446,7 +449,7 @@ class RawModule(_MadeFromSource):
         self,
         programs: Sequence[RawProgram | BinaryProgram],
         cooperative: bool,
-        checks: bool,
+        checks: bool | None,
         exited_threads: str,
         translate_cucomplex: bool = False,
     ) -> None:
@@ -455,7 +458,7 @@ class RawModule(_MadeFromSource):
         self._functions: dict[str, RawKernel] = {}
         self.enable_cooperative_groups = bool(cooperative)
         self.translate_cucomplex = bool(translate_cucomplex)
-        self.checks = bool(checks)
+        self.checks = checks
         self._exited_threads = exited_threads
 
     def get_function(self, name: str) -> RawKernel:
@@ -628,7 +631,7 @@ def load(
     backend: str = "nvrtc",
     enable_cooperative_groups: bool = False,
     name_expressions: Sequence[str] | None = None,
-    checks: bool = True,
+    checks: bool | None = None,
     exited_threads: Literal["error", "arrive"] = "error",
     link: Sequence[Any] = (),
 ) -> CudaFile:

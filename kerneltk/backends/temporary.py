@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import re
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kerneltk.core.patterns import pattern
 from kerneltk.errors import BackendUnavailableError, render_message
+
+_MOST_TRIES = 8  # of making a directory that no other process removes at once
 
 # How tools report that they could not write, or that they were ended. Lines of the user's source
 # that a message quotes stand behind a number and a bar.
@@ -42,9 +47,53 @@ def _not_written(reason: str, path: str | None = None) -> BackendUnavailableErro
     )
 
 
+def _prefix() -> str:
+    """What the names of this user's directories begin with."""
+    return f"kerneltk-compile-{os.getuid()}-"
+
+
+def _locked(path: str) -> int | None:
+    """Lock a directory; return the file descriptor that holds the lock, or None where another
+    process holds it or the directory is gone.
+
+    The kernel releases the lock with the last process that has the descriptor, whatever ends it.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.stat(path), os.fstat(descriptor)):
+            return descriptor
+    except OSError:
+        pass  # it is in use, it is gone, or its file system has no locks
+    os.close(descriptor)
+    return None
+
+
+def remove_abandoned(root: str) -> None:
+    """Remove the directories in `root` that processes of this user left when they were killed."""
+    prefix = _prefix()
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            if not entry.name.startswith(prefix) or not entry.is_dir(follow_symlinks=False):
+                continue
+            if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                continue
+            descriptor = _locked(entry.path)
+            if descriptor is not None:
+                shutil.rmtree(entry.path, ignore_errors=True)
+                os.close(descriptor)
+
+
+_cleaned: set[str] = set()  # the directories that this process has looked at
+
+
 @contextmanager
-def directory(prefix: str = "kerneltk-") -> Iterator[Path]:
-    """Give a directory of its own to a compiler, and remove it afterwards.
+def directory() -> Iterator[Path]:
+    """Give a directory of its own to a compiler, and remove it afterwards. One that a killed
+    process left is removed by the next process that compiles.
 
     Raises BackendUnavailableError where it cannot be made or written: a full disk, a limit on
     sizes, a directory that is missing or read-only.
@@ -52,8 +101,23 @@ def directory(prefix: str = "kerneltk-") -> Iterator[Path]:
     import tempfile
 
     try:
-        with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as path:
-            yield Path(path)
+        root = tempfile.gettempdir()
+        if root not in _cleaned:
+            _cleaned.add(root)
+            remove_abandoned(root)
+        prefix = _prefix()
+        for _ in range(_MOST_TRIES):
+            with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as path:
+                descriptor = _locked(path)
+                if descriptor is None and not os.path.isdir(path):
+                    continue  # another process took it for abandoned before it was locked
+                try:
+                    yield Path(path)
+                finally:
+                    if descriptor is not None:
+                        os.close(descriptor)
+                return
+        raise OSError(errno.EEXIST, "Temporary directories are removed while they are made")
     except OSError as error:
         raise _not_written(error.strerror or str(error)) from error
 

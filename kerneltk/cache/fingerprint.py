@@ -3,9 +3,9 @@
 Headers count by their content, found by looking for include directives, not by preprocessing.
 The search errs on one side: directives in comments, in strings and under false conditions count,
 and where a name exists in several directories all of them count, so that neither a condition nor
-the order in which a compiler searches can hide a change. A name that a macro of a raw source stands
-for counts by each of its definitions there; a source whose macros compute it otherwise has a key of
-its own each time. In headers that are found such names do not count.
+the order in which a compiler searches can hide a change. What a macro stands for counts where that
+is the name of a file: an include may name the macro, in any other file. A source whose macros
+compute a name otherwise has a key of its own each time; such names in headers do not count.
 """
 
 from __future__ import annotations
@@ -41,10 +41,21 @@ _DIRECTIVES = {
     b"??=": rb"\?\?=" + _INCLUDE,
     b"__has_include": rb"__has_(?:include_next|include)" + _GAP + rb"\(" + _NAMED,
     b"__has_embed": rb"__has_embed" + _GAP + rb"\(" + _NAMED,
+    # An assembler's, in a literal of `asm`.
+    b".incbin": rb"\.incbin(?:[ \t]|\\t)*\\?()\"([^\"\\\n]+)",
+    b"define": rb"(?:\#|%:|\?\?=)"
+    + _GAP
+    + rb"define"
+    + _GAP
+    + rb"[^\W\d]\w*(?![\w(])"
+    + _GAP
+    + rb"(?:<([\w./+-]+)>|\"([\w./+-]+)\")"
+    + _GAP
+    + rb"(?=[\r\n]|//|\Z)",
 }
 _SPLICE = pattern(rb"\\[ \t]*\r?\n")
 _COMPUTED = pattern(
-    rb"(?:(?:\#|%%:|\?\?=)%(gap)b(?:include_next|include|import|embed)"
+    rb"(?:(?:\#|%%:|\?\?=)%(gap)b(?:include_next|include|import|embed)(?!\w)"
     rb"|__has_(?:include_next|include|embed)%(gap)b\()%(gap)b([^\W\d]\w*)" % {b"gap": _GAP}
 )
 _DEFINED = pattern(
@@ -79,6 +90,7 @@ class _Header:
     stamp: _Stamp
     digest: bytes
     directives: _Directives
+    is_computing: bool  # whether an include names a macro
 
 
 _headers: dict[str, _Header] = {}
@@ -169,13 +181,11 @@ def _looked_for(
         parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
-    is_lasting = True
-    if unit.raw:
-        computed = _computed_names(source, unit.options)
-        files += computed or ()
-        if computed is None:
-            is_lasting = False
-            _add(parts, os.urandom(16))
+    computed = _computed_names(source, unit.options)
+    files += computed or ()
+    is_lasting = computed is not None
+    if not is_lasting:
+        _add(parts, os.urandom(16))
     forced = tuple(_directive(True, os.fsencode(name)) for name in files)
     search = searched_directories(unit.options, include_directories)
     return parts, forced + _find_directives(_written(unit.source, source)), search, is_lasting
@@ -434,6 +444,9 @@ def _headers_of(directives: _Directives, search: list[str], files: _Files) -> li
     identities: dict[str, tuple[int, int]] = {}
     searched: dict[str, list[tuple[str, str, _Header]]] = {}  # by name: many include the same
     queue: list[tuple[str, _Directives]] = [(".", directives)]
+    # A header that includes a macro may mean one of the source's, by its own directory.
+    of_source = tuple(directive for directive in directives if directive[0])
+    computing: set[str] = set()
     for own_directory, pending in queue:  # which grows on the way
         for quoted, name, framed in pending:
             parts.append(framed)
@@ -454,6 +467,9 @@ def _headers_of(directives: _Directives, search: list[str], files: _Files) -> li
                 numbers[(*identity, base)] = len(numbers)
                 parts.append(b"+" + header.digest)
                 queue.append((directory, header.directives))
+                if header.is_computing and directory not in computing:
+                    computing.add(directory)
+                    queue.append((directory, of_source))
             parts.append(b".")
     return parts
 
@@ -576,7 +592,8 @@ def _read_header(path: str) -> _Header | None:
             source = file.read()
     except (OSError, ValueError):  # ValueError: a name with a null character
         return None
-    header = _Header(stamp, hashlib.sha256(source).digest(), _find_directives(source))
+    directives, is_computing = _find_directives(source), _COMPUTED.search(source) is not None
+    header = _Header(stamp, hashlib.sha256(source).digest(), directives, is_computing)
     if _is_settled(status):
         _headers[path] = header
     else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -295,3 +296,18 @@ def collapse(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> Loop:
     return merge_in_order(
         [shape[axis] for axis in order], [[row[axis] for axis in order] for row in strides]
     )
+
+
+def pinned(values: Iterable[Any]) -> tuple[weakref.ref[Any], ...]:
+    """Return references that keep NumPy arrays, and those that they are views of, at their address.
+
+    ``ndarray.resize`` moves the memory of an array that nothing refers to weakly, other references
+    notwithstanding (``refcheck=False``).
+    """
+    found: list[weakref.ref[Any]] = []
+    for value in values:
+        array = value
+        while isinstance(array, np.ndarray):
+            found.append(weakref.ref(array))
+            array = array.base
+    return tuple(found)

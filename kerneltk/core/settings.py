@@ -6,6 +6,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import Literal, cast
 
 from kerneltk.core.records import record
 
@@ -41,6 +42,9 @@ class Settings:
         What launches kernels (``KERNELTK_LAUNCHER``): ``python`` for functions in Python that are
         written for each kind of call, ``compiled`` for those of the extension module, which is
         waited for; empty for the extension module where it is there.
+    raw_checks : str
+        What launches of raw kernels do with arguments that do not fit (``KERNELTK_RAW_CHECKS``):
+        ``error`` (the default), ``warn`` or ``off``.
     nvcc_environment : str
         What nvcc takes from the environment by itself (``NVCC_CCBIN``, ``NVCC_PREPEND_FLAGS``,
         ``NVCC_APPEND_FLAGS``), as one string; empty where that is nothing.
@@ -56,6 +60,7 @@ class Settings:
     cuda_home: tuple[str, ...] = ()
     nvcc_environment: str = ""
     launcher: str = ""
+    raw_checks: Literal["error", "warn", "off"] = "error"
 
 
 _HOST_DEBUG = ("memory", "symbols")
@@ -77,8 +82,8 @@ def _cache_directory() -> Path | None:
 def get_settings() -> Settings:
     """Return the settings; ``get_settings.cache_clear()`` reads the environment again. Raises
     ValueError where ``KERNELTK_NUM_THREADS`` is not a positive integer,
-    ``KERNELTK_HOST_TIME_LIMIT`` not a number of seconds, or ``KERNELTK_HOST_DEBUG`` or
-    ``KERNELTK_LAUNCHER`` has a word that is unknown.
+    ``KERNELTK_HOST_TIME_LIMIT`` not a number of seconds, or ``KERNELTK_HOST_DEBUG``,
+    ``KERNELTK_LAUNCHER`` or ``KERNELTK_RAW_CHECKS`` has a word that is unknown.
     """
     env = os.environ
     threads = env.get("KERNELTK_NUM_THREADS")
@@ -96,6 +101,9 @@ def get_settings() -> Settings:
     launcher = env.get("KERNELTK_LAUNCHER", "")
     if launcher not in ("", "python", "compiled"):
         raise ValueError(f"KERNELTK_LAUNCHER must be 'python' or 'compiled', not '{launcher}'.")
+    checks = env.get("KERNELTK_RAW_CHECKS") or "error"
+    if checks not in ("error", "warn", "off"):
+        raise ValueError(f"KERNELTK_RAW_CHECKS must be 'error', 'warn' or 'off', not '{checks}'.")
     return Settings(
         cache_directory=_cache_directory(),
         cxx=env.get("KERNELTK_CXX") or None,
@@ -110,4 +118,5 @@ def get_settings() -> Settings:
         ),
         nvcc_environment=" ".join(f"{name}={env[name]}" for name in _NVCC if env.get(name)),
         launcher=launcher,
+        raw_checks=cast(Literal["error", "warn", "off"], checks),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from kerneltk.backends.base import ArrayAccess, Backend
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.by_value import (
     INTEGER_FORMATS,
+    SAME_FIELDS,
     Conversion,
     by_value,
     is_handle,
@@ -24,10 +26,13 @@ from kerneltk.cuda_cpp.by_value import (
     number_error,
     object_handle,
     place_message,
+    report,
 )
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
 from kerneltk.interop.texture_objects import handle_of
+from kerneltk.launch.checking import Checks
 from kerneltk.launch.launcher_spec import Guard, MultipleOf
 from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 
@@ -64,16 +69,9 @@ def wrong_count(signature: KernelSignature, given: int) -> ArgumentTypeError:
     return ArgumentTypeError(f"{sentence}\n  The kernel: {signature}")
 
 
-def _takes_any_dtype(kind: ParameterType | None) -> bool:
-    """Return whether a pointer may point to elements of any dtype: ``void*``, bytes, unknown."""
-    if kind is None or kind.pointee is None:
-        return True
-    return kind.pointee.kind in ("int", "uint") and kind.pointee.size == 1
-
-
 def _unit_of(kind: ParameterType | None) -> int:
     """Return of what size (bytes) an array must hold a whole number: what is pointed to."""
-    if kind is None or kind.pointee is None or _takes_any_dtype(kind):
+    if kind is None or kind.pointee is None:
         return 1
     unit = max(kind.pointee.size, 1)
     rows = "(*)" in kind.name and re.search(r"\(\*\)((?:\[\d+\])+)", kind.name)
@@ -86,6 +84,8 @@ def guards_of(parameter: RawParameter, written: bool, arrays: ArrayAccess) -> tu
     """Return the guards of an array for a pointer; `check_array` says what is wrong with an array
     that fails one.
     """
+    if not parameter.is_used:
+        return ()
     guards: list[Guard] = ["dtype", "dense", "memory"]
     if arrays.device:
         guards.append("device")
@@ -110,6 +110,8 @@ def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:
         fits = size == pointee.size and kind in "iubmM"
         if pointee.kind == "bool":
             fits = size == 1 and kind in "biu"
+        elif pointee.size == 1:  # characters, and what has no number of its own
+            fits = fits or kind == "S" or (size == 1 and dtype.names is None)
     elif pointee.kind == "float":
         fits = (kind == "f" and size == pointee.size) or (kind == "c" and size == 2 * pointee.size)
     elif pointee.kind == "half":
@@ -169,12 +171,69 @@ def _is_dense(array: Any) -> bool:
     return True
 
 
+def _has_strides(array: Any, args: Sequence[Any]) -> bool:
+    """Return whether integers among a kernel's arguments say how an array's elements lie: all its
+    strides, in elements or in bytes, but for those that follow from the ones within.
+    """
+    known = set(_integers(args))
+    return any(_follows(array, known, unit) for unit in (array.dtype.itemsize, 1))
+
+
+def _follows(array: Any, known: set[int], unit: int) -> bool:
+    """Return whether integers, in units of so many bytes, say how an array's elements lie."""
+    follows = array.dtype.itemsize
+    for stride, extent in sorted(zip(array.strides, array.shape, strict=True), key=_magnitude):
+        if extent > 1:
+            if stride != follows and (stride % unit or stride // unit not in known):
+                return False
+            follows = stride * extent
+    return True
+
+
+def _magnitude(axis: tuple[int, int]) -> int:
+    return abs(axis[0])
+
+
+def _integers(values: Iterable[Any]) -> Iterator[int]:
+    """Yield the integers among arguments and in structs of them."""
+    for value in values:
+        if isinstance(value, np.void) and value.dtype.names:
+            yield from _integers(value.tolist())
+        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+            yield int(value)
+
+
+def _compare_fields(
+    signature: KernelSignature,
+    parameter: RawParameter,
+    pointee: ParameterType,
+    dtype: np.dtype[Any],
+) -> None:
+    """Raise for a structured dtype whose fields are not those of the struct that is pointed to."""
+    assert parameter.layout is not None
+    problem = difference(parameter.layout, dtype)
+    if problem:
+        sentence = (
+            f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to "
+            f"'{pointee.name}', which {problem}."
+        )
+        raise ArgumentTypeError(
+            place_message(signature, parameter, sentence, f"{SAME_FIELDS}; or {_UNCHECKED}")
+        )
+
+
 def check_array(
-    signature: KernelSignature, parameter: RawParameter, array: Any, address: int
+    signature: KernelSignature,
+    parameter: RawParameter,
+    array: Any,
+    address: int,
+    args: Sequence[Any] = (),
 ) -> None:
     """Check that an array may be passed for a pointer. Raises ArgumentTypeError where its dtype is
     not what the pointer points to, and ArgumentValueError where it has gaps, it is read-only and
     the pointer is not const, or its memory is gone.
+
+    An array with gaps is taken where integers among the arguments, `args`, are its strides.
     """
     kind = parameter.type
     dtype = array.dtype
@@ -186,8 +245,10 @@ def check_array(
         return ArgumentValueError(place_message(signature, parameter, sentence, hint))
 
     wanted = "numbers" if dtype.hasobject else ""
-    if not wanted and kind is not None and kind.pointee is not None and not _takes_any_dtype(kind):
+    if not wanted and kind is not None and kind.pointee is not None:
         wanted = _element_problem(kind.pointee, dtype)
+        if not wanted and dtype.names is not None and parameter.layout is not None:
+            _compare_fields(signature, parameter, kind.pointee, dtype)
     if wanted:
         pointee = f"'{kind.pointee.name}'" if kind and kind.pointee else "anything but objects"
         sentence = (
@@ -195,16 +256,18 @@ def check_array(
             f"and the array has dtype '{dtype}'."
         )
         hint = f"pass an array of {wanted}, as by 'astype' or 'view'; or {_UNCHECKED}"
+        if wanted in ("int8", "uint8"):
+            hint = f"pass its bytes, by '.view(np.{wanted})'; or {_UNCHECKED}"
         raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
     if array.size == 0:
         return
     if address == 0:
         raise refused(f"has {array.size} elements and no memory: it was freed")
-    if not _is_dense(array):
+    if not _is_dense(array) and not _has_strides(array, args):
         raise refused(
             f"has gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
             "a pointer says nothing of them",
-            "pass 'xp.ascontiguousarray(x)', or the array that this is a view of and its strides; "
+            "pass 'xp.ascontiguousarray(x)', or the strides as arguments, in elements or bytes; "
             "or " + _UNCHECKED,
         )
     unit, alignment = _unit_of(kind), kind.pointee.alignment if kind and kind.pointee else 1
@@ -236,7 +299,7 @@ def passing_of(
     parameter: RawParameter,
     kind: type,
     backend: Backend,
-    checks: bool,
+    checks: Checks,
 ) -> Passing:
     """Return how arguments of a type are passed to a parameter. Raises ArgumentTypeError where the
     parameter takes no argument of this type.
@@ -249,7 +312,7 @@ def passing_of(
     if handle is not None:
         return Passing("Q", handle)
     if wanted is not None and wanted.kind != "pointer":
-        return Passing(*by_value(signature, parameter, kind))
+        return Passing(*by_value(signature, parameter, kind, checks))
     if is_array:
         return Passing("Q", None, True)
     if wanted is None:
@@ -266,7 +329,7 @@ def _as_pointer(
     parameter: RawParameter,
     kind: type,
     backend: Backend,
-    checks: bool,
+    checks: Checks,
 ) -> Passing:
     """Return how something that is no array is passed for a pointer: None, an address."""
     if kind is type(None):
@@ -279,9 +342,10 @@ def _as_pointer(
     def checked(value: Any) -> tuple[int]:
         address = int(value)
         problem = ""
-        if checks and not 0 < address < 1 << 64:
+        is_checked = checks != "off" and parameter.is_used
+        if is_checked and not 0 < address < 1 << 64:
             problem = "no memory lies there"
-        elif checks:
+        elif is_checked:
             problem = backend.check_address(address)
         if problem:
             sentence = (
@@ -289,7 +353,7 @@ def _as_pointer(
                 f"the number {value} was given: {problem}."
             )
             hint = "pass an array, or None for a null pointer; or " + _UNCHECKED
-            raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
+            report(ArgumentTypeError(place_message(signature, parameter, sentence, hint)), checks)
         return (address & 0xFFFFFFFFFFFFFFFF,)
 
     return Passing("Q", checked)
@@ -316,26 +380,27 @@ def _by_size(
     parameter: RawParameter,
     kind: type,
     backend: Backend,
-    checks: bool,
+    checks: Checks,
 ) -> Passing:
     """Return how an argument is passed where the driver's size of its parameter is all there is."""
     size = parameter.size
     if kind is type(None) and size == 8:
         return Passing("Q", _null)
-    if issubclass(kind, np.generic) and not issubclass(kind, np.void):
+    is_integer = issubclass(kind, int | np.integer) and not issubclass(kind, bool)
+    if issubclass(kind, np.generic) and not issubclass(kind, np.void | np.integer):
         actual = np.dtype(kind).itemsize
         if actual == size:
             return Passing(f"{size}s", lambda value: (value.tobytes(),))
         raise mismatch(signature, parameter, kind, f"pass a NumPy scalar of {size} bytes.")
     if issubclass(kind, bool) and size == 1:
         return Passing("?")
-    if issubclass(kind, int) and size in INTEGER_FORMATS:
+    if is_integer and size in INTEGER_FORMATS:
         forms = INTEGER_FORMATS[size]
 
         def convert(value: Any) -> tuple[Any, ...]:
             for form in forms:
                 try:
-                    return (struct.pack("<" + form, value),)
+                    return (struct.pack("<" + form, int(value)),)
                 except struct.error:
                     continue
             sentence = (

@@ -9,8 +9,11 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import os
 import re
 import struct
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +22,7 @@ import numpy as np
 from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -27,6 +31,7 @@ from kerneltk.errors import (
     render_message,
 )
 from kerneltk.interop.texture_objects import What, class_of, handle_of
+from kerneltk.launch.checking import Checks
 from kerneltk.object_code.reflection import ParameterType
 
 Conversion = Callable[[Any], tuple[Any, ...]]
@@ -34,6 +39,8 @@ Conversion = Callable[[Any], tuple[Any, ...]]
 INTEGER_FORMATS = {1: ("b", "B"), 2: ("h", "H"), 4: ("i", "I"), 8: ("q", "Q")}
 """The ``struct`` formats of a signed and an unsigned integer by their size (bytes)."""
 
+SAME_FIELDS = "give the dtype the struct's fields, in its order"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 _COMPONENT_KINDS = {"i": "int", "u": "uint", "f": "float", "b": "bool"}
 
@@ -46,6 +53,21 @@ def place_message(
     if not snippets:
         sentence += f"\n  The kernel: {signature}"
     return render_message(sentence, *snippets, hint=hint)
+
+
+def report(error: ArgumentTypeError | ArgumentValueError, checks: Checks) -> None:
+    """Raise an error of the checks, or warn of it."""
+    if checks != "warn":
+        raise error
+    # The line of the user's that launches is the first one outside of this package.
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(str(error), RuntimeWarning, stacklevel=level)
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith(_PACKAGE) or file == "<launcher>" or file.endswith("contextlib.py")
 
 
 def mismatch(
@@ -86,7 +108,7 @@ def object_handle(
     parameter: RawParameter,
     kind: type,
     backend: Backend,
-    checks: bool,
+    checks: Checks,
 ) -> Conversion | None:
     """Return how arguments of a type become the handle of a texture or a surface; None where
     neither the parameter nor the type is one's. Raises ArgumentTypeError where they do not go
@@ -104,7 +126,8 @@ def object_handle(
         if asked is None:
             return None
         if issubclass(kind, int | np.integer) and not issubclass(kind, bool):
-            return _Handle(signature, parameter, asked, backend) if checks else None
+            is_checked = checks != "off"
+            return _Handle(signature, parameter, asked, backend, checks) if is_checked else None
         hint = f"pass the object that 'kerneltk.{asked}(x)' makes."
         raise mismatch(signature, parameter, kind, hint)
     if not is_number or parameter.size != 8:
@@ -127,8 +150,14 @@ class _Handle:
     """Takes a number for the handle of an object that there is."""
 
     def __init__(
-        self, signature: KernelSignature, parameter: RawParameter, what: What, backend: Backend
+        self,
+        signature: KernelSignature,
+        parameter: RawParameter,
+        what: What,
+        backend: Backend,
+        checks: Checks,
     ) -> None:
+        self._checks = checks
         self._signature, self._parameter = signature, parameter
         self._what, self._backend = what, backend
 
@@ -141,20 +170,22 @@ class _Handle:
             f"{self._what} object, and there is none with the handle {handle}."
         )
         hint = "pass the object itself: its handle is good as long as there is the object."
-        raise ArgumentValueError(place_message(self._signature, self._parameter, sentence, hint))
+        error = ArgumentValueError(place_message(self._signature, self._parameter, sentence, hint))
+        report(error, self._checks)
+        return (handle & 0xFFFFFFFFFFFFFFFF,)
 
 
 def by_value(
-    signature: KernelSignature, parameter: RawParameter, kind: type
+    signature: KernelSignature, parameter: RawParameter, kind: type, checks: Checks = "error"
 ) -> tuple[str, Conversion | None]:
     """Return the ``struct`` format of a parameter that is no pointer, and how arguments of a type
     become its values; None where they are packed as they are. Raises ArgumentTypeError where the
-    parameter takes no argument of this type.
+    parameter takes no argument of this type. `checks` is whether fields of structs are compared.
     """
     wanted = parameter.type
     assert wanted is not None
     if wanted.kind in ("struct", "vector", "complex"):
-        return f"{wanted.size}s", _Record(signature, parameter, kind)
+        return f"{wanted.size}s", _Record(signature, parameter, kind, checks)
     if is_handle(kind):
         if wanted.kind in ("int", "uint") and wanted.size == 8:
             return "Q", handle_of
@@ -348,9 +379,13 @@ def _component_of(wanted: ParameterType) -> ParameterType:
 class _Record:
     """Makes a struct, a vector or a complex number of an argument."""
 
-    def __init__(self, signature: KernelSignature, parameter: RawParameter, kind: type) -> None:
+    def __init__(
+        self, signature: KernelSignature, parameter: RawParameter, kind: type, checks: Checks
+    ) -> None:
         wanted = parameter.type
         assert wanted is not None
+        self._checks = checks
+        self._compared: np.dtype[Any] | None = None  # the last dtype whose fields are the struct's
         self._signature, self._parameter, self._wanted = signature, parameter, wanted
         self._number: _Number | None = None
         self._count = 0
@@ -412,6 +447,8 @@ class _Record:
             raise mismatch(self._signature, self._parameter, type(value), hint)
         if self._is_plain(value) and (value.dtype.itemsize != 1 or value.dtype.kind not in "iu"):
             raise mismatch(self._signature, self._parameter, type(value), self._hint())
+        if isinstance(value, np.void | np.ndarray) and value.dtype is not self._compared:
+            self._compare(value.dtype)
         data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)
         if len(data) != size:
             raise self._wrong(
@@ -419,6 +456,18 @@ class _Record:
                 "give the structured dtype 'align=True', or offsets and an itemsize as in C.",
             )
         return data
+
+    def _compare(self, dtype: np.dtype[Any]) -> None:
+        """Raise for a structured dtype whose fields are not the struct's."""
+        layout = self._parameter.layout
+        is_compared = self._checks != "off" and dtype.names is not None
+        if is_compared and layout is not None and dtype.itemsize == self._wanted.size:
+            problem = difference(layout, dtype)
+            if problem:
+                hint = f"{SAME_FIELDS}; or pass 'checks=False'."
+                report(self._wrong(problem, hint), self._checks)
+                return
+        self._compared = dtype
 
     def _wrong(self, what: str, hint: str = "") -> ArgumentTypeError:
         sentence = (

@@ -16,11 +16,12 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import BackendName
 from kerneltk.cuda_cpp.arguments import wrong_count
 from kerneltk.cuda_cpp.binary import BinaryProgram
-from kerneltk.cuda_cpp.launcher import make_launcher
+from kerneltk.cuda_cpp.launcher import make_launcher, warned_of
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import RawParameter
 from kerneltk.errors import ArgumentTypeError, Snippet
 from kerneltk.interop.texture_objects import class_of
+from kerneltk.launch.checking import Checks, current_checks, state
 from kerneltk.launch.launch_config import as_extents
 from kerneltk.launch.recording import recording_backend
 
@@ -59,6 +60,11 @@ _FLAGS = ("cooperative", "programmatic", "exited_arrive", "checks")
 _MODE_WORDS = ("cooperative", "cluster", "programmatic", "exited_arrive", "checks", "backend")
 
 
+def _checks_of(given: bool | None) -> Checks:
+    """Return what checks do where a kernel or a launch says so, or nothing."""
+    return current_checks() if given is None else "error" if given else "off"
+
+
 class KernelDispatcher:
     """Finds the launcher for the arguments of a call, and makes it where there is none.
 
@@ -68,8 +74,8 @@ class KernelDispatcher:
         The kernel's name expression.
     mode : LaunchMode
         How it is launched where a call says nothing else.
-    checks : bool
-        Whether launches check their arguments.
+    checks : bool, optional
+        Whether launches check their arguments; None leaves it to `current_checks`.
     records : bool
         Whether launches go to the thread's recorder, and not to the device.
 
@@ -86,19 +92,24 @@ class KernelDispatcher:
         program: RawProgram | BinaryProgram,
         name: str,
         mode: LaunchMode,
-        checks: bool,
+        checks: bool | None,
         records: bool = False,
     ) -> None:
         self.name = name
         self._records = records
         self.mode = mode
-        self.checks = _checked_flag(name, "checks", checks)
+        self.checks = None if checks is None else _checked_flag(name, "checks", checks)
         self._program = program
         self._launchers: dict[Any, Callable[..., None]] = {}
         self._variants: dict[Any, Callable[..., None]] = {}
-        self.recent: Callable[..., None] = functools.partial(
-            self._dispatch, _NO_WORDS, mode, self.checks, None
-        )
+        self.recent: Callable[..., None]
+        self.forget()
+        state.dispatchers.add(self)
+
+    def forget(self) -> None:
+        """Choose a launcher anew at the next call: what checks do has changed."""
+        self.recent = functools.partial(self._dispatch, _NO_WORDS, self.mode, self.checks, None)
+        self._variants.clear()
 
     @functools.cached_property
     def recording(self) -> KernelDispatcher:
@@ -157,7 +168,7 @@ class KernelDispatcher:
         self,
         slot: bytes | None,
         mode: LaunchMode,
-        checks: bool,
+        given_checks: bool | None,
         backend: BackendName | None,
         grid: Any,
         block: Any,
@@ -171,6 +182,7 @@ class KernelDispatcher:
                 f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
                 f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
             )
+        checks, changes = _checks_of(given_checks), state.number
         chosen, values, adoption = self._adopt(args, backend)
         with adoption.on_device():
             run = self._launcher(slot, mode, checks, backend, chosen, values, adoption)
@@ -195,17 +207,19 @@ class KernelDispatcher:
             signature = self._program.kernel(chosen, self.name).signature
             if len(types) != len(signature.parameters):
                 raise wrong_count(signature, len(types))
-        if checks:
-            self._check_writes(adoption, chosen)
+        if checks != "off":
+            with warned_of(checks):
+                self._check_writes(adoption, chosen)
         if run is None:
             loaded = self._program.kernel(chosen, self.name)
             if self._records:
                 loaded = replace(loaded, backend=recording_backend(chosen))
-            mistyped = functools.partial(self._dispatch, slot, mode, checks, backend)
+            mistyped = functools.partial(self._dispatch, slot, mode, given_checks, backend)
             run = make_launcher(loaded, values, mode, checks, mistyped)
             self._launchers[key] = run
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        if backend or not chosen.capabilities.is_fallback or any(map(_tells_backend, values)):
+        is_lasting = backend or not chosen.capabilities.is_fallback
+        if changes == state.number and (is_lasting or any(map(_tells_backend, values))):
             if slot == _NO_WORDS:
                 self.recent = run
             elif slot is not None and len(self._variants) < _MOST_VARIANTS:

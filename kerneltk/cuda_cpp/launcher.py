@@ -5,13 +5,17 @@ closer.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall, LaunchMode
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.arguments import Passing, check_array, check_values, guards_of, passing_of
+from kerneltk.cuda_cpp.by_value import report
 from kerneltk.cuda_cpp.signature import KernelSignature
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.launch.checking import Checks
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launchers import LauncherTemplate
@@ -37,7 +41,9 @@ class _RawLaunches(GridLaunches):
         passings: Sequence[Passing],
         call: LaunchCall,
         written: Sequence[bool],
+        checks: Checks,
     ) -> None:
+        self._checks = checks
         signature = self._signature = loaded.signature
         self._passings = tuple(passings)
         layout, end = "", 0
@@ -60,8 +66,10 @@ class _RawLaunches(GridLaunches):
         signature, backend = self._signature, self.backend
         triples = zip(signature.parameters, self._passings, args, strict=True)
         for k, (parameter, passing, array) in enumerate(triples):
-            if passing.is_array:
-                check_array(signature, parameter, array, backend.describe(array)[1])
+            if not passing.is_array or not parameter.is_used:
+                continue
+            with warned_of(self._checks):
+                check_array(signature, parameter, array, backend.describe(array)[1], args)
                 backend.check_usable(array, parameter.name or f"#{k + 1}", False)
 
     def refuse_number(self, args: Sequence[Any]) -> None:
@@ -69,11 +77,20 @@ class _RawLaunches(GridLaunches):
         check_values(self._signature, self._passings, tuple(args))
 
 
+@contextmanager
+def warned_of(checks: Checks) -> Iterator[None]:
+    """Warn of an argument that does not fit where checks say so, instead of the error."""
+    try:
+        yield
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        report(error, checks)
+
+
 def make_launcher(
     loaded: LoadedKernel,
     values: Sequence[Any],
     mode: LaunchMode,
-    checks: bool,
+    checks: Checks,
     mistyped: Callable[..., Any],
 ) -> Callable[..., None]:
     """Return ``run(grid, block, args, shared=0, stream=None)`` for arguments of some types.
@@ -82,8 +99,8 @@ def make_launcher(
     ----------
     values : sequence
         The arguments of the first launch, one a parameter; they are checked here.
-    checks : bool
-        Whether arrays are checked.
+    checks : {"error", "warn", "off"}
+        What is done with arguments that do not fit.
     mistyped : callable
         Called with the launcher's arguments where their number, a type or the device differs.
     """
@@ -97,16 +114,17 @@ def make_launcher(
     written = [
         kind is not None and kind.kind == "pointer" and not kind.pointee_const for kind in kinds
     ]
-    launches = _RawLaunches(loaded, passings, call, written)
-    if checks:
+    launches = _RawLaunches(loaded, passings, call, written, checks)
+    is_checked = checks != "off"
+    if is_checked:
         launches.check(values)
     arguments = []
     for k, (parameter, passing) in enumerate(zip(signature.parameters, passings, strict=True)):
         kind, value = type(values[k]), values[k]
         if passing.is_array:
-            guards = guards_of(parameter, written[k], backend.arrays) if checks else ()
-            dtype = value.dtype if checks else None
-            is_written = checks and written[k]
+            guards = guards_of(parameter, written[k], backend.arrays) if is_checked else ()
+            dtype = value.dtype if is_checked else None
+            is_written = is_checked and written[k]
             argument = Argument(kind, "address", is_written, guards=guards, dtype=dtype)
         elif passing.convert is None:
             argument = Argument(kind, "number")

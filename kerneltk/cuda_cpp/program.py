@@ -28,8 +28,9 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.launcher import LoadedKernel
+from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
-from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name
+from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.cached import readers
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
@@ -328,6 +329,11 @@ class RawProgram:
         """Names of the ``__constant__`` and ``__device__`` variables."""
         return tuple(request.expression for request in self.requests() if request.is_variable)
 
+    def _has_state(self) -> bool:
+        """Whether modules of the source have variables, each its own."""
+        sources = (self.source, *self.source.included)
+        return bool(self.variables) or any("static" in source.code for source in sources)
+
     def offering(self, expression: str) -> RawProgram:
         """Return a program that offers a kernel: this one, or where it is loaded another one of the
         same source. Raises ArgumentValueError where the source has nothing of that name; or it has
@@ -532,6 +538,8 @@ class RawProgram:
         self, backend: Capabilities, making: pipeline.Making[T]
     ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         self.source = self.source.serving(self.requests())
+        if backend.emulates_cuda:
+            self._refuse_host_parts()
         refusals = self._refusals(backend)
         first: CompileError | None = None
         units: list[tuple[TranslationUnit, Trace]] = []
@@ -570,6 +578,9 @@ class RawProgram:
             try:
                 made = make()
             except CompileError as error:
+                part = refused_part(error.log, self.source.host_parts)
+                if part is not None and backend.emulates_cuda:
+                    raise part.error(title_of(self.requests(), self.source.name)) from None
                 refused = self._refused_requests(error)
                 known = self._left_out.get(backend.name, {})
                 if refused is None or refused.keys() <= known.keys():
@@ -600,6 +611,15 @@ class RawProgram:
                 return made
         add_unit()
         return make()
+
+    def _refuse_host_parts(self) -> None:
+        """Raise CompileError for what NVRTC would refuse, whatever the preprocessor makes of it."""
+        part = next((part for part in self.source.host_parts if not part.found.guard), None)
+        if part is not None:
+            raise part.error(title_of(self.requests(), self.source.name))
+        for name in self.expressions or ():
+            if is_device_function(self.source, plain_name(name)):
+                raise self._unknown(name, "it is '__device__', and a kernel is '__global__'")
 
     def _has_refusable_host_code(self) -> bool:
         return self.source.has_host_code and self.source.compiler == "nvrtc"
@@ -672,6 +692,9 @@ class RawProgram:
         self, expression: str, reason: str, error: CompileError | None = None
     ) -> CompileError:
         """Return the error for a name expression that is none of a kernel."""
+        same = [kernel for kernel in self.source.kernels if kernel.name == plain_name(expression)]
+        if len(same) > 1 and not any(k.guard or k.template_parameters for k in same):
+            reason = f"{len(same)} kernels have this name, with other parameters"
         sentence, _, shown = reason.partition("\n")
         return CompileError(
             f"'{self.source.name}' offers no kernel '{expression}': {sentence}.\n"
@@ -687,6 +710,8 @@ class RawProgram:
 
         known = [kernel.name for kernel in self.source.kernels]
         plain = plain_name(expression)
+        if [kernel.name for kernel in self.source.kernels].count(plain) > 1:
+            return "give each a name of its own, or make them a template."
         for kernel in self.source.kernels:
             if kernel.name == plain and kernel.template_parameters:
                 parameters = ", ".join(kernel.template_parameters)
@@ -709,7 +734,8 @@ class RawProgram:
         with self._lock:
             if key not in self._modules:
                 self._modules[key], self._outcomes[key] = self._made(
-                    backend.capabilities, pipeline.OnDevice(backend)
+                    backend.capabilities,
+                    pipeline.OnDevice(backend, is_private=self._has_state()),
                 )
             return self._modules[key]
 
@@ -765,7 +791,14 @@ class RawProgram:
             RawParameter("", kind.name, None, 0, 0) for kind in types
         )
         parameters = (
-            replace(parameter, type=kind, offset=offset, size=kind.size)
+            replace(
+                parameter,
+                type=kind,
+                offset=offset,
+                size=kind.size,
+                layout=self.source.layout_of(kind.pointee or kind),
+                is_used=not parameter.name or self.source.names_again(expression, parameter.name),
+            )
             for parameter, kind, offset in zip(declared, types, offsets, strict=True)
         )
         return KernelSignature(expression, tuple(parameters), size)

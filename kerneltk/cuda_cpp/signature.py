@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kerneltk.core.records import record
+from kerneltk.cuda_cpp.structs.layout import Layout
 from kerneltk.errors import Snippet
 from kerneltk.object_code.reflection import ParameterType
 
@@ -28,6 +29,9 @@ class RawParameter:
     offset: int
     size: int
     snippet: Snippet | None = None  # where it is declared
+    # The fields of the struct that it is or points to; None where they are not known.
+    layout: Layout | None = None
+    is_used: bool = True  # whether the kernel's source names it again
 
     @property
     def shown(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -25,13 +25,16 @@ from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
+from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, host_parts
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
+from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
 from kerneltk.cuda_cpp.syntax.cached import (
     has_late_alignment,
     has_volatile,
     read_includes,
     read_once,
     read_source,
+    read_structs,
     source_for_nvrtc,
     unordered_exchanges,
     with_child_launches,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
         Refusals,
         SourceSummary,
     )
+    from kerneltk.object_code.reflection import ParameterType
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
@@ -361,6 +365,31 @@ class RawSource:
                 return pair
         return None
 
+    def layout_of(self, kind: ParameterType) -> Layout | None:
+        """Return the fields of a struct of the source's; None where they are not known."""
+        if kind.kind != "struct":
+            return None
+        return self._find_layout(kind.name, kind.size, kind.alignment)
+
+    @cached_property
+    def _find_layout(self) -> Callable[[str, int, int], Layout | None]:
+        read = [read_structs(source.code) for source in (self, *self.included)]
+        structs = [struct for found, _ in read for struct in found]
+        return layouts_of(structs, [pair for _, aliases in read for pair in aliases])
+
+    def names_again(self, expression: str, parameter: str) -> bool:
+        """Return whether a kernel's source names a parameter behind its declaration, or may do so
+        by a macro.
+        """
+        found = self.declared(expression, None)
+        if found is None:
+            return True
+        source, kernel = found
+        at = next((p for p in kernel.parameters if p.name == parameter), None)
+        if at is None or source.code.count("#define"):
+            return True
+        return next(_uses(source.code[at.end : kernel.end], parameter), -1) >= 0
+
     def may_declare(self, name: str) -> bool:
         """Return whether the source could declare something of a name in a way that is not seen: by
         a macro that makes names, in a header that is not read.
@@ -566,6 +595,15 @@ class RawSource:
                     hint = "write its name in the line that includes it, in quotes"
                     yield UnreadHeader(f"'{source.name}', line {line}", name, path, hint)
 
+    @cached_property
+    def host_parts(self) -> tuple[HostPart, ...]:
+        """What NVRTC would refuse of the source: CPU cores refuse it as well."""
+        return host_parts(self)
+
+    def unread_names(self) -> frozenset[str]:
+        """The names of the user's headers that stay as they are."""
+        return frozenset(header.name for header in self._unread_headers())
+
     def inputs(self) -> tuple[str, ...]:
         """All that decides a unit of this source beside what is requested, which also decides
         `keeps_spare`: itself and its headers as they were read, and what is found of others where
@@ -635,7 +673,7 @@ class RawSource:
             "",
             options,
             self._origins(self.name),
-            _title(requests, self.name),
+            title_of(requests, self.name),
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
@@ -699,6 +737,7 @@ class RawSource:
                 symbol = _renamed(shared.symbol) if own else shared.symbol
                 line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
                 lines.append(f"#if {shared.guard}\n{line}\n#endif" if shared.guard else line)
+        lines += checking_lines(self.host_parts)
         directives, options = without_directives(self._options())
         # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
         options = (f"-I{_HOST_INCLUDES}", *options)
@@ -736,7 +775,7 @@ class RawSource:
             "",
             options,
             self._origins(name),
-            _title(requests, self.name),
+            title_of(requests, self.name),
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
@@ -801,7 +840,7 @@ def _renamed(name: str) -> str:
     return f"_kt_own{name}"
 
 
-def _title(requests: Sequence[Request], name: str) -> str:
+def title_of(requests: Sequence[Request], name: str) -> str:
     """Return a unit's name in messages: its only kernel's, or the source's."""
     kernels = [request.expression for request in requests if not request.is_variable]
     return kernels[0] if len(kernels) == 1 else name

@@ -17,8 +17,8 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 _MAX_SHAPES = 4096
 
-GridShape = tuple[int, int, int, int, int, int, int, bool]
-"""Extents of the grid and of a block, bytes of shared memory, and whether there are no threads."""
+GridShape = tuple[int, int, int, int, int, int, int]
+"""Extents of the grid and of a block, and bytes of shared memory."""
 
 
 def is_size(value: object) -> bool:
@@ -72,16 +72,17 @@ def as_extents(value: Any, what: str, kernel: str, least: int = 1) -> tuple[int,
     if min(x, y, z) < least:
         raise ArgumentValueError(
             f"The {what} of kernel '{kernel}' has an extent of 0: {value}.\n"
-            "  Hint: every extent is at least 1; where there is nothing to do, let the grid be 0."
+            "  Hint: every extent is at least 1; where there is nothing to do, launch nothing."
         )
     return x, y, z
 
 
-def grid_extents(grid: Any, kernel: str) -> tuple[int, int, int]:
-    """A grid as three extents; raises as `as_extents`. One of no blocks, as is computed from an
-    empty array, launches nothing.
+def launch_extents(value: Any, what: str, kernel: str) -> tuple[int, int, int]:
+    """The grid or the block of a launch as three extents; raises as `as_extents`. An extent of 0
+    counts as 1, as with CuPy: a kernel compares its index with the length of an empty array.
     """
-    return as_extents(grid, "grid", kernel, 0)
+    x, y, z = as_extents(value, what, kernel, 0)
+    return max(x, 1), max(y, 1), max(z, 1)
 
 
 class GridShapes:
@@ -126,7 +127,7 @@ class GridShapes:
         self._kernel, self._limits = kernel, limits
         self._wanted, self._is_32bit = wanted, is_32bit
         self.known: dict[bytes, GridShape] = {}
-        self.last: tuple[Any, ...] = (object(), None, None, 0, 0, 0, 0, 0, 0, 0, True)
+        self.last: tuple[Any, ...] = (object(), None, None, 0, 0, 0, 0, 0, 0, 0)
 
     def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
         """Check a launch's shape that is not known; None for a grid that needs another kernel.
@@ -148,14 +149,14 @@ class GridShapes:
 
     def _checked(self, grid: Any, block: Any, shared: Any) -> GridShape:
         kernel, limits = self._kernel, self._limits
-        block_shape = as_extents(block, "block", kernel)
+        block_shape = launch_extents(block, "block", kernel)
         if self._wanted is not None and block_shape != self._wanted:
             raise ArgumentValueError(
                 f"Kernel '{kernel}' has a collective for blocks of {self._wanted} threads, and is "
                 f"launched with blocks of {block_shape}.\n"
                 "  Hint: name the block's own shape in the brackets of the collective."
             )
-        grid_shape = grid_extents(grid, kernel)
+        grid_shape = launch_extents(grid, "grid", kernel)
         gx, gy, gz = grid_shape
         bx, by, bz = block_shape
         if not is_size(shared) or shared < 0:
@@ -184,7 +185,7 @@ class GridShapes:
                 f"{shared} were asked for."
             )
         self.backend.allow_shared(self.function, int(shared))
-        return gx, gy, gz, bx, by, bz, int(shared), gx * gy * gz * threads == 0
+        return gx, gy, gz, bx, by, bz, int(shared)
 
 
 class GridLaunches(ABC):

@@ -113,7 +113,7 @@ struct code { /* of a `struct` format */
 struct shape {
     int64_t given[7];
     int64_t numbers[7];
-    int is_known, is_empty;
+    int is_known;
 };
 
 typedef struct {

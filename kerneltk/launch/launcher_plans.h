@@ -421,7 +421,7 @@ static int read_extents(PyObject *given, int64_t *extents) {
     return !PyErr_Occurred();
 }
 
-/* Finds a launch's shape; SLOW for a grid of no threads, MISSED for one that needs another kernel. */
+/* Finds a launch's shape; MISSED for a grid that needs another kernel. */
 static enum step find_shape(Plan *p, PyObject *grid, PyObject *block, PyObject *shared,
                             int64_t *numbers) {
     int64_t given[7];
@@ -429,17 +429,16 @@ static enum step find_shape(Plan *p, PyObject *grid, PyObject *block, PyObject *
     if (!PyLong_CheckExact(shared)) return SLOW;
     given[6] = PyLong_AsLongLong(shared);
     if (given[6] == -1 && PyErr_Occurred()) return slowly();
-    int found = 0, is_empty = 0;
+    int found = 0;
     LOCK(p);
     for (int k = 0; k < KNOWN_SHAPES && !found; ++k) {
         const struct shape *shape = &p->known_shapes[k];
         if (!shape->is_known || memcmp(shape->given, given, sizeof given)) continue;
         memcpy(numbers, shape->numbers, sizeof shape->numbers);
-        is_empty = shape->is_empty;
         found = 1;
     }
     UNLOCK();
-    if (found) return is_empty ? SLOW : GO;
+    if (found) return GO;
     PyObject *checked = PyObject_CallMethodObjArgs(p->shapes, str_configure, grid, block, shared, NULL);
     if (!checked) return FAILED;
     if (checked == Py_None) {
@@ -448,9 +447,8 @@ static enum step find_shape(Plan *p, PyObject *grid, PyObject *block, PyObject *
     }
     struct shape shape = {.is_known = 1};
     memcpy(shape.given, given, sizeof given);
-    int done = PyTuple_Check(checked) && PyTuple_GET_SIZE(checked) == 8;
+    int done = PyTuple_Check(checked) && PyTuple_GET_SIZE(checked) == 7;
     for (int k = 0; k < 7 && done; ++k) done = number_at(checked, k, &shape.numbers[k]);
-    if (done) shape.is_empty = PyObject_IsTrue(PyTuple_GET_ITEM(checked, 7));
     Py_DECREF(checked);
     if (!done) return slowly();
     LOCK(p);
@@ -458,5 +456,5 @@ static enum step find_shape(Plan *p, PyObject *grid, PyObject *block, PyObject *
     p->next_shape %= KNOWN_SHAPES;
     UNLOCK();
     memcpy(numbers, shape.numbers, sizeof shape.numbers);
-    return shape.is_empty ? SLOW : GO;
+    return GO;
 }

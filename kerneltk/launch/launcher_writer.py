@@ -52,7 +52,6 @@ def run({parameters}):
         pack_into(buffer[0], 0, {packed})
     except PackErrors:
         {refused}
-    {left}
     {noted}
     {stream}
     try:
@@ -85,15 +84,15 @@ if key != last_key:
 {columns} = plan
 """
 _SHAPED = """\
-last_grid, last_block, last_shared, gx, gy, gz, bx, by, bz, size, empty = shapes.last
+last_grid, last_block, last_shared, gx, gy, gz, bx, by, bz, size = shapes.last
 if grid is not last_grid or block is not last_block or shared is not last_shared:
     try:
-        gx, gy, gz, bx, by, bz, size, empty = shapes.known[dumps((grid, block, shared), 2)]
+        gx, gy, gz, bx, by, bz, size = shapes.known[dumps((grid, block, shared), 2)]
     except (KeyError, ValueError):
         checked = shapes.configure(grid, block, shared)
         if checked is None:
             return "large grid"
-        gx, gy, gz, bx, by, bz, size, empty = checked
+        gx, gy, gz, bx, by, bz, size = checked
 shared = size
 """
 _GRID_COLUMNS = ("_", "function", "shapes", "buffers", "pack_into", "loaded")
@@ -357,7 +356,6 @@ class _Writer:
             "shaped": _SHAPED.splitlines(),
             "new_buffer": "loaded.new_buffer",
             "refused": [f"loaded.refuse_number({self._given})", "raise"],
-            "left": ["if empty:", "    buffers.append(buffer)", "    return None"],
             "result": "None",
         }
 
@@ -375,7 +373,6 @@ class _Writer:
             "shaped": [*self._allocated(), *_if(["not grid"], *checked, returned)],
             "new_buffer": "new_buffer",
             "refused": [f"pack_checked(buffer[0], 0, {packed})"],
-            "left": [],
             "result": result[self.spec.returns],
         }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Never, cast
@@ -25,6 +25,7 @@ from kerneltk.backends.base import (
     ParameterBlock,
     RecordedLaunch,
 )
+from kerneltk.core.arrays import pinned
 from kerneltk.core.recorders import Recordable, current_recorder, recording_by
 from kerneltk.core.structures import is_structure, items_of, rebuilt
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
@@ -61,6 +62,15 @@ class Binding(NamedTuple):
     def of(cls, values: tuple[Any, ...]) -> Binding:
         """A binding that launches nothing yet."""
         return cls(values, [], [], [], [], [])
+
+
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, and the items of those that are structures."""
+    for value in values:
+        if is_structure(value):
+            yield from _leaves(items_of(value))
+        else:
+            yield value
 
 
 class RecordedCall:
@@ -149,6 +159,7 @@ class Recorder:
             if result is not None and len(binding.values) <= recordable.inputs:
                 results = items_of(result) if is_structure(result) else (result,)
                 binding = binding._replace(values=(*binding.values, *results))
+                binding.kept.extend(pinned(_leaves(results)))
             call.recorded = binding
             with self.undisturbed():
                 self._accept(call)
@@ -165,6 +176,7 @@ class Recorder:
 
     def _run(self, call: RecordedCall, values: tuple[Any, ...]) -> tuple[Binding, Any]:
         binding = self._binding = Binding.of(values)
+        binding.kept.extend(pinned(_leaves(values)))
         self._call, self._taken, self._note, self.has_allocated = call, {}, None, False
         try:
             with self.undisturbed():

@@ -171,6 +171,30 @@ def dtype_of_number(name: str) -> str:
     return _NUMBERS.get(_OTHER_NAMES.get(name, name), ("", "", 0))[1]
 
 
+def number_type(name: str) -> ParameterType | None:
+    """Return the type of a number, a vector or a pointer by its C spelling; None for another.
+
+    Examples
+    --------
+    >>> number_type("unsigned").size, number_type("float3").alignment, number_type("Matrix")
+    (4, 4, None)
+    """
+    plain = normalised_name(name)
+    if plain.endswith("*"):
+        return _pointer_by_name(plain)
+    plain = _OTHER_NAMES.get(plain, plain)
+    if plain in _NUMBERS:
+        size = _NUMBERS[plain][2]
+        return _value_type(plain, size, size)
+    if plain in _VECTORS:
+        base, count = _VECTORS[plain]
+        size = 2 if base == "bfloat16" else int(re.sub(r"\D", "", base)) // 8
+        # CUDA's vectors of two and four are aligned as a whole, up to 16 bytes.
+        alignment = size if count in (1, 3) else min(size * count, 16)
+        return _value_type(plain, size * count, alignment)
+    return None
+
+
 @lru_cache
 def normalised_name(name: str) -> str:
     """Return one spelling for what compilers spell in several ways.

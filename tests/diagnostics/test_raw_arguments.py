@@ -26,6 +26,7 @@ extern "C" __global__ void axpy(int n, float a, const float* __restrict__ x, flo
 MOVE = r"""
 struct point { int id; double at[2]; };
 __global__ void move(point by, float2 pair, const point* from, float4* q, bool b) {}
+#define USED  // a macro may name a parameter
 """
 axpy = kerneltk.RawKernel(AXPY, "axpy")
 move = kerneltk.RawKernel(MOVE, "move")
@@ -70,7 +71,7 @@ Parameter 'x' of kernel 'axpy' points to 'float', and the array has dtype 'float
 The array for parameter 'x' of kernel 'axpy' has gaps: its shape is (50,) and its strides are (8,) bytes, and a pointer says nothing of them.
   code:3: extern "C" __global__ void axpy(int n, float a, const float* __restrict__ x, float* y) {
                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  Hint: pass 'xp.ascontiguousarray(x)', or the array that this is a view of and its strides; or pass 'checks=False' to launch without these checks.""",
+  Hint: pass 'xp.ascontiguousarray(x)', or the strides as arguments, in elements or bytes; or pass 'checks=False' to launch without these checks.""",
     ),
     "a read-only array": (
         lambda: axpy(1, 1, (100, 1, x, frozen)),

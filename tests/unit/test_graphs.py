@@ -655,3 +655,20 @@ def test_memory_waits_for_launches_on_other_streams(gpu: DryGpu, driver: FakeGra
         del g
         gc.collect()
         assert (("drain",) in driver.log) is drained
+
+
+def test_arrays_of_a_graph_keep_their_memory() -> None:
+    scale = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = a * x")
+    x, whole = np.ones(100_000), np.zeros(200_000)
+    with kerneltk.graph() as recorded:
+        scale(x, 2.0, whole[:100_000])
+        result = scale(x, 3.0)
+    for array in (x, whole, result):
+        with pytest.raises(ValueError, match="cannot resize"):
+            array.resize(10, refcheck=False)
+    recorded.launch()
+    assert (whole[0], result[0]) == (2, 3)
+    del recorded
+    gc.collect()
+    x.resize(10, refcheck=False)
+    assert x.shape == (10,)

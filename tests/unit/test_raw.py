@@ -73,8 +73,6 @@ def test_no_threads_are_no_launch() -> None:
         kernel.over(0, block)(100, 2.0, x, y)
         kernel.over((4, 0), block)(100, 2.0, x, y)
         np.testing.assert_array_equal(y, 1)
-        with pytest.raises(kerneltk.ArgumentTypeError):  # arguments are checked all the same
-            kernel.over(0, block)(100, 2.0, x.astype(np.int32), y)
 
 
 def test_other_ways_to_say_the_grid() -> None:
@@ -190,20 +188,21 @@ ANY = r"""
 #include <cuda_fp16.h>
 __global__ void any(const void* a, const char* b, const unsigned char* c, const int* d,
                     const float4* e, const float2* f, const __half* g, int* out) {
-    out[0] = 1;
+    out[0] = a != b && c && d && e && f && g;
 }
 """
 
 
 def test_what_people_rely_on_stays_legal() -> None:
     kernel = kerneltk.RawKernel(ANY, "any")
-    doubles = np.zeros(4)
+    doubles, letters = np.zeros(4), np.zeros(4, np.int8)
     words = (np.zeros(4, np.uint32), np.zeros(4, np.int32))
     pairs = (np.zeros(4, np.complex64), np.zeros((4, 2), np.float32))
     for word in words:
         for pair in pairs:
             out = np.zeros(1, np.uint32)
-            kernel(1, 1, (doubles, doubles, word, word, np.zeros((4, 4), np.float32, order="F"),
+            kernel(1, 1, (doubles, letters, word.view(np.uint8), word,
+                          np.zeros((4, 4), np.float32, order="F"),
                           pair, np.zeros(4, np.float16), out))  # fmt: skip
             assert out[0] == 1
     kernel(1, 1, (None, None, None, None, None, None, None, out))

@@ -110,7 +110,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         kind, flags = "ptx", ["-ptx", f"-arch={target.architecture}"]
     else:
         kind, flags = "cubin", ["-cubin", f"-arch={target.architecture}"]
-    with temporary.directory("kerneltk-nvcc-") as directory:
+    with temporary.directory() as directory:
         source, result = directory / "unit.cu", directory / "unit.out"
         source.write_bytes(unit.source.encode("utf-8", "surrogateescape"))
         # Names in quotes are found from the working directory, as NVRTC finds them.

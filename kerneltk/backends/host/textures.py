@@ -17,6 +17,7 @@ from typing import Any, Never
 
 import numpy as np
 
+from kerneltk.core.arrays import pinned
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, LaunchError
 from kerneltk.interop.texture_objects import (
     ADDRESS_BORDER,
@@ -383,6 +384,7 @@ class ResourceDescriptor:
                 f"type '{type(chDesc).__name__}'."
             )
         self._check_memory(arr, chDesc)
+        self._pinned = pinned((arr,))
 
     def _check_memory(self, arr: Any, desc: ChannelFormatDescriptor) -> None:
         if not isinstance(arr, np.ndarray) or arr.dtype.hasobject:

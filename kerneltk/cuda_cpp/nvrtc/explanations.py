@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kerneltk.core.diagnostics import read_log
 from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.cuda_cpp.syntax.host_part.device_only import SHARED_HINT
 from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
 from kerneltk.cuda_cpp.syntax.preprocessor.pushed_macros import UNKNOWN
 from kerneltk.errors import CompileError, Snippet, render_message
@@ -58,6 +59,9 @@ _POPPED = (
     "NVRTC knows no '#pragma pop_macro', and the macro's definition is in a header that is not "
     "read. Define it anew in the place of the pragma."
 )
+_SHARED = re.compile(
+    r"Entry function '(\w+)' uses too much shared data \(0x(\w+) bytes, 0x(\w+) max\)"
+)
 # Headers of packages: their names, and the package, where {} is CUDA's major version.
 _PACKAGES = (
     (re.compile(r"curand\w*\.h"), "'nvidia-curand'"),
@@ -71,6 +75,8 @@ _PACKAGES = (
 def explained(error: CompileError, source: RawSource) -> CompileError:
     """Return a compiler's error, or where it has a known cause one that names that."""
     messages = [found.message for found in read_log(error.log)]
+    if "too much shared data" in error.log:  # the assembler's, with no location
+        messages += error.log.splitlines()
     for message in _causes(messages, source):
         return CompileError(message, error.source, error.log)
     for message in messages:
@@ -110,11 +116,31 @@ def _causes(messages: list[str], source: RawSource) -> Iterator[str]:
                         Snippet.at_line(own.name, own.code, line, column),
                         hint=hint,
                     )
+    yield from _too_much_shared(messages, source)
     for message in messages:
         found = _NO_HEADER.search(message)
         name = found and (found[1] or found[2])
         if name:
             yield from _missing(name, source)
+
+
+def _too_much_shared(log: list[str], source: RawSource) -> Iterator[str]:
+    """Yield the message for a kernel with more static shared memory than GPUs have."""
+    for message in log:
+        found = _SHARED.search(message)
+        if found is None:
+            continue
+        for own in (source, *source.included):
+            for kernel in own.summary.kernels:
+                name = kernel.name.rpartition("::")[2]
+                if found[1] == name or f"{len(name)}{name}" in found[1]:
+                    yield render_message(
+                        f"Kernel '{kernel.name}' has {int(found[2], 16)} bytes of static shared "
+                        f"memory, and a block can have {int(found[3], 16)}.",
+                        Snippet.at_line(own.name, own.code, kernel.line, None),
+                        hint=SHARED_HINT,
+                    )
+                    return
 
 
 def _is_refused(use: re.Match[str], messages: list[str]) -> bool:

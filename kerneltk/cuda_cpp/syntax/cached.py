@@ -21,7 +21,15 @@ from typing import Any, TypeVar
 from kerneltk.cache.fields import read_fields
 from kerneltk.cache.fingerprint import file_stamp, string_key
 from kerneltk.cache.store import get_cache
-from kerneltk.cuda_cpp.syntax.declarations import Include, Meetings, SourceSummary, Unordered
+from kerneltk.cuda_cpp.syntax.declarations import (
+    DeclaredField,
+    DeclaredStruct,
+    HostOnly,
+    Include,
+    Meetings,
+    SourceSummary,
+    Unordered,
+)
 
 T = TypeVar("T")
 
@@ -31,6 +39,7 @@ _READERS = (
     "kerneltk.cuda_cpp.syntax.preprocessor",
     "kerneltk.cuda_cpp.syntax.ptx",
     "kerneltk.cuda_cpp.nvrtc",
+    "kerneltk.cuda_cpp.structs",
     "kerneltk.core.lexer",
     "kerneltk.core.patterns",
     "kerneltk.core.records",
@@ -120,6 +129,46 @@ def read_once(source: str) -> tuple[tuple[int, int, bool], ...]:
         return tuple((int(start), int(end), bool(always)) for start, end, always in records)
 
     return _kept(("once", source), find, read) if "once" in source else ()
+
+
+def read_host_only(source: str) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
+    """Return what a compiler of device code alone refuses, as `device_only` finds it."""
+
+    def find() -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
+        from kerneltk.cuda_cpp.syntax.host_part import device_only
+
+        return device_only.find_host_only(source)
+
+    def read(value: Any) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
+        found, annotated = value
+        hosts = tuple(HostOnly(*fields)._replace(words=tuple(fields[-1])) for fields in found)
+        return hosts, tuple(map(str, annotated))
+
+    return _kept(("host only", source), find, read)
+
+
+def read_structs(
+    source: str,
+) -> tuple[tuple[DeclaredStruct, ...], tuple[tuple[str, str], ...]]:
+    """Return the structs and aliases that a source declares, as `structs.reader` finds them."""
+
+    def find() -> tuple[tuple[DeclaredStruct, ...], tuple[tuple[str, str], ...]]:
+        from kerneltk.cuda_cpp.structs import reader
+
+        return reader.read_structs(source)
+
+    def read(value: Any) -> tuple[tuple[DeclaredStruct, ...], tuple[tuple[str, str], ...]]:
+        structs, aliases = value
+        found = tuple(
+            DeclaredStruct(
+                str(name),
+                tuple(DeclaredField(kind, own, tuple(extents)) for kind, own, extents in fields),
+            )
+            for name, fields in structs
+        )
+        return found, tuple((str(name), str(stood)) for name, stood in aliases)
+
+    return _kept(("structs", source), find, read)
 
 
 def without_host_code(source: str, *, keeps_spare: bool) -> str:

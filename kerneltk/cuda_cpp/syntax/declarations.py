@@ -25,6 +25,28 @@ UnsupportedKind = Literal[
 ]
 
 
+HostOnlyKind = Literal[
+    "function",
+    "host function",
+    "variable",
+    "member",
+    "lambda",
+    "generic lambda",
+    "kernel member",
+    "kernel annotations",
+    "kernel constexpr",
+    "kernel result",
+    "kernel variable",
+    "shared value",
+    "shared memory",
+    "device in function",
+    "constant written",
+    "library",
+    "without include",
+    "header",
+]
+
+
 class DeclaredParameter(NamedTuple):
     """A parameter of a kernel."""
 
@@ -115,6 +137,37 @@ class Unsupported(NamedTuple):
     def is_conditional(self) -> bool:
         """Whether only some compilations see it."""
         return bool(self.guard)
+
+
+class DeclaredField(NamedTuple):
+    """A field of a struct."""
+
+    type: str  # as written, without extents
+    name: str
+    extents: tuple[str, ...]  # as written
+
+
+class DeclaredStruct(NamedTuple):
+    """A struct or a class."""
+
+    name: str  # as `DeclaredKernel` has it
+    fields: tuple[DeclaredField, ...]  # empty where it is not known how they lie
+
+
+class HostOnly(NamedTuple):
+    """Something that a compiler of device code alone refuses."""
+
+    kind: HostOnlyKind
+    name: str
+    # start, end: its characters in the source.
+    start: int
+    end: int
+    guard: str = ""  # as `DeclaredKernel` has it
+    is_lasting: bool = True
+    # Of a function its name and its parameters' types: a declaration with an annotation may have
+    # the same.
+    key: str = ""
+    words: tuple[str, ...] = ()  # that stand before it, of which macros of options may be some
 
 
 class SourceSummary(NamedTuple):

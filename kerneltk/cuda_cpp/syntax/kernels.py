@@ -66,7 +66,7 @@ class KernelReader:
         at_name = self.tree.prepared.start_of(name_node.start_byte)
         kernel = DeclaredKernel(
             name=scope.qualified(_kernel_name(self.tree.slice(name_node))),
-            parameters=tuple(self._read_parameters(parameters)),
+            parameters=tuple(self.read_parameters(parameters)),
             template_parameters=scope.template or (),
             is_extern_c=scope.is_extern_c,
             is_definition=is_definition,
@@ -88,7 +88,8 @@ class KernelReader:
                 return tuple(collapse(part) for part in split_arguments(inside))
         return ()
 
-    def _read_parameters(self, node: Node) -> Iterator[DeclaredParameter]:
+    def read_parameters(self, node: Node) -> Iterator[DeclaredParameter]:
+        """Yield the parameters of a list."""
         found = [c for c in node.named_children if c.type.endswith("parameter_declaration")]
         for index, child in enumerate(found):
             declarator = child.child_by_field_name("declarator")

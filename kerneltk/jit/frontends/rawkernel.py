@@ -31,7 +31,7 @@ from kerneltk.jit.launch.arguments import Arguments, arguments_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch.called import Called, common_calls
-from kerneltk.launch.launch_config import as_extents, grid_extents, is_size, plain_key, unchanging
+from kerneltk.launch.launch_config import is_size, launch_extents, plain_key, unchanging
 from kerneltk.launch.launcher_spec import Miss
 
 # Methods load what reads and compiles the function: decorating it takes none of that.
@@ -605,8 +605,8 @@ class Configured(Called):
     def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
         self._kernel = kernel
         count = len(kernel._definition.parameters)
-        grid_extents(grid, kernel.name)
-        as_extents(block, "block", kernel.name)
+        launch_extents(grid, "grid", kernel.name)
+        launch_extents(block, "block", kernel.name)
         handle = None if stream is None else stream_handle(stream)
         self._kept = stream  # the handle is gone with it
         self._launch = kernel._launcher, count, grid, block, shared, handle

@@ -16,7 +16,7 @@ from kerneltk.jit.frontends.rawkernel import (
     checked_function,
 )
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
-from kerneltk.launch.launch_config import covering_grid, is_size
+from kerneltk.launch.launch_config import as_extents, covering_grid, is_size
 
 # So many threads of any kernel fit, whatever registers it takes.
 _THREADS = 256
@@ -55,6 +55,8 @@ class CudaKernel(JitKernel):
                 "a stream and dynamic shared memory (bytes) may follow."
             )
         grid, block, stream, shared = (*configuration, 0, 0)[:4]
+        for what, given in (("grid", grid), ("block", block)):
+            as_extents(given, what, self.name)  # the driver's error to numba's users
         return self._with(grid, block, stream, shared, configuration)
 
     def _with(self, grid: Any, block: Any, stream: Any, shared: Any, key: Any = None) -> Configured:
@@ -99,6 +101,8 @@ class CudaKernel(JitKernel):
             )
         bounds = self._definition.launch_bounds
         threads = tpb or min((_THREADS, *bounds[:1]))
+        if ntasks == 0:
+            return _NoTasks(self, 1, threads, 0, None)
         grid = covering_grid((int(ntasks),), (int(threads),))
         return self._with(grid, threads, stream, sharedmem)
 
@@ -119,6 +123,14 @@ class CudaKernel(JitKernel):
             return wanted.adapted(args[k], refuse)
 
         return tuple(one(k, wanted) for k, wanted in enumerate(self._signature))
+
+
+class _NoTasks(Configured):
+    """A launcher of no tasks: arguments are counted, and nothing is launched."""
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Check the number of arguments."""
+        self._kernel._complete(args, named)
 
 
 def _kind_of(value: Any) -> str:

@@ -206,3 +206,46 @@ def test_a_signals_name_that_nobody_knows() -> None:
 def test_other_failures_are_the_sources(place: Path) -> None:
     temporary.check_finished("g++", 1, "unit.cpp:1:1: error: expected ';'")
     assert toolchain.build("unit.cpp", "int x = ;", OPTIONS)[0] is None
+
+
+def test_directories_of_killed_processes_are_removed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(temporary, "_cleaned", set())
+    prefix = f"kerneltk-compile-{os.getuid()}-"
+    abandoned = place / f"{prefix}abandoned"
+    abandoned.mkdir()
+    (abandoned / "unit.cpp").write_text("what a killed process left")
+    others = [place / f"kerneltk-compile-{os.getuid() + 1}-x", place / "kerneltk-results"]
+    for other in others:
+        other.mkdir()
+    target = place / "target"
+    target.mkdir()
+    (place / f"{prefix}link").symlink_to(target)
+    with temporary.directory() as own:
+        assert not abandoned.exists()
+        temporary.remove_abandoned(str(place))  # as another process does meanwhile
+        assert own.is_dir()
+    assert not own.exists()
+    left = {path.name for path in place.iterdir()}
+    assert left == {*(other.name for other in others), "target", f"{prefix}link"}
+
+
+def test_a_directory_of_a_process_that_was_killed(place: Path) -> None:
+    program = (
+        "import sys\nfrom kerneltk.backends import temporary\n"
+        "with temporary.directory() as path:\n    print(path, flush=True); sys.stdin.read()\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(place)}
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        path = Path(process.stdout.readline().strip())
+        temporary.remove_abandoned(str(place))
+        assert path.is_dir()
+        process.kill()
+        process.wait()
+        temporary.remove_abandoned(str(place))
+        assert not path.exists()

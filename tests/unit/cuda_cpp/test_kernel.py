@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 
 def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
+    # A pointer that the kernel does not name takes anything.
+    body = body or ("(void)x;" if re.search(r"\bx\b", parameters) else "")
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 

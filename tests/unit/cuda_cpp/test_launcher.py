@@ -14,6 +14,7 @@ from kerneltk.cuda_cpp.launcher import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
+from kerneltk.launch.checking import Checks
 
 CODE = """
 struct Point { float x; double y; };
@@ -36,7 +37,7 @@ class OtherTypesError(Exception):
     """Arguments of other types."""
 
 
-def launcher(program: RawProgram, values: tuple[Any, ...], checks: bool = True) -> Any:
+def launcher(program: RawProgram, values: tuple[Any, ...], checks: Checks = "error") -> Any:
     def mistyped(*args: Any) -> None:
         raise OtherTypesError
 
@@ -112,7 +113,7 @@ def test_without_checks(program: RawProgram) -> None:
     args = arguments(out=np.zeros(18)[::2])
     with pytest.raises(ArgumentValueError, match="gaps"):
         launcher(program, args)
-    launcher(program, args, checks=False)(1, 1, args)
+    launcher(program, args, checks="off")(1, 1, args)
     assert args[1].base is not None
     np.testing.assert_array_equal(args[1].base[:9], [-1, 200, 0.5, 2.5, -300, 3, 4, 2**40, 1])
 

@@ -92,3 +92,20 @@ def test_names_without_namespaces() -> None:
         module.declared("ff")
     with pytest.raises(NoSuchKernelError, match=r"'one\.cu' has no kernel 'something'\.\Z"):
         module.declared("something")
+
+
+def test_modules_of_equal_sources_have_variables_of_their_own() -> None:
+    source = (
+        "__device__ int calls;\n"
+        "template <class T> __device__ T& count() { static T c = 0; return c; }\n"
+        'extern "C" __global__ void f(int* x) { x[0] = ++calls; x[1] = ++count<int>(); }\n'
+    )
+    for make in (
+        lambda: kerneltk.RawKernel(source, "f"),
+        lambda: kerneltk.RawModule(code=source).get_function("f"),
+    ):
+        x = np.zeros(2, np.int32)
+        first = make()
+        for kernel, expected in ((first, 1), (make(), 1), (first, 2)):
+            kernel(1, 1, (x,))
+            assert x.tolist() == [expected, expected]

@@ -64,3 +64,15 @@ def test_a_missing_header_of_a_package(tmp_path: Path) -> None:
     assert "install 'nvidia-cuda-cccl' for your version of CUDA" in message_of(
         tmp_path / "m.cu", code
     )
+
+
+@pytest.mark.parametrize("target", ["sm_90", "host"])
+def test_static_shared_memory_that_no_block_has(target: str) -> None:
+    code = (
+        "__global__ void f(float* x) {\n    __shared__ float s[16384];\n"
+        "    s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[3];\n}\n"
+    )
+    with pytest.raises(CompileError) as caught:
+        kerneltk.RawKernel(code, "f").compile_for(target)
+    assert "65536 bytes" in str(caught.value) if target == "sm_90" else "49152" in str(caught.value)
+    assert "Hint: declare it 'extern __shared__'" in str(caught.value)

@@ -1,0 +1,1 @@
+"""The fields of structs in CUDA C++ source, and structured dtypes compared with them."""

@@ -1,0 +1,528 @@
+"""Finds what a compiler of device code alone refuses in CUDA C++ source, and the host's takes.
+
+NVRTC compiles no host code: functions without an annotation, variables of the host, and what the
+C and C++ libraries have beside its own headers are errors. The compiler for CPU cores would accept
+them, and a kernel that was tested there would fail on its first GPU.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from kerneltk.cuda_cpp.syntax.declarations import HostOnly
+from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
+from kerneltk.cuda_cpp.syntax.kernels import KernelReader
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
+from kerneltk.cuda_cpp.syntax.tree import (
+    CLASSES,
+    SourceTree,
+    collapse,
+    declared_name,
+    function_declarator,
+    type_source,
+)
+from kerneltk.cuda_cpp.syntax.variables import memory_of
+from kerneltk.object_code.reflection import number_type
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from kerneltk.cuda_cpp.syntax.declarations import HostOnlyKind
+
+# What the package's headers for NVRTC define in namespace std, beside opaque types of the host's.
+_STD = re.compile(
+    r"\bstd\s*::\s*(?!(?:"
+    r"numeric_limits|size_t|ptrdiff_t|nullptr_t|u?int(?:_least|_fast)?\d+_t|u?int(?:ptr|max)_t"
+    r"|max_align_t|array|pair|make_pair|tuple\w*|make_tuple|get|tie|initializer_list|allocator"
+    r"|ratio|micro|milli|nano|kilo|mega|giga|\w+_iterator_tag|memory_order\w*|float_round_style"
+    r"|min|max|clamp|swap|exchange|move|forward|declval|integral_constant|(?:true|false)_type"
+    r"|bool_constant|enable_if\w*|conditional\w*|void_t|decay\w*|common_type\w*|(?:is|has)_\w+"
+    r"|add_\w+|remove_\w+|make_(?:un)?signed\w*|underlying_type\w*|type_identity\w*|rank\w*"
+    r"|alignment_of\w*|aligned_storage\w*|extent\w*|result_of\w*|conjunction\w*|disjunction\w*"
+    r"|negation\w*|invoke_result\w*|(?:make_)?(?:index|integer)_sequence\w*"
+    r"|same_as|derived_from|convertible_to|common_\w+|integral|\w+_integral|floating_point"
+    r"|\w+_from|\w*constructible\w*|destructible|swappable\w*|copyable|movable|(?:semi)?regular"
+    r"|\w*invocable|predicate|equality_comparable\w*|totally_ordered\w*|relation|\w+_with"
+    r"|printf|memcpy|memset|malloc|free|clock\w*|time_t|isnan|isinf|isfinite|signbit"
+    r"|(?:f|l|ll)?abs|f(?:abs|dim|loor|ma|max|min|mod|rexp)f?|a?(?:cos|sin|tan)h?f?|atan2f?|ceilf?"
+    r"|exp(?:2|m1)?f?|log(?:2|10|1p|b)?f?|powf?|sqrtf?|cbrtf?|hypotf?|erfc?f?|[lt]gammaf?|truncf?"
+    r"|l?l?r(?:ound|int)f?|nearbyintf?|nextafterf?|remainderf?|remquof?|copysignf?|ilogbf?|ldexpf?"
+    r"|modff?|scalbl?nf?"
+    # End the launch on CPU cores, as `kerneltk/host_ends.hpp` has it.
+    r"|abort|exit|_Exit|quick_exit|terminate|raise|signal|longjmp|system"
+    r")\b)(\w+)"
+)
+# Names of the C++ library that a `using` brings without `std::`.
+_USING_STD = re.compile(r"\busing\s+(?:namespace\s+std\b|std\s*::)")
+_PLAIN_STD = re.compile(
+    r"(?<![\w.:])(?<!->)(vector|map|set|list|deque|unordered_map|unordered_set|function|unique_ptr"
+    r"|shared_ptr|optional|variant|queue|stack|complex)\s*<"
+    r"|(?<![\w.:])(?<!->)(string|stringstream|thread|mutex|cout|cerr|cin|endl)\b(?!\s*[\[(=,;)])"
+    r"|(?<![\w.:])(?<!->)(sort|accumulate|make_unique|make_shared|to_string|transform)\s*\("
+)
+# Functions of the C library and of POSIX that neither CUDA nor the package's headers have.
+_C_FUNCTIONS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    fopen freopen fclose fread fwrite fprintf vprintf vfprintf sprintf snprintf vsnprintf
+    scanf fscanf sscanf puts fputs putchar putc fputc getchar getc fgetc fgets gets ungetc
+    fflush fseek ftell rewind feof ferror clearerr perror remove rename tmpfile tmpnam setbuf
+    setvbuf calloc realloc aligned_alloc posix_memalign getenv setenv rand srand rand_r
+    random srandom drand48 atoi atol atoll atof strtol strtoll strtoul strtoull strtof strtod
+    qsort bsearch div ldiv lldiv strlen strnlen strcpy strncpy strcat strncat strcmp strncmp
+    strcasecmp strchr strrchr strstr strtok strdup strndup strspn strcspn strpbrk strerror
+    memcmp memchr memmove isalpha isdigit isalnum isspace isupper islower ispunct isprint
+    isxdigit toupper tolower time difftime mktime gmtime localtime strftime asctime ctime
+    gettimeofday clock_gettime nanosleep sleep usleep read write open close
+    lseek access unlink mmap munmap pthread_create pthread_join pthread_mutex_lock
+    pthread_mutex_unlock sched_yield omp_get_thread_num omp_get_num_threads omp_get_wtime
+    dlopen dlsym mbstowcs wcstombs wcslen wprintf
+    """,
+    )
+)
+_C_VARIABLES = frozenset(("stdin", "stdout", "stderr", "errno"))
+# What NVRTC knows after an include only, and the headers of the package for CPU cores bring.
+_INCLUDED = {
+    **dict.fromkeys(("NAN", "INFINITY", "HUGE_VAL", "M_PI", "M_E", "M_SQRT2", "M_PI_2"), "cmath"),
+    **{f"{u}int{n}_t": "cstdint" for u in ("", "u") for n in (8, 16, 32, 64)},
+    "intptr_t": "cstdint",
+    "uintptr_t": "cstdint",
+}  # fmt: skip
+_BUILTIN = re.compile(
+    r"\b__typeof__\b|__builtin_(?!(?:expect|assume|assume_aligned|unreachable|bit_cast|is_constant_evaluated"
+    r"|addressof|copysign|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
+)
+_WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
+_BEHIND_OBJECT = re.compile(r"(?:\.|->|(?<!std)(?<!\s)::|\w\s*::)\s*\Z")
+_WRITES = r"(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
+_CONST = re.compile(r"\bconst(?:expr)?\b")
+_CONST_POINTER = re.compile(r"\(?\s*\*(?:\s*\*)*\s*const\b")
+_CONST_ALIAS = re.compile(
+    r"\btypedef\b[^;{}]*\bconst\b[^;{}]*?(\w+)\s*;|\busing\s+(\w+)\s*=[^;{}]*\bconst\b[^;{}]*;"
+)
+_MAY_HOLD_DECLARATIONS = re.compile(r"\b(?:struct|class|union|extern|thread_local|auto)\b")
+_STORAGE = re.compile(r"\b(?:static|volatile|const)\b")
+_SCOPES = frozenset(("translation_unit", "declaration_list"))
+_NO_BODY = frozenset(("default_method_clause", "delete_method_clause"))
+_ANNOTATE = "write '__device__' before it"
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for all.
+_MOST_SHARED = 48 << 10
+SHARED_HINT = "declare it 'extern __shared__' and pass its size for the launch: 'shared_mem=...'."
+_DEFAULT = ", or pass the option '-default-device', which says so of all"
+
+
+def find_host_only(source: str) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
+    r"""Return what a compiler of device code alone refuses in a source, and what tells the
+    functions that have an annotation from others: their names and types of parameters, behind the
+    condition that they are under.
+
+    Examples
+    --------
+    >>> found, _ = find_host_only("int n;\nfloat f(float x) { return x; }\n")
+    >>> [(one.kind, one.name) for one in found]
+    [('variable', 'n'), ('function', 'f')]
+    """
+    prepared = prepare(source)
+    finder = _Finder(prepared)
+    for plain, words in prepared.variants():
+        finder.read(SourceTree(prepared, plain, words))
+    return finder.result()
+
+
+class _Finder:
+    """Reads the branches of one source."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.found: dict[tuple[str, int], HostOnly] = {}
+        self.annotated: dict[str, None] = {}
+        self._aliases = {a or b for a, b in _CONST_ALIAS.findall(prepared.code)}
+        self._uses_std = _USING_STD.search(prepared.code) is not None
+        self._includes_any = any(d.name.startswith("include") for d in prepared.directives)
+        self._macros = {
+            name[0]
+            for d in prepared.directives
+            if d.name == "define" and (name := _WORD.match(d.argument))
+        }
+        self._constants: set[str] = set()
+        self._shared = 0  # bytes of static shared memory in the function that is read
+        self._declared = self._macros | _declared_names(prepared.code)
+
+    def result(self) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
+        found = sorted(self.found.values(), key=lambda one: one.start)
+        return tuple(found), tuple(self.annotated)
+
+    def read(self, tree: SourceTree) -> None:
+        """Read one branch of each conditional."""
+        self.tree, self.kernels = tree, KernelReader(tree, {})
+        stack: list[tuple[Node, str, bool]] = [(tree.root, "namespace", False)]
+        while stack:
+            node, scope, is_template = stack.pop()
+            if node.type == "ERROR":
+                continue
+            inner = self._visit(node, scope, is_template)
+            if inner is not None:
+                kept = node.type == "template_declaration"
+                stack += ((child, inner, kept) for child in reversed(node.children))
+
+    def _add(self, kind: HostOnlyKind, name: str, start: int, end: int, key: str = "") -> None:
+        first, last = self.prepared.start_of(start), self.prepared.end_of(end)
+        if self.prepared.is_dead(first):
+            return
+        head = self.tree.plain[self.tree.plain.rfind(";", 0, start) + 1 : start]
+        self.found.setdefault(
+            (kind, first),
+            HostOnly(
+                kind,
+                name,
+                first,
+                last,
+                self.prepared.guard_of(first),
+                self.prepared.has_lasting_guard(first),
+                key,
+                tuple(sorted(set(_WORD.findall(head)))) if kind in ("function", "variable") else (),
+            ),
+        )
+
+    def _visit(self, node: Node, scope: str, is_template: bool) -> str | None:
+        """Read a node; return the scope of its children, None for not to look at them."""
+        kind = node.type
+        if kind in _SCOPES or kind in ("namespace_definition", "linkage_specification"):
+            return scope
+        if kind in ("template_declaration", "friend_declaration"):
+            return scope
+        if kind == "function_definition":
+            return self._read_function(node, scope)
+        if kind in CLASSES:
+            return "class"
+        if kind == "field_declaration_list":
+            return scope
+        if kind in ("declaration", "field_declaration"):
+            self._read_declaration(node, scope, is_template)
+        elif kind == "lambda_expression":
+            self._read_lambda(node, scope)
+        return scope
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def _read_function(self, node: Node, scope: str) -> str | None:
+        if scope != "block":
+            self._shared = 0
+        declarator = node.child_by_field_name("declarator")
+        function = function_declarator(node)
+        body = node.child_by_field_name("body")
+        start = self.tree.head_start(node)
+        end = body.start_byte if body is not None else node.end_byte
+        words = {word.name for word in self.tree.words_between(start, end)}
+        name = declarator if function is None else function.child_by_field_name("declarator")
+        if declarator is None or name is None or (node.has_error and body is None):
+            return None
+        if "__global__" in words:
+            self._read_kernel(node, name, words, scope, start)
+        is_replaced = any(child.type in _NO_BODY for child in node.children)
+        if not words.isdisjoint(("__device__", "__global__")):
+            self._annotate(name, function)
+        elif "__host__" in words:
+            self._add("host function", self._name(name), name.start_byte, name.end_byte)
+            return None
+        elif not (is_replaced and scope == "class") and not self._is_unknown(start, name):
+            self._add("function", self._name(name), name.start_byte, name.end_byte,
+                      "" if scope == "class" else self._key(name, function))  # fmt: skip
+        if body is None or body.type != "compound_statement":
+            return None
+        if not words.isdisjoint(("__device__", "__global__")):
+            self._read_body(body)
+        inside = self.tree.plain[body.start_byte : body.end_byte]
+        holds = _MAY_HOLD_DECLARATIONS.search(inside) is not None
+        holds = holds or bool(self.tree.words_between(body.start_byte, body.end_byte))
+        return "block" if holds else None
+
+    def _read_kernel(self, node: Node, name: Node, words: set[str], scope: str, start: int) -> None:
+        """Check the form of a kernel."""
+        spelled = self._name(name)
+        returned = node.child_by_field_name("type")
+        head = self.tree.plain[start : name.start_byte]
+        if scope == "class":
+            self._add("kernel member", spelled, name.start_byte, name.end_byte)
+        elif not words.isdisjoint(("__device__", "__host__")):
+            self._add("kernel annotations", spelled, name.start_byte, name.end_byte)
+        elif re.search(r"\bconst(?:expr|eval)\b", head):
+            self._add("kernel constexpr", spelled, name.start_byte, name.end_byte)
+        elif returned is not None and returned.type in (
+            "primitive_type", "sized_type_specifier", "placeholder_type_specifier",
+        ) and (self.tree.slice(returned) != "void" or "*" in head):  # fmt: skip
+            self._add("kernel result", spelled, name.start_byte, name.end_byte)
+
+    def _name(self, name: Node) -> str:
+        if name.type == "operator_cast":
+            return collapse(self.tree.plain[name.start_byte : name.end_byte]).partition("(")[0]
+        return collapse(self.tree.slice(name))
+
+    def _key(self, name: Node, function: Node | None) -> str:
+        """Return what tells a function from others of its name, whatever class it is of."""
+        spelled = re.sub(r"<.*>\Z", "", self._name(name), flags=re.DOTALL)
+        last = spelled.rpartition("::")[2].strip() or spelled
+        parameters = None if function is None else function.child_by_field_name("parameters")
+        types = [p.type for p in self.kernels.read_parameters(parameters)] if parameters else []
+        is_special = name.type == "template_function"
+        return f"{last}(" if is_special else f"{last}({', '.join(types)})"
+
+    def _annotate(self, name: Node, function: Node | None) -> None:
+        guard = self.prepared.guard_of(self.prepared.start_of(name.start_byte))
+        key = self._key(name, function)
+        for one in (key, key.partition("(")[0] + "("):
+            self.annotated[f"{guard}\n{one}" if guard else one] = None
+
+    def _is_unknown(self, start: int, name: Node) -> bool:
+        """Return whether a macro that is not known stands before a name."""
+        head = self.tree.plain[start : name.start_byte]
+        return "__attribute" not in head and has_unknown_macro(head)
+
+    def _read_lambda(self, node: Node, scope: str) -> None:
+        declarator = node.child_by_field_name("declarator")
+        if scope != "block":
+            self._add("lambda", "", node.start_byte, node.start_byte + 1)
+        elif declarator is not None and re.search(
+            r"\bauto\b", self.tree.plain[declarator.start_byte : declarator.end_byte]
+        ):
+            self._add("generic lambda", "", node.start_byte, node.start_byte + 1)
+
+    # -- declarations ----------------------------------------------------------------------------
+
+    def _read_declaration(self, node: Node, scope: str, is_template: bool) -> None:
+        declarators = node.children_by_field_name("declarator")
+        if not declarators or node.has_error:
+            return
+        start = self.tree.head_start(node)
+        own = node.child_by_field_name("type")
+        inside = None if own is None else own.child_by_field_name("body")
+        words = {
+            word.name
+            for word in self.tree.words_between(start, node.end_byte)
+            # Those of a class's members say nothing of its object.
+            if inside is None or not inside.start_byte <= word.start < inside.end_byte
+        }
+        head = self.tree.plain[start : declarators[0].start_byte]
+        if re.search(r"\btypedef\b|\b(?:texture|surface)\s*<", head):
+            return  # a texture reference has an error of its own
+        if scope != "class":
+            self._read_memory(words, head, declarators, scope)
+        function = function_declarator(node)
+        name = declared_name(declarators[0])
+        if function is not None and function.child_by_field_name("declarator") == name:
+            self._read_prototype(node, function, words, scope, start)
+            return
+        if "__global__" in words:
+            if name is not None:
+                self._add("kernel variable", self._name(name), name.start_byte, name.end_byte)
+            return
+        is_static = re.search(r"\bstatic\b", head) is not None
+        if scope == "class":
+            if is_static and not self._is_const(head, declarators):
+                self._add_variable("member", declarators)
+            return
+        if scope == "block":
+            is_host = re.search(r"\b(extern|thread_local)\b", head) is not None
+        else:
+            is_host = memory_of(words) is None and not is_template
+        if not is_host or "__shared__" in words or self._is_const(head, declarators):
+            return
+        if inside is None and name is not None and self._is_unknown(start, name):
+            return
+        self._add_variable("variable", declarators)
+
+    def _read_memory(self, words: set[str], head: str, declarators: list[Node], scope: str) -> None:
+        """Read a variable of CUDA's memories."""
+        if "__shared__" in words:
+            self._add_shared(head, declarators)
+            values = [d for d in declarators if d.type == "init_declarator"]
+            self._add_variable("shared value", values)
+        elif memory_of(words) is not None and scope == "block":
+            self._add_variable("device in function", declarators)
+        elif "__constant__" in words:
+            for declarator in declarators:
+                name = declared_name(declarator.child_by_field_name("declarator") or declarator)
+                if name is not None:
+                    self._constants.add(self._name(name))
+
+    def _add_shared(self, head: str, declarators: list[Node]) -> None:
+        """Count static shared memory, as far as numbers say how much it is."""
+        kind = number_type(type_source(_STORAGE.sub(" ", head)))
+        if kind is None or "extern" in head:
+            return
+        for declarator in declarators:
+            spelled = self.tree.plain[declarator.start_byte : declarator.end_byte]
+            extents = re.findall(r"\[\s*(\d+)\s*\]", spelled)
+            if len(extents) != spelled.count("[") or "*" in spelled:
+                continue
+            before = self._shared
+            self._shared += kind.size * math.prod(map(int, extents))
+            name = declared_name(declarator)
+            if before <= _MOST_SHARED < self._shared and name is not None:
+                self._add("shared memory", self._name(name), name.start_byte, name.end_byte)
+
+    def _add_variable(self, kind: HostOnlyKind, declarators: list[Node]) -> None:
+        for declarator in declarators:
+            name = declared_name(
+                declarator.child_by_field_name("declarator") or declarator
+                if declarator.type == "init_declarator"
+                else declarator
+            )
+            # `f(x);` is the use of a macro as well.
+            if name is not None and declarator.type != "parenthesized_declarator":
+                self._add(kind, self._name(name), name.start_byte, name.end_byte)
+
+    def _is_const(self, head: str, declarators: list[Node]) -> bool:
+        if "constexpr" in head:
+            return True
+        spelled = [self.tree.plain[d.start_byte : d.end_byte] for d in declarators]
+        if any(one.startswith("&") for one in spelled):
+            return True
+        pointers = [one for one in spelled if re.match(r"\(?\s*\*", one)]
+        if pointers:
+            return all(map(_CONST_POINTER.match, pointers))
+        return _CONST.search(head) is not None or not self._aliases.isdisjoint(_WORD.findall(head))
+
+    def _read_prototype(
+        self, node: Node, function: Node, words: set[str], scope: str, start: int
+    ) -> None:
+        """Read a declaration of a function. In a block it may declare an object."""
+        name = function.child_by_field_name("declarator")
+        if name is None or scope == "block":
+            return
+        if not words.isdisjoint(("__device__", "__global__")):
+            self._annotate(name, function)
+            return
+        is_guide = scope == "namespace" and node.child_by_field_name("type") is None
+        tail = self.tree.plain[function.end_byte : node.end_byte]
+        is_replaced = scope == "class" and re.search(r"=\s*(?:default|delete)\b", tail)
+        # What is declared with C linkage may be one of CUDA's own functions.
+        is_c = re.search(r'extern\s*"[^"]*"', self.tree.prepared.shown[max(start - 20, 0) : start])
+        if is_guide or is_replaced or is_c or self._is_unknown(start, name):
+            return
+        kind: HostOnlyKind = "host function" if "__host__" in words else "function"
+        key = "" if scope == "class" else self._key(name, function)
+        self._add(kind, self._name(name), name.start_byte, name.end_byte, key)
+
+    # -- bodies ----------------------------------------------------------------------------------
+
+    def _read_body(self, body: Node) -> None:
+        """Find what device code names of libraries for the host."""
+        for start, name, header in self._named(body.start_byte, body.end_byte):
+            kind: HostOnlyKind = "without include" if header else "library"
+            self._add(kind, f"{name} <{header}>" if header else name, start, start + len(name))
+        own = self._constants - _declared_names(self.tree.plain[body.start_byte : body.end_byte])
+        if own:
+            names = "|".join(map(re.escape, sorted(own)))
+            written = re.compile(rf"(?<![\w.:>])({names})\s*(?:\[[^\[\]]*\]\s*)*{_WRITES}")
+            for use in written.finditer(self.tree.plain, body.start_byte, body.end_byte):
+                self._add("constant written", use[1], *use.span(1))
+
+    def _named(self, first: int, last: int) -> Iterator[tuple[int, str, str]]:
+        plain = self.tree.plain
+        for found in _STD.finditer(plain, first, last):
+            yield found.start(1), found[1], ""
+        if self._uses_std:
+            for found in _PLAIN_STD.finditer(plain, first, last):
+                name = found[1] or found[2] or found[3]
+                if name not in self._declared:
+                    yield found.start(), name, ""
+        for found in _BUILTIN.finditer(plain, first, last):
+            yield found.start(), found[0], ""
+        for found in _WORD.finditer(plain, first, last):
+            name = found[0]
+            header = "" if self._includes_any else _INCLUDED.get(name, "")
+            is_function = name in _C_FUNCTIONS and plain[found.end() : last].lstrip()[:1] == "("
+            if not (header or is_function or name in _C_VARIABLES) or name in self._declared:
+                continue
+            before = plain[max(found.start() - 20, 0) : found.start()]
+            if not _BEHIND_OBJECT.search(before) or re.search(r"\bstd\s*::\s*\Z", before):
+                yield found.start(), name, header
+
+
+_DECLARED = re.compile(
+    r"[\w>*&]\s*[\s*&]\s*([^\W\d]\w*)\s*(?=[=;,{\[)(:])|\busing\s+([^\W\d]\w*)\s*="
+)
+_NO_TYPES = frozenset(("return", "else", "case", "goto", "new", "delete", "throw", "do"))
+_TYPED = re.compile(r"([^\W\d]\w*)\s*(?:<[^<>;{}]*>)?[\s*&]+\Z")
+
+
+def _declared_names(code: str) -> set[str]:
+    """Return the names that a source may declare by itself: behind a type."""
+    names: set[str] = set()
+    for found in _DECLARED.finditer(code):
+        if found[2]:
+            names.add(found[2])
+            continue
+        before = _TYPED.search(code, max(found.start() - 80, 0), found.start(1))
+        if before is not None and before[1] not in _NO_TYPES:
+            names.add(found[1])
+    return names
+
+
+_SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
+    "function": (
+        "'{0}' is a function of the host: it has none of '__global__', '__device__'",
+        _ANNOTATE + _DEFAULT,
+    ),
+    "host function": (
+        "'{0}' is a function of the host, which a compiler of device code alone does not take",
+        "write '__host__ __device__', or leave it out",
+    ),
+    "variable": (
+        "'{0}' is a variable of the host: it is neither const nor '__device__', '__constant__' or "
+        "'__shared__'",
+        _ANNOTATE + _DEFAULT + ". Constants are 'constexpr' or '__constant__'",
+    ),
+    "member": (
+        "'{0}' is a static member that is not const: a variable of the host",
+        "declare a '__device__' variable beside the class" + _DEFAULT,
+    ),
+    "lambda": (
+        "a lambda outside of functions is a function of the host",
+        "write a class with '__device__ operator()' instead",
+    ),
+    "generic lambda": (
+        "NVRTC takes a lambda with 'auto' parameters for a function of the host",
+        "name the parameters' types, or pass the option '-default-device'",
+    ),
+    "kernel member": (
+        "kernel '{0}' is a member of a class",
+        "declare it outside, or as a function that is '__device__'",
+    ),
+    "kernel annotations": ("kernel '{0}' has another annotation beside '__global__'", "remove it"),
+    "kernel constexpr": ("kernel '{0}' is 'constexpr', which no kernel can be", "remove it"),
+    "kernel result": ("kernel '{0}' returns a value", "a kernel returns 'void'"),
+    "kernel variable": ("'{0}' is '__global__', and it is no function", "write '__device__'"),
+    "shared memory": (
+        f"static shared memory with '{{0}}' is more than the {_MOST_SHARED} bytes of a block",
+        SHARED_HINT.removesuffix("."),
+    ),
+    "shared value": ("'{0}' is '__shared__' and has an initializer", "assign to it instead"),
+    "device in function": (
+        "'{0}' is a variable of the device's memory inside of a function",
+        "declare it outside, or without '__device__' and '__constant__'",
+    ),
+    "constant written": (
+        "'{0}' is '__constant__', and a kernel cannot write it",
+        "declare it '__device__', or write it from Python: 'module.get_array'",
+    ),
+    "library": (
+        "'{0}' is not there for device code",
+        "it is the host's; for code that CPU cores alone run, write '#ifdef __KERNELTK_HOST__' "
+        "around it",
+    ),
+    "without include": ("identifier '{0}' is undefined", "write '#include <{1}>'"),
+    "header": ("it includes '{0}', which NVRTC does not have", "leave it out for device code"),
+}
+
+
+def explanation(found: HostOnly) -> tuple[str, str]:
+    """Return the sentence for what is refused, without its end, and a hint."""
+    sentence, hint = _SENTENCES[found.kind]
+    name, _, header = found.name.partition(" <")
+    return sentence.format(name), hint.format(name, header.removesuffix(">")) + "."

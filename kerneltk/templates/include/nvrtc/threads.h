@@ -1,0 +1,2 @@
+// <threads.h> for NVRTC: only code for the host, which is left out, needs what it declares.
+#pragma once

@@ -1,0 +1,56 @@
+"""What NVRTC refuses of host code in strings, CPU cores refuse, and take what it takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kerneltk import CompileError, RawKernel
+from kerneltk.cuda_cpp.source import RawSource
+from tests.differential.host_code_programs import PROGRAMS
+
+# Whether the preprocessor sees these is known when they are compiled.
+CONDITIONAL = ("ifndef CUDACC", "ifdef CUDACC", "arch only")
+NAMES = sorted(PROGRAMS)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_nvrtc_and_cpu_cores_agree(part: int) -> None:
+    for name in NAMES[part::8]:
+        is_taken, source = PROGRAMS[name]
+        try:
+            RawKernel(source, "k").compile_for("compute_90")
+        except CompileError:
+            assert not is_taken, name
+        else:
+            assert is_taken, name
+        parts = RawSource(source, "code").host_parts
+        if name not in (*CONDITIONAL, "name device"):
+            assert bool(parts) == (not is_taken), (name, parts)
+
+
+@pytest.mark.parametrize("name", [*CONDITIONAL, "name device"])
+def test_what_compiling_decides(name: str) -> None:
+    is_taken, source = PROGRAMS[name]
+    kernel = RawKernel(source, "k")
+    if is_taken:
+        kernel.compile(backend="host")
+        return
+    with pytest.raises(CompileError):
+        kernel.compile(backend="host")
+
+
+@pytest.mark.parametrize("option", ["-default-device", "--device-as-default-execution-space"])
+def test_the_option_makes_functions_and_variables_the_device_s(option: str) -> None:
+    source = (
+        "float shift = 1; struct S { float v; float get() { return v; } };\n"
+        "float twice(float x) { auto f = [](auto v) { return 2 * v; }; return f(x); }\n"
+        "__global__ void k(float* x) { S s{x[0]}; x[0] = twice(s.get()) + shift; }\n"
+    )
+    with pytest.raises(CompileError, match="'shift' is a variable of the host"):
+        RawKernel(source, "k").compile(backend="host")
+    kernel = RawKernel(source, "k", (option,))
+    x = np.full(1, 3, np.float32)
+    kernel(1, 1, (x,))
+    assert x[0] == 7
+    kernel.compile_for("sm_90")

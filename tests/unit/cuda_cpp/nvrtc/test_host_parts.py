@@ -1,0 +1,92 @@
+"""What NVRTC would refuse of a source, its headers included: the error of CPU cores for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.errors import CompileError
+
+KERNEL = "__global__ void k(float* x) { x[0] = f(x[0]); }\n"
+
+
+def message(source: str, name: str = "k", *options: str) -> str:
+    with pytest.raises(CompileError) as caught:
+        kerneltk.RawKernel(source, name, options).compile(backend="host")
+    return str(caught.value)
+
+
+def test_the_message_shows_the_line() -> None:
+    assert message(f"\nfloat f(float x) {{ return x; }}\n{KERNEL}") == (
+        "The code of kernel 'k' does not compile: 'f' is a function of the host: it has none of "
+        "'__global__', '__device__'.\n"
+        "  code:2: float f(float x) { return x; }\n"
+        "                ^\n"
+        "  Hint: write '__device__' before it, or pass the option '-default-device', which says so "
+        "of all."
+    )
+
+
+def test_a_condition_that_the_preprocessor_decides() -> None:
+    source = f"#if N > 1\nfloat f(float x) {{ return x; }}\n#else\n__device__ float f(float x) {{ return 2; }}\n#endif\n{KERNEL}"  # noqa: E501
+    assert "'f' is a function of the host" in message(source, "k", "-DN=2")
+    kerneltk.RawKernel(source, "k", ("-DN=1",)).compile(backend="host")
+    own = f"#ifdef __KERNELTK_HOST__\nfloat f(float x) {{ return x; }}\n#else\n__device__ float f(float x) {{ return x; }}\n#endif\n{KERNEL}"  # noqa: E501
+    kerneltk.RawKernel(own, "k").compile(backend="host")
+
+
+def test_headers_and_declarations_in_other_files(tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text("#pragma once\nstatic float f(float x) { return x; }\n")
+    include = f"-I{tmp_path}"
+    shown = message(f'#include "own.h"\n{KERNEL}', "k", include)
+    assert "own.h:2: static float f" in shown
+    (tmp_path / "own.h").write_text("__device__ float f(float x);\n")
+    source = f'#include "own.h"\nfloat f(float x) {{ return x; }}\n{KERNEL}'
+    kerneltk.RawKernel(source, "k", (include,)).compile(backend="host")
+
+
+def test_macros_of_options_say_where_a_function_runs() -> None:
+    source = f"HD f(float x) {{ return x; }}\n{KERNEL}"
+    kerneltk.RawKernel(source, "k", ("-DHD=__device__ float",)).compile(backend="host")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("extern \"C\" void k(int* x) {}", "'k' is a function of the host"),
+        ("__device__ void k(int* x) {}", "it is '__device__', and a kernel is '__global__'"),
+        ("__global__ int k(int* x) { return 1; }", "kernel 'k' returns a value"),
+        ("__global__ int k;", "'k' is '__global__', and it is no function"),
+        ("__global__ void k(int* x) {}\n__global__ void k(float* x) {}",
+         "2 kernels have this name, with other parameters"),
+        ("#include <cxxabi.h>\n__global__ void k(int* x) {}", "includes 'cxxabi.h'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_kernel(source: str, said: str) -> None:
+    assert said in message(source)
+
+
+def test_files_have_code_of_the_host_and_kernels_do_not_use_it(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "#include <vector>\n#include <cstdio>\n"
+        "__global__ void k(float* x) { std::vector<float> v(3); x[0] = v[0]; }\n"
+        'int main() { std::vector<int> v(3); FILE* f = fopen("x", "r"); }\n'
+    )
+    with pytest.raises(CompileError, match="'vector' is not there for device code"):
+        kerneltk.load(path).k(1, 1, (np.zeros(1, np.float32),))
+
+
+def test_names_of_the_user_s_own_are_not_the_library_s() -> None:
+    source = (
+        "#include <cstdlib>\n__device__ int rand(int& state) { return state++; }\n"
+        "struct File { int n; __device__ int read(int k) { return n + k; } };\n"
+        "__global__ void k(int* x) { int time = 3; File f{1}; auto write = [](int v) { return v; };"
+        "  x[0] = rand(time) + f.read(2) + write(4); }\n"
+    )
+    x = np.zeros(1, np.int32)
+    kerneltk.RawKernel(source, "k")(1, 1, (x,))
+    assert x[0] == 10

@@ -1,0 +1,58 @@
+"""What a compiler of device code alone refuses, found in a source."""
+
+from __future__ import annotations
+
+import pytest
+
+from kerneltk.cuda_cpp.syntax.host_part.device_only import explanation, find_host_only
+
+
+def found(source: str) -> list[tuple[str, str]]:
+    return [(one.kind, one.name) for one in find_host_only(source)[0]]
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        ("namespace n { float f(); int v; const int c = 1; }",
+         [("function", "f"), ("variable", "v")]),
+        ("struct S { S() = default; S(int); static int n; };",
+         [("function", "S"), ("member", "n")]),
+        ("template <class T> T f(T x) { return x; }", [("function", "f")]),
+        ("const char* a = 0; const char* const b = 0; char* const c = 0;", [("variable", "a")]),
+        ("typedef const int fixed; fixed n = 3; extern const int m;", []),
+        ("__host__ void f(); __host__ __device__ void g();", [("host function", "f")]),
+        ("__device__ void f() { std::cout << 1; std::max(1, 2); }", [("library", "cout")]),
+        ("__device__ void f() { __shared__ int a = 1; __device__ int b; extern int c; }",
+         [("shared value", "a"), ("device in function", "b"), ("variable", "c")]),
+        ("__constant__ int c[2]; __device__ void f() { c[0] += 1; int d = c[1]; }",
+         [("constant written", "c")]),
+        ("__device__ void f() { __shared__ double a[4096], b[2048]; __shared__ char c; }",
+         [("shared memory", "c")]),
+        ("__device__ void f() { __shared__ double a[6144]; extern __shared__ int b[]; }", []),
+        ("__device__ void f() { struct S { __device__ int g() { return 1; } } s; }", []),
+        ("struct S { __device__ int g() { return 1; } } s;", [("variable", "s")]),
+        ("#if 0\nvoid f() {}\n#endif\n", []),
+        ("#define HD __device__\nHD int f() { return 1; }", []),
+        ("#define NONE\nNONE int f() { return 1; }", [("function", "f")]),
+    ],
+)  # fmt: skip
+def test_kinds(source: str, kinds: list[tuple[str, str]]) -> None:
+    assert found(source) == kinds
+
+
+def test_conditions_and_keys() -> None:
+    (one,), annotated = find_host_only(
+        "#ifdef A\nvoid f(int n);\n#endif\n__device__ void f(int count) {}\n"
+    )
+    assert one.guard == "(defined(A))"
+    assert one.key in annotated
+
+
+def test_every_kind_is_explained() -> None:
+    for source in ("int n;", "void f() {}", "__device__ void f() { puts(0); double x = NAN; }"):
+        for one in find_host_only(source)[0]:
+            sentence, hint = explanation(one)
+            assert one.name.partition(" ")[0] in sentence
+            assert hint.endswith(".")
+            assert "{" not in hint
