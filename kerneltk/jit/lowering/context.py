@@ -116,6 +116,7 @@ class Context:
         self.element_index: tuple[ir.Local, ...] = ()
         self.given: set[str] = set()  # the parameters that exist at run time
         self.statements: list[ir.Statement] = []
+        self._first = self.statements
 
     # -- messages ------------------------------------------------------------------------------
 
@@ -150,6 +151,12 @@ class Context:
     def emit(self, statement: ir.Statement) -> None:
         """Add a statement before the one that is being lowered."""
         self.statements.append(statement)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether each call of the function comes to what is being lowered."""
+        leaves = any(isinstance(node, ir.Return) for node in ir.walk(*self.statements))
+        return self.statements is self._first and not leaves
 
     def copied(self, value: ir.Expression) -> ir.Expression:
         """Return a value as it is now, in a variable of its own."""

@@ -139,6 +139,8 @@ def _bind_parameters(low: Context) -> tuple[ir.Parameter, ...]:
 
 def annotated_type(low: Context, node: ast.expr | None) -> Number | None:
     """Return the type that an annotation names; None if it names none: it may be anything."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return _quoted_type(low, node)
     if node is None:
         return None
     pending = len(low.pending)
@@ -149,6 +151,17 @@ def annotated_type(low: Context, node: ast.expr | None) -> Number | None:
         del low.pending[pending:]
         return None
     return type_of_annotation(found.value) if isinstance(found, Static) else None
+
+
+def _quoted_type(low: Context, node: ast.Constant) -> Number | None:
+    """Return the type that a quoted annotation names: an expression, or a dtype's name."""
+    try:
+        quoted = ast.parse(node.value.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    for part in ast.walk(quoted):
+        ast.copy_location(part, node)
+    return annotated_type(low, quoted) or type_of_annotation(node.value)
 
 
 def block(low: Context, nodes: Sequence[ast.stmt]) -> bool:
@@ -240,7 +253,7 @@ def _may_end(statements: Sequence[ir.Statement]) -> bool:
     if not statements:
         return True
     last = statements[-1]
-    if isinstance(last, ir.Return):
+    if isinstance(last, ir.Return) or (isinstance(last, ir.Assert) and _is_false(last.condition)):
         return False
     if isinstance(last, ir.If):
         return _may_end(last.body) or _may_end(last.orelse)
@@ -248,6 +261,10 @@ def _may_end(statements: Sequence[ir.Statement]) -> bool:
         endless = isinstance(last.condition, ir.Literal_) and bool(last.condition.value)
         return not endless or _has_break(last.body)
     return True
+
+
+def _is_false(condition: ir.Expression) -> bool:
+    return isinstance(condition, ir.Literal_) and not condition.value
 
 
 def _may_be_local(kind: Any) -> bool:

@@ -19,6 +19,7 @@ from kerneltk.jit.lowering.expressions.printing import print_call
 from kerneltk.jit.lowering.invocation import Callee, bind_arguments, callee_of, lowered_for
 from kerneltk.jit.lowering.unsupported import REFUSED_CALLS
 from kerneltk.jit.lowering.values.conversion import as_item
+from kerneltk.jit.lowering.values.description import is_object, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 from kerneltk.jit.lowering.values.references import record_at
 from kerneltk.jit.source.syntax import spelled
@@ -71,6 +72,8 @@ def _call(low: FunctionBuilder, function: Any, site: CallSite) -> Value:
         if isinstance(function, types.FunctionType):  # put where a library's function was
             low.program.lookups.give_up()
         return rule(low, site)
+    if _is_of_constant(function) and all(map(is_object, values := _values_of(site))):
+        return _called_now(low, function, site, values)
     function = getattr(function, "jit_function", function)
     callee = callee_of(low, function, site)
     if callee is not None:
@@ -79,6 +82,28 @@ def _call(low: FunctionBuilder, function: Any, site: CallSite) -> Value:
     if found is None:
         raise _not_called(low, function, site)
     return found
+
+
+def _is_of_constant(function: Any) -> bool:
+    """Whether an object is a method of a number, a string or a tuple."""
+    owner = getattr(function, "__self__", None)
+    return isinstance(function, types.BuiltinMethodType) and isinstance(
+        owner, bool | int | float | complex | str | tuple | np.generic
+    )
+
+
+def _values_of(site: CallSite) -> list[Value]:
+    return [*site.arguments, *site.keywords.values()]
+
+
+def _called_now(low: FunctionBuilder, function: Any, site: CallSite, values: list[Any]) -> Static:
+    """Call a method of a constant."""
+    objects = [value.value for value in values]
+    given = dict(zip(site.keywords, objects[len(site.arguments) :], strict=True))
+    try:
+        return Static(function(*objects[: len(site.arguments)], **given))
+    except Exception as error:
+        raise low.fail(f"This call cannot be computed: {reason_of(error)}.", site.span) from error
 
 
 def _not_called(low: FunctionBuilder, function: Any, site: CallSite) -> Exception:

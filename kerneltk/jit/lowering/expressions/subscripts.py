@@ -10,8 +10,9 @@ import numpy as np
 
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.attributes import array_attribute, number_attribute
+from kerneltk.jit.intrinsics.attributes import array_attribute
 from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
+from kerneltk.jit.intrinsics.numbers.methods import number_attribute
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.ir.joining import join
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
@@ -20,6 +21,7 @@ from kerneltk.jit.lowering.values.arrays import record_field, subscript
 from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+from kerneltk.jit.lowering.values.references import record_at
 
 
 def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
@@ -181,7 +183,7 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
     joined: Type | None = kind.items[0] if kind.items else None
     for item in kind.items[1:]:
         joined = None if joined is None else join(low.mode, joined, item)
-    if not isinstance(joined, Number):
+    if joined is None:
         raise low.fail(
             "An item of this tuple can only be chosen by a constant: its items have different "
             "types.",
@@ -190,14 +192,14 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
     chosen = low.temporary(as_index(low, key, span))
     items = [low.convert(item, joined, span, "the item") for item in low.items_of(value, span)]
     count = len(items)
-    found = items[-1]
+    found: ir.Expression = items[-1]
     for index in range(count - 2, -1, -1):
         here = low.compare(ast.Eq(), chosen, Static(index), span)
         back = low.compare(ast.Eq(), chosen, Static(index - count), span)
         both = low.as_expression(here, span), low.as_expression(back, span)
         either = ir.Logical("or", both, span)
         found = ir.Select(either, items[index], found, joined, span)
-    return found
+    return found if isinstance(joined, Number) else record_at(low.temporary(found))
 
 
 def _copy_of_record(low: Any, site: CallSite) -> Value:
