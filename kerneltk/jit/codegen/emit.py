@@ -271,6 +271,8 @@ class Emitter:
             # Read as a value: a parameter that is a reference would have an aligned one.
             text = f"({self.ctype(node.type)}){self._lvalue(node, _UNARY)}"
             return text if least <= _UNARY else f"({text})"
+        if _may_be_any_byte(node):
+            return f"kerneltk::jit::truth({self._lvalue(node)})"
         return self._lvalue(node, least)
 
     def _lvalue(self, node: ir.Expression, least: int = 0) -> str:
@@ -686,6 +688,7 @@ class Emitter:
         value = node.value
         target = self._lvalue(node.target)
         packed = ir.is_packed(node.target)  # neither references nor `+=` heed that
+        is_bool = node.target.type == BOOL
         if (
             not packed
             and isinstance(value, ir.Binary)
@@ -693,7 +696,7 @@ class Emitter:
             and isinstance(value.left, ir.Local)
             and value.left.name == node.name
             and value.type == node.target.type
-            and value.type != BOOL
+            and not is_bool
             and not _is_promoted(value.type)
             and not _may_overflow(value)
             and not _mentions(value.right, node.name)
@@ -702,8 +705,11 @@ class Emitter:
             return
         self._line("{")
         self._depth += 1
-        self._line(f"{self.ctype(node.target.type)}{'' if packed else '&'} {node.name} = {target};")
-        self._line(f"{target if packed else node.name} = {self.text(value)};")
+        by_value = packed or is_bool
+        read = self.text(node.target) if is_bool else target
+        reference = "" if by_value else "&"
+        self._line(f"{self.ctype(node.target.type)}{reference} {node.name} = {read};")
+        self._line(f"{target if by_value else node.name} = {self.text(value)};")
         self._depth -= 1
         self._line("}")
 
@@ -894,6 +900,18 @@ def emit_program(
 
 
 _SHORT = 64  # passes of a loop that is worth unrolling between barriers
+
+
+def _may_be_any_byte(node: ir.Expression) -> bool:
+    """Whether an expression is a bool in memory that others than generated code may have written:
+    an array's element, a record's field.
+    """
+    if node.type != BOOL:
+        return False
+    if isinstance(node, ir.Element):
+        declared = isinstance(node.array, ir.Local) and ir.array_type(node.array).layout == "fixed"
+        return not declared
+    return isinstance(node, ir.Field) and isinstance(node.key, str)
 
 
 def _is_short(node: ir.For) -> bool:
