@@ -16,7 +16,7 @@ from typing import Any
 from kerneltk.core.records import record
 from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Signature, Static, Value
+from kerneltk.jit.intrinsics.base import CallSite, Signature, Static, Value
 from kerneltk.jit.ir.types import Array, Number, Type
 from kerneltk.jit.lowering.naming import identifier
 from kerneltk.jit.source.lookups import Lookups
@@ -26,6 +26,10 @@ from kerneltk.jit.source.text import FunctionSource
 
 class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
     """A variable's type is not known yet."""
+
+
+class NotImplementedResult(Exception):  # noqa: N818 (no error: the other operand is asked)
+    """A function returns NotImplemented for these types."""
 
 
 @record(eq=False)
@@ -45,6 +49,10 @@ class LocalFunction:
         return self.source.name
 
 
+def _calls_nothing(low: Any, function: Any, site: CallSite) -> Value:
+    raise AssertionError("nothing is called here")
+
+
 @record
 class Handlers:
     """What lowers a syntax node, by its class. Functions that stand below the handlers reach them
@@ -54,6 +62,7 @@ class Handlers:
     expressions: Mapping[type[ast.AST], Callable[[Any, Any], Value]]
     # These emit; true if control leaves the block.
     statements: Mapping[type[ast.AST], Callable[[Any, Any], bool | None]]
+    call: Callable[[Any, Any, CallSite], Value] = _calls_nothing  # of a Python object
 
 
 @dataclass(slots=True, eq=False)
