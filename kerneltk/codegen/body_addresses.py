@@ -46,6 +46,17 @@ def defined_macros(sources: Iterable[str], options: Iterable[str]) -> frozenset[
     return frozenset(found.union(*(_OPTION.findall(option) for option in options)))
 
 
+def addressed(source: str, names: Collection[str]) -> set[str]:
+    """Return which variables a source takes the address of, by ``&name``."""
+    tokens = lex(source).tokens
+    found = set()
+    for before, sign, name in zip(["", *tokens], tokens, tokens[1:], strict=False):
+        is_operand = before[-1:].isalnum() or before[-1:] in ("_", ")", "]")
+        if sign == "&" and name in names and (not is_operand or before in CXX_KEYWORDS):
+            found.add(name)
+    return found
+
+
 def takes_address(
     source: Lexed,
     values: Collection[str] = (),

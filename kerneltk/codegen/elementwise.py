@@ -14,6 +14,7 @@ from kerneltk.codegen.argument_block import (
     divisor_field,
     divisor_numbers,
 )
+from kerneltk.codegen.body_addresses import addressed
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.specialization import (
     Array,
@@ -399,12 +400,13 @@ class ElementwiseSpecialization(Specialization):
         arrays = self.arrays(layout.accesses)
         index: Array | None = None
         if definition.uses_index and len(layout.accesses) > len(arrays):
-            index = Array("i", "ptrdiff_t", True, layout.accesses[-1].kind, 1, True, 1, "")
+            index = Array("i", "ptrdiff_t", True, layout.accesses[-1].kind, 1, True, 1, "", False)
         walked = [*arrays, *([index] if index is not None else [])]
         return {
             "loop_prep": ended(definition.loop_prep),
             "after_loop": ended(definition.after_loop),
             "operation": ended(definition.operation),
+            "settled": self._settled(arrays),
             "arrays": arrays,
             "written": [a for a in arrays if not a.is_const],
             "index": index,
@@ -431,6 +433,19 @@ class ElementwiseSpecialization(Specialization):
             "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
             "index_type": self.index_type,
         }
+
+    def _settled(self, arrays: Sequence[Array]) -> list[str]:
+        """The bools that are loaded as they lie in memory, with any byte; CPUs' loops load 0 or 1
+        where they do not work on the arrays themselves.
+        """
+        facts, on_arrays = self.definition.facts, self.layout.variant == "by_reference"
+        if self.backend.walks_chunks and not on_arrays:
+            return []
+        constants = {a.name for a in arrays if a.is_const}
+        # Whoever asks for an element's address is given it.
+        observed = addressed(self.definition.operation, constants) if on_arrays else set()
+        skipped = observed | facts.overwritten
+        return [a.name for a in arrays if a.is_bool and a.name not in skipped]
 
 
 def _has_dense_results(layout: Layout, operands: Sequence[Operand]) -> bool:

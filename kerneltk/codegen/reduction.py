@@ -436,6 +436,14 @@ class ReductionSpecialization(Specialization):
             "overwritten": {
                 p.name: p.name in definition.facts.overwritten for p in definition.signature.outputs
             },
+            # CPUs' loops load inputs as 0 or 1; see `memory.hpp`.
+            "settled": [
+                a.name
+                for a in arrays
+                if a.is_bool
+                and not (a.is_const and on_host)
+                and a.name not in definition.facts.overwritten
+            ],
             "on_host": on_host,
             "inlined": "__attribute__((always_inline)) " if on_host else "",
             "strategy": schedule.strategy,

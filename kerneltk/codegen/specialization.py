@@ -71,6 +71,7 @@ class Array(NamedTuple):
     typed: bool
     unit: int
     storage: str
+    is_bool: bool
 
 
 @record(slots=False)
@@ -159,25 +160,30 @@ class Specialization(ABC):
 
     def arrays(self, accesses: Sequence[Access]) -> list[Array]:
         """What templates are given of the arrays that the loop visits."""
-        sizes = {
-            parameter.name: dtype.itemsize
+        dtypes = {
+            parameter.name: dtype
             for parameter, dtype in zip(
                 self.definition.signature.parameters, self.binding.dtypes, strict=True
             )
         }
-        return [
-            Array(
-                parameter.name,
-                parameter.c_type(),
-                parameter.is_const,
-                access.kind,
-                access.chunk,
-                access.chunk >= (size := sizes[parameter.name]) or size % access.chunk != 0,
-                size,
-                f"kerneltk::chunk<{size}>::type",
+        found = []
+        for parameter, access in zip(self.loop_arrays, accesses, strict=False):
+            dtype = dtypes[parameter.name]
+            size = dtype.itemsize
+            found.append(
+                Array(
+                    parameter.name,
+                    parameter.c_type(),
+                    parameter.is_const,
+                    access.kind,
+                    access.chunk,
+                    access.chunk >= size or size % access.chunk != 0,
+                    size,
+                    f"kerneltk::chunk<{size}>::type",
+                    dtype.kind == "b",
+                )
             )
-            for parameter, access in zip(self.loop_arrays, accesses, strict=False)
-        ]
+        return found
 
     def names(self, *, scalars: bool) -> list[Scalar]:
         """The scalars, or the raw arrays."""

@@ -76,6 +76,12 @@ def identifier_problem(name: str) -> str:
     return ""
 
 
+def entry_name(name: str) -> str:
+    """Return the name of an entry point in generated C++ for a function of that name."""
+    found = (name, f"{name}_kernel")
+    return next((entry for entry in found if not identifier_problem(entry)), "kernel")
+
+
 def is_macro(name: str) -> bool:
     """Return whether the headers of generated C++ define a macro of that name, on any backend."""
     return _MACROS.fullmatch(name) is not None

@@ -37,7 +37,8 @@ def named_items(value: Any, names: tuple[str, ...]) -> Iterator[tuple[int | str,
         As `field_names` returns them.
     """
     if isinstance(value, tuple):
-        yield from zip(names or range(len(value)), value, strict=True)
+        items = tuple.__iter__(value)  # not by the methods of a class of the user's
+        yield from zip(names or range(tuple.__len__(value)), items, strict=True)
     else:
         for name in names:
             yield name, getattr(value, name)

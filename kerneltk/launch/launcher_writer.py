@@ -224,7 +224,10 @@ class _Writer:
             return
         items = [f"{variable}_{k}" for k in range(len(argument.items))]
         if issubclass(argument.type, tuple):
-            self._unpacking.append(f"{_tuple(items)} = {variable}")
+            whole = variable
+            if argument.type.__iter__ is not tuple.__iter__:  # a method of the user's
+                whole = f"{self._bind(tuple.__iter__)}({variable})"
+            self._unpacking.append(f"{_tuple(items)} = {whole}")
         named = zip(items, argument.fields, strict=False)
         self._unpacking += [f"{item} = {variable}.{field}" for item, field in named]
         for item, inner in zip(items, argument.items, strict=True):

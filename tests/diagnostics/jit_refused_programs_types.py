@@ -307,14 +307,15 @@ def the_transpose_of_an_array(x):
 
 @refused(
     """
-    TypingError: A number of type 'float32' has no attribute 'item'.
-      +1:     x[0] = x[0].item()
-                     ^^^^^^^^^
+    UnsupportedError: The method 'tolist' of a number cannot be used in a kernel.
+      +1:     x[0] = x[0].tolist()
+                     ^^^^^^^^^^^
+      Hint: numbers of type 'float32' have T, astype, clip, conj, conjugate, dtype, imag, is_integer, item, itemsize, nbytes, ndim, real, round, shape, size here.
     """,
     F32,
 )
 def an_attribute_of_a_number(x):
-    x[0] = x[0].item()
+    x[0] = x[0].tolist()
 
 
 @refused(
@@ -568,20 +569,6 @@ def in_an_array(x):
 )
 def in_a_number(x):
     if x[0] in 3:
-        x[0] = 1
-
-
-@refused(
-    """
-    TypingError: Tuples can only be compared by '==' and '!='.
-      +1:     if (x[0], x[1]) < (0, 1):
-                 ^^^^^^^^^^^^^^^^^^^^^
-      Hint: compare items.
-    """,
-    F32,
-)
-def tuples_in_order(x):
-    if (x[0], x[1]) < (0, 1):
         x[0] = 1
 
 

@@ -8,6 +8,7 @@ from ..joint_units import JointCases
 from ..sampling import samples_of, thinned, without_numbers
 from . import (
     jit_programs_arrays,
+    jit_programs_classes,
     jit_programs_corners,
     jit_programs_dtypes,
     jit_programs_expressions,
@@ -26,6 +27,7 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_dtypes.TABLE,
     *jit_programs_arrays.TABLE,
     *jit_programs_records.TABLE,
+    *jit_programs_classes.TABLE,
     *jit_programs_functions.TABLE,
     *jit_programs_threads.TABLE,
     *jit_programs_math.TABLE,

@@ -104,7 +104,8 @@ CUDA = {
         (make("u1", 2**31 + 4096),),
     ),
     "masked": Text(
-        SCALED_SUM, (make("f4", (4096, 8192)), 2.0, make("f4", 4096)), ("if (_kt_x__kt_where",),
+        SCALED_SUM, (make("f4", (4096, 8192)), 2.0, make("f4", 4096)),
+        ("if (kerneltk::get(&_kt_x__kt_where",),
         {"axis": 1, "where": make("?", (4096, 8192))},
     ),
     "fields": Text(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions, may_have_equal_shape
+from kerneltk.jit.codegen.declarations import declaration_sites, variable_names
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
 
 # Precedences of C++, higher binds tighter.
@@ -255,7 +256,8 @@ class Emitter:
 
     def _item_name(self, kind: Tuple, index: int) -> str:
         name = kind.names[index] if kind.names else ""
-        return name if name and not variable_problem(name) else f"item{index}"
+        is_own = not name or variable_problem(name) or name.removeprefix("item").isdecimal()
+        return f"item{index}" if is_own else name
 
     def item_names(self, kind: Tuple) -> list[str]:
         """Return the names of a tuple's items in the source."""
@@ -269,6 +271,8 @@ class Emitter:
             # Read as a value: a parameter that is a reference would have an aligned one.
             text = f"({self.ctype(node.type)}){self._lvalue(node, _UNARY)}"
             return text if least <= _UNARY else f"({text})"
+        if _may_be_any_byte(node):
+            return f"kerneltk::jit::truth({self._lvalue(node)})"
         return self._lvalue(node, least)
 
     def _lvalue(self, node: ir.Expression, least: int = 0) -> str:
@@ -600,7 +604,9 @@ class Emitter:
         arguments = ", ".join(
             self.text(argument) for argument in node.arguments if not is_empty(argument.type)
         )
-        return f"{node.function}({arguments})", _PRIMARY
+        # A variable may have the function's name: 'area = shapes.area(x)'.
+        hidden = "::" if node.function in self._variables else ""
+        return f"{hidden}{node.function}({arguments})", _PRIMARY
 
     # -- statements ----------------------------------------------------------------------------
 
@@ -682,6 +688,7 @@ class Emitter:
         value = node.value
         target = self._lvalue(node.target)
         packed = ir.is_packed(node.target)  # neither references nor `+=` heed that
+        is_bool = node.target.type == BOOL
         if (
             not packed
             and isinstance(value, ir.Binary)
@@ -689,7 +696,7 @@ class Emitter:
             and isinstance(value.left, ir.Local)
             and value.left.name == node.name
             and value.type == node.target.type
-            and value.type != BOOL
+            and not is_bool
             and not _is_promoted(value.type)
             and not _may_overflow(value)
             and not _mentions(value.right, node.name)
@@ -698,8 +705,11 @@ class Emitter:
             return
         self._line("{")
         self._depth += 1
-        self._line(f"{self.ctype(node.target.type)}{'' if packed else '&'} {node.name} = {target};")
-        self._line(f"{target if packed else node.name} = {self.text(value)};")
+        by_value = packed or is_bool
+        read = self.text(node.target) if is_bool else target
+        reference = "" if by_value else "&"
+        self._line(f"{self.ctype(node.target.type)}{reference} {node.name} = {read};")
+        self._line(f"{target if by_value else node.name} = {self.text(value)};")
         self._depth -= 1
         self._line("}")
 
@@ -825,7 +835,8 @@ class Emitter:
         self._function = function
         self._lines = []
         self._where = None
-        self._first, self._once, self._top = _declaration_sites(function)
+        self._variables = variable_names(function)
+        self._first, self._once, self._top = declaration_sites(function)
         parameters = ", ".join(
             f"{self.ctype(p.type)} {p.name}" for p in function.parameters if not is_empty(p.type)
         )
@@ -891,6 +902,18 @@ def emit_program(
 _SHORT = 64  # passes of a loop that is worth unrolling between barriers
 
 
+def _may_be_any_byte(node: ir.Expression) -> bool:
+    """Whether an expression is a bool in memory that others than generated code may have written:
+    an array's element, a record's field.
+    """
+    if node.type != BOOL:
+        return False
+    if isinstance(node, ir.Element):
+        declared = isinstance(node.array, ir.Local) and ir.array_type(node.array).layout == "fixed"
+        return not declared
+    return isinstance(node, ir.Field) and isinstance(node.key, str)
+
+
 def _is_short(node: ir.For) -> bool:
     """Whether a loop has a known, small number of passes, and no loop in it."""
     bounds = [
@@ -925,67 +948,3 @@ def _mentions(node: Any, name: str) -> bool:
 
 def _is_zero(node: ir.Expression) -> bool:
     return isinstance(node, ir.Literal_) and bool(node.value == 0)
-
-
-def _declaration_sites(function: ir.Function) -> tuple[set[int], set[str], list[str]]:
-    """Return the stores at which variables are declared, the variables that are stored to once,
-    and those that have to be declared at the top.
-
-    A variable is declared where it is first assigned if everything else that mentions it stands
-    behind that, in the same block or inside of what follows.
-    """
-    names = {name for name, _ in function.locals}
-    stores: dict[str, int] = dict.fromkeys(names, 0)
-    homes: dict[str, tuple[int, int, int]] = {}  # block, index in it, the store
-    outside: set[str] = set()
-    open_blocks: set[int] = set()
-    counter = 0
-
-    def mention(name: str) -> None:
-        if name not in names:
-            return
-        home = homes.get(name)
-        if home is None or home[0] not in open_blocks:
-            outside.add(name)
-
-    def read(node: Any) -> None:
-        for item in ir.walk(node):
-            if isinstance(item, ir.Local):
-                mention(item.name)
-
-    def block(statements: Sequence[Any]) -> None:
-        nonlocal counter
-        counter += 1
-        number = counter
-        open_blocks.add(number)
-        for index, statement in enumerate(statements):
-            visit(statement, number, index)
-        open_blocks.discard(number)
-
-    def visit(statement: Any, number: int, index: int) -> None:
-        if isinstance(statement, ir.Store) and isinstance(statement.target, ir.Local):
-            read(statement.value)
-            name = statement.target.name
-            if name in names:
-                stores[name] += 1
-                if name not in homes and name not in outside:
-                    homes[name] = (number, index, id(statement))
-                else:
-                    mention(name)
-            return
-        if not isinstance(statement, ir.If | ir.While | ir.For | ir.ThreadLoop):
-            read(statement)
-            return
-        if not isinstance(statement, ir.ThreadLoop):
-            for part in ir.controls(statement):
-                read(part)
-        if isinstance(statement, ir.For):
-            mention(statement.variable.name)
-        for body in ir.bodies(statement):
-            block(body)
-
-    block(function.body)
-    inner = {name: home for name, home in homes.items() if name not in outside}
-    first = {home[2] for home in inner.values()}
-    once = {name for name in inner if stores[name] == 1}
-    return first, once, [name for name, _ in function.locals if name not in inner]

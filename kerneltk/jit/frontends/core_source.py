@@ -14,7 +14,7 @@ import numpy as np
 
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.core.identifiers import identifier_problem
+from kerneltk.core.identifiers import entry_name
 from kerneltk.core.records import record
 from kerneltk.errors import Snippet, TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
@@ -186,8 +186,6 @@ def core_definition(
     body = emitter.program()
     head = [f"#include <kerneltk/{header}>" for header in ordered_headers(emitter.headers)]
     inputs += [f"int64 {name}" for name in (*extents.values(), *steps)]
-    name = own.function.__name__
-    entry = name if name.isidentifier() else "kernel"
     of_function = source.snippet(source.span(source.node))
     # Extents and strides have no location of their own.
     snippets += [of_function] * (len(inputs) - len(snippets) + 1)
@@ -207,7 +205,7 @@ def core_definition(
             ),
             snippets,
         ),
-        entry if not identifier_problem(entry) else f"{entry}_kernel",
+        entry_name(own.function.__name__),
         "\n".join([*head, body]),
         own.all_options(),
         "\n".join(lines),

@@ -13,7 +13,7 @@ import numpy as np
 
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of, variable_problem
+from kerneltk.core.identifiers import entry_name, is_library_name, stem_of, variable_problem
 from kerneltk.errors import ArgumentTypeError, Snippet, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -83,8 +83,6 @@ def element_definition(
     out_text = ", ".join(
         f"{dtype.name} {name}" for dtype, name in zip(stored, outputs, strict=True)
     )
-    name = own.function.__name__
-    entry = name if name.isidentifier() else "kernel"
     nodes = [node for f in program.functions for node in ir.walk(*f.body)]
     facts = BodyFacts(
         frozenset(("i", "_ind")[: function.index_ndim]),
@@ -97,7 +95,7 @@ def element_definition(
     )
     return ElementwiseDefinition(
         user_signature(in_text, out_text, (*snippets, source.snippet(source.span(source.node)))),
-        entry if not identifier_problem(entry) else f"{entry}_kernel",
+        entry_name(own.function.__name__),
         "\n".join([*head, body]),
         own.all_options(),
         operation,

@@ -1,4 +1,4 @@
-"""Attributes of arrays and numbers: ``x.shape``, ``z.real``."""
+"""Attributes of arrays: ``x.shape``; operations of complex numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import BoundMethod, Builder, CallSite, Operation, Static, Value
-from kerneltk.jit.intrinsics.typing_rules import call, number_argument
+from kerneltk.jit.intrinsics.base import Builder, Operation, Static, Value
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
 
 STRIDE = Operation("stride", "{0}.stride({static0})")
@@ -103,22 +102,15 @@ def array_attribute(low: Builder, array: ir.Expression, name: str, span: ir.Span
     return rule(low, array, span)
 
 
-def _conjugate(low: Builder, site: CallSite) -> Value:
-    value, kind = number_argument(low, site)
-    return call(CONJUGATE, [value], kind, site) if kind.is_complex else value
+def real_part(value: ir.Expression, kind: Number, span: ir.Span) -> ir.Expression:
+    """Return the real part of a number."""
+    return ir.Call(REAL, (value,), kind.part, span) if kind.is_complex else value
 
 
-def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Span) -> Value:
-    """Return an attribute of a number."""
-    kind = ir.number_type(value)
-    if name == "dtype" and not kind.weak:
-        return Static(kind.dtype)
-    if name == "real":
-        return ir.Call(REAL, (value,), kind.part, span) if kind.is_complex else value
-    if name == "imag":
-        if kind.is_complex:
-            return ir.Call(IMAG, (value,), kind.part, span)
-        return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)
-    if name == "conjugate":
-        return Static(BoundMethod(value, _conjugate, name))
-    raise low.fail(f"A number of type '{kind}' has no attribute '{name}'.", span)
+def imaginary_part(
+    low: Builder, value: ir.Expression, kind: Number, span: ir.Span
+) -> ir.Expression:
+    """Return the imaginary part of a number; of a real one zero."""
+    if kind.is_complex:
+        return ir.Call(IMAG, (value,), kind.part, span)
+    return low.cast(ir.Literal_(0, PY_INT, span), PY_INT if kind == BOOL else kind)

@@ -113,7 +113,10 @@ class Builder(Protocol):
     def emit(self, statement: ir.Statement) -> None:
         """Add a statement before the one that is being lowered."""
 
-    def binary(self, op: str, left: Value, right: Value, span: ir.Span) -> Value:
+    def binary(
+        self, op: str, left: Value, right: Value, span: ir.Span, spans: Any = None, *,
+        in_place: bool = False,
+    ) -> Value:  # fmt: skip
         """Return an operation with Python's meaning."""
 
     def compare(self, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:

@@ -461,8 +461,6 @@ class _Checker:
         function = self.earlier.get(node.function)
         if function is None:
             self.fail(node, f"there is no function '{node.function}' before this one")
-        if node.function in self.scope:
-            self.fail(node, f"a variable hides the function '{node.function}'")
         if len(node.arguments) != len(function.parameters):
             self.fail(
                 node,

@@ -16,7 +16,7 @@ from typing import Any
 from kerneltk.core.records import record
 from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Signature, Static, Value
+from kerneltk.jit.intrinsics.base import CallSite, Signature, Static, Value
 from kerneltk.jit.ir.types import Array, Number, Type
 from kerneltk.jit.lowering.naming import identifier
 from kerneltk.jit.source.lookups import Lookups
@@ -26,6 +26,10 @@ from kerneltk.jit.source.text import FunctionSource
 
 class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
     """A variable's type is not known yet."""
+
+
+class NotImplementedResult(Exception):  # noqa: N818 (no error: the other operand is asked)
+    """A function returns NotImplemented for these types."""
 
 
 @record(eq=False)
@@ -45,6 +49,10 @@ class LocalFunction:
         return self.source.name
 
 
+def _calls_nothing(low: Any, function: Any, site: CallSite) -> Value:
+    raise AssertionError("nothing is called here")
+
+
 @record
 class Handlers:
     """What lowers a syntax node, by its class. Functions that stand below the handlers reach them
@@ -54,6 +62,7 @@ class Handlers:
     expressions: Mapping[type[ast.AST], Callable[[Any, Any], Value]]
     # These emit; true if control leaves the block.
     statements: Mapping[type[ast.AST], Callable[[Any, Any], bool | None]]
+    call: Callable[[Any, Any, CallSite], Value] = _calls_nothing  # of a Python object
 
 
 @dataclass(slots=True, eq=False)
@@ -116,6 +125,7 @@ class Context:
         self.element_index: tuple[ir.Local, ...] = ()
         self.given: set[str] = set()  # the parameters that exist at run time
         self.statements: list[ir.Statement] = []
+        self._first = self.statements
 
     # -- messages ------------------------------------------------------------------------------
 
@@ -150,6 +160,12 @@ class Context:
     def emit(self, statement: ir.Statement) -> None:
         """Add a statement before the one that is being lowered."""
         self.statements.append(statement)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether each call of the function comes to what is being lowered."""
+        leaves = any(isinstance(node, ir.Return) for node in ir.walk(*self.statements))
+        return self.statements is self._first and not leaves
 
     def copied(self, value: ir.Expression) -> ir.Expression:
         """Return a value as it is now, in a variable of its own."""

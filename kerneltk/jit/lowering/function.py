@@ -11,7 +11,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.joining import hint_for, join, type_of_annotation
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
-from kerneltk.jit.lowering.context import Context, Pending
+from kerneltk.jit.lowering.context import Context, NotImplementedResult, Pending
 from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node
@@ -139,6 +139,8 @@ def _bind_parameters(low: Context) -> tuple[ir.Parameter, ...]:
 
 def annotated_type(low: Context, node: ast.expr | None) -> Number | None:
     """Return the type that an annotation names; None if it names none: it may be anything."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return _quoted_type(low, node, node.value)
     if node is None:
         return None
     pending = len(low.pending)
@@ -149,6 +151,17 @@ def annotated_type(low: Context, node: ast.expr | None) -> Number | None:
         del low.pending[pending:]
         return None
     return type_of_annotation(found.value) if isinstance(found, Static) else None
+
+
+def _quoted_type(low: Context, node: ast.Constant, text: str) -> Number | None:
+    """Return the type that a quoted annotation names: an expression, or a dtype's name."""
+    try:
+        quoted = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    for part in ast.walk(quoted):
+        ast.copy_location(part, node)
+    return annotated_type(low, quoted) or type_of_annotation(text)
 
 
 def block(low: Context, nodes: Sequence[ast.stmt]) -> bool:
@@ -178,6 +191,8 @@ def give_back(low: Context, value: Value, span: ir.Span) -> None:
         low.result_span = low.result_span or span
         low.emit(ir.Return(None, span))
         return
+    if isinstance(value, Static) and value.value is NotImplemented and low.is_certain:
+        raise NotImplementedResult
     if low.is_kernel:
         raise low.refuse(
             "A kernel returns nothing.", span, "store the value into an array argument."
@@ -240,7 +255,7 @@ def _may_end(statements: Sequence[ir.Statement]) -> bool:
     if not statements:
         return True
     last = statements[-1]
-    if isinstance(last, ir.Return):
+    if isinstance(last, ir.Return) or (isinstance(last, ir.Assert) and _is_false(last.condition)):
         return False
     if isinstance(last, ir.If):
         return _may_end(last.body) or _may_end(last.orelse)
@@ -248,6 +263,10 @@ def _may_end(statements: Sequence[ir.Statement]) -> bool:
         endless = isinstance(last.condition, ir.Literal_) and bool(last.condition.value)
         return not endless or _has_break(last.body)
     return True
+
+
+def _is_false(condition: ir.Expression) -> bool:
+    return isinstance(condition, ir.Literal_) and not condition.value
 
 
 def _may_be_local(kind: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from kerneltk.core.identifiers import CXX_KEYWORDS, is_library_name, stem_of
@@ -17,7 +18,8 @@ def identifier(name: str, taken: Callable[[str], bool]) -> str:
     if plain.startswith("_"):
         plain = "v" + plain
     found = plain
-    stem = stem_of(plain.replace("__", "_"))
+    # No underscore at its end: with the one before the number it would be two, which are reserved.
+    stem = stem_of(re.sub("_+", "_", plain).rstrip("_"))
     number = 1
     while (
         found in CXX_KEYWORDS

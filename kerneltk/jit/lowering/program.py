@@ -11,13 +11,14 @@ from kerneltk.jit.intrinsics.base import Static
 from kerneltk.jit.ir.types import Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Handlers, Program
+from kerneltk.jit.lowering.expressions.calls import call_object
 from kerneltk.jit.lowering.expressions.handlers import EXPRESSIONS
 from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.statements.handlers import STATEMENTS
 from kerneltk.jit.source.lookups import Lookups
 from kerneltk.jit.source.text import FunctionSource
 
-_HANDLERS = Handlers(EXPRESSIONS, STATEMENTS)
+_HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, call_object)
 
 
 def lower_program(

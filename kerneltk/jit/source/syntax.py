@@ -36,15 +36,24 @@ def is_read_outside(function: ast.AST, name: str, part: Sequence[ast.stmt]) -> b
 
 def leaves_early(nodes: Sequence[ast.stmt]) -> bool:
     """Return whether a loop's body has a 'break' or 'continue' of its own."""
+    return _has(nodes, ast.Break, ast.Continue)
+
+
+def has_break(nodes: Sequence[ast.stmt]) -> bool:
+    """Return whether a loop's body has a 'break' of its own."""
+    return _has(nodes, ast.Break)
+
+
+def _has(nodes: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
     for node in nodes:
-        if isinstance(node, ast.Break | ast.Continue):
+        if isinstance(node, kinds):
             return True
         if isinstance(node, ast.For | ast.While | ast.FunctionDef):
-            if isinstance(node, ast.For | ast.While) and leaves_early(node.orelse):
+            if isinstance(node, ast.For | ast.While) and _has(node.orelse, *kinds):
                 return True
             continue
         parts = [getattr(node, name, []) for name in ("body", "orelse")]
         parts += [case.body for case in getattr(node, "cases", [])]
-        if any(leaves_early(part) for part in parts if isinstance(part, list)):
+        if any(_has(part, *kinds) for part in parts if isinstance(part, list)):
             return True
     return False

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.attributes import CONJUGATE, number_attribute
+from kerneltk.jit.intrinsics.attributes import CONJUGATE, imaginary_part, real_part
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
 from kerneltk.jit.intrinsics.numbers.constants import (
     computes,
@@ -332,7 +332,10 @@ def _absolute(low: Builder, site: CallSite) -> Value:
 
 def _part(name: str) -> Rule:
     def rule(low: Builder, site: CallSite) -> Value:
-        return number_attribute(low, number_argument(low, site)[0], name, site.span)
+        value, kind = number_argument(low, site)
+        if name == "real":
+            return real_part(value, kind, site.span)
+        return imaginary_part(low, value, kind, site.span)
 
     return rule
 

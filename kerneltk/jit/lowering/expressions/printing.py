@@ -15,6 +15,9 @@ from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.expressions.instances import shown_fields
+from kerneltk.jit.lowering.values.classes import is_tuple_class
+from kerneltk.jit.lowering.values.conversion import parts_of
 from kerneltk.jit.lowering.values.evaluation import evaluate
 
 Part = str | tuple[str, ir.Expression]
@@ -116,6 +119,8 @@ def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     if isinstance(found, ir.Nothing):
         return ["None"]
     if isinstance(found.type, Tuple):
+        if found.type.maker is not None:
+            return _instance(low, found, found.type.maker, span)
         parts: list[Part] = ["("]
         items = low.items_of(found, span)
         for index, item in enumerate(items):
@@ -134,6 +139,17 @@ def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     if kind.is_integer:
         return [_integer(low, number, "")]
     return [("%g", low.cast(number, PY_FLOAT))]
+
+
+def _instance(low: FunctionBuilder, value: ir.Expression, kind: type, span: ir.Span) -> list[Part]:
+    """Return how Python prints a named tuple or a dataclass: its name and its fields."""
+    values = parts_of(low, value, span)
+    name = kind.__name__ if is_tuple_class(kind) else kind.__qualname__
+    parts: list[Part] = [f"{name}("]
+    for number, (field, index) in enumerate(shown_fields(low, kind, span)):
+        parts += [f"{', ' if number else ''}{field}="]
+        parts += _shown(low, values[index], span)
+    return [*parts, ")"]
 
 
 def _integer(low: FunctionBuilder, number: ir.Expression, flags: str, letter: str = "d") -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import types
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +11,27 @@ import numpy as np
 
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.attributes import array_attribute, number_attribute
+from kerneltk.jit.intrinsics.attributes import array_attribute
 from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
+from kerneltk.jit.intrinsics.numbers.methods import number_attribute
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.ir.joining import join
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.expressions.instances import attribute_of
 from kerneltk.jit.lowering.values.arrays import record_field, subscript
+from kerneltk.jit.lowering.values.classes import (
+    called,
+    class_of,
+    is_tuple_class,
+    method_of,
+    no_tuple,
+    own_method,
+)
 from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+from kerneltk.jit.lowering.values.references import record_at
 
 
 def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
@@ -64,11 +76,8 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
         if name == "copy" and name not in (kind.dtype.names or ()):
             return Static(BoundMethod(value, _copy_of_record, name))
         return record_field(low, value, name, span)
-    if isinstance(kind, Tuple) and name in kind.names:
-        return item_of(value, kind.names.index(name), span)
-    if isinstance(kind, Tuple) and kind.maker is not None and not hasattr(kind.maker, name):
-        known = ", ".join(kind.names)
-        raise low.fail(f"'{kind}' has no field '{name}'.", span, f"its fields are {known}.")
+    if isinstance(kind, Tuple) and kind.maker is not None:
+        return attribute_of(low, value, name, span)
     if isinstance(kind, Opaque):
         methods = dict(kind.details).get("methods", {})
         if name in methods:
@@ -91,6 +100,9 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
     """Lower ``x[i]``."""
     value = evaluate(low, node.value)
     span = low.span(node)
+    found = _item_by_class(low, value, node, span)
+    if found is not None:
+        return found
     if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
         if isinstance(node.slice, ast.Slice):
             key: Value = Static(_static_slice(low, node.slice))
@@ -123,6 +135,27 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
                 raise low.fail(f"The record has no field {found}.", span, many)
             return record_field(low, value, names[found], span)
     raise low.fail(f"{low.describe(value)} has no items.", span)
+
+
+def _item_by_class(
+    low: FunctionBuilder, value: Value, node: ast.Subscript, span: ir.Span
+) -> Value | None:
+    """Return an item of an instance whose class has a ``__getitem__``; None for other values."""
+    kind = class_of(value)
+    if kind is None:
+        return None
+    method = method_of(low, kind, "__getitem__", span)
+    if isinstance(method, types.FunctionType):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if any(isinstance(part, ast.Slice | ast.Starred) for part in parts):
+            raise own_method(low, kind, "__getitem__", span)
+        key = evaluate(low, node.slice)
+        if isinstance(value, Static) and is_object(key):
+            return _static_item(low, value.value, key.value, span)  # type: ignore[union-attr]
+        return called(low, method, (value, key), span)
+    if method is None and not is_tuple_class(kind):
+        raise no_tuple(low, kind, "has no items", span)
+    return None
 
 
 def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
@@ -181,7 +214,7 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
     joined: Type | None = kind.items[0] if kind.items else None
     for item in kind.items[1:]:
         joined = None if joined is None else join(low.mode, joined, item)
-    if not isinstance(joined, Number):
+    if joined is None:
         raise low.fail(
             "An item of this tuple can only be chosen by a constant: its items have different "
             "types.",
@@ -190,14 +223,14 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
     chosen = low.temporary(as_index(low, key, span))
     items = [low.convert(item, joined, span, "the item") for item in low.items_of(value, span)]
     count = len(items)
-    found = items[-1]
+    found: ir.Expression = items[-1]
     for index in range(count - 2, -1, -1):
         here = low.compare(ast.Eq(), chosen, Static(index), span)
         back = low.compare(ast.Eq(), chosen, Static(index - count), span)
         both = low.as_expression(here, span), low.as_expression(back, span)
         either = ir.Logical("or", both, span)
         found = ir.Select(either, items[index], found, joined, span)
-    return found
+    return found if isinstance(joined, Number) else record_at(low.temporary(found))
 
 
 def _copy_of_record(low: Any, site: CallSite) -> Value:

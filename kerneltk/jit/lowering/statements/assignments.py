@@ -198,17 +198,19 @@ def annotated_assign(low: FunctionBuilder, node: ast.AnnAssign) -> None:
 def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     """Lower ``a += value``."""
     span = low.span(node)
-    op = spelling_of(low, node.op, span)
     spans = (low.span(node.target), low.span(node.value))
     if isinstance(node.target, ast.Name):
         left = lookup(low, node.target.id, low.span(node.target))
+        op = spelling_of(low, node.op, span, left)
         with low.captured() as late:
             value = evaluate(low, node.value)
         if late:
             left = settled(low, left)
         low.statements += late
-        assign_name(low, node.target.id, low.binary(op, left, value, span, spans), span)
+        found = low.binary(op, left, value, span, spans, in_place=True)
+        assign_name(low, node.target.id, found, span)
         return
+    op = spelling_of(low, node.op, span)
     lvalue = _target_of(low, node.target)
     if not isinstance(lvalue, ir.Element | ir.Field):
         _store(low, lvalue, lvalue, low.span(node.target), span)

@@ -8,6 +8,7 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static
+from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.conditions import condition_of
 from kerneltk.jit.lowering.function import block, captured_block, give_back
@@ -51,7 +52,7 @@ def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
         give_back(low, evaluate(low, node.value), low.span(node.value))
 
 
-def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> None:
+def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
     condition = condition_of(low, node.test)
     message = ""
     if node.msg is not None:
@@ -61,11 +62,17 @@ def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> None:
         message = str(found.value)
     span = low.span(node)
     shown = message or ast.unparse(node.test)
-    if isinstance(condition, Static):
-        if not condition.value:
-            raise low.fail(f"This assertion never holds: {shown}.", span)
-        return
-    low.emit(ir.Assert(condition, shown, span))
+    if not isinstance(condition, Static):
+        low.emit(ir.Assert(condition, shown, span))
+        return False
+    if condition.value:
+        return False
+    # 'assert False' marks what is not reached; of a function, the calls may not be, either.
+    is_mark = isinstance(node.test, ast.Constant) and not (low.is_kernel or low.is_of_elements)
+    if low.is_certain and not is_mark:
+        raise low.fail(f"This assertion never holds: {shown}.", span)
+    low.emit(ir.Assert(ir.Literal_(False, BOOL, span), shown, span))
+    return True
 
 
 def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:

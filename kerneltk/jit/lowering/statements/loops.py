@@ -29,7 +29,7 @@ from kerneltk.jit.lowering.values.evaluation import (
     starred_values,
 )
 from kerneltk.jit.lowering.values.references import extent_of
-from kerneltk.jit.source.syntax import leaves_early, stored_names
+from kerneltk.jit.source.syntax import has_break, leaves_early, stored_names
 
 _MOST_REPEATED = 4096  # passes over constants: each is source of its own
 
@@ -37,6 +37,10 @@ _MOST_REPEATED = 4096  # passes over constants: each is source of its own
 @contextmanager
 def _with_else(low: FunctionBuilder, node: ast.For | ast.While) -> Iterator[ir.Local | None]:
     """Lower a loop in a ``with`` block, and what runs where it was not left by 'break' after it."""
+    if not has_break(node.body):  # what is behind 'else' always runs
+        yield None
+        block(low, node.orelse)
+        return
     if not node.orelse:
         yield None
         return
@@ -284,7 +288,7 @@ def _static_loop(low: FunctionBuilder, node: ast.For, items: Sequence[Value]) ->
     items = [settled(low, item) for item in items]  # the body may change what they are made of
     leaves = leaves_early(node.body)
     flag: ir.Local | None = None
-    if leaves or node.orelse:
+    if leaves:
         flag = ir.Local(low.add_local("left", BOOL), BOOL, span)
         low.emit(ir.Store(flag, ir.Literal_(False, BOOL, span), span))
     is_repeated = len(items) > 1
@@ -302,7 +306,9 @@ def _static_loop(low: FunctionBuilder, node: ast.For, items: Sequence[Value]) ->
         low.emit(ir.If(ir.Not(flag, span), (loop,), (), span))
     if is_repeated:
         low.repeated.pop()
-    if node.orelse:
+    if not has_break(node.body):
+        block(low, node.orelse)
+    elif node.orelse:
         assert flag is not None
         low.emit(ir.If(ir.Not(flag, span), captured_block(low, node.orelse), (), span))
 

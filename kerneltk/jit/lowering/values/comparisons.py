@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import types
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,9 +13,24 @@ import numpy as np
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import PY_INT, Array, Number
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
 from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.values.conversion import as_expression, as_number, is_tuple, items_of
+from kerneltk.jit.lowering.values.classes import (
+    called,
+    check_not_array,
+    class_of,
+    method_of,
+    no_tuple,
+    own_method,
+    special,
+)
+from kerneltk.jit.lowering.values.conversion import (
+    as_expression,
+    as_number,
+    is_tuple,
+    parts_of,
+    truth_of,
+)
 from kerneltk.jit.lowering.values.description import description_of, is_object
 from kerneltk.jit.lowering.values.evaluation import evaluate, evaluated_once, in_order, settled
 from kerneltk.jit.lowering.values.numbers import cast
@@ -112,6 +129,8 @@ def compare(
     if is_object(left) and is_object(right):
         low.program.lookups.note_compared(left.value, right.value)  # type: ignore[union-attr]
         return fold(low, spelling, left.value, right.value, span, spans)  # type: ignore[union-attr]
+    if class_of(left) is not None or class_of(right) is not None:
+        return _by_classes(low, op, left, right, span)
     if any(isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)):
         raise uncomputable(low, spelling, left, right, span)
     if is_tuple(left) and is_tuple(right):
@@ -175,23 +194,171 @@ def _compared_by_value(
     return ir.Logical("and", (ir.Not(below, span), same), span)
 
 
+_METHODS: dict[str, tuple[str, str]] = {
+    "==": ("__eq__", "__eq__"), "!=": ("__ne__", "__ne__"), "<": ("__lt__", "__gt__"),
+    "<=": ("__le__", "__ge__"), ">": ("__gt__", "__lt__"), ">=": ("__ge__", "__le__"),
+}  # fmt: skip
+_OPERATORS = {methods[0]: op for op, methods in _METHODS.items()}
+_NODES = {spelling: kind for kind, (spelling, _) in COMPARISONS.items()}
+
+
+def _by_classes(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
+    """Return a comparison by the operands' classes, as Python tries them."""
+    spelling, _ = COMPARISONS[type(op)]
+    own, reflected = _METHODS[spelling]
+    attempts = [(left, own, right), (right, reflected, left)]
+    first, second = class_of(left), class_of(right)
+    before = tuple if first is None and is_tuple(left) else first
+    if before is not None and second is not None and second is not before:
+        attempts = attempts[:: -1 if issubclass(second, before) else 1]
+    if first is None:
+        check_not_array(low, left, right, span)
+    for value, name, other in attempts:
+        found = _compared_by(low, value, name, other, span)
+        if found is not None:
+            return found
+    if spelling not in ("==", "!="):
+        raise uncomputable(low, spelling, left, right, span)
+    if first is second:
+        assert first is not None
+        raise low.refuse(
+            f"'{first.__name__}' has no '__eq__': Python compares which objects they are.",
+            span,
+            "compare their fields.",
+        )
+    return Static(spelling == "!=")  # an object is no other's
+
+
+def _compared_by(
+    low: Context, value: Value, name: str, other: Value, span: ir.Span
+) -> Value | None:
+    """Return a comparison by the method of one operand; None where that is NotImplemented."""
+    kind = class_of(value)
+    op = _OPERATORS[name]
+    if kind is None:
+        is_pair = is_tuple(value) and is_tuple(other)
+        return _compare_tuples(low, _NODES[op](), value, other, span) if is_pair else None
+    found = method_of(low, kind, name, span)
+    if isinstance(found, types.FunctionType):
+        return called(low, found, (value, other), span)
+    if found is None or found.kind == "object":
+        if name != "__ne__":
+            return None
+        equal = _compared_by(low, value, "__eq__", other, span)
+        return None if equal is None else _negated(low, equal, span)
+    if found.kind == "tuple":
+        return _compare_tuples(low, _NODES[op](), value, other, span) if is_tuple(other) else None
+    if class_of(other) is not kind:
+        return None
+    fields = [field.name for field in dataclasses.fields(found.owner) if field.compare]
+    a, b = (_fields_of(low, operand, fields, span) for operand in (value, other))
+    return _compare_items(low, _NODES[op](), a, b, span)
+
+
+def _fields_of(low: Context, value: Value, names: Sequence[str], span: ir.Span) -> list[Value]:
+    found = as_expression(low, value, span)
+    assert isinstance(found.type, Tuple)
+    parts = dict(zip(found.type.names, parts_of(low, found, span), strict=True))
+    return [parts[name] for name in names]
+
+
+def _negated(low: Context, value: Value, span: ir.Span) -> Value:
+    truth = truth_of(low, value, span)
+    return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
+
+
 def _compare_tuples(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
-    if not isinstance(op, ast.Eq | ast.NotEq):
-        raise low.fail("Tuples can only be compared by '==' and '!='.", span, "compare items.")
-    a, b = items_of(low, left, span), items_of(low, right, span)
-    if len(a) != len(b):
-        return Static(isinstance(op, ast.NotEq))
+    a, b = (
+        [Static(item) for item in tuple.__iter__(value.value)]
+        if isinstance(value, Static)
+        else parts_of(low, value, span)
+        for value in (left, right)
+    )
+    return _compare_items(low, op, a, b, span)
+
+
+def _compare_items(
+    low: Context, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value], span: ir.Span
+) -> Value:
+    """Return a comparison of tuples: the first items that are not equal decide."""
+    if isinstance(op, ast.Eq | ast.NotEq):
+        if len(a) != len(b):
+            return Static(isinstance(op, ast.NotEq))
+        found = _all_equal(low, list(zip(a, b, strict=True)), span)
+        return found if isinstance(op, ast.Eq) else _negated(low, found, span)
+    _, function = COMPARISONS[type(op)]
+    pairs = [
+        (once_of(low, first), once_of(low, second)) for first, second in zip(a, b, strict=False)
+    ]
+    return _first_difference(low, op, pairs, bool(function(len(a), len(b))), span)
+
+
+def once_of(low: Context, value: Value) -> Value:
+    """Return a number that can be used twice; anything else as it is."""
+    is_number = not isinstance(value, Static) and isinstance(value.type, Number)
+    return evaluated_once(low, value) if is_number else value
+
+
+def _all_equal(low: Context, pairs: list[tuple[Value, Value]], span: ir.Span) -> Value:
+    """Return whether all pairs are equal; what follows one that is not is not compared."""
     operands: list[ir.Expression] = []
-    for first, second in zip(a, b, strict=True):
-        found = compare(low, op, first, second, span)
-        if isinstance(found, Static):
-            if bool(found.value) == isinstance(op, ast.NotEq):
-                return found
-        else:
+    for number, (first, second) in enumerate(pairs):
+        with low.captured() as added:
+            equal = compare(low, ast.Eq(), first, second, span)
+            found = truth_of(low, equal, span)
+        if added and operands:
+            result = temporary(low, combined("and", operands, span))
+            with low.captured() as body:
+                low.statements += added
+                rest = _all_equal(low, pairs[number + 1 :], span)
+                both = found if _is_true(rest) else rest
+                if not isinstance(found, Static) and not isinstance(rest, Static):
+                    both = combined("and", (found, rest), span)
+                elif _is_true(found):
+                    both = rest
+                elif isinstance(found, Static):
+                    both = found
+                stored = as_expression(low, both, span)
+                low.emit(ir.Store(result, stored, span))  # type: ignore[arg-type]
+            low.emit(ir.If(result, tuple(body), (), span))
+            return result
+        low.statements += added
+        if not isinstance(found, Static):
             operands.append(found)
-    if not operands:
-        return Static(isinstance(op, ast.Eq))
-    return combined("and" if isinstance(op, ast.Eq) else "or", operands, span)
+        elif not found.value:
+            return found
+    return combined("and", operands, span) if operands else Static(True)
+
+
+def _is_true(value: Value) -> bool:
+    return isinstance(value, Static) and value.value is True
+
+
+def _first_difference(
+    low: Context, op: ast.cmpop, pairs: list[tuple[Value, Value]], longer: bool, span: ir.Span
+) -> Value:
+    """Return an order of tuples; `longer` is that of their lengths."""
+    if not pairs:
+        return Static(longer)
+    (first, second), rest = pairs[0], pairs[1:]
+    equal = truth_of(low, compare(low, ast.Eq(), first, second, span), span)
+    if isinstance(equal, Static):
+        if equal.value:
+            return _first_difference(low, op, rest, longer, span)
+        return compare(low, op, first, second, span)
+    with low.captured() as then_added:
+        then = as_expression(low, _first_difference(low, op, rest, longer, span), span)
+        then = as_expression(low, truth_of(low, then, span), span)
+    with low.captured() as else_added:
+        different = truth_of(low, compare(low, op, first, second, span), span)
+        orelse = as_expression(low, different, span)
+    if not then_added and not else_added:
+        return ir.Select(equal, then, orelse, BOOL, span)
+    local = ir.Local(low.add_local("t", BOOL), BOOL, span)
+    then_added.append(ir.Store(local, then, span))
+    else_added.append(ir.Store(local, orelse, span))
+    low.emit(ir.If(equal, tuple(then_added), tuple(else_added), span))
+    return local
 
 
 def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
@@ -211,6 +378,17 @@ def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.S
 def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
     if isinstance(left, Static) and isinstance(right, Static):
         low.program.lookups.note_compared((left.value,), right.value)
+    kind = class_of(right)
+    if kind is not None and not (is_object(left) and isinstance(right, Static)):
+        contained = special(low, right, "__contains__", span, left)
+        if contained is not None:
+            truth = truth_of(low, contained, span)
+            return truth if isinstance(op, ast.In) else _negated(low, truth, span)
+        if not is_tuple(right):
+            for name in ("__iter__", "__getitem__"):
+                if method_of(low, kind, name, span) is not None:
+                    raise own_method(low, kind, name, span)
+            raise no_tuple(low, kind, "cannot be searched by 'in'", span)
     if is_object(left) and isinstance(right, Static):
         try:
             found = left.value in right.value  # type: ignore[union-attr]
@@ -221,11 +399,15 @@ def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir
         isinstance(right, Static) and isinstance(right.value, list | range)
     ):
         raise _not_searched(low, right, span)
-    items = items_of(low, right, span)
+    if isinstance(right, Static):
+        items: list[Value] = [Static(item) for item in right.value]
+    else:
+        items = parts_of(low, right, span)
     once = left if isinstance(left, Static) else temporary(low, left)
     operands: list[ir.Expression] = []
     for item in items:
-        same = compare(low, ast.Eq(), once, item, span)
+        pair = (once, item) if class_of(item) is None else (item, once)  # a class has the first say
+        same = truth_of(low, compare(low, ast.Eq(), *pair, span), span)
         if isinstance(same, Static):
             if same.value:
                 return Static(isinstance(op, ast.In))

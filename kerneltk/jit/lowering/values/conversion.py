@@ -29,6 +29,13 @@ from kerneltk.jit.ir.types import (
     value_type,
 )
 from kerneltk.jit.lowering.context import Context, LocalFunction
+from kerneltk.jit.lowering.values.classes import (
+    is_tuple_class,
+    method_of,
+    no_tuple,
+    own_method,
+    special,
+)
 from kerneltk.jit.lowering.values.description import (
     description_of,
     is_object,
@@ -54,12 +61,29 @@ def items_of(low: Context, value: Value | Group, span: ir.Span) -> list[Value]:
         return list(value.items)
     if isinstance(value, Static) and isinstance(value.value, tuple | list | range):
         return [Static(item) for item in value.value]
+    if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
+        if value.type.maker is not None:
+            _check_iterated(low, value.type.maker, span)
+        return parts_of(low, value, span)
+    raise low.fail(f"{description_of(value)} cannot be unpacked: a tuple is needed.", span)
+
+
+def _check_iterated(low: Context, kind: type, span: ir.Span) -> None:
+    """Raise unless the instances of a class are tuples, which Python takes apart as such."""
+    for name in ("__iter__",) if is_tuple_class(kind) else ("__iter__", "__getitem__"):
+        if isinstance(method_of(low, kind, name, span), types.FunctionType):
+            raise own_method(low, kind, name, span)
+    if not is_tuple_class(kind):
+        raise no_tuple(low, kind, "cannot be taken apart", span)
+
+
+def parts_of(low: Context, value: ir.Expression, span: ir.Span) -> list[Value]:
+    """Return the items of a tuple, or the fields of a dataclass."""
     if isinstance(value, ir.Construct):
         return [record_at(item) for item in value.items]
-    if isinstance(value, ir.Expression) and isinstance(value.type, Tuple):
-        once = value if isinstance(value, ir.Local | ir.Field) else temporary(low, value)
-        return [item_of(once, k, span) for k in range(len(value.type.items))]
-    raise low.fail(f"{description_of(value)} cannot be unpacked: a tuple is needed.", span)
+    assert isinstance(value.type, Tuple)
+    once = value if isinstance(value, ir.Local | ir.Field) else temporary(low, value)
+    return [item_of(once, k, span) for k in range(len(value.type.items))]
 
 
 def as_item(low: Context, value: Value, span: ir.Span) -> ir.Expression:
@@ -117,7 +141,7 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
             )
         return ir.Literal_(scalar, Number(scalar.dtype), span)
     if isinstance(found, tuple):
-        items = tuple(as_item(low, Static(item), span) for item in found)
+        items = tuple(as_item(low, Static(item), span) for item in tuple.__iter__(found))
         names = tuple(getattr(found, "_fields", ()))
         maker = type(found) if names else None
         kind = Tuple(tuple(item.type for item in items), names, maker)
@@ -137,6 +161,12 @@ def without_value(low: Context, found: Any, span: ir.Span) -> TypingError:
     """Return the error for an object that has no value at run time."""
     if found is None:
         return low.fail("None has no value to compute with.", span, "test with 'is None'.")
+    if found is NotImplemented:
+        return low.fail(
+            "NotImplemented has no value in a kernel.",
+            span,
+            "return it where the types alone decide, as by 'isinstance(other, Point)'.",
+        )
     if isinstance(found, str):
         return low.fail(
             f"The string {found!r} has no value in a kernel.",
@@ -214,7 +244,7 @@ def convert(low: Context, value: Value, target: Type, span: ir.Span, what: str) 
         and len(target.items) == len(found.type.items)
         and target.maker in (None, found.type.maker)
     ):
-        parts = zip(items_of(low, found, span), target.items, strict=True)
+        parts = zip(parts_of(low, found, span), target.items, strict=True)
         items = tuple(convert(low, item, kind, span, what) for item, kind in parts)
         return ir.Construct(items, target, span)
     if isinstance(target, Array) and isinstance(found.type, Array):
@@ -255,9 +285,28 @@ def truth_of(low: Context, value: Value, span: ir.Span) -> ir.Expression | Stati
         zero = cast(low, ir.Literal_(0, PY_INT, value.span), kind)
         return ir.Compare("!=", value, zero, value.span)
     if isinstance(kind, Tuple):
-        return Static(bool(kind.items))
+        return _truth_of_tuple(low, value, kind, span)
     hint = "test an element, or 'x.size'." if isinstance(kind, Array) else ""
     raise low.fail(f"{description_of(value)} is neither true nor false.", span, hint)
+
+
+def _truth_of_tuple(
+    low: Context, value: ir.Expression, kind: Tuple, span: ir.Span
+) -> ir.Expression | Static:
+    found = special(low, value, "__bool__", span)
+    if found is not None:
+        known = isinstance(found, Static) and isinstance(found.value, bool)
+        if not known and getattr(found, "type", None) != BOOL:
+            assert kind.maker is not None
+            raise low.fail(
+                f"'__bool__' of '{kind.maker.__name__}' returns {phrase_of(found)}, not a bool.",
+                span,
+            )
+        return found
+    length = special(low, value, "__len__", span)
+    if length is not None:
+        return truth_of(low, as_index(low, length, span, "A length"), span)
+    return Static(bool(kind.items) or not (kind.maker is None or is_tuple_class(kind.maker)))
 
 
 def static_int(low: Context, value: Value, span: ir.Span, what: str) -> int:
@@ -300,7 +349,8 @@ def is_tuple(value: Value) -> bool:
     """Return whether a value is a tuple."""
     if isinstance(value, Static):
         return isinstance(value.value, tuple)
-    return isinstance(value.type, Tuple)
+    kind = value.type
+    return isinstance(kind, Tuple) and (kind.maker is None or is_tuple_class(kind.maker))
 
 
 def as_index(low: Context, value: Value, span: ir.Span, what: str = "An index") -> ir.Expression:

@@ -14,6 +14,7 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Type
 from kerneltk.jit.lowering.context import Context
+from kerneltk.jit.lowering.values.classes import class_of, operated, special
 from kerneltk.jit.lowering.values.conversion import (
     as_number,
     is_tuple,
@@ -43,6 +44,12 @@ BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitXor: ("^", operator.xor),
 }
 _BY_SPELLING = dict(BINARY.values())
+METHODS = {
+    **{"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"},
+    **{"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor"},
+    "@": "matmul",
+}
+"""The names of the special methods of operators."""
 COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("<", operator.lt),
     ast.LtE: ("<=", operator.le),
@@ -52,6 +59,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.NotEq: ("!=", operator.ne),
 }
 _BY_SPELLING.update(COMPARISONS.values())
+_BY_SPELLING["@"] = operator.matmul
 COMPARED = frozenset(spelling for spelling, _ in COMPARISONS.values())
 
 
@@ -61,8 +69,10 @@ def _is_scalar(value: Any) -> bool:
     return is_bfloat16 or isinstance(value, bool | int | float | complex | np.number | np.bool_)
 
 
-def spelling_of(low: Context, op: ast.operator, span: ir.Span) -> str:
+def spelling_of(low: Context, op: ast.operator, span: ir.Span, *operands: Value) -> str:
     """Return how an operator is spelled; raises for one that kernels do not have."""
+    if isinstance(op, ast.MatMult) and any(class_of(value) is not None for value in operands):
+        return "@"
     if type(op) not in BINARY:
         refuse_node(low, op, span)
     return BINARY[type(op)][0]
@@ -70,9 +80,9 @@ def spelling_of(low: Context, op: ast.operator, span: ir.Span) -> str:
 
 def binary_node(low: Context, node: ast.BinOp) -> Value:
     """Lower ``a + b``."""
-    op = spelling_of(low, node.op, low.span(node))
     left, right = in_order(low, (node.left, node.right))
     spans = (low.span(node.left), low.span(node.right))
+    op = spelling_of(low, node.op, low.span(node), left, right)
     return binary(low, op, left, right, low.span(node), spans)
 
 
@@ -147,10 +157,18 @@ def binary(
     right: Value,
     span: ir.Span,
     spans: tuple[ir.Span, ir.Span] | None = None,
+    *,
+    in_place: bool = False,
 ) -> Value:
     """Return an operation with Python's meaning; `spans` are those of the operands."""
     if is_object(left) and is_object(right):
         return fold(low, op, left.value, right.value, span, spans)  # type: ignore[union-attr]
+    if class_of(left) is not None or class_of(right) is not None:
+        found = operated(low, METHODS[op], left, right, span, in_place=in_place)
+        if found is not None:
+            return found
+        if not (is_tuple(left) or is_tuple(right)) or op not in ("+", "*"):
+            raise uncomputable(low, op, left, right, span)
     if op in ("+", "*") and (is_tuple(left) or is_tuple(right)):
         return _tuple_arithmetic(low, op, left, right, span)
     first, second = spans or (span, span)
@@ -237,6 +255,10 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
                 return Static(functions[type(node.op)](value.value))
         except TypeError as error:
             raise not_computed(low, error, (value.value,), span) from error
+    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(node.op)]
+    found = special(low, value, name, span)
+    if found is not None:
+        return found
     number = as_number(low, value, span)
     kind = ir.number_type(number)
     if isinstance(node.op, ast.Invert):

@@ -13,6 +13,55 @@ struct is_array<T[N]> {
     static constexpr bool value = true;
 };
 
+// A bool in memory, which may be any byte: all but 0 are true.
+struct bool_place {
+    bool* const place;
+
+    __device__ __forceinline__ operator bool() const {
+        return *reinterpret_cast<const unsigned char*>(place) != 0;
+    }
+    __device__ __forceinline__ bool* operator&() const { return place; }
+    __device__ __forceinline__ const bool_place& operator=(bool value) const {
+        *place = value;
+        return *this;
+    }
+    __device__ __forceinline__ const bool_place& operator=(const bool_place& other) const {
+        return *this = static_cast<bool>(other);
+    }
+    bool_place(const bool_place&) = default;
+    __device__ __forceinline__ explicit bool_place(bool* address) : place(address) {}
+#define KERNELTK_ASSIGNING(op)                                                \
+    template <class T>                                                        \
+    __device__ __forceinline__ const bool_place& operator op##=(T other) const { \
+        return *this = static_cast<bool>(static_cast<bool>(*this) op other);  \
+    }
+    KERNELTK_ASSIGNING(+)
+    KERNELTK_ASSIGNING(-)
+    KERNELTK_ASSIGNING(*)
+    KERNELTK_ASSIGNING(/)
+    KERNELTK_ASSIGNING(%)
+    KERNELTK_ASSIGNING(&)
+    KERNELTK_ASSIGNING(|)
+    KERNELTK_ASSIGNING(^)
+    KERNELTK_ASSIGNING(<<)
+    KERNELTK_ASSIGNING(>>)
+#undef KERNELTK_ASSIGNING
+};
+
+// What the elements of arrays are: themselves, bools what they mean.
+template <class T>
+struct element_of {
+    using type = T&;
+    using constant = const T&;
+    static __device__ __forceinline__ T& at(T* place) { return *place; }
+};
+template <>
+struct element_of<bool> {
+    using type = bool_place;
+    using constant = bool;
+    static __device__ __forceinline__ bool_place at(bool* place) { return bool_place(place); }
+};
+
 // The type that flat indices are divided in: unsigned division is the cheaper one.
 template <class Index>
 struct division_type {
@@ -45,21 +94,21 @@ struct array_view {
 
     // x[{i, j}], or x[index] with an array of NDIM integers.
     template <class I>
-    __device__ __forceinline__ T& operator[](const I (&index)[NDIM]) {
-        return *at(index);
+    __device__ __forceinline__ typename element_of<T>::type operator[](const I (&index)[NDIM]) {
+        return element_of<T>::at(at(index));
     }
     template <class I>
-    __device__ __forceinline__ const T& operator[](const I (&index)[NDIM]) const {
-        return *at(index);
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&index)[NDIM]) const {
+        return element_of<T>::at(at(index));
     }
     // x[i] with the flat index in C order, or x[pointer to NDIM integers].
     template <class I>
-    __device__ __forceinline__ T& operator[](const I& index) {
-        return *locate(index);
+    __device__ __forceinline__ typename element_of<T>::type operator[](const I& index) {
+        return element_of<T>::at(locate(index));
     }
     template <class I>
-    __device__ __forceinline__ const T& operator[](const I& index) const {
-        return *locate(index);
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const I& index) const {
+        return element_of<T>::at(locate(index));
     }
 
 private:
@@ -115,12 +164,12 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     __device__ __forceinline__ T* begin_ptr() const { return data_; }
     __device__ __forceinline__ T* end_ptr() const { return data_ + size_; }
     template <class I>
-    __device__ __forceinline__ T& operator[](const I&) {
-        return *data_;
+    __device__ __forceinline__ typename element_of<T>::type operator[](const I&) {
+        return element_of<T>::at(data_);
     }
     template <class I>
-    __device__ __forceinline__ const T& operator[](const I&) const {
-        return *data_;
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const I&) const {
+        return element_of<T>::at(data_);
     }
 };
 

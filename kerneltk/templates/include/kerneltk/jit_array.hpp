@@ -4,6 +4,11 @@
 
 namespace kerneltk::jit {
 
+// A bool in memory, which may be any byte: all but 0 are true, as for NumPy.
+__device__ inline bool truth(const bool& place) {
+    return *reinterpret_cast<const unsigned char*>(&place) != 0;
+}
+
 template <class T, int N>
 struct array {
     T* data;

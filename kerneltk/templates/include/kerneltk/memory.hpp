@@ -56,14 +56,20 @@ __device__ __forceinline__ T* advance(T* pointer, Index bytes) {
     return reinterpret_cast<T*>(reinterpret_cast<char*>(pointer) + bytes);
 }
 
-// A bool is read as its byte: GCC does not vectorise with bools from memory,
-// and an output that is about to be written may hold any byte.
+// A bool is read as its byte. Memory may hold any byte, as an array of bytes that is viewed as bools
+// does, and each but 0 is true, as for NumPy; C++ takes it to be 0 or 1. GCC does not vectorise
+// with bools from memory, either.
 template <class T>
-__forceinline__ const T& get(const T* address) {
+__device__ __forceinline__ const T& get(const T* address) {
     return *address;
 }
-__forceinline__ bool get(const bool* address) {
+__device__ __forceinline__ bool get(const bool* address) {
     return *reinterpret_cast<const unsigned char*>(address) != 0;
+}
+// Makes 1 of each byte that is neither 0 nor 1. Nothing is written else: other threads may write.
+__device__ __forceinline__ void settle(bool& value) {
+    unsigned char& byte = reinterpret_cast<unsigned char&>(value);
+    if (byte > 1) byte = 1;
 }
 // The same where a value need not be aligned.
 template <class T>

@@ -103,7 +103,7 @@ y += a; // on top\
             if (_kt_u == 0 || _kt_p + _kt_u * 256 < _kt_last)
  {
 #pragma unroll
-                for (int _kt_v = 0; _kt_v < 4; ++_kt_v) if (_kt_x__kt_where[_kt_u][_kt_v]) _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
+                for (int _kt_v = 0; _kt_v < 4; ++_kt_v) if (kerneltk::get(&_kt_x__kt_where[_kt_u][_kt_v])) _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
             }
         }
     }

@@ -1,4 +1,4 @@
-"""Attributes of arrays and numbers."""
+"""Attributes of arrays."""
 
 from __future__ import annotations
 
@@ -43,15 +43,6 @@ VALUES = [
         lambda: jit.shared_memory("int16", None).size,
         "declare shared: shared int16[:], dynamic; return shared.shape[0]",
     ),
-    # Of numbers.
-    (lambda x: x[0].dtype == np.float32, "True"),
-    (lambda z: z[0].real, "real(z[0])"),
-    (lambda c: c.imag, "imag(c)"),
-    (lambda x: x[0].real, "x[0]"),
-    (lambda u1: u1[0].imag, "0:uint8"),
-    (lambda b: b[0].imag, "0"),
-    (lambda z: z[0].conjugate().imag, "imag(conjugate(z[0]))"),
-    (lambda i: i.conjugate(), "i"),
 ]
 
 
@@ -83,10 +74,6 @@ REFUSED = [
             "shape, size, strides, ndim, dtype, itemsize, nbytes here."
         ),
     ),
-    (lambda i: i.dtype, "A number of type 'int' has no attribute 'dtype'."),
-    (lambda x: x[0].shape, "A number of type 'float32' has no attribute 'shape'."),
-    (lambda z: z[0].angle, "A number of type 'complex64' has no attribute 'angle'."),
-    (lambda z: z[0].conjugate(1), "'z[0].conjugate' takes 1 argument, and 2 were given."),
 ]
 
 

@@ -551,10 +551,6 @@ FAULTS: dict[str, tuple[ir.Program, str]] = {
         faulty(ir.Invoke("helper", (F, ONE), INT32, SPAN)),
         "'helper' returns float32, not int32",
     ),
-    "hidden function": (
-        program(do(ir.Invoke("helper", (F, ONE), FLOAT, SPAN)), locals=(("helper", FLOAT),)),
-        "a variable hides the function 'helper'",
-    ),
     # -- statements
     "type of a value": (
         faulty(ir.Store(local("y"), ONE, SPAN)),

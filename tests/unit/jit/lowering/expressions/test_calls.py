@@ -178,7 +178,7 @@ REFUSED = [
         ),
     ),
     (
-        lambda t: isinstance(t, tuple),
+        lambda i: isinstance(i, int),
         (
             "'isinstance' cannot be used in a kernel. Hint: types are known when the kernel "
             "is compiled: compare 'x.dtype'."

@@ -101,7 +101,7 @@ REFUSED = [
             "arguments."
         ),
     ),
-    (lambda i, x: x[i].shape, "A number of type 'float32' has no attribute 'shape'."),
+    (lambda i: i.shape, "A number of type 'int' has no attribute 'shape'."),
     (lambda i: i.dtype, "A number of type 'int' has no attribute 'dtype'."),
     (
         lambda x: x.T,

@@ -50,7 +50,7 @@ VALUES = [
     (lambda: LIMIT == 5.0, "True"),
     # Tuples.
     (lambda t, i, f: t == (i, f), "(t[0] == i) and (t[1] == f)"),
-    (lambda t: t != (1, 2), "(t[0] != 1) or (t[1] != 2.0)"),
+    (lambda t: t != (1, 2), "not ((t[0] == 1) and (t[1] == 2.0))"),
     (lambda t: t == (1,), "False"),
     (lambda t: t != (1,), "True"),
     (lambda t: (1, 2) < (1, 3), "True"),
@@ -86,10 +86,6 @@ def test_what_a_comparison_becomes(case: Any) -> None:
 
 
 REFUSED = [
-    (
-        lambda tt, i: tt < (1, i, 3),
-        "Tuples can only be compared by '==' and '!='. Hint: compare items.",
-    ),
     (
         lambda z: z[0] < 1,
         "'<' cannot be computed for 'complex64' and 'int'. Hint: compare 'abs(z)', or the parts.",
