@@ -13,12 +13,13 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.joining import hint_for, join
+from kerneltk.jit.ir.joining import hint_for, plain
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Opaque, Type
 from kerneltk.jit.lowering.context import Context, LocalFunction, Pending
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.description import phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, settled, settled_lvalue
+from kerneltk.jit.lowering.values.joins import joined, use_of
 from kerneltk.jit.lowering.values.references import is_part, memory_of, record_at
 from kerneltk.jit.source.lookups import global_of
 from kerneltk.jit.source.syntax import is_read_outside, leaves_early, stored_names
@@ -78,32 +79,33 @@ def _global_value(low: Context, name: str, span: ir.Span) -> Static:
 
 
 def learn(low: Context, name: str, kind: Type, span: ir.Span) -> Type:
-    """Return the type of a variable that a value is assigned to."""
+    """Return the type of a variable that a value is assigned to, of a type of `use_of`."""
+    if isinstance(kind, Number):
+        low.joins.setdefault((name, kind.weak), span)
+    before = low.joined.get(name)
+    found = kind if before is None else joined(low, before, kind)
+    if found is None:
+        raise type_conflict(low, name, plain(before), plain(kind), span)  # type: ignore[arg-type]
+    low.joined[name] = found
+    low.origins.setdefault(name, span)
     known = low.types.get(name)
-    if known is None:
-        low.types[name] = kind
-        low.origins[name] = span
-        return kind
-    joined = join(low.mode, known, kind)
-    if joined is None:
-        raise type_conflict(low, name, known, kind, span)
-    if joined != known:
-        low.types[name] = joined
+    low.types[name] = now = plain(found)
+    if known not in (None, now):
         low.changed = True
-    return joined
+    return now
 
 
 def type_conflict(low: Context, name: str, known: Type, kind: Type, span: ir.Span) -> Exception:
     """Return the error for values of a variable whose types do not join."""
-    hint = "use a second variable"
+    hint, origin = hint_for(known, kind), low.origins.get(name)
     if isinstance(known, Number) and isinstance(kind, Number):
-        hint += ", or convert one of the values, for example with 'np.float32(x)'"
-    first = [(low.origins[name], f"'{known}'")] if name in low.origins else []
+        hint = f"use a second variable, or {hint}"
+        origin = low.joins.get((name, known.weak), origin)
+    uses = [(origin, f"'{known}'"), (span, f"'{kind}'")]
     return low.clash(
         f"'{name}' is assigned values whose types do not go together.",
-        *first,
-        (span, f"'{kind}'"),
-        hint=hint_for(known, kind) or f"{hint}.",
+        *((at, shown) for at, shown in uses if at is not None),
+        hint=hint or "use a second variable.",
     )
 
 
@@ -139,7 +141,7 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
             "use a second variable, or keep the record.",
         )
     wanted = low.annotated.get(name)
-    kind = wanted if wanted is not None else learn(low, name, found.type, span)
+    kind = wanted if wanted is not None else learn(low, name, use_of(low, found), span)
     low.variables.add(name)
     target = ir.Local(_ir_name(low, name), kind, span)
     if low.locals.get(target.name, kind) != kind:

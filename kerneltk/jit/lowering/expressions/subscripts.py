@@ -13,13 +13,14 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import array_attribute, number_attribute
 from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
-from kerneltk.jit.ir.joining import join
+from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.values.arrays import record_field, subscript
 from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+from kerneltk.jit.lowering.values.joins import joined, use_of
 
 
 def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
@@ -178,26 +179,29 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
         if not -len(kind.items) <= index < len(kind.items):
             raise _no_item(low, len(kind.items), index, span)
         return item_of(value, index % len(kind.items), span)
-    joined: Type | None = kind.items[0] if kind.items else None
-    for item in kind.items[1:]:
-        joined = None if joined is None else join(low.mode, joined, item)
-    if not isinstance(joined, Number):
+    uses = use_of(low, value)
+    assert isinstance(uses, Tuple)
+    found: Type | None = uses.items[0] if uses.items else None
+    for item in uses.items[1:]:
+        found = None if found is None else joined(low, found, item)
+    if not isinstance(found, Number):
         raise low.fail(
             "An item of this tuple can only be chosen by a constant: its items have different "
             "types.",
             span,
         )
+    common = plain(found)
     chosen = low.temporary(as_index(low, key, span))
-    items = [low.convert(item, joined, span, "the item") for item in low.items_of(value, span)]
+    items = [low.convert(item, common, span, "the item") for item in low.items_of(value, span)]
     count = len(items)
-    found = items[-1]
+    result = items[-1]
     for index in range(count - 2, -1, -1):
         here = low.compare(ast.Eq(), chosen, Static(index), span)
         back = low.compare(ast.Eq(), chosen, Static(index - count), span)
         both = low.as_expression(here, span), low.as_expression(back, span)
         either = ir.Logical("or", both, span)
-        found = ir.Select(either, items[index], found, joined, span)
-    return found
+        result = ir.Select(either, items[index], result, common, span)
+    return result
 
 
 def _copy_of_record(low: Any, site: CallSite) -> Value:
