@@ -70,6 +70,7 @@ class Program:
     kept: list[Any] = field(default_factory=list)
     lookups: Lookups = field(default_factory=Lookups)
     widening: bool = True  # types hold all that joins to them: else Python's numbers give way
+    of_elements: bool = False  # it is no kernel of threads
     cut: set[str] = field(default_factory=set)  # functions with types that do not hold a value
 
     def unique(self, name: str) -> str:
@@ -115,6 +116,8 @@ class Context:
         self.constants: dict[str, Type] = {}  # parameters that are given constants
         self.pending: list[tuple[str, ir.Span]] = []  # names that nothing is known of
         self.bindings: dict[str, Value] = {}
+        # Of names that are bound in a block and read outside: assigned and read with them.
+        self.bound: dict[str, ir.Local] = {}
         self.locals: dict[str, Type] = {}
         self.ir_names: dict[str, str] = {}
         self.taken: set[str] = set()

@@ -11,6 +11,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.joining import has_weak, hint_for, plain, type_of_annotation, without_weak
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
+from kerneltk.jit.lowering.assigned import check_assigned
 from kerneltk.jit.lowering.context import Context, Pending
 from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
@@ -68,7 +69,7 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
         give_back(low, evaluate(low, node.body), low.span(node.body))
     else:
         block(low, node.body)
-    if low.changed:
+    if low.changed or any(name in low.types for name, _ in low.pending):
         return None
     for name, span in low.pending:
         raise low.fail(
@@ -84,6 +85,7 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
             low.result_span,
             "return a value on every way.",
         )
+    check_assigned(low)
     is_pure = not any(map(_has_effect, low.statements))
     parameters += tuple(ir.Parameter(p.name, p.type, p.span) for p in low.element_index)
     function = ir.Function(

@@ -14,7 +14,7 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.joining import hint_for, plain
-from kerneltk.jit.ir.types import PY_INT, Array, Number, Opaque, Type
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Type
 from kerneltk.jit.lowering.context import Context, LocalFunction, Pending
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.description import phrase_of
@@ -22,13 +22,15 @@ from kerneltk.jit.lowering.values.evaluation import evaluate, settled, settled_l
 from kerneltk.jit.lowering.values.joins import joined, use_of
 from kerneltk.jit.lowering.values.references import is_part, memory_of, record_at
 from kerneltk.jit.source.lookups import global_of
-from kerneltk.jit.source.syntax import is_read_outside, leaves_early, stored_names
+from kerneltk.jit.source.syntax import escaping_names, is_read_outside, leaves_early, stored_names
 
 
 def lookup(low: Context, name: str, span: ir.Span) -> Value:
     """Return the value of a name."""
     bound = low.bindings.get(name)
     if bound is not None:
+        if name in low.bound:
+            low.emit(ir.Evaluate(replace(low.bound[name], span=span), span))
         return record_at(replace(bound, span=span)) if isinstance(bound, ir.Local) else bound
     if name in low.variables and name in low.types:
         return record_at(ir.Local(_ir_name(low, name), low.types[name], span))
@@ -118,6 +120,7 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
     )
     if isinstance(value, Static):
         if once:
+            note_bound(low, name, span)
             low.bindings[name] = value
             return
         if not _has_value(value.value):
@@ -127,6 +130,8 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
         # A pass of a loop may leave the name as it is, and change what its location depends on.
         lasts = low.lasts if name in low.scope.in_loops else None
         is_opaque = isinstance(value.type, Opaque)
+        if not is_opaque and not _is_memory(low, value):
+            note_bound(low, name, span)
         low.bindings[name] = value if is_opaque else settled_lvalue(low, value, lasts)
         return
     bound = low.bindings.get(name)
@@ -150,6 +155,18 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
         low.emit(ir.Store(target, convert(low, found, kind, span, f"'{name}'"), span))
 
 
+def _is_memory(low: Context, value: ir.Expression) -> bool:
+    """Return whether a value is memory that the function declares: it is there on every path."""
+    return isinstance(value, ir.Local) and value.name not in (low.given | low.locals.keys())
+
+
+def note_bound(low: Context, name: str, span: ir.Span) -> None:
+    """Note that a name is bound here, where not every path to a read may come by."""
+    if name in escaping_names(low.source.node):
+        local = low.bound.setdefault(name, ir.Local(low.fresh(f"{name}_bound"), BOOL, span))
+        low.emit(ir.Store(local, ir.Literal_(True, BOOL, span), span))
+
+
 def _is_alias(low: Context, value: ir.Expression) -> bool:
     """Return whether a name for a value needs no variable: it cannot change."""
     if isinstance(value, ir.Local):
@@ -171,6 +188,7 @@ def _bind_object(low: Context, name: str, value: Static, span: ir.Span) -> None:
         raise object_error(low, name, f"'{low.types[name]}'", value, span)
     if known is not None and (not isinstance(known, Static) or known.value is not value.value):
         raise object_error(low, name, phrase_of(known), value, span)
+    note_bound(low, name, span)
     low.bindings[name] = value
     low.origins.setdefault(name, span)
 
