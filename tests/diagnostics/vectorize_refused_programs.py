@@ -124,7 +124,7 @@ REFUSED: list[tuple[str, str, str]] = [
         "  program.py:96:     return found\n"
         "                            ^^^^^\n"
         "  program.py:93:     for j in range(len(table)):\n"
-        "                           ^^^^^^^^^^^^^^^^^ this loop does not run\n"
+        "                              ^^^^^^^^^^^^^^^^^ this loop does not run\n"
         "  Hint: give it a value before, or on every way that leads here.",
     ),
     (
