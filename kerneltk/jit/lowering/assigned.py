@@ -22,7 +22,6 @@ def check_assigned(low: Context) -> None:
     for read in reads:
         if read.is_certain:
             raise _unassigned(low, names[read.local.name], read)
-    reads = [read for read in reads if read.is_plain]
     if reads and not low.program.of_elements:
         flags = {
             name: ir.Local(low.add_local(f"{names[name]}_has_value", BOOL), BOOL, read.local.span)

@@ -33,7 +33,7 @@ class Read(NamedTuple):
     local: ir.Local
     way: Way | None  # None where no path assigns the variable before
     is_certain: bool  # no condition stands between the path and the read
-    is_plain: bool  # it is evaluated whenever its statement is
+    guard: ir.Expression | None  # it is evaluated where this holds; None: with its statement
 
 
 @dataclass(frozen=True)
@@ -258,32 +258,39 @@ class _Flow:
 
     # -- expressions ---------------------------------------------------------------------------
 
-    def _read(self, node: Any, state: _State, is_plain: bool = True) -> None:
+    def _read(self, node: Any, state: _State, guard: Any = None) -> None:
         if isinstance(node, ir.Local):
             if node.name in self._tracked and node.name not in state.assigned:
                 way = self._ways.get(node.name) if node.name in state.some else None
                 certain = node.name not in state.guarded
                 # The last pass over a loop's body is the one that counts.
-                self.reads[id(node)] = Read(node, way, certain, is_plain)
+                self.reads[id(node)] = Read(node, way, certain, guard)
             return
         if isinstance(node, ir.Select):
-            self._read(node.condition, state, is_plain)
+            self._read(node.condition, state, guard)
             for truth, part in ((True, node.then), (False, node.orelse)):
                 inner = self._assume(node.condition, truth, state)
                 if inner is not None:
-                    self._read(part, inner.within(), False)
+                    self._read(part, inner.within(), _guarded(guard, node.condition, truth))
             return
         if isinstance(node, ir.Logical):
             inner = state
-            for number, part in enumerate(node.operands):
-                self._read(part, inner, is_plain and not number)
+            for part in node.operands:
+                self._read(part, inner, guard)
+                guard = _guarded(guard, part, node.op == "and")
                 following = self._assume(part, node.op == "and", inner)
                 if following is None:
                     return
                 inner = following.within()
             return
         for part in ir.children(node):
-            self._read(part, state, is_plain)
+            self._read(part, state, guard)
+
+
+def _guarded(guard: Any, condition: Any, truth: bool) -> ir.Expression:
+    """Return the condition that two hold, the later one or its contrary."""
+    later = condition if truth else ir.Not(condition, condition.span)
+    return later if guard is None else ir.Logical("and", (guard, later), condition.span)
 
 
 def _facts(condition: Any, truth: bool) -> Iterator[tuple[Any, bool]]:
@@ -365,16 +372,18 @@ def with_checks(
     """Return statements that note in `flags` which variables have a value, and check it before
     reads in debug mode.
     """
-    checked = {id(read.local): read.local for read in reads}
+    checked = {id(read.local): read for read in reads}
 
     def rewritten(part: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         made: list[ir.Statement] = []
         for statement in part:
             if not isinstance(statement, ir.While):
                 direct = ir.walk(*_evaluated(statement))
-                for local in (checked[id(node)] for node in direct if id(node) in checked):
-                    flag, message = flags[local.name], messages[local.name]
-                    made.append(ir.Assert(flag, message, local.span, is_debug=True))
+                for local, _, _, guard in (checked[id(n)] for n in direct if id(n) in checked):
+                    holds: ir.Expression = flags[local.name]
+                    if guard is not None:
+                        holds = ir.Logical("or", (ir.Not(guard, local.span), holds), local.span)
+                    made.append(ir.Assert(holds, messages[local.name], local.span, is_debug=True))
             made.append(ir.with_bodies(statement, rewritten))
             if isinstance(statement, ir.Store) and isinstance(statement.target, ir.Local):
                 flag_of = flags.get(statement.target.name)
