@@ -182,10 +182,9 @@ class KernelDispatcher:
                 f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
                 f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
             )
-        checks, changes = _checks_of(given_checks), state.number
         chosen, values, adoption = self._adopt(args, backend)
         with adoption.on_device():
-            run = self._launcher(slot, mode, checks, backend, chosen, values, adoption)
+            run = self._launcher(slot, mode, given_checks, backend, chosen, values, adoption)
             with adoption.launching(stream) as handle:
                 run(grid, block, values, shared, handle)
 
@@ -193,13 +192,14 @@ class KernelDispatcher:
         self,
         slot: bytes | None,
         mode: LaunchMode,
-        checks: bool,
+        given_checks: bool | None,
         backend: BackendName | None,
         chosen: Backend,
         values: tuple[Any, ...],
         adoption: foreign_arrays.Adoption,
     ) -> Callable[..., None]:
         """The launcher for these types on the current device, which is made if there is none."""
+        checks, changes = _checks_of(given_checks), state.number
         types = tuple(map(type, values))
         key = (types, mode, checks, backend, chosen.name, chosen.device_key())
         run = self._launchers.get(key)

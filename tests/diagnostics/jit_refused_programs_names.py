@@ -104,10 +104,12 @@ def a_name_of_jit_that_is_not_there(x):
 
 @refused(
     """
-    TypingError: 'total' is used before a value is assigned to it.
+    TypingError: 'total' may have no value here.
       +2:         total += x[i]
                   ^^^^^
-      Hint: assign a value on every way that leads here, before the loop or the branch.
+      +1:     for i in range(x.size):
+                       ^^^^^^^^^^^^^ this loop runs for the first time
+      Hint: give it a value before, or on every way that leads here.
     """,
     F32,
 )
@@ -363,7 +365,7 @@ def the_variable_of_a_loop_that_was_an_array(x):
                  ^^^^^^^^^^ here it is 'float32'
       +2:     y: np.float64 = x[1]
                  ^^^^^^^^^^ here it is 'float64'
-      Hint: use a second variable, or convert one of the values, for example with 'np.float32(x)'.
+      Hint: use a second variable, or convert one of the values, for example with 'np.float64(x)'.
     """,
     F32,
 )

@@ -500,6 +500,33 @@ def a_mask_that_is_a_float(x):
 
 @refused(
     """
+    TypingError: 'jit.atomic_add' cannot update an element of 'int32' by 'float32'.
+      +1:     jit.atomic_add(x, 0, y[0])
+                                   ^^^^
+      Hint: use an array of floats, or convert the value with 'np.int32(x)', which cuts it.
+    """,
+    np.zeros(2, np.int32),
+    F32,
+)
+def an_atomic_operation_that_cuts(x, y):
+    jit.atomic_add(x, 0, y[0])
+
+
+@refused(
+    """
+    TypingError: 'jit.atomic_max' cannot update an element of 'int32' by 'float'.
+      +1:     jit.atomic_max(x, 0, 0.5)
+                                   ^^^
+      Hint: use an array of floats, or convert the value with 'np.int32(x)', which cuts it.
+    """,
+    np.zeros(2, np.int32),
+)
+def an_atomic_operation_that_cuts_a_constant(x):
+    jit.atomic_max(x, 0, 0.5)
+
+
+@refused(
+    """
     TypingError: 'jit.atomic_add' cannot be computed for 'int8'.
       +1:     jit.atomic_add(x, 0, 1)
                              ^

@@ -560,6 +560,7 @@ def test_coordinates_and_memory_in_tuples() -> None:
 
 def unrolled(x: Any, y: Any) -> None:
     i = jit.grid(1)
+    last = 0
     for a in (1, 2, 3):
         if x[i] > a:
             last = a

@@ -83,9 +83,50 @@ def turned(x):
 def placed(x):
     i, j = jit.index(2)
     return x[0] + i + j
+
+
+def idle(x, result):
+    pass
+
+
+def sometimes(x, result):
+    if x[0] > 0:
+        result[0] = 1
+
+
+def first(x, table):
+    for j in range(len(table)):
+        if table[j] == x:
+            found = j
+    return found
 """
 
 REFUSED: list[tuple[str, str, str]] = [
+    (
+        'vectorize(idle, signature="(n)->()")(X)',
+        "ArgumentTypeError",
+        "'idle' never writes to its output 'result'.\n"
+        "  program.py:83: def idle(x, result):\n"
+        "                             ^^^^^^",
+    ),
+    (
+        'vectorize(sometimes, signature="(n)->()")(X)',
+        "ArgumentTypeError",
+        "'sometimes' may end without a value for its output 'result'.\n"
+        "  program.py:88:     if x[0] > 0:\n"
+        "                        ^^^^^^^^ this condition does not hold\n"
+        "  Hint: write to it on every way, or pass an array as 'out'.",
+    ),
+    (
+        "vectorize(first, excluded={1})(X, X[0])",
+        "TypingError",
+        "'found' may have no value here.\n"
+        "  program.py:96:     return found\n"
+        "                            ^^^^^\n"
+        "  program.py:93:     for j in range(len(table)):\n"
+        "                              ^^^^^^^^^^^^^^^^^ this loop does not run\n"
+        "  Hint: give it a value before, or on every way that leads here.",
+    ),
     (
         'vectorize(spoiled, signature="(n)->(n)")(X, X, out=X)',
         "ArgumentTypeError",

@@ -450,8 +450,8 @@ def test_arguments_that_are_none(backend: Any) -> None:
     array = backend.asarray(x)
     same(backend, masked(array), x)
     same(backend, masked(array, None), x)
-    same(backend, masked(array, backend.asarray(mask)), np.where(mask, x, np.float32(0)))
-    same(backend, masked(array, backend.asarray(mask), 7), np.where(mask, x, np.float32(7)))
+    same(backend, masked(array, backend.asarray(mask)), np.where(mask, x, np.float64(0)))
+    same(backend, masked(array, backend.asarray(mask), 7), np.where(mask, x, np.float64(7)))
 
 
 def test_closures_and_globals(backend: Any) -> None:

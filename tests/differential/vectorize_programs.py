@@ -272,7 +272,7 @@ CORES: list[Program] = [
     Program(interpolated, [call(X, np.array([-2.0, 0, 1, 4]), np.array([1.0, 3, 2, 8])),
                            call(0.5, np.array([-2.0, 0, 4]), M[0, :, :3])],
             {"signature": "(),(n),(n)->()"}),
-    Program(raised, [call(X, 2, 1.0), call(X, 3, 0.5), call(F, 2, 0.25)],
+    Program(raised, [call(X, 2, 1.0), call(X, 3, 0.5), call(F, 2, np.float32(0.25))],
             {"signature": "(n)->()", "excluded": {1, 2}}),
     Program(counted, [call(X), call(I.T)], {"signature": "(n)->()"}),
     Program(plus, [call(X, ROW), call(2, 3), call(F, 2.5)], {"signature": "(),()->()"}),

@@ -31,6 +31,11 @@ def main() -> None:
         default="host",
         help="ptx: compile them for a GPU, which need not be there",
     )
+    parser.add_argument(
+        "--paths",
+        choices=["joins", "values"],
+        help="functions of `paths`: run 'values' with KERNELTK_HOST_DEBUG=memory",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, help="a file for programs that differ")
     parser.add_argument("--show", action="store_true", help="print the first program, and stop")
@@ -42,10 +47,32 @@ def main() -> None:
         from .running import defined_program
 
         print(defined_program(options.seed)[0].script())
+    elif options.paths:
+        sys.exit(run_paths(options))
     elif options.worker:
         work(options)
     else:
         sys.exit(lead(options))
+
+
+def run_paths(options: argparse.Namespace) -> int:
+    """Run the functions of `paths`, and report; returns 1 where any differs in silence."""
+    from .paths import outcomes
+
+    target = "compute_90" if options.backend == "ptx" else ""
+    counts: Counter[str] = Counter()
+    report = options.out.open("w") if options.out else sys.stdout
+    last = options.seed + options.programs
+    for first in range(options.seed, last, BATCH):
+        seeds = range(first, min(first + BATCH, last))
+        for seed, status, detail in outcomes(options.paths, seeds, target):
+            counts[status] += 1
+            if status == "differs":
+                report.write(f"# seed {seed}\n{detail}\n")
+                report.flush()
+        print(dict(counts), file=sys.stderr, flush=True)
+    print(f"{sum(counts.values())} functions of '{options.paths}': {dict(counts)}")
+    return int(counts["differs"] > 0)
 
 
 def work(options: argparse.Namespace) -> None:

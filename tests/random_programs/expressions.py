@@ -136,6 +136,10 @@ class Expressions:
             found = self.semantics.common(found, kind)
         return found
 
+    def join(self, *values: Expr) -> str | None:
+        """Return the kind of a variable that values are assigned to, or of a choice of them."""
+        return self.semantics.join(*((value.kind, value.is_known) for value in values))
+
     # -- leaves --------------------------------------------------------------------------------
 
     def extent(self) -> Expr | None:
@@ -534,7 +538,9 @@ class Expressions:
 
     def ternary(self, depth: int) -> Expr | None:
         then, orelse = self.pair(depth)
-        kind = self.common(then.kind, orelse.kind)
+        kind = self.join(then, orelse)
+        if kind is None:
+            return None
         return self.expr(
             "({1} if {0} else {2})",
             f"(_to({{1}}, '{kind}') if {{0}} else _to({{2}}, '{kind}'))",
@@ -545,7 +551,9 @@ class Expressions:
         left, right = self.pair(depth)
         if left.is_known:
             return None
-        kind = self.common(left.kind, right.kind)
+        kind = self.join(left, right)
+        if kind is None:
+            return None
         word = self.rng.choice(["and", "or"])
         return self.expr(
             f"({{0}} {word} {{1}})",
@@ -597,7 +605,7 @@ class Expressions:
         """Return a value that can be assigned to a variable of a kind without changing that."""
         for _ in range(4):
             found = self.literal(kind) if self.rng.random() < 0.2 else self.any(depth)
-            if self.common(kind, found.kind) == kind:
+            if self.semantics.join((kind, False), (found.kind, found.is_known)) == kind:
                 return found
         return self.of_kind(kind, depth)
 

@@ -384,7 +384,7 @@ class Generator(Expressions):
         if common == "int":
             value = self.within(value, 1009)
         result = kind_of(self.semantics.binary(op, sample(kind), sample(value.kind)))
-        if self.common(kind, result) != kind:
+        if self.semantics.join((kind, False), (result, False)) != kind:
             return None
         return op, value, result
 

@@ -115,6 +115,23 @@ class Semantics:
             *(WEAK[kind](0) if kind in WEAK else np.dtype(kind) for kind in (first, second))
         ).name
 
+    def join(self, *values: tuple[str, bool]) -> str | None:
+        """Return the kind that holds numbers, each a kind and whether it is a constant; None if
+        there is none. Constants are small: every dtype holds them.
+        """
+        kinds = [kind for kind, is_known in values if is_known or kind not in WEAK]
+        found = kinds[0] if kinds else values[0][0]
+        for kind in kinds[1:]:
+            found = self.common(found, kind)
+        for kind in (kind for kind, is_known in values if kind in WEAK and not is_known):
+            if found in ("bool", *WEAK):
+                found = self.common(found, kind)
+            elif (found, kind) == ("uint64", "int"):
+                return None
+            else:
+                found = np.result_type(found, np.dtype(WEAK[kind])).name
+        return found
+
     def to(self, value: Any, kind: str) -> Any:
         """Return a number of another kind, as a cast in C++ gives it."""
         if kind_of(value) == kind:

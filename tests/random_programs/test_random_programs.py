@@ -39,7 +39,7 @@ def test_what_is_left_out_is_documented(what: str) -> None:
 def test_variables_have_the_types_that_their_values_join_to() -> None:
     for seed in range(12):
         program = generate(seed)
-        assert program.is_consistent(Semantics(program.mode).common)
+        assert program.is_consistent(Semantics(program.mode).join)
 
 
 def test_programs_write_something() -> None:

@@ -206,7 +206,7 @@ class Program:
             lines += [f"print({p.name})" for p in self.parameters if p.is_output]
         return "\n".join(lines) + "\n"
 
-    def is_consistent(self, common: Callable[[str, str], str]) -> bool:
+    def is_consistent(self, join: Callable[..., str | None]) -> bool:
         """Return whether the variables have the kinds that the values assigned to them join to."""
         found: dict[str, list[tuple[str, bool]]] = {}
         for function in self.functions:
@@ -219,9 +219,7 @@ class Program:
                     for name, kind, is_known in clause.assigned:
                         found.setdefault(name, []).append((kind, is_known))
         for name, values in found.items():
-            kind = values[0][0]
-            for other, _ in values[1:]:
-                kind = common(kind, other)
+            kind = join(*values)
             if kind != self.types[name] or (len(values) == 1 and values[0][1]):
                 return False
         return True

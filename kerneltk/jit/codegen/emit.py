@@ -764,7 +764,8 @@ class Emitter:
         condition = self.text(node.condition)
         if _has_open_comma(condition):  # which would divide the macro's arguments
             condition = f"({condition})"
-        self._line(f'KERNELTK_ASSERT({condition}, "{_quoted(node.message)}");')
+        macro = "KERNELTK_DEBUG_ASSERT" if node.is_debug else "KERNELTK_ASSERT"
+        self._line(f'{macro}({condition}, "{_quoted(node.message)}");')
 
     def _print(self, node: ir.Print) -> None:
         text = ""

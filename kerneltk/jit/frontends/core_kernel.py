@@ -20,7 +20,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import record
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.frontends.core_signature import Core, CoreSignature
@@ -509,6 +509,7 @@ class CoreKernel:
         kind = program.kernel.result
         results: tuple[Result, ...] = ()
         if self._writes:
+            self._check_written(lowered, written, is_given=bool(given))
             if kind != VOID:
                 raise self._returns_and_writes()
         else:
@@ -549,6 +550,35 @@ class CoreKernel:
             tuple(strided),
             program.kernel.index_ndim,
         )
+
+    def _check_written(
+        self, program: ir.Program, written: frozenset[str], *, is_given: bool
+    ) -> None:
+        """Raise for an output that the function does not write to; one that is given may stay as it
+        is where the function so decides.
+        """
+        from kerneltk.jit.lowering.definite_assignment import unwritten
+
+        positions = [k for k, role in enumerate(self._roles) if role == "output"]
+        for position, core in zip(positions, self._signature.outputs, strict=True):
+            name = _given_name(program, self._roles, position)
+            path = self._definition.paths[position]
+            if name not in written:
+                raise ArgumentTypeError(
+                    path.message(f"'{self.name}' never writes to its output '{path.name}'.", "")
+                )
+            end = None if core or is_given else unwritten(program.kernel, name)
+            if end is not None:
+                source, way = self._definition.source, end.way
+                raise ArgumentTypeError(
+                    render_message(
+                        f"'{self.name}' may end without a value for its output '{path.name}'.",
+                        source.snippet(way.span, way.what)
+                        if way is not None
+                        else source.snippet(end.local.span),
+                        hint="write to it on every way, or pass an array as 'out'.",
+                    )
+                )
 
     def _returns_and_writes(self) -> ArgumentTypeError:
         source = self._definition.source

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, is_supported
-from kerneltk.jit.ir.promotion import join_numbers
+from kerneltk.jit.ir.promotion import common_type, join_numbers, nothing_joined
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
     PY_FLOAT,
     PY_INT,
     Array,
+    Joined,
     Number,
     Reference,
     Tuple,
     Type,
     value_type,
 )
+
+_Numbers: TypeAlias = Callable[[Number, Number, str], Number | None]
 
 
 def type_of_annotation(value: Any) -> Number | None:
@@ -56,22 +60,62 @@ def joined_references(first: Type, second: Type) -> Reference | None:
 
 
 def hint_for(first: Type, second: Type) -> str:
-    """Return a hint where a record in memory meets one that is a value; else nothing."""
+    """Return a hint where numbers have no join, or a record in memory meets one that is a value;
+    else nothing.
+    """
+    if isinstance(first, Number) and isinstance(second, Number):
+        kind = first if second.weak else second
+        example = "float32" if kind.weak or kind.is_half else kind
+        return f"convert one of the values, for example with 'np.{example}(x)'."
     if first == second or value_type(first) != value_type(second):
         return ""
     return "one of them is a record of an array, and the other a copy: use 'x[i].copy()'."
 
 
+def plain(kind: Type) -> Type:
+    """Return a type without what it was joined from."""
+    if isinstance(kind, Joined):
+        return Number(kind.dtype, kind.weak)
+    if isinstance(kind, Tuple) and kind.items:
+        return replace(kind, items=tuple(map(plain, kind.items)))
+    return kind
+
+
+def has_weak(kind: Type) -> bool:
+    """Return whether one of Python's numbers is in a type."""
+    if isinstance(kind, Tuple):
+        return any(map(has_weak, kind.items))
+    return isinstance(kind, Number) and kind.weak
+
+
+def without_weak(kind: Type) -> Type:
+    """Return a type to which Python's numbers have contributed nothing yet."""
+    if isinstance(kind, Number) and kind.weak:
+        return nothing_joined(kind)
+    if isinstance(kind, Tuple) and kind.items:
+        return replace(kind, items=tuple(map(without_weak, kind.items)))
+    return kind
+
+
+def narrow_join(mode: str, first: Type, second: Type) -> Type | None:
+    """Return the type that values of both types meet in where Python's numbers give way."""
+    return _join(mode, plain(first), plain(second), common_type)
+
+
 def join(mode: str, first: Type, second: Type) -> Type | None:
     """Return the type of a variable that values of both types are assigned to."""
+    return _join(mode, first, second, join_numbers)
+
+
+def _join(mode: str, first: Type, second: Type, numbers: _Numbers) -> Type | None:
     if first == second:
         return first
     if isinstance(first, Number) and isinstance(second, Number):
-        return join_numbers(first, second, mode)
+        return numbers(first, second, mode)
     if isinstance(first, Tuple) and isinstance(second, Tuple):
         if len(first.items) != len(second.items) or first.maker is not second.maker:
             return None
-        items = [join(mode, a, b) for a, b in zip(first.items, second.items, strict=True)]
+        items = [_join(mode, a, b, numbers) for a, b in zip(first.items, second.items, strict=True)]
         if None in items:
             return None
         return Tuple(tuple(items), first.names, first.maker)  # type: ignore[arg-type]

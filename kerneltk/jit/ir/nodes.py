@@ -375,11 +375,14 @@ class Return(Node):
 
 @node_class
 class Assert(Node):
-    """Ends the launch with an error unless a condition holds."""
+    """Ends the launch with an error unless a condition holds; one of debug mode is checked there
+    alone.
+    """
 
     condition: Expression
     message: str
     span: Span
+    is_debug: bool = False
 
 
 @node_class

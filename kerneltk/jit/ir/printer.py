@@ -135,7 +135,7 @@ class _Shower:
                 "return" if node.value is None else f"return {self._text(node.value)}"
             ),
             ir.Assert: lambda node: self._line(
-                f"assert {self._text(node.condition)}, {node.message!r}"
+                f"{'debug ' * node.is_debug}assert {self._text(node.condition)}, {node.message!r}"
             ),
             ir.Print: self._print,
             ir.ThreadLoop: lambda node: self._block("threads", node.body),

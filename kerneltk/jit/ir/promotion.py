@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Joined, Number
 
 _ORDER: tuple[str, ...] = (
     "bool",
@@ -105,6 +105,96 @@ def operand_type(op: str, left: Number, right: Number, mode: str) -> Number | No
     return kind
 
 
-def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
-    """Return the type of a variable that both are assigned to; None if there is none."""
+def _holds(name: str, value: Any) -> bool:
+    """Return whether a dtype holds one of Python's numbers: an integer exactly, others rounded, but
+    not as an infinity or as a zero.
+    """
+    if name == "bfloat16":  # the first 16 bits of a float32
+        if isinstance(value, int):
+            return value == 0 or (abs(value) // (value & -value)).bit_length() <= 8
+        return _holds("float32", value) and not 3.3895e38 < abs(value) < np.inf
+    dtype = np.dtype(name)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return isinstance(value, int) and bool(limits.min <= value <= limits.max)
+    if isinstance(value, complex):
+        part = "float32" if name == "complex64" else "float64"
+        return dtype.kind == "c" and _holds(part, value.real) and _holds(part, value.imag)
+    with np.errstate(all="ignore"):
+        found = complex(np.array(value).astype(dtype)).real
+    if isinstance(value, int) or not np.isfinite(value):
+        return bool(found == value or value != value)
+    return bool(abs(found - value) <= abs(value) / 256)
+
+
+@lru_cache(maxsize=256)
+def _held_by(kind: str, value: Any) -> frozenset[str]:
+    return frozenset(name for name in _ORDER[1:] if _holds(name, value))
+
+
+def joined_constant(value: Any) -> Joined:
+    """Return the number of a variable that one of Python's numbers, a constant, is assigned to."""
+    kind = PY_INT if isinstance(value, int) else PY_FLOAT
+    kind = PY_COMPLEX if isinstance(value, complex) else kind
+    return Joined(kind.dtype, True, None, None, kind, _held_by(kind.dtype.kind, value))
+
+
+def nothing_joined(kind: Number) -> Joined:
+    """Return the number of a variable that nothing has been assigned to."""
+    return Joined(kind.dtype, kind.weak)
+
+
+def _parts(kind: Number) -> Joined:
+    if isinstance(kind, Joined):
+        return kind
+    if kind.weak:
+        return Joined(kind.dtype, True, None, kind)
+    return Joined(kind.dtype, False, kind)
+
+
+def _both(first: Number | None, second: Number | None, mode: str) -> Number | None:
+    if first is None or second is None:
+        return first or second
     return common_type(first, second, mode)
+
+
+def _with_unknown(kind: Number, other: Number) -> Number | None:
+    """Return the type that holds a number of a dtype and one of Python's that is not known: NumPy's
+    default integer at least, or float64. None if there is none.
+    """
+    if kind == BOOL:
+        return other
+    if kind.dtype == np.uint64 and other == PY_INT:
+        return None
+    return common_type(Number(other.dtype), kind, "numpy")
+
+
+@lru_cache(maxsize=4096)
+def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
+    """Return the type of a variable that both are assigned to; None if there is none.
+
+    It holds the values of both. A constant that the dtypes hold has no part in it; any other of
+    Python's numbers has 64 bits.
+    """
+    a, b = _parts(first), _parts(second)
+    strong = _both(a.strong, b.strong, mode)
+    if strong is None and a.strong and b.strong:
+        return None
+    unknown, constant = _both(a.unknown, b.unknown, mode), _both(a.constant, b.constant, mode)
+    held = a.held & b.held if a.constant and b.constant else a.held or b.held
+    kind = strong
+    for other, is_known in ((constant, True), (unknown, False)):
+        if kind is None or other is None:
+            kind = kind or other
+            continue
+        met = common_type(kind, other, mode)
+        if not kind.weak and met != other and not (is_known and met and met.dtype.name in held):
+            met = _with_unknown(kind, other)
+        if met is None:
+            return None
+        kind = met
+    if kind is None:
+        return first
+    if constant is None and (strong is None or unknown is None):
+        return kind
+    return Joined(kind.dtype, kind.weak, strong, unknown, constant, held)

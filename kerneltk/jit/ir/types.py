@@ -92,6 +92,18 @@ class Number(Node):
 
 
 @node_class
+class Joined(Number):
+    """The number of a variable, with what its type was joined from: dtypes, Python's numbers that
+    are not known, and constants, of which only the dtypes count that hold them all.
+    """
+
+    strong: Number | None = None
+    unknown: Number | None = None
+    constant: Number | None = None
+    held: frozenset[str] = frozenset()
+
+
+@node_class
 class Record(Node):
     """A structured value: one element of an array of records."""
 

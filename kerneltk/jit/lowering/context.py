@@ -78,6 +78,9 @@ class Program:
     # Keys hold the identities of objects: these must live as long.
     kept: list[Any] = field(default_factory=list)
     lookups: Lookups = field(default_factory=Lookups)
+    widening: bool = True  # types hold all that joins to them: else Python's numbers give way
+    of_elements: bool = False  # it is no kernel of threads
+    cut: set[str] = field(default_factory=set)  # functions with types that do not hold a value
 
     def unique(self, name: str) -> str:
         """Return a name for a function of the program."""
@@ -98,12 +101,17 @@ class Context:
     static: dict[str, Static]  # parameters that are known
     is_kernel: bool = False
     is_of_elements: bool = False  # of one element, whose index it may ask for
+    uses: Mapping[str, Type] = field(default_factory=dict)  # arguments as `joins.use_of` has them
 
     def __post_init__(self) -> None:
         self.scope = scope_of(self.source.node)
         # What passes learn.
         self.types: dict[str, Type] = {}
+        self.joined: dict[str, Type] = {}  # with what they are joined from
+        self.joined_result: Type | None = None
+        self.minds_constants = False  # a parameter that may be given a constant is joined
         self.origins: dict[str, ir.Span] = {}
+        self.joins: dict[tuple[str, bool], ir.Span] = {}  # of a number by whether it is Python's
         self.result: Type | None = None
         self.result_span: ir.Span | None = None
         self.annotated: dict[str, Number] = {}
@@ -113,8 +121,12 @@ class Context:
     def begin(self) -> None:
         """Begin a pass: forget what the last one made, not what it learnt."""
         self.changed = False
+        self.is_cut = False  # a type does not hold a value that is assigned
+        self.constants: dict[str, Type] = {}  # parameters that are given constants
         self.pending: list[tuple[str, ir.Span]] = []  # names that nothing is known of
         self.bindings: dict[str, Value] = {}
+        # Of names that are bound in a block and read outside: assigned and read with them.
+        self.bound: dict[str, ir.Local] = {}
         self.locals: dict[str, Type] = {}
         self.ir_names: dict[str, str] = {}
         self.taken: set[str] = set()

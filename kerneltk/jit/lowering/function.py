@@ -9,12 +9,14 @@ from typing import Any
 from kerneltk.errors import TypingError, UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
-from kerneltk.jit.ir.joining import hint_for, join, type_of_annotation
+from kerneltk.jit.ir.joining import has_weak, hint_for, plain, type_of_annotation, without_weak
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
+from kerneltk.jit.lowering.assigned import check_assigned
 from kerneltk.jit.lowering.context import Context, NotImplementedResult, Pending
 from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node
+from kerneltk.jit.lowering.values.joins import joined, use_of
 from kerneltk.jit.source.scope import parameters_of
 
 _MOST_PASSES = 16  # over one function's types; each pass widens at least one of them
@@ -28,21 +30,32 @@ def captured_block(low: Context, nodes: Sequence[ast.stmt]) -> tuple[ir.Statemen
 
 
 def lower_function(low: Context) -> Signature:
-    """Lower a function until its types are settled."""
+    """Lower a function until its types are settled, and hold all that is joined in them."""
     program = low.program
     functions, names = len(program.functions), set(program.names)
     signatures = dict(program.signatures)
-    for _ in range(_MOST_PASSES):
-        found = _lower_once(low)
-        if found is not None:
-            function, is_pure = found
-            program.functions.append(function)
-            return Signature(function.name, function.result, is_pure)
-        # What was lowered for types that are not final is lowered again.
-        del program.functions[functions:]
-        program.names = set(names)
-        program.signatures = dict(signatures)
-    raise AssertionError("types do not settle")
+    widening, program.widening = program.widening, False
+    try:
+        for _ in range(2 * _MOST_PASSES):
+            found = _lower_once(low)
+            if found is not None and not (widening and low.is_cut):
+                function, is_pure = found
+                program.functions.append(function)
+                if low.is_cut:
+                    program.cut.add(function.name)
+                return Signature(function.name, function.result, is_pure)
+            if found is not None:
+                program.widening = True
+                low.joined = {name: without_weak(kind) for name, kind in low.types.items()}
+                if low.result is not None:
+                    low.joined_result = without_weak(low.result)
+            # What was lowered for types that are not final is lowered again.
+            del program.functions[functions:]
+            program.names = set(names)
+            program.signatures = dict(signatures)
+        raise AssertionError("types do not settle")
+    finally:
+        program.widening = widening
 
 
 def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
@@ -56,7 +69,7 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
         give_back(low, evaluate(low, node.body), low.span(node.body))
     else:
         block(low, node.body)
-    if low.changed:
+    if low.changed or any(name in low.types for name, _ in low.pending):
         return None
     for name, span in low.pending:
         raise low.fail(
@@ -72,6 +85,7 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
             low.result_span,
             "return a value on every way.",
         )
+    check_assigned(low)
     is_pure = not any(map(_has_effect, low.statements))
     parameters += tuple(ir.Parameter(p.name, p.type, p.span) for p in low.element_index)
     function = ir.Function(
@@ -118,8 +132,11 @@ def _bind_parameters(low: Context) -> tuple[ir.Parameter, ...]:
             low.annotated[name] = wanted
             low.types[name] = wanted
         elif assigned:
-            learn(low, name, kind, span)
+            low.minds_constants = True
+            learn(low, name, low.uses.get(name, kind), span)
         given = low.fresh(name)
+        if name in low.uses and has_weak(kind):
+            low.constants[given] = low.uses[name]
         local = ir.Local(given, kind, span)
         parameters.append(ir.Parameter(given, kind, span))
         known = low.types.get(name, kind)
@@ -203,22 +220,28 @@ def give_back(low: Context, value: Value, span: ir.Span) -> None:
         if isinstance(found.type, Reference):
             hint = "return a copy of the record: 'record.copy()'."
         raise low.refuse("Memory of a function cannot be returned from it.", span, hint)
-    if low.result is None:
-        low.result, low.result_span = found.type, span
-    elif low.result == VOID:
+    if low.result == VOID:
         raise _mixed_results(low, found.type, span)
-    else:
-        joined = join(low.mode, low.result, found.type)
-        if joined is None:
-            assert low.result_span is not None
-            raise low.clash(
-                f"'{low.source.name}' returns values whose types do not go together.",
-                (low.result_span, f"'{low.result}'"),
-                (span, f"'{found.type}'"),
-                hint=hint_for(low.result, found.type),
-            )
-        if joined != low.result:
-            low.result, low.changed = joined, True
+    before, use = low.joined_result, use_of(low, found)
+    if isinstance(use, Number):
+        low.joins.setdefault(("", use.weak), span)
+    low.joined_result = use if before is None else joined(low, before, use)
+    if low.joined_result is None:
+        assert low.result is not None
+        assert low.result_span is not None
+        other = low.result_span
+        if isinstance(low.result, Number):
+            other = low.joins.get(("", low.result.weak), other)
+        raise low.clash(
+            f"'{low.source.name}' returns values whose types do not go together.",
+            (other, f"'{low.result}'"),
+            (span, f"'{found.type}'"),
+            hint=hint_for(low.result, found.type),
+        )
+    known, low.result = low.result, plain(low.joined_result)
+    low.result_span = low.result_span or span
+    if known not in (None, low.result):
+        low.changed = True
     if not low.changed:
         found = convert(low, found, low.result, span, "the result")
     low.emit(ir.Return(found, span))

@@ -17,6 +17,7 @@ from kerneltk.jit.lowering.context import Context, LocalFunction
 from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.names import lookup
 from kerneltk.jit.lowering.values.conversion import as_item, make_tuple
+from kerneltk.jit.lowering.values.joins import use_of
 from kerneltk.jit.source.function_source import source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
 from kerneltk.jit.source.text import FunctionSource
@@ -86,26 +87,30 @@ def lowered_for(
             static[name] = value
             continue
         run_time.append((name, as_item(low, value, site.span)))
-    key = (
-        id(function) if function is not None else (id(node), id(around)),
-        tuple((name, argument.type) for name, argument in run_time),
-        tuple((name, _identity(value.value)) for name, value in static.items()),
-    )
-    signature = low.program.signatures.get(key)
+    uses = {name: use_of(low, argument) for name, argument in run_time}
+    fixed = tuple((name, _identity(value.value)) for name, value in static.items())
+    identity = id(function) if function is not None else (id(node), id(around))
+    key = (identity, tuple(uses.items()), fixed)
+    # Of a function that joins no parameter it does not matter which of them are constants.
+    of_all = (identity, tuple((name, argument.type) for name, argument in run_time), fixed, True)
+    signature = low.program.signatures.get(key) or low.program.signatures.get(of_all)
     if signature is None:
         if any(key[0] == active[0] for active, _ in low.program.stack):
             raise _recursion(low, source.name, site)
         low.program.kept.append((function, node, around, static))
         low.program.stack.append((key, source.name))
         try:
-            signature = lower_function(
-                type(low)(low.program, source, function, around, tuple(run_time), static)
+            inner = type(low)(
+                low.program, source, function, around, tuple(run_time), static, uses=uses
             )
+            signature = lower_function(inner)
         except (TypingError, UnsupportedError) as error:
             raise _called_from(error, low.source.snippet(site.span)) from error.__cause__
         finally:
             low.program.stack.pop()
-        low.program.signatures[key] = signature
+        low.program.signatures[key if inner.minds_constants else of_all] = signature
+    if not low.program.widening and signature.name in low.program.cut:
+        low.is_cut = True
     return signature, tuple(argument for _, argument in run_time)
 
 

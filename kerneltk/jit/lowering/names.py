@@ -13,21 +13,24 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.joining import hint_for, join
-from kerneltk.jit.ir.types import PY_INT, Array, Number, Opaque, Type
+from kerneltk.jit.ir.joining import hint_for, plain
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Type
 from kerneltk.jit.lowering.context import Context, LocalFunction, Pending
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.description import phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, settled, settled_lvalue
+from kerneltk.jit.lowering.values.joins import joined, use_of
 from kerneltk.jit.lowering.values.references import is_part, memory_of, record_at
 from kerneltk.jit.source.lookups import global_of
-from kerneltk.jit.source.syntax import is_read_outside, leaves_early, stored_names
+from kerneltk.jit.source.syntax import escaping_names, is_read_outside, leaves_early, stored_names
 
 
 def lookup(low: Context, name: str, span: ir.Span) -> Value:
     """Return the value of a name."""
     bound = low.bindings.get(name)
     if bound is not None:
+        if name in low.bound:
+            low.emit(ir.Evaluate(replace(low.bound[name], span=span), span))
         return record_at(replace(bound, span=span)) if isinstance(bound, ir.Local) else bound
     if name in low.variables and name in low.types:
         return record_at(ir.Local(_ir_name(low, name), low.types[name], span))
@@ -78,32 +81,33 @@ def _global_value(low: Context, name: str, span: ir.Span) -> Static:
 
 
 def learn(low: Context, name: str, kind: Type, span: ir.Span) -> Type:
-    """Return the type of a variable that a value is assigned to."""
+    """Return the type of a variable that a value is assigned to, of a type of `use_of`."""
+    if isinstance(kind, Number):
+        low.joins.setdefault((name, kind.weak), span)
+    before = low.joined.get(name)
+    found = kind if before is None else joined(low, before, kind)
+    if found is None:
+        raise type_conflict(low, name, plain(before), plain(kind), span)  # type: ignore[arg-type]
+    low.joined[name] = found
+    low.origins.setdefault(name, span)
     known = low.types.get(name)
-    if known is None:
-        low.types[name] = kind
-        low.origins[name] = span
-        return kind
-    joined = join(low.mode, known, kind)
-    if joined is None:
-        raise type_conflict(low, name, known, kind, span)
-    if joined != known:
-        low.types[name] = joined
+    low.types[name] = now = plain(found)
+    if known not in (None, now):
         low.changed = True
-    return joined
+    return now
 
 
 def type_conflict(low: Context, name: str, known: Type, kind: Type, span: ir.Span) -> Exception:
     """Return the error for values of a variable whose types do not join."""
-    hint = "use a second variable"
+    hint, origin = hint_for(known, kind), low.origins.get(name)
     if isinstance(known, Number) and isinstance(kind, Number):
-        hint += ", or convert one of the values, for example with 'np.float32(x)'"
-    first = [(low.origins[name], f"'{known}'")] if name in low.origins else []
+        hint = f"use a second variable, or {hint}"
+        origin = low.joins.get((name, known.weak), origin)
+    uses = [(origin, f"'{known}'"), (span, f"'{kind}'")]
     return low.clash(
         f"'{name}' is assigned values whose types do not go together.",
-        *first,
-        (span, f"'{kind}'"),
-        hint=hint_for(known, kind) or f"{hint}.",
+        *((at, shown) for at, shown in uses if at is not None),
+        hint=hint or "use a second variable.",
     )
 
 
@@ -116,6 +120,7 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
     )
     if isinstance(value, Static):
         if once:
+            note_bound(low, name, span)
             low.bindings[name] = value
             return
         if not _has_value(value.value):
@@ -125,6 +130,8 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
         # A pass of a loop may leave the name as it is, and change what its location depends on.
         lasts = low.lasts if name in low.scope.in_loops else None
         is_opaque = isinstance(value.type, Opaque)
+        if not is_opaque and not _is_memory(low, value):
+            note_bound(low, name, span)
         low.bindings[name] = value if is_opaque else settled_lvalue(low, value, lasts)
         return
     bound = low.bindings.get(name)
@@ -139,13 +146,25 @@ def assign_name(low: Context, name: str, value: Value, span: ir.Span) -> None:
             "use a second variable, or keep the record.",
         )
     wanted = low.annotated.get(name)
-    kind = wanted if wanted is not None else learn(low, name, found.type, span)
+    kind = wanted if wanted is not None else learn(low, name, use_of(low, found), span)
     low.variables.add(name)
     target = ir.Local(_ir_name(low, name), kind, span)
     if low.locals.get(target.name, kind) != kind:
         return  # types have changed: this pass is lost
     if not low.changed or isinstance(kind, Number):
         low.emit(ir.Store(target, convert(low, found, kind, span, f"'{name}'"), span))
+
+
+def _is_memory(low: Context, value: ir.Expression) -> bool:
+    """Return whether a value is memory that the function declares: it is there on every path."""
+    return isinstance(value, ir.Local) and value.name not in (low.given | low.locals.keys())
+
+
+def note_bound(low: Context, name: str, span: ir.Span) -> None:
+    """Note that a name is bound here, where not every path to a read may come by."""
+    if name in escaping_names(low.source.node):
+        local = low.bound.setdefault(name, ir.Local(low.fresh(f"{name}_bound"), BOOL, span))
+        low.emit(ir.Store(local, ir.Literal_(True, BOOL, span), span))
 
 
 def _is_alias(low: Context, value: ir.Expression) -> bool:
@@ -169,6 +188,7 @@ def _bind_object(low: Context, name: str, value: Static, span: ir.Span) -> None:
         raise object_error(low, name, f"'{low.types[name]}'", value, span)
     if known is not None and (not isinstance(known, Static) or known.value is not value.value):
         raise object_error(low, name, phrase_of(known), value, span)
+    note_bound(low, name, span)
     low.bindings[name] = value
     low.origins.setdefault(name, span)
 

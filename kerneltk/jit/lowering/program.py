@@ -36,7 +36,7 @@ def lower_program(
     `parameters` exist at run time, `static` are known. With `of_elements` it is a function of one
     element, which returns its results. Raises TypingError or UnsupportedError at the user's line.
     """
-    program = Program(mode, _HANDLERS, lookups=lookups or Lookups())
+    program = Program(mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements)
     program.stack.append(((id(function), (), ()), source.name))
     arguments = tuple((name, ir.Local(name, kind, span)) for name, kind, span in parameters)
     known = {name: Static(value) for name, value in static.items()}

@@ -60,6 +60,7 @@ def _flow(body: tuple[ir.Statement, ...], assigned: set[str], found: set[str]) -
             _reads([statement.condition], assigned, found)
             _flow(statement.body, set(assigned), found)
         elif isinstance(statement, ir.Break | ir.Continue | ir.Return):
+            _reads([statement], assigned, found)
             return False
         else:
             _reads([statement], assigned, found)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+from collections import Counter
 from collections.abc import Sequence
 
 
@@ -32,6 +34,46 @@ def is_read_outside(function: ast.AST, name: str, part: Sequence[ast.stmt]) -> b
         return {id(item) for item in names if isinstance(item.ctx, ast.Load)}
 
     return not reads(function) <= set().union(*map(reads, part))
+
+
+@functools.lru_cache(maxsize=64)
+def escaping_names(function: ast.AST) -> frozenset[str]:
+    """Return the names that a function assigns in a block of a statement, and reads outside."""
+    found: set[str] = set()
+
+    def names(node: ast.AST, kind: type) -> Counter[str]:
+        every = (item for item in ast.walk(node) if isinstance(item, ast.Name))
+        return Counter(item.id for item in every if isinstance(item.ctx, kind))
+
+    read = names(function, ast.Load)
+
+    def visit(body: Sequence[ast.stmt], target: ast.expr | None) -> None:
+        stored = set() if target is None else set(stored_names(target))
+        for statement in body:
+            inner = _blocks(statement)
+            for block, its_target in inner:
+                visit(block, its_target)
+            if isinstance(statement, ast.FunctionDef):
+                stored.add(statement.name)
+            elif not inner:
+                stored |= set(names(statement, ast.Store))
+        here = sum((names(statement, ast.Load) for statement in body), Counter[str]())
+        found.update(name for name in stored if read[name] > here[name])
+
+    for statement in getattr(function, "body", ()) if isinstance(function, ast.FunctionDef) else ():
+        for block, target in _blocks(statement):
+            visit(block, target)
+    return frozenset(found)
+
+
+def _blocks(statement: ast.stmt) -> list[tuple[list[ast.stmt], ast.expr | None]]:
+    """Return the blocks of a statement, each with what is assigned before it."""
+    if isinstance(statement, ast.Match):
+        return [(case.body, None) for case in statement.cases]
+    if not isinstance(statement, ast.If | ast.For | ast.While):
+        return []
+    target = statement.target if isinstance(statement, ast.For) else None
+    return [(statement.body, target), (statement.orelse, None)]
 
 
 def leaves_early(nodes: Sequence[ast.stmt]) -> bool:

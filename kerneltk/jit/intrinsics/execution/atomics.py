@@ -5,6 +5,8 @@ from __future__ import annotations
 import keyword
 from typing import Any
 
+import numpy as np
+
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import (
     Builder,
@@ -77,6 +79,24 @@ def _checked(low: Builder, site: CallSite, kind: Any, dtypes: tuple[str, ...]) -
     return kind
 
 
+def _operand(
+    low: Builder, site: CallSite, value: Value, kind: Number, span: ir.Span
+) -> ir.Expression:
+    """Return a value that an element is updated by. As in NumPy's ``ufunc.at``, an integer takes no
+    float: it would be cut.
+    """
+    given = low.as_number(value, span).type
+    constant = value.value if isinstance(value, Static) else None
+    is_whole = isinstance(constant, float | np.floating) and float(constant).is_integer()
+    if kind.is_integer and isinstance(given, Number) and given.is_floating and not is_whole:
+        raise low.fail(
+            f"'{site.name}' cannot update an element of '{kind}' by '{given}'.",
+            span,
+            f"use an array of floats, or convert the value with 'np.{kind}(x)', which cuts it.",
+        )
+    return low.convert(value, kind, span, "an element")
+
+
 def _atomic(name: str, dtypes: tuple[str, ...]) -> Rule:
     operation = Operation(
         f"atomic_{name}",
@@ -91,7 +111,7 @@ def _atomic(name: str, dtypes: tuple[str, ...]) -> Rule:
         values = arguments_of(low, site, ("array", "index", "value"))
         place = _place(low, site, values["array"], values["index"])
         kind = _checked(low, site, place.type, dtypes)
-        value = low.convert(values["value"], kind, site.span_of(2), "an element")
+        value = _operand(low, site, values["value"], kind, site.span_of(2))
         return low.temporary(ir.Call(operation, (place, value), kind, site.span))
 
     return rule
@@ -114,8 +134,7 @@ def _compare_and_swap(names: tuple[str, ...]) -> Rule:
         index = values["index"] if "index" in names else Static(0)  # the first element
         place = _place(low, site, values["array"], index)
         kind = _checked(low, site, place.type, _CAS_DTYPES)
-        old = low.convert(values["old"], kind, site.span, "an element")
-        new = low.convert(values["value"], kind, site.span, "an element")
+        old, new = (_operand(low, site, values[n], kind, site.span) for n in ("old", "value"))
         return low.temporary(ir.Call(_CAS, (place, old, new), kind, site.span))
 
     return rule

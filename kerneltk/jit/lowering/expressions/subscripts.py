@@ -15,7 +15,7 @@ from kerneltk.jit.intrinsics.attributes import array_attribute
 from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
 from kerneltk.jit.intrinsics.numbers.methods import number_attribute
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
-from kerneltk.jit.ir.joining import join
+from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import attribute_of
@@ -31,6 +31,7 @@ from kerneltk.jit.lowering.values.classes import (
 from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+from kerneltk.jit.lowering.values.joins import joined, use_of
 from kerneltk.jit.lowering.values.references import record_at
 
 
@@ -211,26 +212,29 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
         if not -len(kind.items) <= index < len(kind.items):
             raise _no_item(low, len(kind.items), index, span)
         return item_of(value, index % len(kind.items), span)
-    joined: Type | None = kind.items[0] if kind.items else None
-    for item in kind.items[1:]:
-        joined = None if joined is None else join(low.mode, joined, item)
-    if joined is None:
+    uses = use_of(low, value)
+    assert isinstance(uses, Tuple)
+    found: Type | None = uses.items[0] if uses.items else None
+    for item in uses.items[1:]:
+        found = None if found is None else joined(low, found, item)
+    if found is None:
         raise low.fail(
             "An item of this tuple can only be chosen by a constant: its items have different "
             "types.",
             span,
         )
+    common = plain(found)
     chosen = low.temporary(as_index(low, key, span))
-    items = [low.convert(item, joined, span, "the item") for item in low.items_of(value, span)]
+    items = [low.convert(item, common, span, "the item") for item in low.items_of(value, span)]
     count = len(items)
-    found: ir.Expression = items[-1]
+    result = items[-1]
     for index in range(count - 2, -1, -1):
         here = low.compare(ast.Eq(), chosen, Static(index), span)
         back = low.compare(ast.Eq(), chosen, Static(index - count), span)
         both = low.as_expression(here, span), low.as_expression(back, span)
         either = ir.Logical("or", both, span)
-        found = ir.Select(either, items[index], found, joined, span)
-    return found if isinstance(joined, Number) else record_at(low.temporary(found))
+        result = ir.Select(either, items[index], result, common, span)
+    return result if isinstance(common, Number) else record_at(low.temporary(result))
 
 
 def _copy_of_record(low: Any, site: CallSite) -> Value:

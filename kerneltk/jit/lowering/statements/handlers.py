@@ -12,7 +12,7 @@ from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.conditions import condition_of
 from kerneltk.jit.lowering.function import block, captured_block, give_back
-from kerneltk.jit.lowering.names import local_function, object_error
+from kerneltk.jit.lowering.names import local_function, note_bound, object_error
 from kerneltk.jit.lowering.statements.assignments import (
     annotated_assign,
     assign_statement,
@@ -92,6 +92,7 @@ def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:
         raise object_error(low, node.name, low.phrase(known), made, location)
     if known is None and node.name in low.types:
         raise object_error(low, node.name, f"'{low.types[node.name]}'", made, location)
+    note_bound(low, node.name, location)
     low.bindings[node.name] = made
     low.origins.setdefault(node.name, location)
 

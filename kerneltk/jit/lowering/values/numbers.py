@@ -36,7 +36,7 @@ def _cast_literal(low: Context, value: ir.Literal_, target: Number) -> ir.Expres
         return ir.Literal_(bool(found), BOOL, value.span)
     if target.is_integer and value.type == PY_INT:
         limits = np.iinfo(target.dtype)
-        if not limits.min <= found <= limits.max:
+        if not limits.min <= found <= limits.max and not _is_provisional(low):
             raise low.fail(
                 f"The number {found} does not fit '{target}'.",
                 value.span,
@@ -46,9 +46,16 @@ def _cast_literal(low: Context, value: ir.Literal_, target: Number) -> ir.Expres
         return ir.Literal_(np.array(found).astype(target.dtype)[()], target, value.span)
 
 
+def _is_provisional(low: Context) -> bool:
+    """Return whether a type is known not to hold a value yet: nothing of this pass is kept."""
+    return low.is_cut and not low.program.widening
+
+
 def check_constant(low: Context, found: Any, target: Number, span: ir.Span) -> None:
     """Raise for one of Python's numbers that an integer type has no place for."""
     limits = np.iinfo(target.dtype)
+    if _is_provisional(low):
+        return
     if type(found) is float and not math.isfinite(found):
         raise low.fail(f"The number {found} is no integer.", span)
     if type(found) is int and not limits.min <= found <= limits.max:

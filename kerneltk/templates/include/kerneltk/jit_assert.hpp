@@ -13,3 +13,10 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, 
 #define KERNELTK_ASSERT(condition, text) \
     ((condition) ? void() : ::kerneltk::assertion_failed(text, __FILE__, __LINE__))
 #endif
+
+// Of debug mode, in which accesses to memory are checked as well.
+#ifdef KERNELTK_CHECK_MEMORY
+#define KERNELTK_DEBUG_ASSERT(condition, text) KERNELTK_ASSERT(condition, text)
+#else
+#define KERNELTK_DEBUG_ASSERT(condition, text) ((void)(condition))
+#endif

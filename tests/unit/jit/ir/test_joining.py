@@ -9,7 +9,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from kerneltk.jit.ir.joining import hint_for, join, joined_references, type_of_annotation
+from kerneltk.jit.ir.joining import (
+    has_weak,
+    hint_for,
+    join,
+    joined_references,
+    narrow_join,
+    plain,
+    type_of_annotation,
+    without_weak,
+)
+from kerneltk.jit.ir.promotion import joined_constant
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -70,10 +80,10 @@ def test_annotations(annotation: Any, expected: Type | None) -> None:
     ("first", "second", "expected"),
     [
         (PY_INT, PY_FLOAT, PY_FLOAT),
-        (PY_INT, F4, F4),
+        (PY_INT, F4, number(np.float64)),
         (PY_INT, VOID, None),
         (F4, Array(F4, 1), None),
-        (Tuple((PY_INT, F4)), Tuple((PY_FLOAT, PY_INT)), Tuple((PY_FLOAT, F4))),
+        (Tuple((PY_INT, F4)), Tuple((PY_FLOAT, PY_INT)), Tuple((PY_FLOAT, number("float64")))),
         (Tuple((PY_INT,)), Tuple((PY_INT, PY_INT)), None),
         (Tuple((PY_INT, VOID)), Tuple((PY_INT, PY_INT)), None),
         (Tuple((PY_INT, F4)), Tuple((PY_INT, F4), ("left", "right"), Pair), None),
@@ -95,7 +105,8 @@ def test_annotations(annotation: Any, expected: Type | None) -> None:
     ids=range(22),
 )
 def test_joins(first: Type, second: Type, expected: Type | None) -> None:
-    assert join("numpy", first, second) == expected
+    joined = join("numpy", first, second)
+    assert (None if joined is None else plain(joined)) == expected
     assert join("numpy", first, first) == first
     found = join("numpy", second, first)
     if isinstance(expected, Reference):
@@ -112,4 +123,20 @@ def test_a_read_only_reference_stays_read_only() -> None:
 def test_hints() -> None:
     assert "use 'x[i].copy()'" in hint_for(RECORD, reference())
     assert "use 'x[i].copy()'" in hint_for(Tuple((reference(),)), Tuple((RECORD,)))
-    assert hint_for(RECORD, RECORD) == hint_for(PY_INT, F4) == hint_for(RECORD, OTHER) == ""
+    assert hint_for(RECORD, RECORD) == hint_for(RECORD, OTHER) == ""
+    assert "'np.uint64(x)'" in hint_for(PY_INT, number("uint64"))
+    assert "'np.float32(x)'" in hint_for(number("float16"), number("bfloat16"))
+
+
+def test_python_numbers_give_way_at_first() -> None:
+    assert narrow_join("numpy", PY_INT, F4) == F4
+    assert narrow_join("numpy", joined_constant(1000), number("uint8")) == number("uint8")
+
+
+def test_without_weak_numbers_nothing_has_been_joined() -> None:
+    kind = without_weak(Tuple((PY_FLOAT, F4)))
+    assert plain(kind) == Tuple((PY_FLOAT, F4))
+    assert has_weak(kind)
+    found = join("numpy", kind, Tuple((joined_constant(0), joined_constant(0))))
+    assert found is not None
+    assert plain(found) == Tuple((PY_INT, F4))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from kerneltk.jit.ir.promotion import common_type, join_numbers, operand_type
+from kerneltk.jit.ir.promotion import (
+    common_type,
+    join_numbers,
+    joined_constant,
+    operand_type,
+)
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, number
 
 NAMES = (
@@ -84,7 +90,7 @@ def test_the_order_of_operands_does_not_matter(mode: str) -> None:
     for left, right in itertools.combinations(EVERY, 2):
         found = common_type(left, right, mode)
         assert found == common_type(right, left, mode)
-        assert join_numbers(left, right, mode) == found
+        assert join_numbers(left, right, mode) == join_numbers(right, left, mode)
         for op in ("+", "==", "&", "%"):
             assert operand_type(op, left, right, mode) == operand_type(op, right, left, mode)
 
@@ -125,3 +131,60 @@ def test_what_an_operation_is_computed_in(
     op: str, left: Number, right: Number, expected: Number | None
 ) -> None:
     assert operand_type(op, left, right, "numpy") == expected
+
+
+def joined(mode: str, *values: Any) -> Number | None:
+    """Join numbers, from left to right; a number of Python's is a constant."""
+    found: Number | None = None
+    for value in values:
+        kind = value if isinstance(value, Number) else joined_constant(value)
+        found = kind if found is None else join_numbers(found, kind, mode)
+        if found is None:
+            return None
+    return found
+
+
+U1, U8, I1, F2, F4, F8 = map(number, ("uint8", "uint64", "int8", "float16", "float32", "float64"))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((U1, 255), "uint8"),
+        ((U1, 256), "int64"),
+        ((U1, -1), "int64"),
+        ((0, 255, U1), "uint8"),
+        ((U1, PY_INT), "int64"),
+        ((I1, 0.5), "float64"),
+        ((U1, PY_FLOAT), "float64"),
+        ((F4, 0.1), "float32"),
+        ((F4, 2**24), "float32"),
+        ((F4, 2**24 + 1), "float64"),
+        ((F4, 1e300), "float64"),
+        ((F4, float("inf"), float("nan")), "float32"),
+        ((F4, PY_INT), "float64"),
+        ((F4, PY_FLOAT), "float64"),
+        ((F2, 65504), "float16"),
+        ((F2, 1e5), "float64"),
+        ((F2, 1e-9), "float64"),
+        ((number("bfloat16"), 0.1), "bfloat16"),
+        ((number("bfloat16"), 257), "float64"),
+        ((number("complex64"), 1j), "complex64"),
+        ((number("complex64"), 1e300j), "complex128"),
+        ((number("complex64"), PY_FLOAT), "complex128"),
+        ((U8, 5), "uint64"),
+        ((U8, -5), None),
+        ((U8, PY_INT), None),
+        ((PY_INT, U1, U8), None),
+        ((BOOL, PY_INT), "int"),
+        ((BOOL, PY_INT, U1), "int64"),
+        ((1, PY_INT), "int"),
+        ((1, 0.5), "float"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_joins_hold_every_value(values: tuple[Any, ...], expected: str | None, mode: str) -> None:
+    for order in itertools.permutations(values):
+        found = joined(mode, *order)
+        assert (None if found is None else str(found)) == expected

@@ -24,7 +24,10 @@ VALUES = [
     # One of the operands.
     (lambda i, j: i and j, "t: int = i; return j if (t != 0) else t"),
     (lambda i, f: i or f, "t: int = i; return float(t) if (t != 0) else f"),
-    (lambda x, i: x[0] or i, "t: float32 = x[0]; return t if (t != 0.0:float32) else float32(i)"),
+    (
+        lambda x, i: x[0] or i,
+        "t: float32 = x[0]; return float64(t) if (t != 0.0:float32) else float64(i)",
+    ),
     (lambda i: 0 or i, "i"),
     (lambda i: 2 and i, "i"),
     (lambda t, i: t and i, "i"),
@@ -56,7 +59,9 @@ VALUES = [
     ),
     # Chosen.
     (lambda b, i, f: i if b[0] else f, "float(i) if b[0] else f"),
-    (lambda b, x, i: x[0] if b[0] else i, "x[0] if b[0] else float32(i)"),
+    (lambda b, x, i: x[0] if b[0] else i, "float64(x[0]) if b[0] else float64(i)"),
+    (lambda b, x: x[0] if b[0] else 0.1, "x[0] if b[0] else 0.1:float32"),
+    (lambda b, x: x[0] if b[0] else 1e300, "float64(x[0]) if b[0] else 1e+300:float64"),
     (lambda i: 1 if i else 2, "1 if (i != 0) else 2"),
     (lambda i: i if True else 1 // 0, "i"),
     (lambda i, none: 1 if none is None else i, "1"),

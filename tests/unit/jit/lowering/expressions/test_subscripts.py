@@ -44,8 +44,8 @@ VALUES = [
     (
         lambda tt, i: tt[i],
         (
-            "t: int = i; return int32(tt[0]) if ((t == 0) or (t == -3)) else (int32(tt[1]) if "
-            "((t == 1) or (t == -2)) else tt[2])"
+            "t: int = i; return int64(tt[0]) if ((t == 0) or (t == -3)) else (int64(tt[1]) if "
+            "((t == 1) or (t == -2)) else int64(tt[2]))"
         ),
     ),
     (

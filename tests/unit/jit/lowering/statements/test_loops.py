@@ -251,20 +251,20 @@ y[0] as place_2 = place_2 + int64(int(t_3))
     (
         over_pairs,
         """\
-v: int32 = int32(tt[0])
-y[1] = int64(v)
-v: int32 = int32(tt[1])
-y[2] = int64(v)
-v: int32 = tt[2]
-y[3] = int64(v)
+v: int64 = int64(tt[0])
+y[1] = v
+v: int64 = int64(tt[1])
+y[2] = v
+v: int64 = int64(tt[2])
+y[3] = v
 t: int = tt[0]
 y[0] as place = place + int64(t + 1)
 t_2: int = tt[1]
 y[0] as place_2 = place_2 + int64(t_2 + 1)
-v: int32 = 2:int32
-y[wrap v] = int64(v)
-v: int32 = 1:int32
-y[wrap v] = int64(v)
+v: int64 = 2:int64
+y[wrap v] = v
+v: int64 = 1:int64
+y[wrap v] = v
 """,
     ),
     (

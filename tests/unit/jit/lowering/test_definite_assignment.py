@@ -1,0 +1,431 @@
+"""Which reads of variables may come before a value: programs that are right, and others."""
+
+# ruff: noqa: B007, F821, F841, N806, SIM108
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kerneltk import KernelToolkitError, jit
+from kerneltk.jit.ir import Assert, walk
+from kerneltk.jit.ir.types import PY_INT, Array, number
+
+
+def endless_loop(x, o, n):
+    while True:
+        v = x[0]
+        if v > 0:
+            break
+    o[0] = v
+
+
+def both_branches(x, o, n):
+    if n > 3:
+        v = 1
+    else:
+        v = 2
+    o[0] = v
+
+
+def other_branch_returns(x, o, n):
+    if n > 3:
+        v = 1
+    else:
+        return
+    o[0] = v
+
+
+def loop_that_runs(x, o, n):
+    for i in range(4):
+        v = x[i]
+    o[0] = v
+
+
+def unrolled_and_left(x, o, n):
+    for k in (1, 2, 3):
+        v = k * x[0]
+        if v > 3:
+            break
+    o[0] = v
+
+
+def same_condition(x, o, n):
+    if n > 3:
+        v = x[0]
+    if n > 3:
+        o[0] = v
+
+
+def else_of_a_loop(x, o, n):
+    for i in range(n):
+        if x[i] > 0:
+            v = i
+            break
+    else:
+        v = -1
+    o[0] = v
+
+
+def flag(x, o, n):
+    found = False
+    for i in range(n):
+        if x[i] > 0:
+            found = True
+            v = i
+    if found:
+        o[0] = v
+
+
+def last_pass(x, o, n):
+    for i in range(n):
+        if i > 0:
+            o[0] = prev
+        prev = x[i]
+
+
+def rest_returns(x, o, n):
+    i = jit.grid(1)
+    if i < n:
+        v = x[i]
+    jit.syncthreads()
+    if i >= n:
+        return
+    o[i] = v
+
+
+def sentinel(x, o, n):
+    best = -1
+    for i in range(n):
+        if x[i] > 0:
+            best = i
+            val = x[i]
+    if best >= 0:
+        o[0] = val
+
+
+def chosen_by_a_flag(x, o, n):
+    i = jit.grid(1)
+    inside = i < n
+    if inside:
+        v = x[i]
+    o[i] = v if inside else 0
+
+
+def constants(x, o, n):
+    if n > 3:
+        c = 5
+        o[0] = c
+    if n > 4:
+        c2 = 6
+    if n > 4:
+        o[1] = c2
+
+
+def known_condition(x, o, n):
+    if x.dtype == np.float64:
+        T = np.float32
+    o[0] = T(3.5)
+
+
+def undecided(x, o, n):
+    i = 0
+    while i < n:
+        w = x[i]
+        i += 1
+    if n > 0:
+        o[0] = w
+
+
+def all_cases(x, o, n):
+    match n:
+        case 1:
+            v = 1
+        case 2:
+            v = 2
+        case _:
+            v = 3
+    o[0] = v
+
+
+def loop_until_found(x, o, n):
+    found = False
+    i = 0
+    while not found:
+        if x[i] > 0:
+            found = True
+            v = i
+        i += 1
+    o[0] = v
+
+
+def memory(x, o, n):
+    if n > 2:
+        s = jit.shared_memory(np.float64, 4)
+    s[0] = 2
+    o[0] = s[0]
+
+
+def unrolled(x, o, n):
+    for j, w in enumerate((1, 2)):
+        if j == 0:
+            t = w
+        else:
+            t += w
+    o[0] = t
+
+
+def part_of_a_condition(x, o, n):
+    if n < 0:
+        pass
+    elif n > 2:
+        v = 3
+    if n > 2 and n < 100:
+        o[0] = v
+
+
+def negated_condition(x, o, n):
+    if n == 1:
+        v = 1
+    elif n != 1:
+        v = 2
+    o[0] = v
+
+
+def view(x, o, n):
+    if n > 2:
+        q = x[1:]
+    if n > 2:
+        o[0] = q[0]
+
+
+def every_break(x, o, n):
+    while True:
+        if n > 2:
+            r = 1
+            break
+        r = 2
+        if n < 2:
+            break
+    o[0] = r
+
+
+def flag_of_two(x, o, n):
+    ok = x[0] > 0 and x[1] > 0
+    if ok:
+        v = 3
+    o[0] = v if ok else 2
+
+
+def loop_that_may_not_run(x, o, n):
+    for j in range(n):
+        v = j
+    o[0] = v
+
+
+def one_branch(x, o, n):
+    if n > 3:
+        v = 1
+    o[0] = v
+
+
+def never_true(x, o, n):
+    for i in range(4):
+        if x[i] > 100:
+            v = i
+    o[0] = v
+
+
+def view_in_a_branch(x, o, n):
+    if n > 3:
+        v = x[1:]
+    o[0] = v[0]
+
+
+def constant_in_a_branch(x, o, n):
+    if n > 3:
+        c = 5
+    o[0] = c
+
+
+def function_object_in_a_branch(x, o, n):
+    if n > 3:
+        f = np.sin
+    o[0] = f(x[0])
+
+
+def not_all_cases(x, o, n):
+    if n == 1:
+        v = 1
+    elif n == 2:
+        v = 2
+    o[0] = v
+
+
+def first_pass(x, o, n):
+    for i in range(n):
+        o[0] = prev
+        prev = x[i]
+
+
+def while_that_may_not_run(x, o, n):
+    while n > 3:
+        v = 1
+        n -= 1
+    o[0] = v
+
+
+def condition_that_changes(x, o, n):
+    if n > 3:
+        v = 1
+    n = 9
+    o[0] = v
+
+
+def array_that_may_be_empty(x, o, n):
+    for v in x:
+        pass
+    o[0] = v
+
+
+def counter(x, o, n):
+    for i in range(n):
+        pass
+    o[0] = i
+
+
+def condition_that_changes_later(x, o, n):
+    if n > 3:
+        v = 1
+    if n > 2:
+        n = 1
+        o[1] = 3
+    o[0] = v
+
+
+def function_in_a_branch(x, o, n):
+    if n > 3:
+
+        def f(a):
+            return a
+
+    o[0] = f(x[0])
+
+
+def walrus(x, o, n):
+    if x[0] > 3:
+        (v := 3)
+    o[0] = v
+
+
+def no_default_case(x, o, n):
+    match n:
+        case 1:
+            v = 1
+        case 2:
+            v = 2
+    o[0] = v
+
+
+def tuple_in_a_branch(x, o, n):
+    if n > 3:
+        p = (x[0], 2)
+    o[0] = p[0]
+
+
+def before_any_value(x, o, n):
+    y = v if n > 2 else 0
+    v = 3
+    o[0] = y
+
+
+DECIDED_AT_RUN_TIME = (last_pass, sentinel, undecided, part_of_a_condition)
+RIGHT = (
+    endless_loop,
+    both_branches,
+    other_branch_returns,
+    loop_that_runs,
+    unrolled_and_left,
+    same_condition,
+    else_of_a_loop,
+    flag,
+    last_pass,
+    rest_returns,
+    sentinel,
+    chosen_by_a_flag,
+    constants,
+    known_condition,
+    undecided,
+    all_cases,
+    loop_until_found,
+    memory,
+    unrolled,
+    part_of_a_condition,
+    negated_condition,
+    view,
+    every_break,
+    flag_of_two,
+)
+WRONG = {
+    loop_that_may_not_run: "this loop does not run",
+    one_branch: "this condition does not hold",
+    never_true: "this condition does not hold",
+    view_in_a_branch: "this condition does not hold",
+    constant_in_a_branch: "this condition does not hold",
+    function_object_in_a_branch: "this condition does not hold",
+    not_all_cases: "this condition does not hold",
+    first_pass: "this loop runs for the first time",
+    while_that_may_not_run: "this loop does not run",
+    condition_that_changes: "this condition does not hold",
+    array_that_may_be_empty: "this loop does not run",
+    counter: "this loop does not run",
+    condition_that_changes_later: "this condition does not hold",
+    function_in_a_branch: "this condition does not hold",
+    walrus: "this condition does not hold",
+    no_default_case: "this condition does not hold",
+    tuple_in_a_branch: "this condition does not hold",
+    before_any_value: "is used before a value",
+}
+KINDS = (Array(number(np.float64), 1), Array(number(np.float64), 1), PY_INT)
+
+
+def checks_of(function):
+    """Return the variables that debug mode checks."""
+    program = jit.rawkernel()(function)._definition.lowered(KINDS)
+    found = [node for node in walk(*program.kernel.body) if isinstance(node, Assert)]
+    assert all(node.is_debug for node in found)
+    return {node.message for node in found}
+
+
+@pytest.mark.parametrize("function", RIGHT, ids=lambda function: function.__name__)
+def test_every_path_has_a_value(function) -> None:
+    assert bool(checks_of(function)) == (function in DECIDED_AT_RUN_TIME)
+
+
+@pytest.mark.parametrize("function", WRONG, ids=lambda function: function.__name__)
+def test_a_path_has_no_value(function) -> None:
+    with pytest.raises(KernelToolkitError, match=WRONG[function]):
+        checks_of(function)
+
+
+def test_a_read_is_checked_before_its_statement() -> None:
+    assert checks_of(sentinel) == {"'val' has a value"}
+    assert checks_of(last_pass) == {"'prev' has a value"}
+    for target in ("cuda", "compute_90"):
+        jit.rawkernel()(sentinel).inspect(np.zeros(3), np.zeros(3), 3, target=target)
+
+
+def test_nothing_of_names_that_are_bound_is_left() -> None:
+    program = jit.rawkernel()(constants)._definition.lowered(KINDS)
+    names = {node.name for node in walk(*program.kernel.body) if hasattr(node, "name")}
+    assert not any("bound" in name for name in names)
+
+
+def test_results_of_element_functions() -> None:
+    def first(x, table):
+        for j in range(len(table)):
+            if table[j] == x:
+                found = j
+        return found
+
+    with pytest.raises(KernelToolkitError, match="'found' may have no value here"):
+        jit.kernel(raw=("table",))(first)(np.arange(3), np.arange(2))
