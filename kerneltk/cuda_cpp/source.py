@@ -693,8 +693,10 @@ class RawSource:
             if not request.is_variable:
                 offer += bound_of(name, symbol, self.kernels)
             lines.append(request.guarded(number, offer))
-        for declared in self.declarations:
-            for shared in declared.dynamic_shared:
+        dynamic = [shared for found in self.declarations for shared in found.dynamic_shared]
+        if dynamic:
+            lines.append("KERNELTK_DYNAMIC_MEMORY")
+            for shared in dynamic:
                 own = _LINKER_NAMES.fullmatch(shared.symbol)
                 symbol = _renamed(shared.symbol) if own else shared.symbol
                 line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
@@ -704,7 +706,8 @@ class RawSource:
         options = (f"-I{_HOST_INCLUDES}", *options)
         if not self.directory and any(include.is_quoted for include in self.includes):
             options += (f"-I{os.getcwd()}",)
-        head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
+        head = ["#define KERNELTK_DYNAMIC"] if dynamic else []
+        head += [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         if self.has_host_code:
             head += ["#include <_kt_implicit.h>", *self._missing_headers]
         head += [f"#include <kerneltk/{name}>" for name in self._ptx_headers]

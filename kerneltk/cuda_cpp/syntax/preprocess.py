@@ -176,11 +176,12 @@ class Prepared:
 
     def has_lasting_guard(self, position: int) -> bool:
         """Return whether the condition of a position holds at the end of the source as it does
-        there: no macro in it is defined anew.
+        there: no macro in it is defined anew where the condition has been read.
         """
         words = set(_NAME.findall(self.guard_of(position)))
+        read = min((r.start for r in self._around(position) if r.guard), default=position)
         return not any(
-            directive.start > position
+            directive.start >= read
             and directive.name in ("define", "undef")
             and not words.isdisjoint(_NAME.findall(directive.argument)[:1])
             for directive in (self.directives if words else ())

@@ -124,10 +124,13 @@ struct block_function<F, void (*)(P...)> {
     static inline __attribute__((always_inline)) void blocks(const void* block, long long begin,
                                                              long long end) {
         static constexpr unit own = {where, go_on, checked_memory};
-        own_unsuspended.stand_for(enter(block, own));
+        engine* const e = enter(block, own);
+        own_unsuspended.stand_for(e);
         own_engine = &own_unsuspended;
         set_thread(0, 0, 0);
+        guard_shared(e, block, false);
         each(block, begin, end, typename count_up<sizeof...(P)>::type());
+        guard_shared(e, block, true);
     }
 };
 

@@ -1,3 +1,4 @@
+#define KERNELTK_DYNAMIC
 #include <kerneltk/host_grid.hpp>
 #include <kerneltk/host_device.hpp>
 #include <kerneltk/host_block.hpp>
