@@ -42,6 +42,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
     without_host_code,
 )
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
+from kerneltk.cuda_cpp.syntax.integers import LP64_TYPES, own_integers
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -111,7 +112,10 @@ _PREDEFINED = re.compile(
     r"|EPSILON|DIG|RADIX))__\b"
 )
 # What brings CUDA's own definition of uint64_t for NVRTC.
-_CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
+_CUDA_STD = (
+    "cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h", "cuda_pipeline",
+    "cuda_awbarrier",
+)  # fmt: skip
 
 
 @cache
@@ -435,6 +439,14 @@ class RawSource:
             source = self._whole_source
         return self._with_bounds(with_early_alignment(with_inline_ptx(source)[0]))
 
+    @cached_property
+    def _own_integers(self) -> dict[str, str]:
+        """The integer types of ``<stdint.h>`` that the source defines itself, as sources for NVRTC
+        may, and what they are.
+        """
+        sources = (self.code, *(header.code for header in self.included))
+        return {name: type_ for code in sources for name, type_ in own_integers(code)}
+
     @property
     def _ptx_headers(self) -> tuple[str, ...]:
         """The headers of the package that inline PTX needs as C++."""
@@ -621,7 +633,8 @@ class RawSource:
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
-            if not any(name.startswith(_CUDA_STD) for name in foreign_headers(body)):
+            is_own = any("long long" in type_ for type_ in self._own_integers.values())
+            if not is_own and not any(h.startswith(_CUDA_STD) for h in foreign_headers(body)):
                 head.append("#define KERNELTK_LP64")
             head += ["#include <_kt_implicit.h>", *self._missing_headers]
             body, needs_20 = self._nvrtc_source
@@ -721,6 +734,9 @@ class RawSource:
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
+        if others := {n for n, type_ in self._own_integers.items() if type_ != LP64_TYPES[n]}:
+            head += ["#include <cstdint>", "#include <sys/types.h>"]  # before the names are others
+            names |= others
         head += [f"#define {name} {_renamed(name)}" for name in sorted(names)]
         if any(_NO_INLINE.search(header.code) for header in self.included):
             head.append("#define __noinline__ _kt_noinline")
