@@ -125,8 +125,8 @@ def _grid_failure(failure: int) -> LaunchError:
         )
     elif "of which the launch has 0 bytes" in told:
         hint = (
-            "\n  Hint: launch it with as many bytes of shared memory as its arrays need: their size "
-            "is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
+            "\n  Hint: launch it with as many bytes of shared memory as its arrays need: their "
+            "size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
         )
     elif "cannot run on CPU cores" in told:
         hint = (

@@ -31,6 +31,7 @@ _READERS = (
     "kerneltk.cuda_cpp.syntax.preprocessor",
     "kerneltk.cuda_cpp.syntax.ptx",
     "kerneltk.cuda_cpp.nvrtc",
+    "kerneltk.core.identifiers",
     "kerneltk.core.lexer",
     "kerneltk.core.patterns",
     "kerneltk.core.records",

@@ -228,7 +228,9 @@ class HostCode:
         # Functions with a type in their heads that the host alone has: names, with where they are.
         self.untold: dict[Span, tuple[str, ...]] = {}
         self.definitions: dict[Span, Definition] = {}
-        self._kept: dict[Span, str] = {}  # functions with an annotation, and their names
+        # Functions with an annotation; the names of those that are no kernels.
+        self._kept: dict[Span, str] = {}
+        self._kernels: set[str] = set()
         self._defined = Macros()
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
@@ -253,6 +255,10 @@ class HostCode:
                 return True
             index += 1
         return False
+
+    def is_macro(self, name: str) -> bool:
+        """Return whether the source defines a macro of a name."""
+        return name in self._macro_words
 
     def declares_namespace(self, name: str) -> bool:
         """Return whether the source has a namespace, or a library for device code has it."""
@@ -307,6 +313,7 @@ class HostCode:
     def leave_out_unreached(self) -> None:
         """Leave out what device code does not refer to."""
         self._leave_device_code()
+        self._leave_out_launchers()
         self._keep_defined_destructors()
         code, candidates = self.prepared.code, self.candidates.values()
         spans, self.spare = unreached(
@@ -317,9 +324,18 @@ class HostCode:
         self._keep_tables()
         self._keep_overloads()
 
-    def keep(self, span: Span, name: str) -> None:
+    def keep(self, span: Span, name: str, *, is_kernel: bool) -> None:
         """Take note of a function with an annotation."""
-        self._kept[span] = name
+        self._kept[span] = "" if is_kernel else name
+        if is_kernel:
+            self._kernels.add(name)
+
+    def _leave_out_launchers(self) -> None:
+        """Leave out functions of the host that have a kernel's name: device code calls neither."""
+        names = self._kernels.difference(self._kept.values())
+        for span, found in self.candidates.items():
+            if found.is_function and found.names <= names:
+                self.spans.setdefault(span, "")
 
     def _leave_device_code(self) -> None:
         """Leave nothing out that shares characters with a function with an annotation: their heads
@@ -489,11 +505,11 @@ class HostReader:
                 return  # is deleted already, or pure
             self.host.definitions[span] = Definition(name, head, bounds, is_member)
 
-    def keep(self, node: Node, declarator: Node, scope: Scope) -> None:
+    def keep(self, node: Node, declarator: Node, scope: Scope, *, is_kernel: bool = False) -> None:
         """Take note of a function with an annotation."""
         name = declared_name(declarator)
         spelled = "" if name is None else _last_name(self.tree.slice(name))
-        self.host.keep(self.tree.span(node, scope), spelled)
+        self.host.keep(self.tree.span(node, scope), spelled, is_kernel=is_kernel)
 
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
         """Leave out a function, unless device code may call it and does."""

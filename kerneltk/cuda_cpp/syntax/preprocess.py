@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.lexer import comma_spans
 from kerneltk.core.records import record
 
@@ -492,7 +493,9 @@ def _attribute_macros(
             and _TYPE.fullmatch(macro.replacement)
         ):
             chosen[name] = macro
-    return {name: macro for name, macro in chosen.items() if name not in _WORDS}
+    # The grammar knows keywords, whatever compilers that lack one define it as.
+    known_words = _WORDS | CXX_KEYWORDS
+    return {name: macro for name, macro in chosen.items() if name not in known_words}
 
 
 def _says(macro: _Macro, chosen: dict[str, _Macro]) -> int:
