@@ -29,6 +29,7 @@ from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directiv
 from kerneltk.cuda_cpp.syntax.cached import (
     has_late_alignment,
     has_volatile,
+    own_integers,
     read_includes,
     read_once,
     read_source,
@@ -42,7 +43,6 @@ from kerneltk.cuda_cpp.syntax.cached import (
     without_host_code,
 )
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
-from kerneltk.cuda_cpp.syntax.integers import LP64_TYPES, own_integers
 from kerneltk.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ _TORCH = ("torch/", "ATen/", "c10/", "THC/")
 _TORCH_LIMITS = re.compile(r"\bat\s*::\s*numeric_limits\b")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
                 "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
-                "gpuAtomicAddNoReturn")  # fmt: skip
+                "gpuAtomicAddNoReturn", "WARP_SHFL", "WARP_SHFL_UP", "WARP_SHFL_DOWN",
+                "WARP_SHFL_XOR", "WARP_BALLOT", "WARP_ANY", "WARP_ACTIVE")  # fmt: skip
 # Characters of a header, and how often it names the C++ library for each so many, if it is one of
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
@@ -440,12 +441,12 @@ class RawSource:
         return self._with_bounds(with_early_alignment(with_inline_ptx(source)[0]))
 
     @cached_property
-    def _own_integers(self) -> dict[str, str]:
+    def _own_integers(self) -> dict[str, tuple[str, bool]]:
         """The integer types of ``<stdint.h>`` that the source defines itself, as sources for NVRTC
-        may, and what they are.
+        may: what they are, and whether that header's are the same.
         """
         sources = (self.code, *(header.code for header in self.included))
-        return {name: type_ for code in sources for name, type_ in own_integers(code)}
+        return {own[0]: own[1:] for code in sources for own in own_integers(code)}
 
     @property
     def _ptx_headers(self) -> tuple[str, ...]:
@@ -633,7 +634,7 @@ class RawSource:
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
-            is_own = any("long long" in type_ for type_ in self._own_integers.values())
+            is_own = any("long long" in type_ for type_, _ in self._own_integers.values())
             if not is_own and not any(h.startswith(_CUDA_STD) for h in foreign_headers(body)):
                 head.append("#define KERNELTK_LP64")
             head += ["#include <_kt_implicit.h>", *self._missing_headers]
@@ -734,7 +735,7 @@ class RawSource:
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
-        if others := {n for n, type_ in self._own_integers.items() if type_ != LP64_TYPES[n]}:
+        if others := {n for n, (_, is_same) in self._own_integers.items() if not is_same}:
             head += ["#include <cstdint>", "#include <sys/types.h>"]  # before the names are others
             names |= others
         head += [f"#define {name} {_renamed(name)}" for name in sorted(names)]

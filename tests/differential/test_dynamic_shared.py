@@ -76,8 +76,8 @@ def test_memory_that_a_launch_does_not_have(name: str) -> None:
             launch(name, x.copy(), 1, 0)
         assert str(caught.value) == (
             f"In kernel '{name}': it writes to dynamic shared memory, of which the launch has 0 "
-            "bytes.\n  Hint: launch it with as many bytes of shared memory as its arrays need: their "
-            "size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
+            "bytes.\n  Hint: launch it with as many bytes of shared memory as its arrays need: "
+            "their size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
         )
         launch(name, x, 1, 128)  # which works
         launch(name, x, 1, 128)

@@ -60,7 +60,7 @@ TYPES = [
     "typedef unsigned long long uint64_t; typedef long long int64_t;",
     "typedef unsigned long uint64_t; typedef signed long int int64_t;",
     "using uint64_t = unsigned long long; using int64_t = signed long long; typedef char uint8_t;",
-    "typedef unsigned int uint32_t; typedef long long int64_t;\ntypedef unsigned long long uint64_t;",
+    "typedef unsigned uint32_t; typedef long long int64_t;\ntypedef unsigned long long uint64_t;",
 ]
 USE = r"""
 extern "C" __global__ void least(uint64_t* y, const int64_t* x) {

@@ -479,8 +479,8 @@ _DROPPED = re.compile(
 
 
 def without_dropped(options: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the compile options that the host has a use for, and those for compilers of device code
-    that it drops, each with its value.
+    """Return the compile options that the host has a use for, and those for compilers of device
+    code that it drops, each with its value.
 
     Examples
     --------
@@ -506,9 +506,9 @@ def host_options(options: Sequence[str]) -> tuple[str, ...]:
 
     Macros, include directories, the language standard, ``--fmad`` and ``--use_fast_math`` are
     translated. A standard older than C++17 becomes C++17, which the package's headers need. Options
-    that only allow less precision or that guide the device's code generator do nothing, nor do those
-    for ptxas, the linker of device code and NVRTC's messages (:func:`without_dropped`). Raises
-    CompileError for an option without a meaning on the host, or without its value.
+    that only allow less precision or that guide the device's code generator do nothing, nor do
+    those for ptxas, the linker of device code and NVRTC's messages (:func:`without_dropped`).
+    Raises CompileError for an option without a meaning on the host, or without its value.
     """
     result: list[str] = []
     rest = iter(without_dropped(options)[0])

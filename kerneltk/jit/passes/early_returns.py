@@ -12,7 +12,6 @@ from kerneltk.jit import ir
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Type
 from kerneltk.jit.passes.thread_loops import thread_loops
 
-
 _RETURN_EARLY = ir.Operation(
     "early return", "_kt_return_early()", frozenset((ir.Effect.WAITS, ir.Effect.MEMORY))
 )

@@ -1,7 +1,7 @@
-"""Runs kernels whose threads exchange values; prints what each launch said, and whether it was right.
+"""Runs kernels whose threads exchange values; prints what each launch said.
 
-Kernels in CUDA C++ are those of ordered_kernels.cu, kernels in Python are here. Names of those that lack
-an order begin with `wrong_`.
+Kernels in CUDA C++ are those of ordered_kernels.cu, kernels in Python are here. Names of those that
+lack an order begin with `wrong_`.
 """
 
 from __future__ import annotations

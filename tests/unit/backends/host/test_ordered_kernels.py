@@ -1,4 +1,4 @@
-"""Checks of memory and kernels whose threads exchange values: right ones are quiet, others reported."""
+"""Checks of memory on kernels whose threads exchange values: right ones are quiet."""
 
 from __future__ import annotations
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 
-LP64_TYPES = {
+from kerneltk.cuda_cpp.syntax.preprocess import prepare
+
+# Where a `long` has 64 bits.
+_LP64_TYPES = {
     f"{sign}{name}_t": f"{'unsigned ' if sign else ''}{type_}"
     for sign in ("", "u")
     for name, type_ in (
@@ -15,10 +18,8 @@ LP64_TYPES = {
         ("int64", "long"), ("intptr", "long"), ("intmax", "long"),
     )
 }  # fmt: skip
-"""The types of ``<stdint.h>`` where a ``long`` has 64 bits, as `own_integers` spells them."""
 
-_NAME = rf"(?:{'|'.join(LP64_TYPES)})"
-_MAYBE = re.compile(rf"\b(?:typedef|using)\b[^;{{}}]*?\b{_NAME}\b")
+_NAME = rf"(?:{'|'.join(_LP64_TYPES)})"
 _DEFINED = re.compile(
     rf"\btypedef\s+(?P<type>[\w\s]+?)\s+(?P<name>{_NAME})\s*;"
     rf"|\busing\s+(?P<alias>{_NAME})\s*=\s*(?P<meant>[\w\s]+?)\s*;"
@@ -26,18 +27,15 @@ _DEFINED = re.compile(
 _GUARD = re.compile(r"\(?!defined\((\w+)\)\)?\Z")
 
 
-def own_integers(source: str) -> list[tuple[str, str]]:
-    """Return the names that a source defines whatever its conditionals say, and their types.
+def own_integers(source: str) -> list[tuple[str, str, bool]]:
+    """Return the names that a source defines whatever its conditionals say, their types, and
+    whether they are those of <stdint.h>.
 
     Examples
     --------
     >>> own_integers("typedef signed long long int int64_t; using uint32_t = unsigned;")
-    [('int64_t', 'long long'), ('uint32_t', 'unsigned int')]
+    [('int64_t', 'long long', False), ('uint32_t', 'unsigned int', True)]
     """
-    if not _MAYBE.search(source):
-        return []
-    from kerneltk.cuda_cpp.syntax.preprocess import prepare  # few sources need it
-
     prepared = prepare(source)
     found = []
     for defined in _DEFINED.finditer(prepared.plain):
@@ -45,7 +43,8 @@ def own_integers(source: str) -> list[tuple[str, str]]:
         guard = prepared.guard_of(prepared.start_of(defined.start()))
         own = _GUARD.match(guard)  # of a header that is read once
         if not guard or (own and re.search(rf"#\s*define\s+{own[1]}\b", source)):
-            found.append((name, _canonical(defined["type"] or defined["meant"])))
+            type_ = _canonical(defined["type"] or defined["meant"])
+            found.append((name, type_, type_ == _LP64_TYPES[name]))
     return found
 
 
