@@ -57,6 +57,24 @@ static const char* names[] = {
 void show() { std::cout << names[0]; }
 __global__ void k(int* x) { x[0] = __LINE__; }
 """, table_h='"a",\n"b",\n"c"\n')  # fmt: skip
+_case("parts of libraries", 32 + 4 + 1 + 3, """
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cooperative_groups.h>
+#include <cooperative_groups/details/partitioning.h>
+#include <cuda/cmath>
+#include <initializer_list>
+typedef std::complex<double> dcomplex;
+constexpr size_t largest(std::initializer_list<size_t> list) { return std::max(list); }
+template <int N> struct Traits {
+    static constexpr int bytes = largest({N * sizeof(float), N * sizeof(double), size_t(16)});
+};
+__global__ void k(int* x) {
+    const auto tile = cooperative_groups::tiled_partition<1>(cooperative_groups::this_thread_block());
+    x[0] = Traits<4>::bytes + FP_NORMAL + tile.size() + cuda::ceil_div(7, 3);
+}
+""")  # fmt: skip
 _case("a keyword that an old compiler lacks", 6, """
 #if defined(_MSC_VER) && _MSC_VER < 1910
 #define constexpr

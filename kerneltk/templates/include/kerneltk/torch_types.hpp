@@ -183,7 +183,7 @@ __host__ __device__ T ATenCeilDiv(T a, T b) {
     return (a + b - 1) / b;
 }
 namespace philox {
-// A seed and an offset, by structured bindings or std::get.
+// A seed and an offset.
 inline __host__ __device__ std::tuple<unsigned long, unsigned long> unpack(
     const PhiloxCudaState& state) {
     if (!state.captured_) return {state.seed_.val, state.offset_.val};
