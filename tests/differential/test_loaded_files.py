@@ -71,7 +71,8 @@ template <int N> struct Traits {
     static constexpr int bytes = largest({N * sizeof(float), N * sizeof(double), size_t(16)});
 };
 __global__ void k(int* x) {
-    const auto tile = cooperative_groups::tiled_partition<1>(cooperative_groups::this_thread_block());
+    const auto block = cooperative_groups::this_thread_block();
+    const auto tile = cooperative_groups::tiled_partition<1>(block);
     x[0] = Traits<4>::bytes + FP_NORMAL + tile.size() + cuda::ceil_div(7, 3);
 }
 """)  # fmt: skip
