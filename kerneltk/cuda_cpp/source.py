@@ -31,6 +31,7 @@ from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
 from kerneltk.cuda_cpp.syntax.cached import (
     has_late_alignment,
     has_volatile,
+    own_integers,
     read_includes,
     read_once,
     read_source,
@@ -99,7 +100,8 @@ _TORCH = ("torch/", "ATen/", "c10/", "THC/")
 _TORCH_LIMITS = re.compile(r"\bat\s*::\s*numeric_limits\b")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
                 "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
-                "gpuAtomicAddNoReturn")  # fmt: skip
+                "gpuAtomicAddNoReturn", "WARP_SHFL", "WARP_SHFL_UP", "WARP_SHFL_DOWN",
+                "WARP_SHFL_XOR", "WARP_BALLOT", "WARP_ANY", "WARP_ACTIVE")  # fmt: skip
 # Characters of a header, and how often it names the C++ library for each so many, if it is one of
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
@@ -115,7 +117,10 @@ _PREDEFINED = re.compile(
     r"|EPSILON|DIG|RADIX))__\b"
 )
 # What brings CUDA's own definition of uint64_t for NVRTC.
-_CUDA_STD = ("cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h")
+_CUDA_STD = (
+    "cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h", "cuda_pipeline",
+    "cuda_awbarrier",
+)  # fmt: skip
 
 
 @cache
@@ -464,6 +469,14 @@ class RawSource:
             source = self._whole_source
         return self._with_bounds(with_early_alignment(with_inline_ptx(source)[0]))
 
+    @cached_property
+    def _own_integers(self) -> dict[str, tuple[str, bool]]:
+        """The integer types of ``<stdint.h>`` that the source defines itself, as sources for NVRTC
+        may: what they are, and whether that header's are the same.
+        """
+        sources = (self.code, *(header.code for header in self.included))
+        return {own[0]: own[1:] for code in sources for own in own_integers(code)}
+
     @property
     def _ptx_headers(self) -> tuple[str, ...]:
         """The headers of the package that inline PTX needs as C++."""
@@ -659,7 +672,8 @@ class RawSource:
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
-            if not any(name.startswith(_CUDA_STD) for name in foreign_headers(body)):
+            is_own = any("long long" in type_ for type_, _ in self._own_integers.values())
+            if not is_own and not any(h.startswith(_CUDA_STD) for h in foreign_headers(body)):
                 head.append("#define KERNELTK_LP64")
             head += ["#include <_kt_implicit.h>", *self._missing_headers]
             body, needs_20 = self._nvrtc_source
@@ -731,8 +745,10 @@ class RawSource:
             if not request.is_variable:
                 offer += bound_of(name, symbol, self.kernels)
             lines.append(request.guarded(number, offer))
-        for declared in self.declarations:
-            for shared in declared.dynamic_shared:
+        dynamic = [shared for found in self.declarations for shared in found.dynamic_shared]
+        if dynamic:
+            lines.append("KERNELTK_DYNAMIC_MEMORY")
+            for shared in dynamic:
                 own = _LINKER_NAMES.fullmatch(shared.symbol)
                 symbol = _renamed(shared.symbol) if own else shared.symbol
                 line = f'KERNELTK_DYNAMIC_SHARED("{symbol}")'
@@ -743,7 +759,8 @@ class RawSource:
         options = (f"-I{_HOST_INCLUDES}", *options)
         if not self.directory and any(include.is_quoted for include in self.includes):
             options += (f"-I{os.getcwd()}",)
-        head = [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
+        head = ["#define KERNELTK_DYNAMIC"] if dynamic else []
+        head += [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         if self.has_host_code:
             head += ["#include <_kt_implicit.h>", *self._missing_headers]
         head += [f"#include <kerneltk/{name}>" for name in self._ptx_headers]
@@ -757,6 +774,9 @@ class RawSource:
         head.append("#define _kt_noinline __attribute__((__noinline__))")
         sources = [own_source.code for own_source in (self, *self.included)]
         names = {name for code in sources for name in _LINKER_NAMES.findall(code)}
+        if others := {n for n, (_, is_same) in self._own_integers.items() if not is_same}:
+            head += ["#include <cstdint>", "#include <sys/types.h>"]  # before the names are others
+            names |= others
         head += [f"#define {name} {_renamed(name)}" for name in sorted(names)]
         if any(_NO_INLINE.search(header.code) for header in self.included):
             head.append("#define __noinline__ _kt_noinline")

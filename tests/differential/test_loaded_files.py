@@ -57,6 +57,75 @@ static const char* names[] = {
 void show() { std::cout << names[0]; }
 __global__ void k(int* x) { x[0] = __LINE__; }
 """, table_h='"a",\n"b",\n"c"\n')  # fmt: skip
+_case("parts of libraries", 32 + 4 + 1 + 3, """
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cooperative_groups.h>
+#include <cooperative_groups/details/partitioning.h>
+#include <cuda/cmath>
+#include <initializer_list>
+typedef std::complex<double> dcomplex;
+constexpr size_t largest(std::initializer_list<size_t> list) { return std::max(list); }
+template <int N> struct Traits {
+    static constexpr int bytes = largest({N * sizeof(float), N * sizeof(double), size_t(16)});
+};
+__global__ void k(int* x) {
+    const auto block = cooperative_groups::this_thread_block();
+    const auto tile = cooperative_groups::tiled_partition<1>(block);
+    x[0] = Traits<4>::bytes + FP_NORMAL + tile.size() + cuda::ceil_div(7, 3);
+}
+""")  # fmt: skip
+_case("a keyword that an old compiler lacks", 6, """
+#if defined(_MSC_VER) && _MSC_VER < 1910
+#define constexpr
+#define noexcept
+#endif
+namespace lib {
+constexpr inline float eps = 1e-6f;
+constexpr int six() noexcept { return 6; }
+}
+__global__ void k(int* x) { x[0] = lib::six(); }
+int main() { k<<<1, 1>>>(nullptr); }
+""")  # fmt: skip
+_case("macros with operators as arguments", 3, """
+#include <ctime>
+#include <iostream>
+#define COMPARED(name, op) \\
+    template <class X> __host__ __device__ bool is##name(const X& x, const X& y) { return x op y; }
+COMPARED(Less, <)
+COMPARED(Equal, ==)
+COMPARED(Both, &&);
+class Date {
+    char text[9];
+public:
+    const char* now() {
+        time_t value = time(NULL);
+        struct tm own;
+        snprintf(text, sizeof(text), "%02d", localtime_r(&value, &own)->tm_hour);
+        return text;
+    }
+};
+struct Message {
+    Message() : stream(std::cerr) { stream << date.now(); }
+    std::ostream& stream;
+    Date date;
+};
+__global__ void k(int* x) { x[0] = isLess(1, 2) + 2 * isEqual(3, 3) + 4 * isBoth(true, false); }
+int main() { Message(); }
+""")  # fmt: skip
+_case("launchers with the names of their kernels", 7, """
+#include <cstdio>
+__device__ int add(int a, int b) { return a + b; }
+__global__ void k(int* x) { x[0] = add(3, 4); }
+void k(int* x, int blocks);
+void k(int* x, int blocks) { k<<<blocks, 1>>>(x); cudaDeviceSynchronize(); }
+template <class T> __global__ void twice(T* x) { x[0] *= 2; }
+template <class T> void twice(T* x, int blocks) { twice<T><<<blocks, 32>>>(x); }
+static inline void k(int* x, float y) { for (int i = 0; i < y; i++) k(x, i); }
+void add(int* x) { printf("x"); k(x, 2.0f); twice(x, 2); }
+int main() { add(nullptr); }
+""")  # fmt: skip
 _case("what nvcc includes by itself", 4 + 8, """
 struct A { int a; char b; };
 __global__ void k(int* x) { x[0] = offsetof(A, b) + sizeof(uint64_t); }

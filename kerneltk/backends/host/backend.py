@@ -119,9 +119,14 @@ def _grid_failure(failure: int) -> LaunchError:
     hint = ""
     if " has left the kernel" in told:
         hint = (
-            "\n  Hint: let all threads reach the barrier; or let those that have left count as "
-            "arrived, with 'exited_threads=\"arrive\"' where the kernel is made or "
-            "'exited_arrive=True' at a launch."
+            "\n  Hint: let all threads reach the barrier. Threads of a kernel in Python that leave "
+            "by 'return' count as arrived; so do all of a raw kernel, with "
+            "'exited_threads=\"arrive\"' where it is made or 'exited_arrive=True' at a launch."
+        )
+    elif "of which the launch has 0 bytes" in told:
+        hint = (
+            "\n  Hint: launch it with as many bytes of shared memory as its arrays need: their "
+            "size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
         )
     elif "cannot run on CPU cores" in told:
         hint = (

@@ -4,7 +4,9 @@
  * it reads what another has not written yet. The last writer and two readers of each word are written
  * down, and each thread has a vector clock over the lanes of its warp (Mattern, 1989). A collective, a
  * meeting point, an atomic operation or a fence orders what lanes have done before it; a barrier of
- * the block orders all. A store that leaves memory as it was tells nobody anything.
+ * the block orders all. A store that leaves memory as it was is no exchange: all lanes may store one
+ * value. Which of different values stays is undefined (CUDA C++ Programming Guide, "SIMT
+ * Architecture").
  *
  * Compilers check an address once for several accesses in a row, be they loads or stores. So what a
  * thread has touched is looked at again when it waits or another one runs: what has changed, it wrote.
@@ -15,7 +17,9 @@
 #define GRANULE 4u /* bytes */
 #define MOST_VALUE 16u /* bytes of an access whose effect is looked at */
 #define TOUCHES 64u /* that are kept, of the thread that runs */
-#define EXCHANGED 4u /* how memory is accessed, beside WRITES: Python knows it */
+/* How memory is accessed, beside WRITES: Python knows it. */
+#define EXCHANGED 4u
+#define OTHER_WRITES 8u /* as this access does */
 
 struct access {
     uint32_t thread, time;
@@ -174,6 +178,9 @@ static void finish_touch(struct engine *e, struct touch *t) {
             for (int k = 0; k < 2; ++k)
                 if (is_unordered(x, &c->reader[k], t->own.thread, bytes))
                     fail_exchange(e, t, WRITES, &c->reader[k]);
+            /* What a large one, as of memset, has changed is not known. */
+            if (t->size <= MOST_VALUE && is_unordered(x, &c->writer, t->own.thread, bytes))
+                fail_exchange(e, t, WRITES | OTHER_WRITES, &c->writer);
             c->writer = t->own;
             c->writer.bytes = bytes;
             c->same = own;
@@ -246,19 +253,22 @@ static void note_atomic(struct engine *e) {
     ++own[thread % WARP];
 }
 
-static void join_lanes(struct engine *e, uint32_t warp, uint32_t lanes) {
+/* Orders what lanes of `before` have done before what those of `lanes` do next. */
+static void join_lanes(struct engine *e, uint32_t warp, uint32_t before, uint32_t lanes) {
     struct exchanges *x = e->watched;
     uint32_t all[WARP] = {0};
     finish_touches(e);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const uint32_t *own = x->time[warp * WARP + (uint32_t)__builtin_ctz(rest)];
+    for (uint32_t rest = before; rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest), *own = x->time[warp * WARP + lane];
         for (uint32_t k = 0; k < WARP; ++k)
             if (own[k] > all[k]) all[k] = own[k];
+        ++own[lane];
     }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest), *own = x->time[warp * WARP + lane];
+        uint32_t now = own[lane];
         memcpy(own, all, sizeof all);
-        ++own[lane];
+        own[lane] = now;
     }
 }
 

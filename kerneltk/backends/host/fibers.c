@@ -109,6 +109,7 @@ struct group {
 
 struct warp {
     uint32_t exited; /* lanes that have ended, or that the block does not have */
+    uint32_t excused; /* of these, lanes that count as arrived at barriers */
     int groups;      /* in use, from the first on; some of them may be done */
     uint32_t pending; /* lanes that wait in a group */
     uint32_t meeting; /* lanes that wait at a meeting point */
@@ -165,7 +166,7 @@ static __attribute__((noreturn)) void leave_kernel(struct engine *e, int code);
 static __attribute__((noreturn, cold)) void fail_waiting(struct engine *e, const char *what);
 
 /* exchanges.c */
-static void join_lanes(struct engine *e, uint32_t warp, uint32_t lanes);
+static void join_lanes(struct engine *e, uint32_t warp, uint32_t before, uint32_t lanes);
 static void join_block(struct engine *e);
 static void finish_touches(struct engine *e);
 
@@ -452,7 +453,7 @@ static void complete_group(struct engine *e, uint32_t warp, struct group *g) {
     struct warp *w = &e->warps[warp];
     uint32_t lanes = g->arrived;
     unsigned long long results[WARP];
-    if (__builtin_expect(e->watched != NULL, 0)) join_lanes(e, warp, lanes);
+    if (__builtin_expect(e->watched != NULL, 0)) join_lanes(e, warp, lanes, lanes);
     g->combine(w->in, w->extra, results, lanes);
     /* Lanes of other groups may not have read theirs yet. */
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
@@ -503,7 +504,8 @@ static void release_meeting(struct engine *e, uint32_t warp) {
     struct warp *w = &e->warps[warp];
     unsigned long long lowest = ~0ull;
     uint32_t lanes = 0;
-    if (__builtin_expect(e->watched != NULL, 0)) join_lanes(e, warp, w->meeting);
+    /* Lanes that are not there have come further, or wait at the end of a branch. */
+    if (__builtin_expect(e->watched != NULL, 0)) join_lanes(e, warp, ~0u, w->meeting);
     for (uint32_t rest = w->meeting; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         if (w->position[lane] < lowest) {
@@ -653,6 +655,7 @@ static __attribute__((cold, noinline)) void begin_block(struct engine *e, const 
         struct warp *w = &e->warps[k];
         uint32_t lanes = e->total - k * WARP;
         w->exited = lanes >= WARP ? 0 : ~0u << lanes;
+        w->excused = 0;
         w->groups = 0;
         w->pending = w->meeting = w->stored = w->passed = w->yields = 0;
         for (unsigned j = 0; j < WARP; ++j) w->group[j].arrived = 0;
@@ -909,6 +912,17 @@ static int call_meet(struct engine *e, unsigned long long position, int stores) 
 
 static void call_leave(struct engine *e) { leave_thread(e); }
 
+/* The thread is about to end, and counts as arrived at barriers from here on. */
+static void call_excuse(struct engine *e) {
+    uint32_t thread = current_thread(e);
+    if (e->head->flags & EXITS_ALLOWED) return; /* so all do when they have ended */
+    e->warps[thread / WARP].excused |= 1u << thread % WARP;
+    if (--e->needed && e->arrived == e->needed) {
+        if (e->mixed) fail_mixed(e);
+        release_barrier(e);
+    }
+}
+
 /* ---- what is told of those that wait ---- */
 
 /* Appends as printf does, within `size` bytes. */
@@ -959,9 +973,12 @@ static void append_places(const struct engine *e, char *text, size_t size, const
     }
 }
 
-/* Returns the first thread that has ended, or the number of threads. */
+/* Returns the first thread that has ended and does not count as arrived, or the number of threads. */
 static uint32_t first_exited(const struct engine *e) {
     uint32_t t = 0;
-    while (t < e->total && !(e->warps[t / WARP].exited >> t % WARP & 1)) ++t;
+    for (; t < e->total; ++t) {
+        const struct warp *w = &e->warps[t / WARP];
+        if ((w->exited & ~w->excused) >> t % WARP & 1) break;
+    }
     return t;
 }

@@ -31,6 +31,7 @@ struct code_range {
 
 static struct code_range own_code;
 
+#define UNWRITTEN 0xa5 /* bytes of dynamic shared memory that a launch does not have */
 #define ONLY_PLACE 100 /* kind of a finding that only tells where; memory.c has the others */
 
 /* An access to memory that was wrong; what is told of it is written elsewhere. */
@@ -115,6 +116,8 @@ static void call_refused(struct engine *e, const char *what, const char *lacking
 static void call_child(struct engine *e, kernel_function entry, const void *block,
                        unsigned long size);
 static void call_ended(struct engine *e, const char *name, const void *address);
+static void call_guard_shared(struct engine *e, unsigned char *memory, unsigned long size,
+                              int is_done);
 static void call_sleep(struct engine *e, unsigned nanoseconds_);
 static long long call_time(void) { return nanoseconds(); }
 extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
@@ -138,9 +141,12 @@ static const struct {
     void (*refused)(struct engine *, const char *, const char *, const char *, int);
     void (*child)(struct engine *, kernel_function, const void *, unsigned long);
     void (*ended)(struct engine *, const char *, const void *);
+    void (*excuse)(struct engine *);
+    void (*guard_shared)(struct engine *, unsigned char *, unsigned long, int);
 } calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
            call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet,
-           call_refused, call_child,     call_ended};
+           call_refused, call_child,     call_ended, call_excuse,
+           call_guard_shared};
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -372,6 +378,20 @@ static void call_refused(struct engine *e, const char *what, const char *lacking
                lacking, file, line);
     }
     leave_kernel(e, KT_TRAP);
+}
+
+/* Before and after blocks of a launch with no dynamic shared memory: what they write there is found. */
+static void call_guard_shared(struct engine *e, unsigned char *memory, unsigned long size,
+                              int is_done) {
+    struct grid_launch *l = atomic_load(&e->launch);
+    if (!is_done) {
+        memset(memory, UNWRITTEN, size);
+    } else if (*memory != UNWRITTEN || memcmp(memory, memory + 1, size - 1) != 0) {
+        if (claim_text(e, KT_FAULT))
+            append(l->text, sizeof l->text,
+                   ": it writes to dynamic shared memory, of which the launch has 0 bytes");
+        leave_kernel(e, KT_FAULT);
+    }
 }
 
 /* A function of the host that would end the process was called, and would return to `address`. */

@@ -59,6 +59,7 @@ struct memory_calls {
     void (*misaligned)(const void *, unsigned alignment, const char *type, const char *file,
                        unsigned line);
     void (*order)(void);
+    void (*pass_barrier)(void);
 };
 
 /* Python knows these numbers. */
@@ -77,6 +78,7 @@ static void begin_exchanges(struct engine *e);
 static void note_access(struct engine *e, uintptr_t at, size_t size, unsigned how,
                         const void *frame);
 static void note_atomic(struct engine *e);
+static void join_block(struct engine *e);
 static void forget_accesses(struct engine *e, uintptr_t at, size_t size);
 
 static void enter_checked(struct engine *e) {
@@ -458,8 +460,14 @@ static void call_order(void) {
     if (own_engine && own_engine->unit && atomic_load(&own_engine->launch)) note_atomic(own_engine);
 }
 
-const struct memory_calls kt_memory_calls = {call_check,   call_move,       call_fill, call_allocate,
-                                             call_release, call_misaligned, call_order};
+/* A barrier that was compiled away: all threads are there. */
+static void call_pass_barrier(void) {
+    if (own_engine && own_engine->watched && atomic_load(&own_engine->launch)) join_block(own_engine);
+}
+
+const struct memory_calls kt_memory_calls = {
+    call_check,   call_move,       call_fill,  call_allocate,
+    call_release, call_misaligned, call_order, call_pass_barrier};
 
 /* Says what the arguments of this thread's next launches are. */
 EXPORT void kt_note_arrays(const struct array_note *arrays, int count) {

@@ -48,7 +48,7 @@ _FINDING = struct.Struct("<QQqQQQ6i16Q2Q3i")
     _NOT_ALLOCATED,
 ) = range(1, 11)
 _ONLY_PLACE = 100
-_WRITES, _EXCHANGED = 1, 4  # how memory is accessed
+_WRITES, _EXCHANGED, _OTHER_WRITES = 1, 4, 8  # how memory is accessed
 _WRITABLE, _HOLDS_ADDRESSES, _IS_PARAMETERS = 1, 2, 4
 _NEAR = 4096  # bytes within which an access is taken to be meant for an array, whatever its size
 
@@ -234,8 +234,14 @@ def describe(finding: int, told: str) -> str:
         else:
             where = f"at address {address:#x}"
         place = _user_place(frames)
-        other = f"thread {thread} of the same warp {'reads' if how & _WRITES else 'writes'}"
+        reads = how & _WRITES and not how & _OTHER_WRITES
+        other = f"thread {thread} of the same warp {'reads' if reads else 'writes'}"
         other += f" at {place}" if place else ""
+        if how & _OTHER_WRITES:
+            return (
+                f"{access} {where}, which {other} with another value, and nothing orders the two.\n"
+                "  Hint: let one lane write: on a GPU any of the values may stay."
+            )
         return (
             f"{access} {where}, which {other}, and nothing orders the two.\n"
             "  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."

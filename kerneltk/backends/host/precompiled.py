@@ -34,7 +34,7 @@ AFTER = 3
 """The number of units without it after which a header is precompiled."""
 
 _TIME_LIMIT = 60.0  # seconds
-_PRELUDE = re.compile(r"(?:#include <kerneltk/[\w.]+>\n)+")
+_PRELUDE = re.compile(r"(?:#define KERNELTK_DYNAMIC\n)?(?:#include <kerneltk/[\w.]+>\n)+")
 _HEADER = "prelude.hpp"
 # Handed on to the linker, such an option would be linked, and nothing else.
 _FOR_LINKER = "-Wl,"

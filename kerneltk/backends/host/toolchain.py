@@ -31,6 +31,7 @@ from typing import Literal
 from kerneltk.backends import processes, temporary
 from kerneltk.cache.fields import read_fields
 from kerneltk.cache.store import get_cache
+from kerneltk.core import compile_log
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.patterns import pattern
@@ -469,6 +470,35 @@ _WITHOUT_EFFECT = (
     r"|lineinfo|generate-line-info|G|device-debug|(ftz|prec-div|prec-sqrt)=(true|false)"
     r"|maxrregcount=\d+)"
 )
+# They are for ptxas, the linker of device code and the messages of NVRTC and nvcc.
+_DROPPED = re.compile(
+    r"--?(?:(?P<valued>Xptxas|ptxas-options|rdc|relocatable-device-code|diag-(?:suppress|error|warn))"
+    r"|dc|device-c|dlto|dlink-time-opt|(?:no-)?display-error-number|err-no|brief-diagnostics|Werror)"
+    r"(?P<value>=.*)?"
+)
+
+
+def without_dropped(options: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the compile options that the host has a use for, and those for compilers of device
+    code that it drops, each with its value.
+
+    Examples
+    --------
+    >>> without_dropped(["-DN=4", "-rdc=true", "-Xptxas", "-v"])
+    (['-DN=4'], ['-rdc=true', '-Xptxas -v'])
+    """
+    kept: list[str] = []
+    dropped: list[str] = []
+    rest = iter(options)
+    for option in rest:
+        found = _DROPPED.fullmatch(option)
+        if found is None:
+            kept.append(option)
+        elif found["valued"] and not found["value"]:
+            dropped.append(f"{option} {next(rest, '')}".rstrip())
+        else:
+            dropped.append(option)
+    return kept, dropped
 
 
 def host_options(options: Sequence[str]) -> tuple[str, ...]:
@@ -476,11 +506,12 @@ def host_options(options: Sequence[str]) -> tuple[str, ...]:
 
     Macros, include directories, the language standard, ``--fmad`` and ``--use_fast_math`` are
     translated. A standard older than C++17 becomes C++17, which the package's headers need. Options
-    that only allow less precision or that guide the device's code generator do nothing. Raises
-    CompileError for an option without a meaning on the host, or without its value.
+    that only allow less precision or that guide the device's code generator do nothing, nor do
+    those for ptxas, the linker of device code and NVRTC's messages (:func:`without_dropped`).
+    Raises CompileError for an option without a meaning on the host, or without its value.
     """
     result: list[str] = []
-    rest = iter(options)
+    rest = iter(without_dropped(options)[0])
     for option in rest:
         if option in _FLAGS:
             result += _FLAGS[option]
@@ -747,6 +778,8 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     BackendUnavailableError.
     """
     options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
+    for option in without_dropped(unit.options)[1]:
+        compile_log.report(f"debug: the option '{option}' does nothing on CPU cores")
     may_end = _MAY_END.search(unit.source) is not None
     if unit.raw:
         declaration = ""

@@ -40,6 +40,7 @@ _READERS = (
     "kerneltk.cuda_cpp.syntax.ptx",
     "kerneltk.cuda_cpp.nvrtc",
     "kerneltk.cuda_cpp.structs",
+    "kerneltk.core.identifiers",
     "kerneltk.core.lexer",
     "kerneltk.core.patterns",
     "kerneltk.core.records",
@@ -47,6 +48,8 @@ _READERS = (
     "tree_sitter_cuda",
 )
 _LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
+_COUNTING = re.compile(r"\bfor\s*\([^;()]*=\s*\d+\w*\s*;")
+_MAY_DEFINE = re.compile(r"\b(?:typedef|using)\b[^;{}]*\bu?int(?:8|16|32|64|ptr|max)_t\b")
 _MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a source defines
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
@@ -277,9 +280,23 @@ def unordered_exchanges(source: str) -> tuple[Unordered, ...]:
     def read(fields: Sequence[Sequence[Any]]) -> tuple[Unordered, ...]:
         return tuple(Unordered(*field) for field in fields)
 
-    if "threadIdx" not in source or not _LANES_APART.search(source):
+    if "threadIdx" not in source or not (_LANES_APART.search(source) or _COUNTING.search(source)):
         return ()
     return _kept(("exchanges", source), find, read)
+
+
+def own_integers(source: str) -> tuple[tuple[str, str, bool], ...]:
+    """Return the types of <stdint.h> that a source defines, as `integers` finds them."""
+
+    def find() -> tuple[tuple[str, str, bool], ...]:
+        from kerneltk.cuda_cpp.syntax.preprocessor import integers
+
+        return tuple(integers.own_integers(source))
+
+    def read(fields: Sequence[Sequence[Any]]) -> tuple[tuple[str, str, bool], ...]:
+        return tuple((str(name), str(type_), bool(same)) for name, type_, same in fields)
+
+    return _kept(("integers", source), find, read) if _MAY_DEFINE.search(source) else ()
 
 
 def with_child_launches(source: str) -> str:

@@ -60,7 +60,10 @@ _HOST_SOURCE = re.compile(
     r"|\bMPI_\w+"
     r"|\b(?:at|torch|c10|py|pybind11|boost|thrust|cv|nlohmann|testing|benchmark|nvbench|cxxopts|CLI"
     r"|argparse|Catch|doctest|sycl)\s*::"
-    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*)\b"
+    r"(?!\s*(?:complex|Half|BFloat16|acc_type|opmath_type|\w*PtrTraits|\w*TensorAccessor\w*"
+    r"|PhiloxCudaState|ceil_div)\b"
+    r"|\s*headeronly\s*::\s*HeaderOnly\w+\b|\s*cuda\s*::\s*ATenCeilDiv\b"
+    r"|\s*cuda\s*::\s*philox\s*::\s*unpack\b"
     r"|\s*cuda\s*::\s*detail\s*::\s*(?:TensorInfo|IndexToOffset)\b)"
     r"|\b(?:fprintf|fopen|fclose|fread|fwrite|fscanf|sscanf|scanf|fgets|fputs|puts|exit|abort"
     r"|getenv|srand|rand|gettimeofday|clock_gettime|atoi|atof|calloc|realloc|perror|fflush"
@@ -228,7 +231,9 @@ class HostCode:
         # Functions with a type in their heads that the host alone has: names, with where they are.
         self.untold: dict[Span, tuple[str, ...]] = {}
         self.definitions: dict[Span, Definition] = {}
-        self._kept: dict[Span, str] = {}  # functions with an annotation, and their names
+        # Functions with an annotation; the names of those that are no kernels.
+        self._kept: dict[Span, str] = {}
+        self._kernels: set[str] = set()
         self._defined = Macros()
         self._macro_words: dict[str, frozenset[str]] = {}
         self.macros = self._find_macros()
@@ -253,6 +258,10 @@ class HostCode:
                 return True
             index += 1
         return False
+
+    def is_macro(self, name: str) -> bool:
+        """Return whether the source defines a macro of a name."""
+        return name in self._macro_words
 
     def declares_namespace(self, name: str) -> bool:
         """Return whether the source has a namespace, or a library for device code has it."""
@@ -307,6 +316,7 @@ class HostCode:
     def leave_out_unreached(self) -> None:
         """Leave out what device code does not refer to."""
         self._leave_device_code()
+        self._leave_out_launchers()
         self._keep_defined_destructors()
         code, candidates = self.prepared.code, self.candidates.values()
         spans, self.spare = unreached(
@@ -317,9 +327,18 @@ class HostCode:
         self._keep_tables()
         self._keep_overloads()
 
-    def keep(self, span: Span, name: str) -> None:
+    def keep(self, span: Span, name: str, *, is_kernel: bool) -> None:
         """Take note of a function with an annotation."""
-        self._kept[span] = name
+        self._kept[span] = "" if is_kernel else name
+        if is_kernel:
+            self._kernels.add(name)
+
+    def _leave_out_launchers(self) -> None:
+        """Leave out functions of the host that have a kernel's name: device code calls neither."""
+        names = self._kernels.difference(self._kept.values())
+        for span, found in self.candidates.items():
+            if found.is_function and found.names <= names:
+                self.spans.setdefault(span, "")
 
     def _leave_device_code(self) -> None:
         """Leave nothing out that shares characters with a function with an annotation: their heads
@@ -489,11 +508,11 @@ class HostReader:
                 return  # is deleted already, or pure
             self.host.definitions[span] = Definition(name, head, bounds, is_member)
 
-    def keep(self, node: Node, declarator: Node, scope: Scope) -> None:
+    def keep(self, node: Node, declarator: Node, scope: Scope, *, is_kernel: bool = False) -> None:
         """Take note of a function with an annotation."""
         name = declared_name(declarator)
         spelled = "" if name is None else _last_name(self.tree.slice(name))
-        self.host.keep(self.tree.span(node, scope), spelled)
+        self.host.keep(self.tree.span(node, scope), spelled, is_kernel=is_kernel)
 
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
         """Leave out a function, unless device code may call it and does."""

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.lexer import comma_spans
 from kerneltk.core.records import record
 
@@ -176,11 +177,12 @@ class Prepared:
 
     def has_lasting_guard(self, position: int) -> bool:
         """Return whether the condition of a position holds at the end of the source as it does
-        there: no macro in it is defined anew.
+        there: no macro in it is defined anew where the condition has been read.
         """
         words = set(_NAME.findall(self.guard_of(position)))
+        read = min((r.start for r in self._around(position) if r.guard), default=position)
         return not any(
-            directive.start > position
+            directive.start >= read
             and directive.name in ("define", "undef")
             and not words.isdisjoint(_NAME.findall(directive.argument)[:1])
             for directive in (self.directives if words else ())
@@ -491,7 +493,9 @@ def _attribute_macros(
             and _TYPE.fullmatch(macro.replacement)
         ):
             chosen[name] = macro
-    return {name: macro for name, macro in chosen.items() if name not in _WORDS}
+    # The grammar knows keywords, whatever compilers that lack one define it as.
+    known_words = _WORDS | CXX_KEYWORDS
+    return {name: macro for name, macro in chosen.items() if name not in known_words}
 
 
 def _says(macro: _Macro, chosen: dict[str, _Macro]) -> int:

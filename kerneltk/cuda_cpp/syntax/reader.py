@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
+# CHECK_FUNC(_LT, <): an argument of no more than an operator.
+_OPERATOR_USE = re.compile(
+    r"^[ \t]*([^\W\d]\w*)[ \t]*\((?:[^()\n]*,)?[ \t]*"
+    r"(?:<=>|<<|>>|&&|\|\||[-+*/%^&|<>=!]=?|~)[ \t]*(?:,[^()\n]*)?\)[ \t]*;?[ \t]*$",
+    re.MULTILINE,
+)
 _OBJECT_MACRO = re.compile(r"([^\W\d]\w*)(?![\w(])(.*)", re.DOTALL)
 
 
@@ -152,6 +158,13 @@ class _Found:
         )
 
 
+def _uses_with_operators(plain: str, host: HostCode) -> Iterator[tuple[int, int]]:
+    """Yield where lines use macros of the source with an operator as an argument."""
+    for use in _OPERATOR_USE.finditer(plain):
+        if host.is_macro(use[1]):
+            yield use.span()
+
+
 def _without(plain: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return a source with blanks in the place of pieces of it, lines kept."""
     pieces: list[str] = []
@@ -169,9 +182,12 @@ class _Branch:
         self.found = found
         self.tree = SourceTree(found.prepared, plain, words)
         self.macros = HostReader(self.tree, found.host).uses_of_macros()
-        if self.macros and self.tree.root.has_error:
-            # Uses without a semicolon hide from the grammar what is between and behind them.
-            self.tree = SourceTree(found.prepared, _without(plain, self.macros), words)
+        if self.tree.root.has_error:
+            # Uses without a semicolon hide from the grammar what is between and behind them, and so
+            # do operators that are arguments.
+            unread = [*self.macros, *_uses_with_operators(plain, found.host)]
+            if unread:
+                self.tree = SourceTree(found.prepared, _without(plain, sorted(unread)), words)
         self.kernels = KernelReader(self.tree, found.kernels)
         self.host = HostReader(self.tree, found.host)
 
@@ -237,7 +253,7 @@ class _Branch:
         words = self.tree.words_between(start, body.start_byte if body else node.end_byte)
         names = {word.name for word in words}
         if not names.isdisjoint(("__global__", "__device__")):
-            self.host.keep(node, declarator, scope)
+            self.host.keep(node, declarator, scope, is_kernel="__global__" in names)
         if "__global__" in names:
             self.kernels.add(node, declarator, scope, start, words, is_definition=True)
         elif "__device__" not in names:

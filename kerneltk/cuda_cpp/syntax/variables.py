@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _STORAGE = re.compile(
     r"\b(?:static|extern|inline|thread_local|register|constexpr|constinit|typename)\b"
 )
+# The first extent changes nothing: a launch says how large dynamic shared memory is.
+_FIRST_ARRAY = re.compile(r"(.*?)([^\W\d]\w*)\s*\[[^\[\]]*\](.*)", re.DOTALL)
+_OTHER_ARRAY = re.compile(r"()(\w+)\s*\[[^\[\]]*\](.*)", re.DOTALL)
 _MEMORIES: tuple[tuple[str, Memory], ...] = (
     ("__constant__", "constant"),
     ("__managed__", "managed"),
@@ -114,8 +117,9 @@ def _declared_shared(tree: SourceTree, word: Word) -> Iterator[DynamicShared]:
     scope, _ = tree.scope_at(word.start)
     head = ""
     for index, part in enumerate(split_arguments(statement)):
-        pattern = r"(.*?)([^\W\d]\w*)\s*\[\s*\](.*)" if index == 0 else r"()(\w+)\s*\[\s*\](.*)"
-        declared = re.fullmatch(pattern, part.strip(), re.DOTALL)
+        # Extents of its own change nothing: the launch says how large it is.
+        pattern = _FIRST_ARRAY if index == 0 else _OTHER_ARRAY
+        declared = pattern.fullmatch(part.strip())
         if declared is None:
             return
         head = head or _STORAGE.sub(" ", declared[1])

@@ -91,6 +91,7 @@ _LANE = re.compile(r"(?:\((?:unsigned)?(?:int)?\))?([\w.]+)(?:[&%](?:31|32|0x1[f
 _INDEX = re.compile(r"([\w.]+)(?:([-+^])(\w+))?")
 _LIMIT = re.compile(r"\(([\w.]+)([<>]=?)(\w+)\)")
 _NUMBER = re.compile(r"(?:0[xX][\da-fA-F]+|\d+)[uU]?")
+_BEGUN = re.compile(r"for\s*\(\s*(?:[\w:]+\s+)*(\w+)\s*=\s*\d+\w*\s*;")
 _HALVED = re.compile(r"(?<!\w)(\w+)\s*(?:>>=|<<=|/=|\*=|=\s*\1\s*(?:/|\*|>>|<<))")
 _PURE = re.compile(r"(?:f?(?:abs|min|max)f?|sqrtf?|expf?|logf?|[\w:]*_cast<[^()]*>)\Z")
 _NAMED = re.compile(r"(?:typedef|using|#[ \t]*define)[^;\n]*volatile")  # who is, nobody knows here
@@ -793,6 +794,7 @@ class _ExchangeReader:
         self.found: dict[int, tuple[str, str]] = {}
         self._lanes = lanes
         self._steps: set[str] = set()  # what a loop halves or doubles
+        self._counters: set[str] = set()  # of loops that all lanes begin with one number
         self._others: set[str] = set()  # arrays of the thread's own, and volatile ones
         for node in within(function):
             if node.type in ("declaration", "parameter_declaration"):
@@ -821,8 +823,10 @@ class _ExchangeReader:
         body = node.child_by_field_name("body")
         if body is None:
             return
-        outer = self._steps
+        outer, counters = self._steps, self._counters
         self._steps = outer | set(_HALVED.findall(source_of(node)))
+        if begun := _BEGUN.match(source_of(node)):
+            self._counters = counters | {begun[1]}
         before: dict[tuple[str, str], int] | None = None
         for _ in range(2):  # the second time behind the first
             self._forget_assigned(node, stored)
@@ -830,7 +834,7 @@ class _ExchangeReader:
                 break  # what comes of that is known
             before = dict(stored)
             self.read(body, stored, limit)
-        self._steps = outer
+        self._steps, self._counters = outer, counters
 
     def _read_if(self, node: Node, stored: dict[tuple[str, str], int], limit: int) -> None:
         found = _LIMIT.fullmatch(_text(node.child_by_field_name("condition")))
@@ -884,6 +888,11 @@ class _ExchangeReader:
 
     def _load(self, node: Node, stored: dict[tuple[str, str], int]) -> None:
         array, index = self._access(node)
+        if _text(node).partition("[")[2].removesuffix("]") in self._counters:
+            # a[i] of all i behind a[lane] = ...: all but one are other lanes'.
+            for (other, lane), lanes in stored.items():
+                if other == array and lanes > 1:
+                    self.found[node.start_byte] = _text(node), f"{array}[{lane}]"
         if index is None or not index[1]:
             return
         lanes = stored.get((array, index[0]), 0)

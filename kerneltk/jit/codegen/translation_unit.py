@@ -34,9 +34,12 @@ def unit_of(
     host = (*_HOST_HEADERS, *(("host_block.hpp",) if is_split else ()))
     symbol = f"_kt_entry_{entry}"
     macro = "KERNELTK_BLOCK_ENTRY" if is_split else "KERNELTK_ENTRY"
+    source = _assembled((*host, *headers), f"{text}\n\n{macro}({symbol}, ({entry}))")
+    if "jit_dynamic.hpp" in headers:
+        source = f"#define KERNELTK_DYNAMIC\n{source}"
     return TranslationUnit(
         backend.name,
-        _assembled((*host, *headers), f"{text}\n\n{macro}({symbol}, ({entry}))"),
+        source,
         "",
         options,
         origins,

@@ -490,8 +490,7 @@ class JitKernel(Decorated):
             function = module.function(dict(code.symbols)[unit.exports[0][0]])
         else:
             function = pipeline.get_function(unit, backend)
-        # Threads that have left count as arrived, on every way that a kernel runs.
-        mode = LaunchMode(found.needs_grid, exited_arrive=True)
+        mode = LaunchMode(found.needs_grid)
         limits = backend.limits(function)
         if self._definition.launch_bounds:
             limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))

@@ -20,7 +20,7 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Array, Number, Record, Type
-from kerneltk.jit.passes.early_returns import without_returns
+from kerneltk.jit.passes.early_returns import with_marked_returns, without_returns
 from kerneltk.jit.passes.lasting_memory import has_view
 from kerneltk.jit.passes.liveness import live_in, mentioned
 from kerneltk.jit.passes.rematerialization import rematerialized, without_idle_loops
@@ -33,10 +33,10 @@ _MOST_BYTES = 8192  # of a thread, across barriers; a block may have 1024 thread
 
 
 def fission_program(program: ir.Program) -> ir.Program:
-    """Return a program whose kernel runs a block at a time; the same one if that cannot be."""
+    """Return a program whose kernel runs a block at a time, if that can be."""
     kernel = fission(program.kernel, {f.name: f for f in program.functions[:-1]})
     if isinstance(kernel, NotSplit):
-        return program
+        kernel = with_marked_returns(program.kernel)
     return ir.Program((*program.functions[:-1], kernel))
 
 
@@ -69,7 +69,10 @@ class _Splitter:
             self._types, self._names = dict(types), Names(self._function)
             self._open_all()
             self._block = self._block_locals()
-            body = without_returns(self._level(self._body), self._variable)
+            level = self._level(self._body)
+            while level and is_barrier(level[-1]):
+                level = level[:-1]
+            body = without_returns(level, self._variable)
             body = rematerialized(body, self._own(body))
             body = without_idle_loops(body, self._own(body))
             kept = self._kept(body)
@@ -263,6 +266,7 @@ class _Splitter:
                 done.append(self._opened(statement))
             elif is_barrier(statement):
                 flush()
+                done.append(statement)  # no thread waits there; checks of memory are told
             elif isinstance(statement, ir.Break | ir.Continue | ir.Return):
                 flush()
                 done.append(statement)

@@ -1,4 +1,7 @@
-"""Threads of a split kernel that return early: each has a note, which later loops look at."""
+"""Threads that return early count as arrived at later barriers.
+
+In a split kernel each has a note, which later loops look at; elsewhere the runtime is told.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import BOOL, PY_INT, Type
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Type
 from kerneltk.jit.passes.thread_loops import thread_loops
+
+_RETURN_EARLY = ir.Operation(
+    "early return", "_kt_return_early()", frozenset((ir.Effect.WAITS, ir.Effect.MEMORY))
+)
+
+
+def with_marked_returns(kernel: ir.Function) -> ir.Function:
+    """Return a kernel that is not split, with a call of the runtime before each early return.
+
+    A thread that comes to the end of the kernel has missed a barrier at which others wait; one that
+    has returned has not, as in a split kernel.
+    """
+
+    def marked(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
+        done: list[ir.Statement] = []
+        for statement in body:
+            if isinstance(statement, ir.Return):
+                call = ir.Call(_RETURN_EARLY, (), VOID, statement.span)
+                done.append(ir.Evaluate(call, statement.span))
+            done.append(ir.with_bodies(statement, marked))
+        return tuple(done)
+
+    body, end = kernel.body, kernel.body[-1:]
+    if end and isinstance(end[0], ir.Return):
+        return replace(kernel, body=(*marked(body[:-1]), *end))
+    return replace(kernel, body=marked(body))
 
 
 def without_returns(

@@ -98,6 +98,46 @@ void launch(at::Tensor x) { auto info = at::cuda::detail::getTensorInfo<float, i
         np.testing.assert_array_equal(y, x.ravel())
 
 
+STAND_INS = """
+#include <torch/custom_class.h>
+#include <ATen/ATen.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/cuda/CUDAApplyUtils.cuh>
+#include <ATen/cuda/DeviceUtils.cuh>
+#include <torch/headeronly/core/TensorAccessor.h>
+struct Model : public torch::CustomClassHolder {
+    Model() {}
+    static constexpr int MOST = 5;
+    at::Tensor table;
+};
+struct Device { int c[Model::MOST]; };
+__global__ void k(torch::headeronly::HeaderOnlyGenericPackedTensorAccessor<float, 2> x,
+                  at::PhiloxCudaState state, int* y) {
+    const auto seeds = at::cuda::philox::unpack(state);
+    const int lanes = __popc(WARP_BALLOT(threadIdx.x % 2 == 0));
+    y[threadIdx.x] = WARP_SHFL(int(threadIdx.x), 3) + WARP_SHFL_DOWN(lanes, 1);
+    y[threadIdx.x] += int(std::get<0>(seeds) + std::get<1>(seeds));
+    y[threadIdx.x] += at::cuda::ATenCeilDiv(int(x.size(0)), 2) + at::ceil_div(int(x.size(1)), 4);
+    y[threadIdx.x] += sizeof(Device) / sizeof(int);
+}
+"""
+
+
+def test_stand_ins_of_its_headers(tmp_path: Path) -> None:
+    path = tmp_path / "stand_ins.cu"
+    path.write_text(STAND_INS)
+    module = kerneltk.load(path)
+    assert module.compile_for("sm_90").code
+    accessor = np.zeros(1, [("data", "u8"), ("sizes", "i8", 2), ("strides", "i8", 2)])
+    accessor["sizes"] = (5, 7)
+    state = np.zeros(1, np.dtype([("seed", "u8"), ("offset", "u8"), ("more", "u8"),
+                                  ("captured", "?")], align=True))  # fmt: skip
+    state["seed"], state["offset"] = 100, 20
+    y = np.zeros(32, np.int32)
+    module.k(1, 32, (accessor[0], state[0], y), checks=False)
+    assert y.tolist() == [3 + 16 + 120 + 3 + 2 + 5] * 32
+
+
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_what_its_headers_bring_of_the_library(target: str, tmp_path: Path) -> None:
     path = tmp_path / "library.cu"

@@ -649,7 +649,13 @@ def _load(of: Instruction) -> str:
         part.write(f"kerneltk::ptx::{strong}load(_kt_from + {k})") for k, part in enumerate(d.parts)
     )
     # A register of the address may be one of the results.
+    pointer = _aligned(pointer, len(d.parts), of.kind)
     return f"{{ const {c_type}* const _kt_from = {pointer}; {parts} }}"
+
+
+def _aligned(pointer: str, count: int, kind: str) -> str:
+    """Return an address of a vector, which checks of memory look at."""
+    return f"kerneltk::ptx::aligned<{count}>({pointer}, \"'.v{count}.{kind}'\")"
 
 
 def _store(of: Instruction) -> str:
@@ -660,6 +666,8 @@ def _store(of: Instruction) -> str:
     strong = "strong_" if _STRONG & set(of.modifiers) else ""
     pointer = address.address(_TYPES[of.kind], of.is_shared)
     parts = value.parts if value.kind == "vector" else (value,)
+    if len(parts) > 1:
+        pointer = _aligned(pointer, len(parts), of.kind)
     stores = " ".join(
         f"kerneltk::ptx::{strong}store(_kt_to + {k}, {part.read(of.kind)});"
         for k, part in enumerate(parts)

@@ -2,7 +2,9 @@
 #pragma once
 
 #ifdef __CUDACC_RTC__
-// The 64-bit names are `long long`, as in libcu++, so that both can be included.
+// The 64-bit names are `long long`, as in libcu++, so that both can be included; in files they are
+// those of <stdint.h>, which has been included.
+#ifndef KERNELTK_LP64
 using int8_t = signed char;
 using int16_t = short;
 using int32_t = int;
@@ -13,6 +15,7 @@ using uint32_t = unsigned int;
 using uint64_t = unsigned long long;
 using intptr_t = long long;
 using uintptr_t = unsigned long long;
+#endif
 // Constants, so that libcu++ may define its macros later.
 #ifndef INFINITY
 constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000);

@@ -217,9 +217,19 @@ KERNELTK_MIN_MAX_FLOAT(double, double, float)
 
 // ---- memory ----
 
-#define KERNELTK_LOAD(name) \
-    template <class T>      \
+// Of CUDA's own types they are no templates, so that these are preferred to a kernel's own template of
+// the name; of others they are the worst match, by the empty pack.
+#define KERNELTK_OF_TYPES(define, name)                                               \
+    define(char, name) define(signed char, name) define(short, name) define(int, name) \
+    define(long, name) define(long long, name) define(unsigned char, name)            \
+    define(unsigned short, name) define(unsigned int, name) define(unsigned long, name) \
+    define(unsigned long long, name) define(float, name) define(double, name)
+#define KERNELTK_LOAD_OF(T, name) \
     inline T name(const T* p) { return *p; }
+#define KERNELTK_LOAD(name)                   \
+    KERNELTK_OF_TYPES(KERNELTK_LOAD_OF, name) \
+    template <class T, class... None>         \
+    inline T name(const T* p, None...) { return *p; }
 KERNELTK_LOAD(__ldg)
 KERNELTK_LOAD(__ldca)
 KERNELTK_LOAD(__ldcg)
@@ -227,14 +237,20 @@ KERNELTK_LOAD(__ldcs)
 KERNELTK_LOAD(__ldcv)
 KERNELTK_LOAD(__ldlu)
 #undef KERNELTK_LOAD
-#define KERNELTK_STORE(name)                                        \
-    template <class T, class Value>                                 \
-    inline void name(T* p, const Value& value) { *p = value; }
+#undef KERNELTK_LOAD_OF
+#define KERNELTK_STORE_OF(T, name) \
+    inline void name(T* p, T value) { *p = value; }
+#define KERNELTK_STORE(name)                   \
+    KERNELTK_OF_TYPES(KERNELTK_STORE_OF, name) \
+    template <class T, class Value, class... None> \
+    inline void name(T* p, const Value& value, None...) { *p = value; }
 KERNELTK_STORE(__stcg)
 KERNELTK_STORE(__stcs)
 KERNELTK_STORE(__stwb)
 KERNELTK_STORE(__stwt)
 #undef KERNELTK_STORE
+#undef KERNELTK_STORE_OF
+#undef KERNELTK_OF_TYPES
 // What an operation that may belong to a loop of waiting tells: whether it failed; that it changed
 // nothing at an address.
 #ifndef KERNELTK_CONTENDED
@@ -456,6 +472,43 @@ inline T atomicCAS(T* p, typename kerneltk::identity<T>::type expected,
 KERNELTK_ATOMIC_SCOPES(_block)
 KERNELTK_ATOMIC_SCOPES(_system)
 #undef KERNELTK_ATOMIC_SCOPES
+
+// The types that CUDA's own functions take on each architecture: no templates, so that these are
+// preferred to a kernel's own template of the name.
+#define KERNELTK_ATOMIC_OF(name, T) \
+    inline T name(T* p, T value) { return name<T>(p, value); }
+#define KERNELTK_ATOMIC_CAS_OF(name, T) \
+    inline T name(T* p, T expected, T value) { return name<T>(p, expected, value); }
+#define KERNELTK_ATOMIC_OF_INTEGERS(name)    \
+    KERNELTK_ATOMIC_OF(name, int)            \
+    KERNELTK_ATOMIC_OF(name, unsigned int)   \
+    KERNELTK_ATOMIC_OF(name, unsigned long long)
+#define KERNELTK_ATOMICS_OF_SCOPE(scope)                          \
+    KERNELTK_ATOMIC_OF_INTEGERS(atomicAdd##scope)                 \
+    KERNELTK_ATOMIC_OF(atomicAdd##scope, float)                   \
+    KERNELTK_ATOMIC_OF(atomicSub##scope, int)                     \
+    KERNELTK_ATOMIC_OF(atomicSub##scope, unsigned int)            \
+    KERNELTK_ATOMIC_OF_INTEGERS(atomicExch##scope)                \
+    KERNELTK_ATOMIC_OF(atomicExch##scope, float)                  \
+    KERNELTK_ATOMIC_OF_INTEGERS(atomicMin##scope)                 \
+    KERNELTK_ATOMIC_OF(atomicMin##scope, long long)               \
+    KERNELTK_ATOMIC_OF_INTEGERS(atomicMax##scope)                 \
+    KERNELTK_ATOMIC_OF(atomicMax##scope, long long)               \
+    KERNELTK_ATOMIC_OF_INTEGERS(atomicAnd##scope)                 \
+    KERNELTK_ATOMIC_OF_INTEGERS(atomicOr##scope)                  \
+    KERNELTK_ATOMIC_OF_INTEGERS(atomicXor##scope)                 \
+    KERNELTK_ATOMIC_OF(atomicInc##scope, unsigned int)            \
+    KERNELTK_ATOMIC_OF(atomicDec##scope, unsigned int)            \
+    KERNELTK_ATOMIC_CAS_OF(atomicCAS##scope, int)                 \
+    KERNELTK_ATOMIC_CAS_OF(atomicCAS##scope, unsigned int)        \
+    KERNELTK_ATOMIC_CAS_OF(atomicCAS##scope, unsigned long long)
+KERNELTK_ATOMICS_OF_SCOPE()
+KERNELTK_ATOMICS_OF_SCOPE(_block)
+KERNELTK_ATOMICS_OF_SCOPE(_system)
+#undef KERNELTK_ATOMICS_OF_SCOPE
+#undef KERNELTK_ATOMIC_OF_INTEGERS
+#undef KERNELTK_ATOMIC_CAS_OF
+#undef KERNELTK_ATOMIC_OF
 
 #include <kerneltk/host_math.hpp>
 

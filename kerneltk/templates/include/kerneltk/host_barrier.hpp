@@ -36,6 +36,11 @@ inline void _kt_yield() {
     kerneltk::grid::wait_in([](kerneltk::grid::engine* e) { return e->runtime->yield(e); });
 }
 
+// A thread that is about to leave the kernel counts as arrived at later barriers.
+inline void _kt_return_early() {
+    kerneltk::grid::own_engine->runtime->excuse(kerneltk::grid::own_engine);
+}
+
 inline void __syncthreads(KERNELTK_PLACE) { _kt_block_barrier(_kt_file, _kt_line); }
 inline int __syncthreads_count(int predicate, KERNELTK_PLACE) {
     return static_cast<int>(_kt_block_sum(predicate != 0, _kt_file, _kt_line));

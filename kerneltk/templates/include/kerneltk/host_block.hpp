@@ -4,13 +4,14 @@
 // makes an entry of it, as KERNELTK_ENTRY does of a kernel. It looks like this:
 //
 //     static inline __attribute__((always_inline)) void f(const float* x, long long n) {
-//         KERNELTK_BLOCK_BEGIN                 // blockIdx, blockDim and gridDim
+//         KERNELTK_BLOCK_BEGIN                 // blockIdx, blockDim, gridDim and __syncthreads
 //         KERNELTK_PER_THREAD(sum, float)      // sum[_kt_rank] is the thread's own
 //         for (long long k = 0; k < n; ++k) {  // the same in all threads
 //             KERNELTK_THREADS_BEGIN           // threadIdx and _kt_rank
 //                 if (x[k] < 0) goto _kt_done; // ends what this thread does here
 //                 sum[_kt_rank] += x[k];
 //             KERNELTK_THREADS_END
+//             __syncthreads();
 //         }
 //     }
 //
@@ -43,6 +44,16 @@ struct unsuspended : engine {
     }
 };
 static thread_local unsuspended own_unsuspended;
+
+// What __syncthreads is between two loops over the threads: no thread has to wait. Checks of memory
+// are told, since accesses before it are ordered before those behind it.
+struct passed_barrier {
+    inline __attribute__((always_inline)) void operator()() const {
+#ifdef KERNELTK_CHECK_MEMORY
+        memory::pass_barrier();
+#endif
+    }
+};
 
 // A thread's, as wide as index arithmetic is: the compiler then sees that an index grows by one.
 struct coordinates {
@@ -113,10 +124,13 @@ struct block_function<F, void (*)(P...)> {
     static inline __attribute__((always_inline)) void blocks(const void* block, long long begin,
                                                              long long end) {
         static constexpr unit own = {where, go_on, checked_memory};
-        own_unsuspended.stand_for(enter(block, own));
+        engine* const e = enter(block, own);
+        own_unsuspended.stand_for(e);
         own_engine = &own_unsuspended;
         set_thread(0, 0, 0);
+        guard_shared(e, block, false);
         each(block, begin, end, typename count_up<sizeof...(P)>::type());
+        guard_shared(e, block, true);
     }
 };
 
@@ -141,6 +155,7 @@ inline __attribute__((always_inline)) void _kt_run_blocks(const void* block, lon
     [[maybe_unused]] const uint3 blockIdx = ::kerneltk::grid::copy_of_blockIdx();                \
     [[maybe_unused]] const uint3 blockDim = ::kerneltk::grid::copy_of_blockDim();                \
     [[maybe_unused]] const uint3 gridDim = ::kerneltk::grid::copy_of_gridDim();                  \
+    [[maybe_unused]] constexpr ::kerneltk::grid::passed_barrier __syncthreads;                   \
     const int _kt_width = static_cast<int>(blockDim.x);                                          \
     const int _kt_height = static_cast<int>(blockDim.y);                                         \
     const int _kt_depth = static_cast<int>(blockDim.z);                                          \

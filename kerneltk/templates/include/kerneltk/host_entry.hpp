@@ -1,7 +1,26 @@
 // Entries of kernels: from a block of packed arguments and a range of blocks to calls.
 #pragma once
 
+// The memory that all dynamic shared arrays of a unit are: as large as a block's can be.
+#define KERNELTK_MOST_SHARED 232448
+#define KERNELTK_TEXT(number) KERNELTK_TEXT_OF(number)
+#define KERNELTK_TEXT_OF(text) #text
+#ifdef KERNELTK_DYNAMIC
+extern "C" __attribute__((visibility("hidden"))) __thread unsigned char
+    _kt_dynamic_shared[KERNELTK_MOST_SHARED];
+#endif
+
 namespace kerneltk::grid {
+
+// A launch with no dynamic shared memory must not write to that of its unit. Checks of memory find it
+// where it happens.
+inline void guard_shared([[maybe_unused]] engine* e, [[maybe_unused]] const void* block,
+                         [[maybe_unused]] bool is_done) {
+#if defined(KERNELTK_DYNAMIC) && !defined(KERNELTK_CHECK_MEMORY)
+    if (static_cast<const launch*>(block)->dynamic_shared == 0)
+        e->runtime->guard_shared(e, _kt_dynamic_shared, KERNELTK_MOST_SHARED, is_done);
+#endif
+}
 
 #ifdef KERNELTK_CHECK_MEMORY
 KERNELTK_UNCHECKED  // it is called on the stack of a signal, too, which is no thread's
@@ -245,9 +264,11 @@ struct kernel<F, void (*)(P...)> {
         static constexpr unit own = {where, go_on, checked_memory};
         engine* const e = enter(block, own);
         own_engine = e;
+        guard_shared(e, block, false);
         each_block(block, begin, end, [=]() __attribute__((always_inline)) {
             if (walk(block, 0, 0, 0)) e->runtime->leave(e);
         });
+        guard_shared(e, block, true);
     }
 };
 
@@ -306,19 +327,22 @@ inline auto _kt_child(const char* name, dim3 grid, dim3 block, unsigned long sha
         ::_kt_run<&KERNELTK_UNWRAP name>(_kt_block, _kt_begin, _kt_end);                         \
     }
 
-// Defines what `extern __shared__ T s[];` declares, by its mangled name. All such arrays of a unit
-// are one and the same memory, as on a GPU; it is as large as a block's can be.
-#define KERNELTK_DYNAMIC_SHARED(mangled)                                                         \
+// Defines the memory of dynamic shared arrays, KERNELTK_MOST_SHARED bytes.
+#define KERNELTK_DYNAMIC_MEMORY                                                                  \
     asm(".ifndef _kt_dynamic_shared\n"                                                           \
         ".pushsection .tbss,\"awT\"," KERNELTK_NOBITS "\n"                                       \
         ".balign 128\n"                                                                          \
         ".type _kt_dynamic_shared," KERNELTK_OBJECT "\n"                                         \
         "_kt_dynamic_shared:\n"                                                                  \
-        ".zero 232448\n"                                                                         \
-        ".size _kt_dynamic_shared,232448\n"                                                      \
+        ".zero " KERNELTK_TEXT(KERNELTK_MOST_SHARED) "\n"                                        \
+        ".size _kt_dynamic_shared," KERNELTK_TEXT(KERNELTK_MOST_SHARED) "\n"                     \
         ".popsection\n"                                                                          \
-        ".endif\n"                                                                               \
-        ".globl " mangled "\n"                                                                   \
+        ".endif\n");
+// Defines what `extern __shared__ T s[];` declares, by its mangled name. All such arrays of a unit
+// are one and the same memory, as on a GPU.
+#define KERNELTK_DYNAMIC_SHARED(mangled)                                                         \
+    KERNELTK_DYNAMIC_MEMORY                                                                      \
+    asm(".globl " mangled "\n"                                                                   \
         ".hidden " mangled "\n"                                                                  \
         ".set " mangled ",_kt_dynamic_shared\n");
 #ifdef __aarch64__

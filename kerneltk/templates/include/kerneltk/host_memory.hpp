@@ -23,6 +23,7 @@ struct calls {
     void (*misaligned)(const void*, unsigned int alignment, const char* type, const char* file,
                        unsigned int line);
     void (*order)();
+    void (*pass_barrier)();
 };
 
 // As compilers describe a variable. The memory between the two sizes is left free.
@@ -153,5 +154,12 @@ KERNELTK_CHECK void __ubsan_handle_type_mismatch_v1(const kerneltk::memory::mism
 #define KERNELTK_ATOMIC_ACCESSES const ::kerneltk::memory::atomic_accesses _kt_accesses;
 namespace kerneltk::memory {
 KERNELTK_UNCHECKED inline void order() { _kt_memory.checks->order(); }
+KERNELTK_UNCHECKED inline void check_alignment(const void* p, unsigned int alignment,
+                                               const char* type, const char* file,
+                                               unsigned int line) {
+    if (reinterpret_cast<__UINTPTR_TYPE__>(p) % alignment != 0)
+        _kt_memory.checks->misaligned(p, alignment, type, file, line);
+}
+KERNELTK_UNCHECKED inline void pass_barrier() { _kt_memory.checks->pass_barrier(); }
 }  // namespace kerneltk::memory
 #define KERNELTK_ORDER ::kerneltk::memory::order();

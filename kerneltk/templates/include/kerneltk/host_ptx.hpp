@@ -130,6 +130,16 @@ __forceinline__ unsigned long long generic_address(const Register& shared) {
     return reinterpret_cast<unsigned long long>(at<char, true>(shared, 0));
 }
 
+// An address of a vector: a GPU ends a kernel where it is no multiple of the vector's size.
+template <int COUNT, class T>
+__forceinline__ T* aligned(T* p, [[maybe_unused]] const char* type,
+                           [[maybe_unused]] const char* file = __builtin_FILE(),
+                           [[maybe_unused]] unsigned int line = __builtin_LINE()) {
+#ifdef KERNELTK_CHECK_MEMORY
+    memory::check_alignment(p, COUNT * sizeof(T), type, file, line);
+#endif
+    return p;
+}
 template <class T>
 __forceinline__ T load(const T* from) {
     T value;

@@ -60,6 +60,8 @@ struct calls {
     void (*child)(engine*, void (*entry)(const void*, long long, long long), const void* block,
                   unsigned long size);
     void (*ended)(engine*, const char* name, const void* address);
+    void (*excuse)(engine*);
+    void (*guard_shared)(engine*, unsigned char* memory, unsigned long size, int is_done);
 };
 
 static thread_local engine* own_engine;

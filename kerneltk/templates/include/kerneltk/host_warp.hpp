@@ -155,27 +155,45 @@ KERNELTK_VOTE(_sync, unsigned int mask KERNELTK_COMMA, mask)
 KERNELTK_VOTE(, , kerneltk::grid::whoever)
 #undef KERNELTK_VOTE
 
-#define KERNELTK_SHUFFLE(name, parameter, mask, kind, operand)                                     \
-    template <class T>                                                                             \
-    inline T name(parameter const T& value, operand, int width = warpSize, KERNELTK_PLACE) {       \
-        return kerneltk::grid::exchange<kerneltk::grid::shuffle::kind>(                            \
-            mask, value, static_cast<unsigned int>(_kt_operand), width, _kt_file, _kt_line);       \
-    }                                                                                              \
-    template <class T>                                                                             \
-    inline T name(parameter const volatile T& value, operand, int width = warpSize, KERNELTK_PLACE) { \
-        const T copy = value;                                                                      \
+// Of CUDA's own types they are no templates, so that these are preferred to a kernel's own template of
+// the name. Of others any type of mask makes them the worse match.
+#define KERNELTK_SHUFFLE_BODY(mask, kind)                                                          \
+    {                                                                                              \
+        const auto copy = value;                                                                   \
         return kerneltk::grid::exchange<kerneltk::grid::shuffle::kind>(                            \
             mask, copy, static_cast<unsigned int>(_kt_operand), width, _kt_file, _kt_line);        \
     }
+#define KERNELTK_SHUFFLE_OF(T, name, mask, kind, operand, ...)                                     \
+    inline T name(__VA_ARGS__ T value, operand, int width = warpSize, KERNELTK_PLACE)              \
+    KERNELTK_SHUFFLE_BODY(mask, kind)
+#define KERNELTK_SHUFFLE(name, parameter, any, any_parameter, mask, kind, operand)                 \
+    KERNELTK_SHUFFLE_OF(int, name, mask, kind, operand, parameter)                                 \
+    KERNELTK_SHUFFLE_OF(unsigned int, name, mask, kind, operand, parameter)                        \
+    KERNELTK_SHUFFLE_OF(long, name, mask, kind, operand, parameter)                                \
+    KERNELTK_SHUFFLE_OF(unsigned long, name, mask, kind, operand, parameter)                       \
+    KERNELTK_SHUFFLE_OF(long long, name, mask, kind, operand, parameter)                           \
+    KERNELTK_SHUFFLE_OF(unsigned long long, name, mask, kind, operand, parameter)                  \
+    KERNELTK_SHUFFLE_OF(float, name, mask, kind, operand, parameter)                               \
+    KERNELTK_SHUFFLE_OF(double, name, mask, kind, operand, parameter)                              \
+    template <class T any>                                                                         \
+    inline T name(any_parameter const T& value, operand, int width = warpSize, KERNELTK_PLACE)     \
+    KERNELTK_SHUFFLE_BODY(mask, kind)                                                              \
+    template <class T any>                                                                         \
+    inline T name(any_parameter const volatile T& value, operand, int width = warpSize,            \
+                  KERNELTK_PLACE)                                                                  \
+    KERNELTK_SHUFFLE_BODY(mask, kind)
 #define KERNELTK_SHUFFLES(name, kind, operand)                                                     \
-    KERNELTK_SHUFFLE(name##_sync, unsigned int mask KERNELTK_COMMA, mask, kind, operand)           \
-    KERNELTK_SHUFFLE(name, , kerneltk::grid::whoever, kind, operand)
+    KERNELTK_SHUFFLE(name##_sync, unsigned int mask KERNELTK_COMMA, KERNELTK_COMMA class Mask,     \
+                     Mask mask KERNELTK_COMMA, static_cast<unsigned int>(mask), kind, operand)     \
+    KERNELTK_SHUFFLE(name, , , , kerneltk::grid::whoever, kind, operand)
 KERNELTK_SHUFFLES(__shfl, index, int _kt_operand)
 KERNELTK_SHUFFLES(__shfl_up, up, unsigned int _kt_operand)
 KERNELTK_SHUFFLES(__shfl_down, down, unsigned int _kt_operand)
 KERNELTK_SHUFFLES(__shfl_xor, exclusive, int _kt_operand)
 #undef KERNELTK_SHUFFLES
 #undef KERNELTK_SHUFFLE
+#undef KERNELTK_SHUFFLE_OF
+#undef KERNELTK_SHUFFLE_BODY
 #undef KERNELTK_COMMA
 
 template <class T>

@@ -3,6 +3,7 @@
 // scalar can be given for an accessor.
 // <cuda_fp16.h> and <cuda_bf16.h> come before it.
 #pragma once
+#include <tuple>
 
 namespace c10 {
 // Of a number of 16 bits and another: a float or a double is the result's type, an int is not.
@@ -151,7 +152,45 @@ template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrT
           class I = long>
 using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, P, I>;
 
+template <class T, class = void>
+__host__ __device__ T ceil_div(T a, T b) {
+    return (a + b - 1) / b;
+}
+// Of the host; device code may take constants of classes that have one.
+struct Tensor {
+    void* impl;
+};
+
+// The seed and the offset of a generator, which a graph leaves in device memory.
+struct PhiloxCudaState {
+    union Payload {
+        unsigned long val;
+        long* ptr;
+    };
+    Payload seed_{}, offset_{};
+    unsigned long offset_intragraph_ = 0;
+    bool captured_ = false;
+    PhiloxCudaState() = default;
+    PhiloxCudaState(unsigned long seed, unsigned long offset) {
+        seed_.val = seed;
+        offset_.val = offset;
+    }
+};
+
 namespace cuda {
+template <class T>
+__host__ __device__ T ATenCeilDiv(T a, T b) {
+    return (a + b - 1) / b;
+}
+namespace philox {
+// A seed and an offset.
+inline __host__ __device__ std::tuple<unsigned long, unsigned long> unpack(
+    const PhiloxCudaState& state) {
+    if (!state.captured_) return {state.seed_.val, state.offset_.val};
+    return {static_cast<unsigned long>(*state.seed_.ptr),
+            static_cast<unsigned long>(*state.offset_.ptr) + state.offset_intragraph_};
+}
+}  // namespace philox
 namespace detail {
 // Data, sizes and strides of a tensor, which kernels take by value.
 template <class T, class I>
@@ -180,7 +219,37 @@ struct IndexToOffset {
 
 namespace torch {
 using namespace at;
+struct CustomClassHolder {};
+namespace headeronly {
+template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
+          class I = long>
+using HeaderOnlyTensorAccessor = TensorAccessor<T, N, P, I>;
+template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
+          class I = long>
+using HeaderOnlyGenericPackedTensorAccessor = GenericPackedTensorAccessor<T, N, P, I>;
+}  // namespace headeronly
 }  // namespace torch
+
+// <ATen/cuda/DeviceUtils.cuh>
+#define KERNELTK_TORCH_SHUFFLE(name, function, operand)                                           \
+    template <class T>                                                                            \
+    static __forceinline__ __device__ T name(T value, operand from, int width = 32,               \
+                                             unsigned int mask = 0xffffffff) {                    \
+        return function(mask, value, from, width);                                                \
+    }
+KERNELTK_TORCH_SHUFFLE(WARP_SHFL, __shfl_sync, int)
+KERNELTK_TORCH_SHUFFLE(WARP_SHFL_UP, __shfl_up_sync, unsigned int)
+KERNELTK_TORCH_SHUFFLE(WARP_SHFL_DOWN, __shfl_down_sync, unsigned int)
+KERNELTK_TORCH_SHUFFLE(WARP_SHFL_XOR, __shfl_xor_sync, int)
+#undef KERNELTK_TORCH_SHUFFLE
+static __forceinline__ __device__ unsigned int WARP_BALLOT(int predicate,
+                                                           unsigned int mask = 0xffffffff) {
+    return __ballot_sync(mask, predicate);
+}
+static __forceinline__ __device__ int WARP_ANY(int predicate, unsigned int mask = 0xffffffff) {
+    return __any_sync(mask, predicate);
+}
+static __forceinline__ __device__ unsigned int WARP_ACTIVE() { return __activemask(); }
 
 #define C10_HOST_DEVICE __host__ __device__
 #define C10_DEVICE __device__

@@ -12,4 +12,11 @@
 #ifndef HUGE_VALF
 #define HUGE_VALF INFINITY
 #endif
+#ifndef FP_NAN
+#define FP_NAN 0
+#define FP_INFINITE 1
+#define FP_ZERO 2
+#define FP_SUBNORMAL 3
+#define FP_NORMAL 4
+#endif
 #include <kerneltk/constants.hpp>

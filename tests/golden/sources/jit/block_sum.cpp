@@ -1,3 +1,4 @@
+#define KERNELTK_DYNAMIC
 #include <kerneltk/host_grid.hpp>
 #include <kerneltk/host_device.hpp>
 #include <kerneltk/host_block.hpp>
@@ -35,6 +36,9 @@ static inline __attribute__((always_inline)) void block_sum(kerneltk::jit::array
     // while half > 0:
 #line 9 "kernel.py"
     while (half_2 > 0) {
+        // jit.syncthreads()
+#line 10 "kernel.py"
+        __syncthreads();
         // if t < half:
 #line 11 "kernel.py"
         KERNELTK_SOME_THREADS_BEGIN((true), ((long long)threadIdx.x < half_2))

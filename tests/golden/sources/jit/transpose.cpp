@@ -32,6 +32,9 @@ static inline __attribute__((always_inline)) void transpose(kerneltk::jit::array
 #line 6 "kernel.py"
         tile[i][j] = x(row, column);
     KERNELTK_THREADS_END
+    // jit.syncthreads()
+#line 7 "kernel.py"
+    __syncthreads();
     // row, column = 16 * jit.blockIdx.x + i, 16 * jit.blockIdx.y + j
 #line 8 "kernel.py"
     KERNELTK_SOME_THREADS_BEGIN((true), (16 * (long long)blockIdx.x + (long long)threadIdx.y < y.shape[0] && 16 * (long long)blockIdx.y + (long long)threadIdx.x < y.shape[1]))

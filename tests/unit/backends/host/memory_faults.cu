@@ -104,6 +104,10 @@ extern "C" __global__ void misaligned(char* bytes, int k) {
     *reinterpret_cast<float*>(bytes + k) = 1;
 }
 
+extern "C" __global__ void misaligned_vector(char* bytes, int k) {
+    asm volatile("st.global.v2.f32 [%0], {%1, %1};" ::"l"(bytes + k), "f"(1.0f));
+}
+
 extern "C" __global__ void moved(float* y, int bytes) {
     float own[64];
     memcpy(own, y, bytes);

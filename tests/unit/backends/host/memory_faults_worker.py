@@ -82,6 +82,7 @@ def main() -> None:
     pair("compare", "compare", lambda: apart(8, "i4"), 7, -1)
     pair("vectors", "vectors", lambda: apart(8, FLOAT4), 7, 8)
     pair("misaligned", "misaligned", lambda: apart(64, "i1"), 8, 6)
+    pair("misaligned_vector", "misaligned_vector", lambda: apart(64, "i1"), 8, 12)
     pair("moved", "moved", lambda: apart(60), 240, 244)
     pair("filled", "filled", lambda: apart(60), 240, 244)
     pair("allocated", "allocated", lambda: apart(64), 15, 16, -1)

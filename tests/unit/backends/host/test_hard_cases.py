@@ -464,7 +464,7 @@ def test_hints_of_exited_threads_and_of_the_time_limit(monkeypatch: pytest.Monke
     code = 'extern "C" __global__ void f(int* y) { if (threadIdx.x == 3) return; __syncthreads(); }'
     with pytest.raises(LaunchError) as caught:
         RawKernel(code, "f")(1, 8, (np.zeros(8, np.int32),))
-    assert 'exited_threads="arrive"\' where the kernel is made' in str(caught.value)
+    assert 'exited_threads="arrive"\' where it is made' in str(caught.value)
     assert "'exited_arrive=True' at a launch" in str(caught.value)
     RawKernel(code, "f")(1, 8, (np.zeros(8, np.int32),), exited_arrive=True)
     RawKernel(code, "f", exited_threads="arrive")(1, 8, (np.zeros(8, np.int32),))

@@ -72,6 +72,7 @@ RIGHT = (
     "constant again", "device_variable 2", "local right", "local again", "points right",
     "points again", "halves right", "halves again", "add right", "add again", "compare right",
     "compare again", "vectors right", "vectors again", "misaligned right", "misaligned again",
+    "misaligned_vector right", "misaligned_vector again",
     "moved right", "moved again", "filled right", "filled again", "allocated right",
     "allocated again", "pointers right", "told in order", "told in step", "told by all",
     "shifted 0", "shifted 33", "tells right",
@@ -159,6 +160,9 @@ WRONG = {
         "4 bytes before its begin."),
     "misaligned 6": (0, 0, "reinterpret_cast",
         "an object of type 'float' is used at address {address}, which is not a multiple of 4.\n"
+        "  Hint: GPUs end a kernel that does so."),
+    "misaligned_vector 12": (0, 0, "st.global.v2",
+        "an object of type '.v2.f32' is used at address {address}, which is not a multiple of 8.\n"
         "  Hint: GPUs end a kernel that does so."),
     "moved 244": (0, 0, "memcpy(",
         "reading 244 bytes at offset 0 of 'y' (240 bytes, 60 elements of float32): "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import io
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import pytest
 
 from kerneltk import CompileError, LaunchError
 from kerneltk.backends.host import runtime, toolchain
+from kerneltk.core import compile_log
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
@@ -293,10 +296,25 @@ def test_a_static_variable_of_a_function_needs_a_constant() -> None:
         (("--fmad=false", "-fmad=true"), ("-ffp-contract=off", "-ffp-contract=fast")),
         (("-w", "--pre-include=no_such.h"), ("-w", "-include", "no_such.h")),
         (("--ftz=true", "--prec-div=false", "--maxrregcount=32", "-default-device", "-G"), ()),
+        (
+            ("--ptxas-options=-v", "-Xptxas", "-O3", "-Xptxas=-v", "-DN", "-rdc=true", "-dc"),
+            ("-DN",),
+        ),
+        (("--diag-suppress=186,177", "-diag-suppress", "20012", "--diag-error=1", "-Werror"), ()),
     ],
 )
 def test_nvrtc_options_are_translated(options: tuple[str, ...], expected: tuple[str, ...]) -> None:
     assert toolchain.host_options(options) == expected
+
+
+def test_options_for_device_code_alone_are_named_in_the_log() -> None:
+    log = io.StringIO()
+    with compile_log.written_to(log):
+        toolchain.compile_unit(replace(unit(SAXPY), options=("-Xptxas", "-v", "-rdc=true")))
+    assert log.getvalue() == (
+        "debug: the option '-Xptxas -v' does nothing on CPU cores\n"
+        "debug: the option '-rdc=true' does nothing on CPU cores\n"
+    )
 
 
 def test_relative_include_directories_are_the_callers(tmp_path: Path) -> None:
@@ -308,9 +326,7 @@ def test_relative_include_directories_are_the_callers(tmp_path: Path) -> None:
     [
         "--gpu-architecture=sm_90",
         "-arch=sm_80",
-        "--ptxas-options=-v",
         "-O0",
-        "-dc",
         "-fplugin=x.so",
         "-std=gnu++17",
         "-stdlib=libc++",

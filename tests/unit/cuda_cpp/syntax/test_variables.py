@@ -107,13 +107,18 @@ static inline __device__ const volatile unsigned y[2];
     "declared",
     [
         "__shared__ int s[];",
-        "extern __shared__ int s[3];",
         "extern __shared__ int s;",
         "extern int s[];",
     ],
 )
 def test_what_is_no_dynamic_shared_array(declared: str) -> None:
     assert read_source(f"__global__ void f() {{ {declared} }}").dynamic_shared == ()
+
+
+def test_a_dynamic_array_may_have_extents() -> None:
+    text = "__global__ void f() { extern __shared__ int s[3][N + 1], t[4]; }"
+    found = read_source(text).dynamic_shared
+    assert [(shared.name, shared.type) for shared in found] == [("s", "int[N + 1]"), ("t", "int")]
 
 
 def test_several_dynamic_arrays_of_one_statement() -> None:

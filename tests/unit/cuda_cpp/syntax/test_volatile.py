@@ -187,6 +187,7 @@ __global__ void f(int* x, int n) {{
         ("s[t] = n;\nx[t] = s[t ^ 1];", ["s[t ^ 1]"]),
         ("const int lane = t & 31;\nx[lane] = 1; int y = max(x[lane + 1], 0);", ["x[lane + 1]"]),
         ("if (t < 32) fold(s, t);", ["s[lane + 2]"]),
+        ("s[t] = n;\nfor (int i = 0; i < 32; i++)\nn += s[i];\nx[t] = n;", ["s[i]"]),
         # What orders them; what only one lane comes to; what nobody else has stored.
         ("s[t] += s[t + 2]; __syncwarp();\ns[t] += s[t + 1];", []),
         ("for (int n = 16; n > 0; n /= 2) { s[t] += s[t + n]; __syncthreads(); }", []),
@@ -195,6 +196,10 @@ __global__ void f(int* x, int n) {{
         ("s[t] += s[t + 32];\nx[t] = s[t] + s[t + 32];", []),
         ("for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = x[i + 1];", []),
         ("for (int i = 0; i < n; ++i) x[t] += s[t + i];", []),
+        ("s[t] = n; __syncwarp();\nfor (int i = 0; i < 32; i++) n += s[i];", []),
+        ("if (t == 0) s[t] = n;\nfor (int i = 0; i < 32; i++) n += s[i];", []),
+        ("int own[4]; own[t] = n;\nfor (int i = 0; i < 4; i++) n += own[i];", []),
+        ("s[t] = n;\nfor (int i = t; i < 32; i++) n += s[i];", []),
         ("float s[64]; s[t] += s[t + 2]; s[t] += s[t + 1];", []),
         ("volatile int* v = s; v[t] += v[t + 2]; v[t] += v[t + 1];", []),
         ("t *= 4; s[t] += s[t + 2]; s[t] += s[t + 1];", []),

@@ -6,9 +6,9 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Type
-from kerneltk.jit.passes.early_returns import without_returns
+from kerneltk.jit.passes.early_returns import with_marked_returns, without_returns
 
-from .writing import AT, a, for_, i, if_, leave, let, lines, n, out, tx, x
+from .writing import AT, a, for_, i, if_, kernel, leave, let, lines, n, out, tx, x
 
 
 class Variables:
@@ -112,3 +112,24 @@ def test_a_loop_in_a_branch_of_the_block_sets_a_flag() -> None:
     shown = result(if_(n < 3, loop(if_(tx < n, leave))), loop(let(out[tx], 1)))
     assert "      _kt_gone = True\n      return\n" in shown
     assert shown.endswith("threads:\n  if _kt_gone:\n    return\n  out[threadIdx.x] = 1\n")
+
+
+def test_a_kernel_that_is_not_split_reports_early_returns() -> None:
+    body = (let(a, 1), if_(tx < n, leave), for_(i, n, if_(tx < a, let(a, 2), leave)), leave)
+    marked = with_marked_returns(kernel(*body))
+    assert (
+        "\n" + "\n".join(lines(marked.body)) + "\n"
+        == """
+a = 1
+if threadIdx.x < n:
+  early return()
+  return
+for i in 0..n:
+  if threadIdx.x < a:
+    a = 2
+    early return()
+    return
+return
+"""
+    )
+    assert with_marked_returns(kernel(let(a, 1))).body == (let(a, 1),)

@@ -1,0 +1,151 @@
+"""Dynamic shared memory that a launch does not have: an error on CPU cores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk import LaunchError, jit
+from kerneltk.jit import cuda
+
+CODE = r"""
+__device__ float* memory() {
+    extern __shared__ float s[];
+    return s;
+}
+extern "C" __global__ void back(float* x, int used) {
+    extern __shared__ float s[];
+    if (!used) return;
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = s[31 - threadIdx.x];
+}
+extern "C" __global__ void by_function(float* x, int used) {
+    if (!used) return;
+    memory()[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = memory()[31 - threadIdx.x];
+}
+"""
+
+
+@jit.rawkernel()
+def raw_back(x, used):
+    s = jit.shared_memory(np.float32, None)
+    t = jit.threadIdx.x
+    if used:
+        s[t] = x[t]
+        jit.syncthreads()
+        x[t] = s[31 - t]
+
+
+@cuda.jit
+def waiting_back(x, used):
+    s = cuda.shared.array(0, np.float32)
+    t = cuda.threadIdx.x
+    if used:
+        s[t] = x[t]
+        cuda.syncthreads_count(1)
+        x[t] = s[31 - t]
+
+
+MODULE = kerneltk.RawModule(code=CODE)
+
+
+def launch(name: str, x: Any, used: int, size: int) -> None:
+    if name == "raw_back":
+        raw_back((1,), (32,), (x, used), shared_mem=size)
+    elif name == "waiting_back":
+        waiting_back[1, 32, 0, size](x, used)
+    else:
+        MODULE.get_function(name)((1,), (32,), (x, used), shared_mem=size)
+
+
+NAMES = ["back", "by_function", "raw_back", "waiting_back"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_that_a_launch_does_not_have(name: str) -> None:
+    x = np.arange(32, dtype="f4")
+    for _ in range(2):
+        with pytest.raises(LaunchError) as caught:
+            launch(name, x.copy(), 1, 0)
+        assert str(caught.value) == (
+            f"In kernel '{name}': it writes to dynamic shared memory, of which the launch has 0 "
+            "bytes.\n  Hint: launch it with as many bytes of shared memory as its arrays need: "
+            "their size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
+        )
+        launch(name, x, 1, 128)  # which works
+        launch(name, x, 1, 128)
+        launch(name, x, 0, 0)  # and so does a launch that does not need it
+    np.testing.assert_array_equal(x, np.arange(32))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_that_a_launch_has(backend: Any, name: str) -> None:
+    x = backend.asarray(np.arange(32, dtype="f4"))
+    launch(name, x, 1, 128)
+    np.testing.assert_array_equal(backend.asnumpy(x), np.arange(32)[::-1])
+
+
+def test_a_kernel_that_launches_another() -> None:
+    code = CODE + (
+        'extern "C" __global__ void parent(float* x) {\n'
+        "    if (threadIdx.x == 0) back<<<1, 32>>>(x, 1);\n}\n"
+    )
+    kernel = kerneltk.RawKernel(code, "parent", options=("-rdc=true",))
+    with pytest.raises(LaunchError, match="'back': it writes to dynamic shared memory"):
+        kernel((1,), (1,), (np.zeros(32, "f4"),))
+
+
+EXTENTS = r"""
+#include "header.h"
+__global__ void turn(float* x) {
+    extern __shared__ float s[32][33];
+    s[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
+    __syncthreads();
+    x[threadIdx.y * 32 + threadIdx.x] = s[threadIdx.x][threadIdx.y];
+}
+__global__ void back(float* x) {
+    extern __shared__ float t[32];
+    t[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = t[31 - threadIdx.x];
+}
+void launch(float* x) { lib::sum<32><<<1, 32, 128>>>(x); }
+"""
+HEADER = r"""
+#pragma once
+namespace lib {
+template <int N>
+__global__ void sum(float* x) {
+    extern __shared__ float words[];
+    words[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < N; i++) sum += words[i];
+    x[threadIdx.x] = sum;
+}
+}  // namespace lib
+"""
+
+
+def test_extents_of_its_own_and_templates_of_a_header(backend: Any, tmp_path: Path) -> None:
+    (tmp_path / "header.h").write_text(HEADER)
+    (tmp_path / "file.cu").write_text(EXTENTS)
+    names = ["turn", "back", "lib::sum<32>"]
+    module = kerneltk.load(tmp_path / "file.cu", name_expressions=names)
+    module.compile_for("sm_90")
+    x = np.arange(1024, dtype="f4")
+    y = backend.asarray(x)
+    module.turn(1, (32, 32), (y,), shared_mem=33 * 32 * 4)
+    np.testing.assert_array_equal(backend.asnumpy(y), x.reshape(32, 32).T.ravel())
+    y = backend.asarray(x[:32])
+    module.back(1, 32, (y,), shared_mem=128)
+    np.testing.assert_array_equal(backend.asnumpy(y), x[:32][::-1])
+    module.get_function("lib::sum<32>")(1, 32, (y,), shared_mem=128)
+    np.testing.assert_array_equal(backend.asnumpy(y), np.full(32, 496))
