@@ -226,7 +226,7 @@ class Fused(Called):
 
     def _new_programs(self, key: Any) -> list[Any]:
         """Where the programs of some kinds of arguments are; they end with any of these objects."""
-        from kerneltk.fusion.trace.watched import objects_in
+        from kerneltk.fusion.trace.constants import objects_in
 
         if len(self._programs) >= _MOST_KINDS:
             del self._programs[next(iter(self._programs))]
@@ -260,7 +260,7 @@ class Fused(Called):
             if searched is None:
                 return
             run = searched
-        elif program.trace.outside:
+        elif program.trace.reads.tests:
             run = self._watching(run, program)
         if key is not None:
             if len(self._by_shape) >= _MOST_SHAPES:
@@ -283,9 +283,6 @@ class Fused(Called):
     def clear_cache(self) -> None:
         """Forget all traces: the next calls trace the function again."""
         self._programs, self._by_shape, self._unfused = {}, {}, {}
-        outside = sys.modules.get("kerneltk.fusion.trace.outside")
-        if outside is not None:
-            outside.watch_again(self._function)
         self._shortcut, self._is_raw = self._first, ()
 
     # -- what was made -------------------------------------------------------------------------
@@ -401,7 +398,7 @@ def _kind(value: Any) -> Any:
         return type(value), dtype, len(value.shape), _layout_of(value)
     if type(value) in _NUMBERS or isinstance(value, np.number | np.bool_):
         return type(value)
-    from kerneltk.fusion.trace.watched import constant_kind
+    from kerneltk.fusion.trace.constants import constant_kind
 
     return constant_kind(value)
 
@@ -436,7 +433,7 @@ def _shape_key(args: Sequence[Any]) -> Any:
             if value is None or kind is str or kind is bool:
                 key.append((kind, value))
                 continue
-            from kerneltk.fusion.trace.watched import constant_kind
+            from kerneltk.fusion.trace.constants import constant_kind
 
             known = constant_kind(value)
             if type(known) is not tuple or type(known[-1]) is not weakref.ref:

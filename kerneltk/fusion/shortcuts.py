@@ -16,9 +16,8 @@ from kerneltk.fusion.memory import extent_in_memory
 from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.trace.constants import constant_kind, is_plain
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
-from kerneltk.fusion.trace.outside import CodeOf
-from kerneltk.fusion.trace.watched import MISSING, constant_kind, is_plain
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
 
@@ -84,23 +83,16 @@ def make_shortcut(
         launched = f"run({', '.join(f'a{k}' for k in range(len(args)))})"
     parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
     tests.append("not others")
-    if trace.outside:
-        plain = trace.outside.plain_tests
-        if plain is None:
-            tests.append(f"is_current(({given}))")
-            names["is_current"] = trace.is_current
-        for k, (read, value) in enumerate(plain or ()):
-            names[f"value{k}"] = value
-            if isinstance(read, CodeOf):
-                tests.append(f"function{k}.__code__ is value{k}")
-                names[f"function{k}"] = read.function
-            else:
-                tests.append(f"names{k}.get({read.name!r}, unset) is value{k}")
-                names[f"names{k}"], names["unset"] = read.names, MISSING
+    tests += trace.reads.tests
+    names |= {**trace.reads.names, "ERRORS": trace.reads.ERRORS}
     source = "\n".join(
         [
             f"def call({parameters}*others):",
-            f"    if {' and '.join(tests)}:",
+            "    try:",
+            f"        is_same = {' and '.join(tests)}",
+            "    except ERRORS:",
+            "        is_same = False",
+            "    if is_same:",
             f"        return {launched}",
             f"    return otherwise(*(a for a in ({given}) if a is not missing), *others)",
         ]

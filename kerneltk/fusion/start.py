@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
-import operator
 import random as _random
 import sys
 import types
@@ -16,11 +15,11 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.fusion.memory import extent_in_memory
 from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.planner import reachable
-from kerneltk.fusion.plan.program import Program, Result
+from kerneltk.fusion.plan.program import CHANGEABLE, Copied, Program, Result
 from kerneltk.fusion.plan.rows import OLDER, Device
-from kerneltk.fusion.trace.code import names_of
 from kerneltk.fusion.trace.functions import (
     arange,
     array_of_number,
@@ -30,9 +29,11 @@ from kerneltk.fusion.trace.functions import (
     method_of,
     shape_from,
 )
+from kerneltk.fusion.trace.graph import Apply, Node, Scalar
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import as_array, assign
 from kerneltk.fusion.trace.outside import (
+    Outside,
     attribute_of,
     content_of,
     is_array,
@@ -46,7 +47,7 @@ from kerneltk.fusion.trace.state import (
     refusals_are_final,
     unsupported,
 )
-from kerneltk.fusion.trace.symbols import Symbol
+from kerneltk.fusion.trace.symbols import Expression, Guards, Symbol, broadcast_shapes
 
 HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign)
 NUMBERS = (bool, int, float, complex, np.generic)
@@ -73,6 +74,7 @@ def traced(
     rebuilding = _Rebuilding(trace)
     given: list[Any] = []
     arrays: dict[int, int] = {}
+    rebuilding.outside.look(function, args, keywords)
     for index, value in enumerate(args):
         if is_array(value):
             number = len(trace.sources)
@@ -87,17 +89,15 @@ def traced(
             given.append(LazyNumber(trace, Symbol(("argument", index), value)))
         else:
             given.append(rebuilding.seen(value))
-            trace.outside.add_argument(index, value)
     first = len(given) - len(keywords)
     named = dict(zip(keywords, given[first:], strict=True))
     made = rebuilding.whole(function)
-    trace.outside.look()
-    with refusals_are_final():
+    with refusals_are_final(), trace.guards.noting_exceptions():
         result = made(*given[:first], **named)
-    rebuilding.give_back()
     trace.finish()
-    trace.outside.close()
     trace.rebuilt = None
+    written = [args[arrays[number]] for number in {e.array for e in trace.effects} & arrays.keys()]
+    _check_arrays(trace, rebuilding.outside.arrays, written, backend)
     return finished(trace, name, result, arrays, len(args), backend, target, device)
 
 
@@ -113,12 +113,14 @@ def finished(
 ) -> Program:
     """The program of a trace that has ended."""
     outputs: list[LazyArray] = []
+    numbers: list[Expression] = []
 
     def collect(value: Any) -> Any:
         if isinstance(value, LazyArray):
             outputs.append(value)
             return _Output(len(outputs) - 1)
         if isinstance(value, LazyNumber):
+            numbers.append(value.symbol.expression)
             return Result(None, value.symbol.expression)
         if isinstance(value, tuple):
             items = [collect(item) for item in value]
@@ -127,11 +129,14 @@ def finished(
             return [collect(item) for item in value]
         if isinstance(value, dict):
             return {key: collect(item) for key, item in value.items()}
+        if isinstance(value, (*CHANGEABLE, trace.array_type)) and not trace.reads.is_named(value):
+            return Copied(value)
         return value
 
     shape = collect(result)
     nodes = [output.node for output in outputs]
     values = reachable([*nodes, *(effect.value for effect in trace.effects)])
+    _note_unneeded(trace, values, numbers)
     trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
@@ -156,6 +161,50 @@ def _by_source(trace: Trace, arrays: dict[int, int]) -> list[int]:
     return [arrays.get(number, -1) for number in range(len(trace.sources))]
 
 
+def _note_unneeded(trace: Trace, values: Sequence[Node], numbers: Sequence[Expression]) -> None:
+    """Have later calls share what shapes and numbers decided that no kernel decides again."""
+    decided = Guards()
+    needed = [*numbers]
+    for node in values:
+        needed += [extent.expression for extent in node.shape]
+        if isinstance(node, Scalar):
+            needed.append(node.symbol.expression)
+        elif isinstance(node, Apply):
+            broadcast_shapes(decided, *(operand.shape for operand in node.operands))
+    guards = trace.guards
+    guards.note_unneeded(needed)
+    if not guards.conditions.keys() <= decided.conditions.keys():
+        guards.only_broadcast = False
+
+
+def _check_arrays(
+    trace: Trace, found: Sequence[Any], written: Sequence[Any], backend: Backend
+) -> None:
+    """Refuse what makes an array another one than the function has read: writes to it, by what is
+    not traced, and as an argument. What kernels read by a name is asked at each call.
+    """
+    captured = [one for several in trace.captured.values() for one in several]
+    trace.captured.clear()
+    changed = [one for one in captured if one.is_named and not one.is_unchanged()]
+    if changed:
+        for one in changed:
+            if one.array.shape == one.copy.shape:
+                np.copyto(one.array, one.copy)
+        raise unsupported(
+            "An array from outside of the fused function is written to.", "pass it as an argument."
+        )
+    asked = {id(one.given) for one in captured if one.is_named}
+    read = [one.array for one in captured if not one.is_named]
+    read += [value for value in found if id(value) not in asked and type(value) is trace.array_type]
+    extents = [extent_in_memory(value, backend) for value in written]
+    for begin, end in (extent_in_memory(value, backend) for value in read if written):
+        if any(begin < high and low < end for low, high in extents):
+            raise unsupported(
+                "An array that the function reads by an object is written to as an argument.",
+                "pass it as another argument.",
+            )
+
+
 class _Output:
     def __init__(self, index: int) -> None:
         self.index = index
@@ -175,7 +224,6 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
-        self._trace.outside.add_entry(self._module, name)
         return replacement(found, name, self._trace, self._module.__name__)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -309,17 +357,16 @@ class _Rebuilding:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._made: dict[int, tuple[Any, Any]] = {}
-        self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {}
-        self._cells: list[tuple[types.CellType, types.CellType, Any]] = []
+        self._globals: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self.outside = Outside(
+            trace.reads, lambda value: is_array(value) or is_traced_number(value)
+        )
         trace.rebuilt = self.late
 
     def whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """What was decorated, as it is traced: a function, a method, or an object."""
         if type(function) is types.FunctionType:
             return self.function(function)
-        owner = getattr(function, "__self__", function)
-        if not isinstance(owner, types.FunctionType | types.ModuleType):
-            self._trace.outside.add_object(owner)
         if isinstance(function, functools.partial):
             given = (self.seen(value) for value in function.args)
             named = {name: self.seen(value) for name, value in function.keywords.items()}
@@ -331,9 +378,8 @@ class _Rebuilding:
 
     def late(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that is found while another one is traced."""
-        made = self.function(function)
-        self._trace.outside.look()
-        return made
+        self.outside.follow(function)
+        return self.function(function)
 
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function as it is traced."""
@@ -354,7 +400,6 @@ class _Rebuilding:
             empty,
         )
         self._made[id(function)] = function, made
-        self._trace.outside.add_function(function, is_traced=True)
         made.__kwdefaults__ = function.__kwdefaults__
         for name in ("__doc__", "__qualname__", "__module__", "__annotations__"):
             setattr(made, name, getattr(function, name))
@@ -364,46 +409,24 @@ class _Rebuilding:
             value = content_of(old)
             if value is not old:  # else it is assigned later
                 new.cell_contents = self.seen(value)
-                self._cells.append((old, new, new.cell_contents))
         return made
-
-    def give_back(self) -> None:
-        """Assign the globals and closures' variables that the function has assigned."""
-        changed: list[tuple[str, Any, Callable[[], object]]] = []
-        for names, known, first in self._globals.values():
-            if [*known] == [*first] and all(map(operator.is_, known.values(), first.values())):
-                continue  # most functions assign none
-            for name, value in known.items():
-                if name not in first or first[name] is not value:
-                    assign: Callable[[], object] = functools.partial(names.__setitem__, name, value)
-                    changed.append((f"the global '{name}'", value, assign))
-        for old, new, before in self._cells:
-            value = content_of(new)
-            if value is not before:
-                assign = functools.partial(setattr, old, "cell_contents", value)
-                changed.append(("a variable of an outer function", value, assign))
-        for name, value, _ in changed:
-            if isinstance(value, Lazy):
-                raise _kept_in(name)
-        for _, _, assign in changed:
-            assign()
 
     def _globals_of(self, function: types.FunctionType) -> dict[str, Any]:
         names = function.__globals__
         known = self._globals.get(id(names))
         if known is None:
             seen = {**names, "__builtins__": builtins}
-            known = self._globals[id(names)] = names, seen, dict(seen)
+            known = self._globals[id(names)] = names, seen
         return known[1]
 
     def _replace_names(self, function: types.FunctionType) -> None:
         """Have the names that a function reads stand for what is traced."""
-        names, seen, first = self._globals[id(function.__globals__)]
+        names, seen = self._globals[id(function.__globals__)]
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
-                first[name] = seen[name] = self.seen(names[name])
+                seen[name] = self.seen(names[name])
             elif name == "type":
-                first[name] = seen[name] = _Type
+                seen[name] = _Type
 
     def seen(self, value: Any) -> Any:
         """What a traced function sees in place of an object."""
@@ -411,7 +434,7 @@ class _Rebuilding:
         if isinstance(value, types.FunctionType):
             return _refused_randomness(value) or self.function(value)
         if type(value) is trace.array_type:
-            return LazyArray(trace, trace.capture(value))
+            return LazyArray(trace, trace.capture(value, is_hidden=True))
         if isinstance(value, types.ModuleType):
             if not is_library(value.__name__):
                 return _UserModule(value, self)
@@ -459,15 +482,14 @@ class _UserModule:
         return rebuilding.seen(found)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Lazy):
-            raise _kept_in(f"'{self._module.__name__}.{name}'")
-        setattr(self._module, name, value)
+        raise unsupported("A fused function assigns no attributes of modules.")
 
 
-def _kept_in(name: str) -> Exception:
-    return unsupported(
-        f"The function keeps a traced value in {name}.", "return it from the function."
-    )
+@functools.lru_cache(maxsize=4096)
+def names_of(code: types.CodeType) -> frozenset[str]:
+    """The names that a function, and those within it, may read."""
+    inner = [names_of(item) for item in code.co_consts if isinstance(item, types.CodeType)]
+    return frozenset(code.co_names).union(*inner)
 
 
 class _TypeOfTypes(type):

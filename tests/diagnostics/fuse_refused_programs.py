@@ -610,6 +610,38 @@ REFUSED: list[tuple[str, str, str]] = [
         "  Hint: pass it as an argument.",
     ),
     (
+        "LOG.append(x)",
+        "UnsupportedError",
+        "'append' changes an object from outside in a fused function.\n"
+        "  program.py:2:     LOG.append(x)\n"
+        "                    ^^^^^^^^^^^^^\n"
+        "  Hint: return the new value, and assign it outside of the function.",
+    ),
+    (
+        "global N; N = n",
+        "UnsupportedError",
+        "The global 'N' is assigned in a fused function.\n"
+        "  program.py:2:     global N; N = n\n"
+        "                              ^\n"
+        "  Hint: return the new value, and assign it outside of the function.",
+    ),
+    (
+        "program.calls = n",
+        "UnsupportedError",
+        "The attribute 'calls' of an object from outside is assigned in a fused function.\n"
+        "  program.py:2:     program.calls = n\n"
+        "                    ^^^^^^^^^^^^^\n"
+        "  Hint: return the new value, and assign it outside of the function.",
+    ),
+    (
+        "LOG[k:] = [x]",
+        "UnsupportedError",
+        "An item of an object from outside is assigned in a fused function.\n"
+        "  program.py:2:     LOG[k:] = [x]\n"
+        "                    ^^^^^^^\n"
+        "  Hint: return the new value, and assign it outside of the function.",
+    ),
+    (
         "np.add(x, x, out=OUTSIDE)",
         "UnsupportedError",
         "An array from outside of the fused function is written to.\n"

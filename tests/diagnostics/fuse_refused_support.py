@@ -23,7 +23,7 @@ def function_of(body: str) -> Callable[..., Any]:
     source = f"def program(x, i, z, k, n):\n    {body}\n"
     path = "program.py"
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
-    names: dict[str, Any] = {"np": np, "math": math, "OUTSIDE": ARRAY}
+    names: dict[str, Any] = {"np": np, "math": math, "OUTSIDE": ARRAY, "LOG": []}
     exec(compile(source, path, "exec"), names)
     made: Callable[..., Any] = names["program"]
     return made

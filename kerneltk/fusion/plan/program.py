@@ -6,6 +6,7 @@ call.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from types import CodeType
@@ -278,6 +279,9 @@ class Program:
         return "None" if result is None else self._constant(result, "object")
 
 
+CHANGEABLE = (np.ndarray, set, bytearray, deque)  # results that calls must not share
+
+
 class Result:
     """What stands for an array or a number among what a function returns."""
 
@@ -290,3 +294,18 @@ class Result:
         if self.leaf is None:
             return program.expression(self._expression)
         return program.leaf(self.leaf)
+
+
+class Copied(Result):
+    """An object that the function has made, and that its caller may change."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(None)
+        # In the order of its axes in memory, if it is an array.
+        self._options = () if isinstance(value, set | bytearray | deque) else ("K",)
+        self._value = value.copy(*self._options)
+
+    def text(self, program: Program) -> str:
+        """A new one, as Python."""
+        options = ", ".join(map(repr, self._options))
+        return f"{program._constant(self._value, 'object')}.copy({options})"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dis
+import functools
+import itertools
 import linecache
 import os
 import sys
@@ -12,6 +15,7 @@ from kerneltk.errors import Snippet
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OWN = (_HERE, "<__array_function__")
+_START = f"{_HERE}start.py"
 _NUMPY = f"{os.sep}numpy{os.sep}"
 
 
@@ -51,10 +55,37 @@ def user_location() -> Location | None:
     while frame is not None:
         path = frame.f_code.co_filename
         if not path.startswith(_OWN) and _NUMPY not in path:
-            names = {name: frame.f_globals.get(name) for name in ("__name__", "__loader__")}
-            return Location(frame.f_code, frame.f_lasti, frame.f_lineno, names)
+            return location_of(frame.f_code, frame.f_lasti, frame.f_globals)
         frame = frame.f_back
     return None
+
+
+def location_of(code: CodeType, instruction: int, names: dict[str, Any]) -> Location:
+    """An instruction of a function with some globals."""
+    line = next(itertools.islice(code.co_positions(), instruction // 2, None))[0]
+    found = {name: names.get(name) for name in ("__name__", "__loader__")}
+    return Location(code, instruction, line or 0, found)
+
+
+def in_try() -> bool:
+    """Whether an exception may be caught by the traced function, or by one that it has called."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == _START and code.co_name == "traced":
+            return False
+        is_own = code.co_filename.startswith(_OWN) or _NUMPY in code.co_filename
+        if not is_own and any(begin <= frame.f_lasti < end for begin, end in _protected(code)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _protected(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """Where exceptions have handlers: within 'try' and 'with'."""
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    return tuple((entry.start, entry.end) for entry in entries)
 
 
 def user_snippet(label: str = "") -> Snippet | None:

@@ -62,7 +62,7 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
     if is_array(value):
         from kerneltk.backends.foreign_arrays import own_array
 
-        return LazyArray(trace, trace.capture(own_array(value)[1]))
+        return LazyArray(trace, trace.capture(own_array(value)[1], value))
     if isinstance(value, list | tuple):
         raise unsupported(
             "A list of numbers is no operand of a fused function.",

@@ -1,64 +1,33 @@
-"""What a traced function reads from outside: globals, variables of outer functions, attributes of
-objects, and items of containers. All of that is constant while the function is traced; a call that
-finds something else there is another trace.
+"""What a traced function reads from outside by names, the functions that it calls, and effects.
 
-Attributes are looked for by the names in the code of the functions, and of the methods that these
-names stand for. Of the modules of NumPy, CuPy and the standard library, what these names stand for
-in them is known by its identity.
+The code of the function, and of the Python functions of the user's that it calls, is executed over
+values that are known beforehand: globals, closed-over variables, arguments that are constants, and
+what is found in them without executing anything of the user's. Everything else is unknown. The
+names become guards (`reads`). What lies deeper is constant. An assignment to what comes from
+outside is refused at its line, before the function is executed.
+
+Branches are executed one after the other, so a local variable is what was last assigned to it.
 """
 
 from __future__ import annotations
 
-import abc
 import array
 import builtins
 import collections
-import contextlib
-import contextvars
-import ctypes
-import decimal
+import dis
 import functools
-import io
-import itertools
-import mmap
-import operator
 import os
-import queue
 import sys
-import threading
 import types
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.fusion.trace.code import imported, loaded_globals, names_of
-from kerneltk.fusion.trace.watched import (
-    MISSING,
-    Asked,
-    Class,
-    Classes,
-    Equal,
-    Function,
-    Items,
-    Names,
-    Never,
-    Plain,
-    PlainItems,
-    Reader,
-    Seen,
-    is_plain,
-    is_special,
-)
-
-_NAMESPACES = ("numpy", "random", "numpy.random")  # which stand for themselves in a trace
-# What has no part in what an instance does, but where others are made by its class.
-_EARLY = frozenset(("__init__", "__new__", "__post_init__", "__setstate__"))
-_OF_INSTANCE = frozenset(("type", "__class__"))
-_SHOWING = frozenset(("ascii", "format", "print", "repr", "str"))
-# Elements that the function itself reads, and not its kernels, are constants of the trace.
-_MOST_BYTES = 1 << 16
+from kerneltk.fusion.trace.constants import is_value
+from kerneltk.fusion.trace.location import location_of
+from kerneltk.fusion.trace.reads import MISSING, Reads
+from kerneltk.fusion.trace.state import unsupported
 
 
 def is_library(module: str | None) -> bool:
@@ -112,466 +81,6 @@ def content_of(cell: types.CellType) -> Any:
         return cell
 
 
-class Entry:
-    """Reads an entry of a namespace: a global, or an attribute of a module."""
-
-    __slots__ = ("name", "names")
-
-    def __init__(self, names: Mapping[str, Any], name: str) -> None:
-        self.names, self.name = names, name
-
-    def __call__(self) -> Any:
-        """What the name stands for."""
-        return self.names.get(self.name, MISSING)
-
-
-class CodeOf:
-    """Reads a function's code, which tools replace that load changed modules again."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: types.FunctionType) -> None:
-        self.function = function
-
-    def __call__(self) -> Any:
-        """The code."""
-        return self.function.__code__
-
-
-class _TooMuchError(Exception):
-    """More values are read from outside than calls can ask for."""
-
-
-_MOST_READS = 5_000  # of values and attributes: a trace takes no longer than to ask for as many
-_ITEMS_A_READ = 16  # numbers that are compared in the time of an attribute
-_BYTES_A_READ = 1 << 12
-_NOT_WATCHED: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()  # they read too much
-
-
-def watch_again(function: Any) -> None:
-    """Look again at what a function reads, also if that was too much before."""
-    function = getattr(function, "__func__", function)
-    if isinstance(function, types.FunctionType):
-        _NOT_WATCHED.discard(function)
-
-
-class Outside:
-    """What one trace sees from outside.
-
-    Parameters
-    ----------
-    array_type : type
-        Of the arrays that kernels read; a name that stands for one is no constant.
-    """
-
-    def __init__(self, array_type: type) -> None:
-        self._array_type = array_type
-        self._names: set[str] = set(_ALWAYS)
-        self._untraced: set[str] = set()  # of functions that see NumPy as it is
-        self._is_by_any_name = False  # whether attributes are read whose names are no constants
-        self._functions: dict[int, types.FunctionType] = {}
-        self._traced: set[int] = set()  # functions that see arrays as values of the trace
-        self._classes: set[int] = set()  # that are found as such, and may be called
-        self._roots: dict[Any, tuple[Callable[[], Any], bool]] = {}
-        self._arguments: dict[int, Any] = {}
-        self._seen: dict[Any, Seen] = {}
-        self._held: list[Any] = []
-        self._found: list[tuple[Callable[[], Any], Seen]] = []
-        self._of_arguments: list[tuple[int, Seen]] = []
-        self._count = 0  # of values and attributes that were read
-        self._is_too_much = False
-
-    def __bool__(self) -> bool:
-        return bool(self._is_too_much or self._found or self._of_arguments)
-
-    def add_argument(self, index: int, value: Any) -> None:
-        """Note an argument that is a constant. An equal one may have other attributes."""
-        if not is_plain(value):
-            self._arguments[index] = value
-
-    def add_object(self, value: Any) -> None:
-        """Note an object that the function belongs to."""
-        self._roots.setdefault(id(value), (lambda: value, False))
-
-    def add_function(self, function: types.FunctionType, *, is_traced: bool) -> None:
-        """Note what a function may read by global names; `is_traced` says that it sees arrays as
-        values of the trace.
-        """
-        if is_traced:
-            self._traced.add(id(function))
-        if id(function) in self._functions or is_library_function(function):
-            return
-        self._functions[id(function)] = function
-        code, names = function.__code__, function.__globals__
-        own = names_of(code)
-        self._names |= own
-        if not is_traced:
-            self._untraced |= own
-        known = {name: names[name] for name in own & names.keys()}
-        if own & _BY_CALLER:
-            self._roots.setdefault((id(function), "caller"), (_never, False))
-        if own & _ANY_GLOBAL or any(value in _READ_GLOBALS for value in _callables(known)):
-            known = {name: names[name] for name in names if name != "__builtins__"}
-        for name in sorted(known):
-            self._add_entry(names, name, is_traced)
-        loaded = loaded_globals(code) - names.keys()
-        for name in sorted(loaded):
-            self._add_entry(names, name, False)
-        for name in sorted(loaded & _BUILTINS.keys()):
-            self._add_entry(_BUILTINS, name, False)
-        for name in sorted(_modules_of(function)):
-            self._add_entry(sys.modules, name, False)
-
-    def _add_entry(self, names: Mapping[str, Any], name: str, is_traced: bool) -> None:
-        self._roots.setdefault((id(names), name), (Entry(names, name), is_traced))
-
-    def look(self) -> None:
-        """Look at everything that was noted, as it is before the function is executed.
-
-        Where that is too much, such as all that a large package consists of, nothing is watched,
-        and no other call sees the same.
-        """
-        first = next(iter(self._functions.values()), None)
-        # What the function itself has changed by now was something else before.
-        if self._is_too_much or first in _NOT_WATCHED or not self.is_same():
-            self._is_too_much = True
-            return
-        with self._giving_up():
-            self._look_at_roots()
-
-    @contextlib.contextmanager
-    def _giving_up(self) -> Iterator[None]:
-        """Watch nothing where what is looked at is too much."""
-        try:
-            yield
-        except (_TooMuchError, RecursionError) as error:
-            self._is_too_much = True
-            if isinstance(error, _TooMuchError):  # and not by where it was called
-                _NOT_WATCHED.update(list(self._functions.values())[:1])
-            self.close()
-
-    def close(self) -> None:
-        """Forget what is needed while the function is traced alone."""
-        self._roots, self._arguments, self._functions = {}, {}, {}
-        self._seen, self._held = {}, []
-        if self._is_too_much:
-            self._found, self._of_arguments = [], []
-
-    def _look_at_roots(self) -> None:
-        size: Any = None
-        while size != (size := self._size()):
-            self._seen, self._held, self._count = {}, [], 0
-            self._found = [
-                (read, self._read(read(), is_traced))
-                for read, is_traced in list(self._roots.values())
-            ]
-            looked = [(index, self._look(value)) for index, value in self._arguments.items()]
-            self._of_arguments = [(index, seen) for index, seen in looked if not seen.is_whole]
-            for number in self._traced - self._seen.keys():  # which no name stands for
-                function = self._functions.get(number)
-                if function is not None:
-                    self._roots.setdefault(number, (functools.partial(_itself, function), False))
-
-    def _size(self) -> Any:
-        return len(self._names), len(self._roots), len(self._classes), self._is_by_any_name
-
-    def _read(self, value: Any, is_traced: bool) -> Seen:
-        """A variable of a function; kernels read its elements, if it is an array of theirs."""
-        if is_traced and type(value) is self._array_type:
-            found = Seen(value)
-            found.parts.append(_shape_seen(value))
-            return found
-        return self._look(value)
-
-    def add_entry(self, module: types.ModuleType, name: str) -> None:
-        """Note what the function has asked a module for."""
-        names = vars(module)
-        key = id(names), name
-        if key not in self._roots and name in names:
-            self._add_entry(names, name, False)
-            if not self._is_too_much:
-                with self._giving_up():
-                    self._found.append((self._roots[key][0], self._look(names[name])))
-
-    def _count_more(self, count: int) -> None:
-        self._count += count
-        if self._count > _MOST_READS:
-            raise _TooMuchError
-
-    def _add_module(self, module: types.ModuleType) -> None:
-        """Note what the names in the code stand for in a library's module."""
-        names = vars(module)
-        home = module.__name__
-        is_seen = home in _NAMESPACES or home.startswith("cupy")  # as `add_entry` notes it
-        for name in sorted((self._untraced if is_seen else self._names) & names.keys()):
-            if not name.startswith("__"):
-                self._add_entry(names, name, False)
-
-    # -- values --------------------------------------------------------------------------------
-
-    def _look(self, value: Any) -> Seen:
-        if is_plain(value):
-            return Plain(value)
-        known = self._seen.get(id(value))
-        if known is not None:
-            return known
-        self._count_more(1)
-        kind = type(value)
-        if value is MISSING or _is_opaque(value):
-            if kind is types.BuiltinFunctionType and value in _READ_ANY:
-                self._is_by_any_name = True
-            return Seen(value)
-        if _is_changing(value):
-            return Never()
-        self._held.append(value)  # no other object may be found at its address
-        if isinstance(value, types.FunctionType):
-            return self._look_at_function(value)
-        known_kinds = [_CONTENTS[base] for base in kind.__mro__ if base in _CONTENTS]
-        found = self._seen[id(value)] = Seen(value, is_kept=not known_kinds)
-        if is_array(value):
-            found.parts.append(_shape_seen(value))
-            if (
-                isinstance(value, np.ndarray)
-                and value.nbytes <= _MOST_BYTES
-                and not value.dtype.hasobject
-            ):
-                self._add_bytes(found, np.ndarray.tobytes, value)
-            return found
-        if isinstance(value, types.ModuleType) and is_library(value.__name__):
-            self._add_module(value)
-            return found
-        if value is decimal.Decimal:
-            _add_state(self, found, _context, value)
-        for content in itertools.chain(*known_kinds):
-            content.add(self, found, content.read, value)
-        self._add_attributes(found, value)
-        return found
-
-    def _add_content(self, found: Seen, read: Reader, value: Any) -> None:
-        found.parts.append((read, self._look(read(value))))
-
-    def _add_items(self, found: Seen, read: Reader, value: Any) -> None:
-        found.parts.append((read, self._items(read(value))))
-
-    def _add_bytes(self, found: Seen, read: Reader, value: Any) -> None:
-        content = read(value)
-        if len(content) <= _MOST_BYTES:
-            self._count_more(len(content) // _BYTES_A_READ)
-            found.parts.append((read, Equal(content)))
-
-    def _items(self, items: tuple[Any, ...]) -> Seen:
-        if all(map(is_plain, items)):
-            self._count_more(len(items) // _ITEMS_A_READ)
-            return PlainItems(items)
-        self._count_more(len(items))
-        return Items([self._look(item) for item in items])
-
-    def _look_at_function(self, value: types.FunctionType) -> Seen:
-        self.add_function(value, is_traced=False)
-        found = self._seen[id(value)] = Function(value)
-        if value is os.getenv:
-            self._add_content(found, _environment, value)
-        is_traced = id(value) in self._traced
-        for k, cell in enumerate(value.__closure__ or ()):
-            content = content_of(cell)
-            seen = Seen(cell) if content is cell else self._read(content, is_traced)
-            found.parts.append((functools.partial(_closed, k), seen))
-        if is_library_function(value):
-            return found  # but for what it was made with, such as functions of the user's
-        if value.__defaults__:
-            self._add_items(found, operator.attrgetter("__defaults__"), value)
-        if value.__kwdefaults__:
-            self._add_items(found, _keyword_defaults, value)
-        for name in sorted(_FUNCTIONS_OWN & self._names):
-            read = operator.attrgetter(name)
-            seen = Never() if name == "__globals__" else self._look(read(value))
-            found.parts.append((read, seen))
-        if value.__dict__ or self._is_any:
-            found.parts.append((_own_names, self._own(value)))
-        return found
-
-    def _add_attributes(self, found: Seen, value: Any) -> None:
-        """What the names in the code stand for as attributes of a value."""
-        kind = type(value)
-        is_class = issubclass(kind, type)
-        if is_class and _kinds_of(value):
-            self._classes.update(map(id, _kinds_of(value)))
-            found.parts.append((_itself, self._class_and_bases(value)))
-            for name in sorted(_CLASSES_OWN & self._names):
-                read = type.__dict__[name].__get__
-                found.parts.append((read, self._look(read(value))))
-        if _kinds_of(kind):
-            found.parts.append((type, self._class_and_bases(kind)))
-        if is_class:
-            return
-        own = _own_names(value)
-        if isinstance(own, dict):
-            found.parts.append((_own_names, self._own(value)))
-        is_any = self._is_any or _is_read_by_libraries(value)
-        for base in kind.__mro__:
-            for name, slot in list(vars(base).items()):
-                if not is_any and name not in self._names:
-                    continue
-                is_slot = isinstance(slot, types.MemberDescriptorType)
-                if is_slot or (isinstance(slot, types.GetSetDescriptorType) and _is_c(base)):
-                    read = functools.partial(_slot, slot)
-                    inner = read(value)
-                    if is_plain(inner) or inner is read(value):  # and not made each time
-                        found.parts.append((read, self._look(inner)))
-
-    @property
-    def _is_any(self) -> bool:
-        """Whether attributes are read whose names no code has as such."""
-        return self._is_by_any_name or not _BY_ANY_NAME.isdisjoint(self._names)
-
-    def _own(self, value: Any) -> Names:
-        """What an object itself has by the names in the code."""
-        own = _own_names(value)
-        names = self._names
-        is_any = self._is_any or _is_read_by_libraries(value)
-        known = [name for name in own if isinstance(name, str) and (is_any or name in names)]
-        self._count_more(len(known) + len(names) // _ITEMS_A_READ)
-        parts = {name: self._look(own[name]) for name in sorted(known)}
-        return Names(parts, names - own.keys(), tuple(own) if is_any else None)
-
-    def _class_and_bases(self, kind: type) -> Seen:
-        key = kind, "bases"
-        known = self._seen.get(key)
-        if known is None:
-            classes = [(base, self._class(base)) for base in _kinds_of(kind)]
-            known = self._seen[key] = Classes(kind, classes)
-        return known
-
-    def _class(self, kind: type) -> Class:
-        key = kind, "class"
-        known = self._seen.get(key)
-        if isinstance(known, Class):
-            return known
-        found = self._seen[key] = Class(kind)
-        own = dict(vars(kind))
-        is_made = id(kind) in self._classes or not _OF_INSTANCE.isdisjoint(self._names)
-        is_shown = not _SHOWING.isdisjoint(self._names)
-        is_any = self._is_any
-        parts: dict[str, Seen] = {}
-        for name, item in own.items():
-            if is_special(name, item):
-                is_read = is_shown if name == "__repr__" else is_made or name not in _EARLY
-                if name in self._names or is_read:
-                    parts[name] = self._look(item)
-            elif name in self._names or (is_any and not name.startswith("__")):
-                parts[name] = self._look(item)
-        self._count_more(len(parts))
-        found.set_entries(Names(parts, self._names - own.keys(), tuple(own) if is_any else None))
-        return found
-
-    # -- calls ---------------------------------------------------------------------------------
-
-    @property
-    def plain_tests(self) -> list[tuple[Entry | CodeOf, Any]] | None:
-        """What was read, and the value of each, if asking for identities is all there is to do;
-        else None.
-        """
-        if self._is_too_much or self._of_arguments:
-            return None
-        found: list[tuple[Entry | CodeOf, Any]] = []
-        for read, seen in self._found:
-            value = seen.value
-            code = seen.only_code if isinstance(seen, Function) else None
-            if code is not None and value is not None:
-                found.append((CodeOf(value), code))
-            elif not seen.is_whole or not isinstance(read, Entry):
-                return None
-            if isinstance(read, Entry):
-                found.append((read, value))
-        return found
-
-    def is_same(self, arguments: Sequence[Any] | None = None) -> bool:
-        """Whether a call with such arguments would see the same; without them, whether any call
-        could.
-        """
-        if self._is_too_much:
-            return False
-        asked: Asked = set()
-        for read, seen in self._found:
-            found = read()
-            if (id(found) != seen.identity or seen.parts) and not seen.holds(found, asked):
-                return False
-        return arguments is None or all(
-            seen.parts_hold(arguments[index], asked) for index, seen in self._of_arguments
-        )
-
-
-def _shape_seen(value: Any) -> tuple[Reader, Seen]:
-    """An array whose elements are read at each call."""
-    return _shape_of, Equal(_shape_of(value))
-
-
-def _shape_of(array: Any) -> Any:
-    return tuple(array.shape), array.dtype
-
-
-def _itself(value: Any, *_: Any) -> Any:
-    return value
-
-
-def _never() -> Any:
-    return object()
-
-
-def _closed(k: int, function: types.FunctionType) -> Any:
-    cells = function.__closure__
-    assert cells is not None
-    return content_of(cells[k])
-
-
-def _slot(slot: Any, value: Any) -> Any:
-    """An attribute that C keeps; what has no value now is missing."""
-    try:
-        return slot.__get__(value)
-    except (AttributeError, ValueError):
-        return MISSING
-
-
-def _is_c(kind: type) -> bool:
-    """Whether a class is the standard library's, whose attributes execute nothing of the user's."""
-    root = kind.__module__.partition(".")[0] if isinstance(kind.__module__, str) else ""
-    return root in sys.stdlib_module_names and kind is not object
-
-
-def _callables(known: dict[str, Any]) -> Iterator[Any]:
-    return (value for value in known.values() if isinstance(value, types.BuiltinFunctionType))
-
-
-def _modules_of(function: types.FunctionType) -> set[str]:
-    """The modules that a function may import, also by names that are relative to its package."""
-    names = imported(function.__code__)
-    if not names:
-        return set()
-    found = set(names)
-    for name in names:
-        parts = name.split(".")
-        found.update(".".join(parts[:k]) for k in range(1, len(parts)))
-    package = function.__globals__.get("__package__")
-    while isinstance(package, str) and package:
-        found.update(n for n in (package, *(f"{package}.{n}" for n in names)) if n in sys.modules)
-        package = package.rpartition(".")[0]
-    return found
-
-
-def _is_read_by_libraries(value: Any) -> bool:
-    """Whether methods that are executed as they are read what an object has: containers in Python,
-    members of enumerations, the environment.
-    """
-    return not isinstance(value, type | types.ModuleType | types.FunctionType) and any(
-        kind.__module__ in _READERS or str(kind.__module__).startswith(("numpy.", "scipy."))
-        for kind in type(value).__mro__
-    )
-
-
-_READERS = ("argparse", "collections", "collections.abc", "configparser", "enum", "fractions",
-            "numpy", "os", "queue", "string")  # fmt: skip
-
-
 def attribute_of(value: Any, name: str, default: Any = None) -> Any:
     """An attribute that every object of its kind has, without executing anything of the user's."""
     try:
@@ -580,167 +89,630 @@ def attribute_of(value: Any, name: str, default: Any = None) -> Any:
         return default
 
 
-def _own_names(value: Any) -> Any:
-    """An object's own attributes; None for one that has no names for them."""
-    return attribute_of(value, "__dict__")
+# -- values that are known beforehand ---------------------------------------------------------
 
 
-def _kinds_of(kind: type) -> list[type]:
-    """The classes of the user's that a class has its attributes from."""
-    return [base for base in kind.__mro__ if not is_library(base.__module__)]
+class _Outer(NamedTuple):
+    """A value from outside of the function."""
+
+    value: Any
+    argument: int | None = None  # which one it is; -1 of what the function is bound to
 
 
-# -- kinds of objects ------------------------------------------------------------------------
+class _Constant(NamedTuple):
+    """A number, a string, or a tuple of these."""
+
+    value: Any
 
 
-def _values(value: Mapping[Any, Any]) -> tuple[Any, ...]:
-    return tuple(value.values())
+class _Made(NamedTuple):
+    """An instance that the function itself makes."""
+
+    kind: type
 
 
-def _keyword_defaults(function: types.FunctionType) -> tuple[Any, ...]:
-    keywords: dict[str, Any] = function.__kwdefaults__ or {}
-    return (*keywords, *keywords.values())
+class _Method(NamedTuple):
+    """A method that is not written in Python, or one of an unknown value."""
+
+    receiver: _Outer
+    name: str
 
 
-def _entries(view: Any) -> tuple[Any, ...]:
-    """What a view of a dictionary may show."""
-    return (*view.mapping, *view.mapping.values())
+class _Bound(NamedTuple):
+    """A function of Python's with its first argument."""
+
+    function: types.FunctionType
+    owner: Any
 
 
-def _referent(proxy: Any) -> Any:
-    """What a weak proxy stands for, by a method that every object has."""
-    try:
-        return proxy.__repr__.__self__
-    except ReferenceError:
-        return MISSING
-
-
-def _is_opaque(value: Any) -> bool:
-    """Whether nothing is asked of an object but which it is: code, NumPy's functions, and
-    functions of C's that belong to no object.
-    """
-    kind = type(value)
-    if kind is np.ufunc:
-        return not _is_of_objects(value)
-    if kind is types.BuiltinFunctionType:
-        return isinstance(value.__self__, types.ModuleType | types.NoneType)
-    return kind in (type(np.sum), types.CodeType)
-
-
-def _is_of_objects(ufunc: np.ufunc) -> bool:
-    """Whether a ufunc calls a function of Python's, which nobody tells."""
-    return all(kind.strip("O") == "->" for kind in ufunc.types)
-
-
-def _is_changing(value: Any) -> bool:
-    """Whether an object is another thing after it was read, or tells nobody what it is."""
-    kind = type(value)
-    if kind is np.ufunc:
-        return _is_of_objects(value)
-    if kind.__module__ in _OF_C or issubclass(kind, io.StringIO | io.BytesIO | ctypes._Pointer):
-        return True
-    is_iterator = issubclass(kind, _ITERATORS) and not issubclass(kind, io.IOBase)
-    return is_iterator and not _kinds_of(kind)
-
-
-def _environment(_: Any) -> Any:
-    return os.environ
-
-
-def _registrations(_: Any) -> Any:
-    """How often classes were registered as others' subclasses."""
-    return abc.get_cache_token()
-
-
-def _context(_: Any) -> Any:
-    """What Python's decimal numbers are computed by."""
-    own = decimal.getcontext()
-    return own.prec, own.rounding, own.Emin, own.Emax, own.capitals, own.clamp
-
-
-def _made_of(getter: Any) -> tuple[Any, ...]:
-    """What an object of `operator` was made of: names, keys and arguments."""
-    maker, parts = getter.__reduce__()
-    if isinstance(maker, functools.partial):  # with keywords
-        return (*maker.args, *maker.keywords, *maker.keywords.values(), *parts)
-    return tuple(parts)
-
-
-class _Content(NamedTuple):
-    """What is read of the objects of a kind."""
-
-    add: Callable[[Outside, Seen, Reader, Any], None]
-    read: Reader
-
-
-def _add_names(outside: Outside, found: Seen, read: Reader, value: Any) -> None:
-    """Note what an object of `operator` asks others for."""
-    for part in read(value):
-        if isinstance(part, str):
-            outside._names.update(part.split("."))
-    outside._add_items(found, read, value)
-
-
-def _add_state(outside: Outside, found: Seen, read: Reader, value: Any) -> None:
-    found.parts.append((read, Equal(read(value))))
-
-
-_BUILTINS = vars(builtins)
-# What reads attributes, or globals, whose names are no constants of the code.
-_BY_ANY_NAME = frozenset(("getattr", "vars", "__dict__", "asdict", "attrgetter"))
-_READ_ANY = frozenset((getattr, hasattr, vars, dir))
-_ANY_GLOBAL = frozenset(("globals", "eval", "exec"))
-_READ_GLOBALS = frozenset((globals, eval, exec))
-_BY_CALLER = frozenset(("_getframe", "currentframe", "f_globals", "import_module", "__import__"))
-_ALWAYS = ("__wrapped__", "__getattr__")  # without being named
-_FUNCTIONS_OWN = frozenset(
-    ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__globals__")
+_UNKNOWN = object()  # the value of what comes from outside all the same
+_SLICE = _Constant(slice(None))
+_ITEMS = 64  # of a container that are looked at
+_VISITS = 2000
+_CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array, np.ndarray)
+_CHANGES_UNKNOWN = frozenset(
+    ("append", "appendleft", "extend", "extendleft", "setdefault", "popitem")
 )
-_CLASSES_OWN = frozenset(("__name__", "__qualname__"))
-# Iterators move on as they are read, but files; nobody tells where they are.
-_ITERATORS = (collections.abc.Iterator, queue.SimpleQueue)
-_OF_C = ("xml.etree.ElementTree", "_hashlib")  # objects of these tell nobody what they hold
-
-_items = (_Content(Outside._add_items, tuple),)
-_mapping = (*_items, _Content(Outside._add_items, _values))
-_view = (_Content(Outside._add_items, _entries),)
-_buffer = (_Content(Outside._add_bytes, bytes),)
-_getter = (_Content(_add_names, _made_of),)
-_decimal = (_Content(_add_state, _context),)
-
-
-def _content(*readers: Reader) -> tuple[_Content, ...]:
-    return tuple(_Content(Outside._add_content, read) for read in readers)
-
-
-def _attributes(*names: str) -> tuple[_Content, ...]:
-    return _content(*map(operator.attrgetter, names))
-
-
-# What the kinds of objects consist of whose attributes do not tell it.
-_CONTENTS: dict[type, tuple[_Content, ...]] = {
-    list: _items, tuple: _items, set: _items, frozenset: _items, collections.deque: _items,
-    dict: _mapping, types.MappingProxyType: _mapping,
-    **dict.fromkeys(map(type, ({}.keys(), {}.values(), {}.items())), _view),
-    **dict.fromkeys(
-        (bytearray, array.array, memoryview, mmap.mmap, ctypes._SimpleCData, ctypes.Structure,
-         ctypes.Union, ctypes.Array), _buffer),
-    np.void: (_Content(Outside._add_bytes, np.void.tobytes),),
-    operator.attrgetter: _getter, operator.itemgetter: _getter, operator.methodcaller: _getter,
-    functools.partial: _attributes("func", "args", "keywords"),
-    functools.partialmethod: _attributes("func", "args", "keywords"),
-    functools.cached_property: _attributes("func"),
-    property: _attributes("fget"),
-    staticmethod: _attributes("__func__"), classmethod: _attributes("__func__"),
-    types.MethodType: _attributes("__func__", "__self__"),
-    types.BuiltinMethodType: _attributes("__self__"),
-    types.CellType: _content(content_of),
-    types.SimpleNamespace: (),
-    decimal.Decimal: _decimal,
-    abc.ABCMeta: (_Content(_add_state, _registrations),),
-    weakref.ref: _content(lambda value: value()),
-    contextvars.ContextVar: _content(lambda value: value.get(MISSING)),
-    threading.local: _content(lambda value: value.__dict__),
-    weakref.ProxyType: _content(_referent),
-    weakref.CallableProxyType: _content(_referent),
+_CHANGES = _CHANGES_UNKNOWN | frozenset(
+    ("add", "byteswap", "clear", "difference_update", "discard", "fill", "insert",
+     "intersection_update", "itemset", "move_to_end", "partition", "pop", "popleft", "put",
+     "remove", "resize", "reverse", "rotate", "setfield", "setflags", "sort",
+     "symmetric_difference_update", "update")
+)  # fmt: skip
+_WRITERS = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
+_VIEWS = frozenset(("T", "mT", "real", "imag", "flat"))
+_SLOTS = (types.MemberDescriptorType, property, functools.cached_property)
+_IGNORED = frozenset(
+    ("CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "GET_ITER", "MAKE_CELL", "NOP", "PRECALL", "RESUME")
+)
+_ACTIONS = {
+    "LOAD_FAST_CHECK": "_load_fast", "LOAD_FAST_AND_CLEAR": "_load_fast",
+    "STORE_FAST_MAYBE_NULL": "_store_fast", "LOAD_CLASSDEREF": "_load_deref",
+    "LOAD_FROM_DICT_OR_DEREF": "_load_deref", "LOAD_NAME": "_load_global",
+    "LOAD_METHOD": "_load_attr", "DELETE_ATTR": "_store_attr", "DELETE_GLOBAL": "_store_global",
+    **dict.fromkeys(_IGNORED, "_keep"), "PRECALL": "_stay",
 }  # fmt: skip
+_ENDS = ("RETURN", "RAISE", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
+_HINT = "return the new value, and assign it outside of the function."
+
+
+def _outside(origin: Any) -> _Outer | None:
+    """What comes from outside, of which some methods may be attributes."""
+    if isinstance(origin, _Method) and origin.receiver.value is _UNKNOWN:
+        return origin.receiver
+    return origin if isinstance(origin, _Outer) else None
+
+
+def _entry_of(kind: type, name: str) -> Any:
+    """What a class has by a name."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), MISSING)
+
+
+def _key(origin: Any) -> Any:
+    if isinstance(origin, _Outer):
+        return id(origin.value), origin.argument
+    return origin.kind if isinstance(origin, _Made) else None
+
+
+class _Instruction(NamedTuple):
+    """An instruction, and what it does to the stack: where it goes on, and where it jumps."""
+
+    offset: int
+    action: str  # the method of `_Visit` that executes it
+    argument: int
+    value: Any
+    target: int | None
+    effect: int
+    jumping: int
+    is_end: bool  # whether the next one is reached by jumps alone
+
+
+@functools.lru_cache(maxsize=1024)
+def _instructions(code: types.CodeType) -> tuple[list[_Instruction], dict[int, int]]:
+    """The instructions of a function, and by the offset of each handler the depth of its stack."""
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+    bytecode = dis.Bytecode(code)
+    entries = bytecode.exception_entries  # type: ignore[attr-defined]
+    handlers = {entry.target: entry.depth + 1 + entry.lasti for entry in entries}
+    found = []
+    for i in bytecode:
+        if i.opname in _IGNORED and not i.is_jump_target and i.offset not in handlers:
+            continue
+        action = _ACTIONS.get(i.opname, f"_{i.opname.lower()}")
+        if not hasattr(_Visit, action):
+            action = "_keep" if i.opname.startswith("POP_") or i.opcode in jumps else "_compute"
+        effect, jumping = (dis.stack_effect(i.opcode, i.arg, jump=k) for k in (False, True))
+        target = i.argval if i.opcode in jumps else None
+        is_end = i.opname.startswith(_ENDS)
+        found.append(
+            _Instruction(i.offset, action, i.arg or 0, i.argval, target, effect, jumping, is_end)
+        )
+    return found, handlers
+
+
+class Outside:
+    """Finds what one trace reads from outside.
+
+    Parameters
+    ----------
+    reads : Reads
+        Takes the guards.
+    is_traced : callable
+        Whether an argument is an array or a number of the trace.
+    """
+
+    def __init__(self, reads: Reads, is_traced: Callable[[Any], bool]) -> None:
+        self._reads = reads
+        self._is_traced = is_traced
+        self.arrays: list[Any] = []  # that were found
+        self._home = ""
+        self._arguments: dict[int, int] = {}  # which objects are arguments
+        self._visited: set[Any] = set()
+        self._pending: list[_Visit] = []
+        self._loaded: list[tuple[Any, Any]] = []
+        self._called: set[Any] = set()
+        self._held: list[Any] = []  # no other object may be found at their addresses
+
+    def look(
+        self, function: Callable[..., Any], args: Sequence[Any], keywords: Sequence[str]
+    ) -> None:
+        """Look at a function before it is executed with arguments, the last of which have keywords;
+        raises UnsupportedError for an effect.
+        """
+        given = [
+            None if self._is_traced(value) else self.found(value, k) for k, value in enumerate(args)
+        ]
+        first = len(given) - len(keywords)
+        called = function
+        while isinstance(called, functools.partial):
+            called = called.func
+        module = attribute_of(attribute_of(called, "__func__", called), "__module__")
+        self._home = str(module).partition(".")[0]
+        named = dict(zip(keywords, given[first:], strict=True))
+        self._reads.keep(attribute_of(called, "__func__", called))
+        self._call(self.found(function, -1), given[:first], named)
+        self._finish()
+
+    def follow(self, function: Any) -> None:
+        """Look at a function that is found while another one is executed."""
+        self.found(function)
+        self._finish()
+
+    def _finish(self) -> None:
+        while len(self._visited) < _VISITS:
+            if self._pending:
+                self._pending.pop().execute()
+            elif self._loaded:  # those that are not called by these names may be called by others
+                function, positional = self._loaded.pop()
+                if function not in self._called:
+                    self._visit(function, positional)
+            else:
+                break
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def found(self, value: Any, argument: int | None = None) -> Any:
+        """A value that a name stands for. Functions are looked at, as they may be called."""
+        if is_value(value):
+            return _Constant(value)
+        if argument is None:
+            argument = self._arguments.get(id(value))
+        else:
+            self._arguments[id(value)] = argument
+        self._held.append(value)
+        if isinstance(value, types.FunctionType):
+            self._loaded.append((value, None))
+        elif hasattr(type(value), "shape"):
+            self.arrays.append(value)
+        elif isinstance(value, types.MethodType):
+            bound = _Bound(value.__func__, _Outer(value.__self__, argument))  # type: ignore[arg-type]
+            self._loaded.append((value.__func__, [bound.owner]))
+            return bound
+        elif isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, _CONTAINERS):
+            return _Method(_Outer(value.__self__), value.__name__)
+        elif isinstance(value, functools.partial):
+            self.found(value.func)
+        elif not isinstance(value, type | types.ModuleType):
+            wrapped = attribute_of(value, "__wrapped__")
+            if isinstance(wrapped, types.FunctionType):
+                return self.found(wrapped)
+        return _Outer(value, argument)
+
+    def _visit(
+        self,
+        function: Any,
+        positional: Sequence[Any] | None = None,
+        named: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Look at a function later; without arguments where it is not known how it is called."""
+        if not isinstance(function, types.FunctionType) or not self._is_users(function):
+            return
+        named = named or {}
+        shown = () if positional is None else tuple(map(_key, positional))
+        key = function, positional is None, shown, tuple((n, _key(o)) for n, o in named.items())
+        if key in self._visited:
+            return
+        self._visited.add(key)
+        self._called.add(function)
+        self._reads.add_code(function)
+        code = function.__code__
+        count = code.co_argcount + code.co_kwonlyargcount
+        values = function.__defaults__ or ()
+        last = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+        defaults = {**dict(zip(last, values, strict=True)), **(function.__kwdefaults__ or {})}
+        known: dict[str, Any] = {}
+        for name, value in defaults.items():
+            origin = self.found(value)
+            if positional is not None or not isinstance(value, _CONTAINERS):
+                known[name] = origin
+        known.update(zip(code.co_varnames[: code.co_argcount], positional or (), strict=False))
+        known.update((n, o) for n, o in named.items() if n in code.co_varnames[:count])
+        cells = {name: (function, k) for k, name in enumerate(code.co_freevars)}
+        self._pending.append(_Visit(self, code, function.__globals__, known, cells))
+
+    def _is_users(self, function: types.FunctionType) -> bool:
+        """Whether a function is the user's, and of no other package that is installed."""
+        if is_library_function(function):
+            return False
+        path = function.__code__.co_filename
+        if "site-packages" not in path and "dist-packages" not in path:
+            return True
+        home = function.__globals__.get("__name__")
+        return str(home).partition(".")[0] == self._home
+
+    def _call(self, callee: Any, positional: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """The result of a call that is no effect."""
+        if isinstance(callee, _Bound):
+            self._visit(callee.function, [callee.owner, *positional], named)
+        if isinstance(callee, _Made):
+            self._visit(_entry_of(callee.kind, "__call__"), [callee, *positional], named)
+        if isinstance(callee, _Method) and callee.name in ("get", "values", "items"):
+            key = positional[0] if positional else None
+            item = self.item(callee.receiver, key if callee.name == "get" else None)
+            return {"get": item, "values": callee.receiver}.get(callee.name)
+        if not isinstance(callee, _Outer):
+            return None
+        value = callee.value
+        if value in (getattr, hasattr) if type(value) is types.BuiltinFunctionType else False:
+            owner, name = [*positional, None, None][:2]
+            if isinstance(name, _Constant) and isinstance(name.value, str):
+                return self.attribute(owner, name.value)
+        elif isinstance(value, types.FunctionType):
+            self._visit(value, positional, named)
+        elif isinstance(value, functools.partial):
+            own = [self.found(item) for item in value.args]
+            fixed = {name: self.found(item) for name, item in value.keywords.items()}
+            self._call(self.found(value.func), [*own, *positional], {**fixed, **named})
+        elif isinstance(value, type):
+            if not is_library(value.__module__):
+                for name in ("__init__", "__post_init__"):
+                    given = positional if name == "__init__" else ()
+                    self._visit(_entry_of(value, name), [_Made(value), *given], named)
+                return _Made(value)
+        elif value is not _UNKNOWN:
+            self._visit(_entry_of(type(value), "__call__"), [callee, *positional], named)
+        return None
+
+    # -- what is found in values -------------------------------------------------------------------
+
+    def attribute(self, origin: Any, name: str) -> Any:
+        """An attribute, without executing anything of the user's."""
+        if isinstance(origin, _Made):
+            return self._of_class(_entry_of(origin.kind, name), origin)
+        outer = _outside(origin)
+        if outer is None:
+            return None
+        value = outer.value
+        if value is _UNKNOWN:
+            return _Method(outer, name)
+        if isinstance(value, np.ndarray):
+            return outer if name in _VIEWS else _Method(outer, name)
+        if isinstance(value, types.ModuleType):
+            entry = vars(value).get(name, MISSING)
+            return None if entry is MISSING else self.found(entry)
+        if isinstance(value, type):
+            return self._of_class(_entry_of(value, name), None)
+        entry = _entry_of(type(value), name)
+        own = attribute_of(value, "__dict__")
+        is_own = isinstance(own, dict) and name in own and not isinstance(entry, _SLOTS)
+        if is_own:
+            entry = own[name]
+        elif isinstance(entry, types.MemberDescriptorType):
+            try:
+                entry = entry.__get__(value)
+            except AttributeError:
+                entry = MISSING
+        is_data = is_own or not hasattr(type(entry), "__get__")
+        getter: Any = type(value).__getattribute__
+        if outer.argument is not None and getter is object.__getattribute__:
+            if entry is not MISSING and is_data:
+                index = None if outer.argument < 0 else outer.argument
+                self._reads.add_attribute(value, index, name, entry)
+            elif isinstance(own, dict) and not isinstance(entry, _SLOTS):
+                index = None if outer.argument < 0 else outer.argument
+                self._reads.add_attribute(value, index, name, MISSING)
+        if entry is MISSING:
+            return _Outer(_UNKNOWN)
+        return self.found(entry) if is_data else self._of_class(entry, outer)
+
+    def _of_class(self, entry: Any, owner: Any) -> Any:
+        """An entry of a class as an attribute of an instance, or of the class itself for None."""
+        if isinstance(entry, staticmethod | classmethod):
+            function: Any = entry.__func__
+            if isinstance(entry, staticmethod):
+                return self.found(function)
+            return _Bound(function, None)
+        if isinstance(entry, property | functools.cached_property):
+            getter = entry.fget if isinstance(entry, property) else entry.func
+            self._visit(getter, [owner])
+            return _Outer(_UNKNOWN) if isinstance(owner, _Outer) else None
+        function = attribute_of(entry, "__wrapped__", entry)  # of a fused function, too
+        if isinstance(function, types.FunctionType) and owner is not None:
+            return _Bound(function, owner)
+        if isinstance(owner, _Outer) and hasattr(type(entry), "__get__"):
+            return _Method(owner, "" if entry is MISSING else getattr(entry, "__name__", ""))
+        return None if entry is MISSING else self.found(entry)
+
+    def item(self, origin: Any, key: Any) -> Any:
+        """An item of a container; `key` is None where it is not known."""
+        outer = _outside(origin)
+        if outer is None:
+            return None
+        value = outer.value
+        if value is _UNKNOWN:
+            return outer
+        if isinstance(value, np.ndarray):
+            return outer if key is _SLICE else None
+        if not isinstance(value, dict | list | tuple | collections.deque):
+            self._visit(_entry_of(type(value), "__getitem__"), [outer])
+            return None if isinstance(value, str | bytes | range) else _Outer(_UNKNOWN)
+        if isinstance(key, _Constant) and type(key.value) in (int, str):
+            try:
+                return self.found(value[key.value])
+            except (LookupError, TypeError):
+                return None
+        items = list(value.values() if isinstance(value, dict) else value)[:_ITEMS]
+        found = [self.found(item) for item in items]
+        if all(isinstance(item, _Constant) for item in found):
+            return None
+        is_one_kind = len(set(map(type, items))) == 1 and isinstance(found[0], _Outer)
+        return found[0] if is_one_kind else _Outer(_UNKNOWN)
+
+
+class _Visit:
+    """One execution of a function's code."""
+
+    def __init__(
+        self,
+        outside: Outside,
+        code: types.CodeType,
+        names: dict[str, Any],
+        known: dict[str, Any],
+        cells: Mapping[str, tuple[types.FunctionType, int]],
+    ) -> None:
+        self._outside = outside
+        self._code = code
+        self._globals = names
+        self._known = known
+        self._cells = cells
+        self._stack: list[Any] = []
+        self._keywords: tuple[str, ...] = ()
+        self._offset = 0
+
+    def execute(self) -> None:
+        """Execute all instructions, in their order."""
+        instructions, handlers = _instructions(self._code)
+        saved: dict[int, list[Any]] = {}
+        is_reached = True
+        for instruction in instructions:
+            self._offset = instruction.offset
+            before = saved.get(self._offset)
+            if before is None and self._offset in handlers:
+                before, is_reached = [None] * handlers[self._offset], False
+            if not is_reached:
+                self._stack = list(before or ())
+            elif before is not None and len(before) == len(self._stack):
+                self._stack = [
+                    b if a is None else a for a, b in zip(self._stack, before, strict=True)
+                ]
+            getattr(self, instruction.action)(instruction)
+            if instruction.target is not None:
+                depth = len(self._stack) - instruction.effect + instruction.jumping
+                jumped = [*self._stack[: max(depth, 0)], *[None] * (depth - len(self._stack))]
+                saved.setdefault(instruction.target, jumped)
+            is_reached = not instruction.is_end
+
+    def _pop(self, count: int = 1) -> list[Any]:
+        """The uppermost values, in their order."""
+        missing = max(0, count - len(self._stack))
+        found = [None] * missing + self._stack[len(self._stack) - count + missing :]
+        del self._stack[len(self._stack) - count + missing :]
+        return found
+
+    def _keep(self, instruction: _Instruction) -> None:
+        if instruction.effect < 0:
+            del self._stack[instruction.effect :]
+        else:
+            self._stack += [None] * instruction.effect
+
+    def _stay(self, instruction: _Instruction) -> None:
+        """Do nothing."""
+
+    def _compute(self, instruction: _Instruction) -> None:
+        self._keep(instruction)
+        if self._stack:
+            self._stack[-1] = None
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def _load_fast(self, instruction: _Instruction) -> None:
+        self._stack.append(self._known.get(instruction.value))
+
+    def _load_fast_load_fast(self, instruction: _Instruction) -> None:
+        self._stack += map(self._known.get, instruction.value)
+
+    def _store_fast(self, instruction: _Instruction) -> None:
+        (self._known[instruction.value],) = self._pop()
+
+    def _store_fast_store_fast(self, instruction: _Instruction) -> None:
+        for name in instruction.value:
+            (self._known[name],) = self._pop()
+
+    def _load_deref(self, instruction: _Instruction) -> None:
+        if instruction.effect == 0:  # in a class, whose own names are on the stack
+            self._pop()
+        closed, found = self._cells.get(instruction.value), self._known.get(instruction.value)
+        if closed is not None:
+            function, k = closed
+            cell = (function.__closure__ or ())[k]
+            content = content_of(cell)
+            found = None
+            if content is not cell:
+                self._outside._reads.add_cell(function, k)
+                found = self._outside.found(content)
+        self._stack.append(found)
+
+    def _load_global(self, instruction: _Instruction) -> None:
+        name = instruction.value
+        if instruction.effect > 1:
+            self._stack.append(None)
+        self._outside._reads.add_global(self._globals, name)
+        value = self._globals.get(name, vars(builtins).get(name, MISSING))
+        self._stack.append(None if value is MISSING else self._outside.found(value))
+
+    def _load_const(self, instruction: _Instruction) -> None:
+        value = instruction.value
+        self._stack.append(_Constant(value))
+        if isinstance(value, types.CodeType):  # of a function, a comprehension or a class
+            free = value.co_freevars
+            known = {name: self._known.get(name) for name in free}
+            cells = {name: self._cells[name] for name in free if name in self._cells}
+            visit = _Visit(self._outside, value, self._globals, known, cells)
+            self._outside._pending.append(visit)
+
+    def _import_name(self, instruction: _Instruction) -> None:
+        _, parts = self._pop(2)
+        name = instruction.value
+        if not isinstance(parts, _Constant) or not parts.value:
+            name = name.partition(".")[0]
+        module = sys.modules.get(name)
+        self._stack.append(None if module is None else _Outer(module))
+
+    def _import_from(self, instruction: _Instruction) -> None:
+        self._stack.append(self._outside.attribute(self._stack[-1], instruction.value))
+
+    def _store_fast_load_fast(self, instruction: _Instruction) -> None:
+        stored, loaded = instruction.value
+        (self._known[stored],) = self._pop()
+        self._stack.append(self._known.get(loaded))
+
+    def _store_deref(self, instruction: _Instruction) -> None:
+        (self._known[instruction.value],) = self._pop()
+        self._delete_deref(instruction)
+
+    def _delete_deref(self, instruction: _Instruction) -> None:
+        if instruction.value in self._cells:
+            self._refuse(f"The variable '{instruction.value}' of an outer function is assigned")
+
+    def _store_global(self, instruction: _Instruction) -> None:
+        self._refuse(f"The global '{instruction.value}' is assigned")
+
+    # -- attributes and items ----------------------------------------------------------------------
+
+    def _load_attr(self, instruction: _Instruction) -> None:
+        (owner,) = self._pop()
+        self._stack.append(self._outside.attribute(owner, instruction.value))
+        if instruction.effect > 0:
+            self._stack.append(None)
+
+    def _store_attr(self, instruction: _Instruction) -> None:
+        owner = self._pop(-instruction.effect)[-1]
+        if _outside(owner) is not None:
+            self._refuse(
+                f"The attribute '{instruction.value}' of an object from outside is assigned"
+            )
+
+    def _binary_subscr(self, instruction: _Instruction) -> None:
+        container, key = self._pop(2)
+        self._stack.append(self._outside.item(container, key))
+
+    def _binary_slice(self, instruction: _Instruction) -> None:
+        container, _, _ = self._pop(3)
+        self._stack.append(self._outside.item(container, _SLICE))
+
+    def _build_slice(self, instruction: _Instruction) -> None:
+        self._pop(instruction.argument)
+        self._stack.append(_SLICE)
+
+    def _store_subscr(self, instruction: _Instruction) -> None:
+        self._store_item(self._pop(3)[1])
+
+    def _delete_subscr(self, instruction: _Instruction) -> None:
+        self._store_item(self._pop(2)[0])
+
+    def _store_slice(self, instruction: _Instruction) -> None:
+        self._store_item(self._pop(4)[1])
+
+    def _store_item(self, container: Any) -> None:
+        outer = _outside(container)
+        if outer is not None:
+            self._refuse_change(outer, "An item of an object from outside is assigned")
+
+    def _binary_op(self, instruction: _Instruction) -> None:
+        left, _ = self._pop(2)
+        outer = _outside(left)
+        if outer is not None and instruction.argument >= 13 and _is_changed(outer):  # in place
+            self._refuse_change(outer, "An object from outside is changed in place")
+        self._stack.append(None)
+
+    def _for_iter(self, instruction: _Instruction) -> None:
+        self._stack.append(self._outside.item(self._stack[-1] if self._stack else None, None))
+
+    def _unpack_sequence(self, instruction: _Instruction) -> None:
+        (value,) = self._pop()
+        self._stack += [self._outside.item(value, None)] * instruction.argument
+
+    def _copy(self, instruction: _Instruction) -> None:
+        self._stack.append(([None] * instruction.argument + self._stack)[-instruction.argument])
+
+    def _swap(self, instruction: _Instruction) -> None:
+        stack, k = self._stack, instruction.argument
+        if k <= len(stack):
+            stack[-1], stack[-k] = stack[-k], stack[-1]
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def _kw_names(self, instruction: _Instruction) -> None:
+        self._keywords = self._code.co_consts[instruction.argument]
+
+    def _call_kw(self, instruction: _Instruction) -> None:
+        (names,) = self._pop()
+        self._keywords = names.value if isinstance(names, _Constant) else ()
+        self._call(instruction)
+
+    def _call(self, instruction: _Instruction) -> None:
+        # A function and nothing, or nothing and a function, by the version of Python.
+        first, second, *given = self._pop(instruction.argument + 2)
+        callee = second if first is None else first
+        count = len(given) - len(self._keywords)
+        named = dict(zip(self._keywords, given[count:], strict=True))
+        self._keywords = ()
+        self._check_call(callee, given[:count], named)
+        self._stack.append(self._outside._call(callee, given[:count], named))
+
+    def _check_call(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> None:
+        first = _outside(positional[0]) if positional else None
+        if isinstance(callee, _Method):
+            outer, name = callee.receiver, callee.name
+            is_unknown = outer.value is _UNKNOWN
+            is_container = isinstance(outer.value, _CONTAINERS)
+            if (is_unknown and name in _CHANGES_UNKNOWN) or (is_container and name in _CHANGES):
+                self._refuse_change(outer, f"'{name}' changes an object from outside")
+        elif isinstance(callee, _Outer) and first is not None:
+            if any(callee.value is own for own in (setattr, delattr)):
+                self._refuse("An attribute of an object from outside is assigned")
+            if any(callee.value is own for own in _WRITERS):
+                self._refuse_change(first, "An object from outside is written to")
+            if callee.value is next:
+                self._refuse("'next' moves an iterator from outside")
+        out = _outside(named.get("out"))
+        if out is not None and isinstance(out.value, np.ndarray):
+            self._refuse_change(out, "")
+
+    def _refuse_change(self, outer: _Outer, sentence: str) -> None:
+        if is_array(outer.value):
+            location = location_of(self._code, self._offset, self._globals)
+            raise unsupported(
+                "An array from outside of the fused function is written to.",
+                "pass it as an argument.", location,
+            )  # fmt: skip
+        self._refuse(sentence)
+
+    def _refuse(self, sentence: str) -> None:
+        location = location_of(self._code, self._offset, self._globals)
+        raise unsupported(f"{sentence} in a fused function.", _HINT, location)
+
+
+def _is_changed(outer: _Outer) -> bool:
+    """Whether an operator in place changes a value, and makes no new one."""
+    return isinstance(outer.value, _CONTAINERS)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.records import record
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -33,9 +34,9 @@ from kerneltk.fusion.trace.graph import (
     ViewStep,
 )
 from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
-from kerneltk.fusion.trace.location import user_location, user_snippet
+from kerneltk.fusion.trace.location import Location, in_try, user_location, user_snippet
 from kerneltk.fusion.trace.loops import problem_of
-from kerneltk.fusion.trace.outside import Outside
+from kerneltk.fusion.trace.reads import Reads
 from kerneltk.fusion.trace.symbols import (
     Guards,
     NumberFunction,
@@ -71,9 +72,9 @@ def refusals_are_final() -> Iterator[None]:
         _refusals.found = before
 
 
-def unsupported(sentence: str, hint: str = "") -> UnsupportedError:
+def unsupported(sentence: str, hint: str = "", at: Location | None = None) -> UnsupportedError:
     """The error for what cannot be traced, at the user's line."""
-    error = UnsupportedError(_rendered(sentence, hint))
+    error = UnsupportedError(_rendered(sentence, hint, at))
     if _refusals.found is not None:
         _refusals.found.append(error)
     return error
@@ -94,9 +95,27 @@ def at_line(error: KernelToolkitError | type, sentence: str, hint: str = "") -> 
     return error(_rendered(sentence, hint))  # type: ignore[operator]
 
 
-def _rendered(sentence: str, hint: str) -> str:
-    snippet = user_snippet()
+def _rendered(sentence: str, hint: str, at: Location | None = None) -> str:
+    snippet = user_snippet() if at is None else at.snippet()
     return render_message(sentence, *([snippet] if snippet else []), hint=hint)
+
+
+@record(eq=False)
+class Captured:
+    """An array that is no argument, and its elements when it was first used."""
+
+    given: Any  # which had the array; no other object may be found at its address
+    array: Any
+    copy: Any
+    source: int
+    is_named: bool
+
+    def is_unchanged(self) -> bool:
+        """Whether the function has not written to it by what is not traced."""
+        own, copy = self.array, self.copy
+        return copy is None or (
+            own.shape == copy.shape and own.dtype == copy.dtype and own.tobytes() == copy.tobytes()
+        )
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -161,9 +180,9 @@ class Trace:
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
         self.effects: list[Effect] = []
-        self.captured: dict[int, int] = {}
+        self.captured: dict[int, list[Captured]] = {}
         self.is_over = False
-        self.outside = Outside(array_type)
+        self.reads = Reads()
         # A function as this trace executes it; blocks execute functions as they are.
         self.rebuilt: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
@@ -173,7 +192,7 @@ class Trace:
 
     def is_current(self, arguments: Sequence[Any] | None = None) -> bool:
         """Whether what the function reads from outside is still what was traced."""
-        return self.outside.is_same(arguments)
+        return self.reads.hold(arguments)
 
     # -- arrays --------------------------------------------------------------------------------
 
@@ -188,22 +207,33 @@ class Trace:
         self.storages[index] = storage
         return storage
 
-    def capture(self, array: Any) -> Storage:
-        """The storage of an array from outside of the function."""
-        known = self.captured.get(id(array))
-        if known is not None:
-            return self.storages[known]
-        self.captured[id(array)] = len(self.sources)
+    def capture(self, array: Any, given: Any = None, *, is_hidden: bool = False) -> Storage:
+        """The storage of an array that is no argument; `given` is the object that it was had by,
+        `is_hidden` says that the function itself has a traced array in its place.
+
+        Kernels read the elements of one that has a name at each call. Any other is a constant: its
+        elements as they are now. The function may write to it afterwards, by what is not traced.
+        """
+        given = array if given is None else given
+        is_named = self.reads.is_named(given)
+        found = self.captured.setdefault(id(given), [])
+        for known in found:
+            if is_named or known.is_unchanged():
+                return self.storages[known.source]
+        is_asked = isinstance(array, np.ndarray) and not is_hidden
+        copy = array.copy("K") if is_asked or not is_named else None
+        held = array if is_named else copy
+        found.append(Captured(given, array, copy, len(self.sources), is_named))
         shape = tuple(constant(int(extent)) for extent in array.shape)
-        return self.add_source(
-            ArraySource(array.dtype, shape, "an array from outside", array), array
-        )
+        return self.add_source(ArraySource(array.dtype, shape, "an array from outside", held), held)
 
     # -- values --------------------------------------------------------------------------------
 
     def broadcast(self, *shapes: Shape) -> Shape:
         """The shape that several meet in; raises at the user's line."""
         found = broadcast_shapes(self.guards, *shapes)
+        if self.guards.only_broadcast and self.block is None and in_try():
+            self.guards.only_broadcast = False  # a kernel's error would not be caught
         if found is None:
             shown = " ".join(str(tuple(extent.value for extent in shape)) for shape in shapes)
             raise wrong_value(f"Operands could not be broadcast together with shapes {shown}.")
@@ -248,8 +278,11 @@ class Trace:
         """A number as a value of a dtype."""
         value = symbol.value
         if type(value) is int and dtype.kind in "iu":
-            limits = np.iinfo(dtype)
-            if not limits.min <= value <= limits.max:
+            fits = _Fits(dtype)
+            is_caught = self.block is None and in_try()  # launches refuse what does not fit
+            if is_caught or not fits(value):
+                self.guards.decide(fits, symbol)
+            if not fits(value):
                 raise at_line(
                     ScalarOverflowError,
                     f"Python integer {value} is out of bounds for {dtype}.",
@@ -382,6 +415,16 @@ class OutOfBoundsError(ArgumentValueError, IndexError):
 
 def _has_index(extent: int, index: int) -> bool:
     return -extent <= index < extent
+
+
+class _Fits(NumberFunction):
+    """Whether a dtype holds an integer."""
+
+    __slots__ = ()
+
+    def __call__(self, value: int) -> bool:
+        limits = np.iinfo(self.parts[0])
+        return bool(limits.min <= value <= limits.max)
 
 
 class _Converted(NumberFunction):

@@ -8,10 +8,14 @@ whose arguments give the guards the same values.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+
+from kerneltk.fusion.trace.location import in_try
 
 # ("constant", its kind, value), ("argument", index), ("extent", array, axis) or
 # ("call", function, operands)
@@ -103,10 +107,56 @@ _SIGNED = (float, complex, np.inexact)
 
 def applied(function: Callable[..., Any], *operands: Symbol) -> Symbol:
     """What a function makes of numbers, now and in later calls."""
-    value = function(*(operand.value for operand in operands))
-    if all(operand.is_constant for operand in operands):
+    is_constant = all(operand.is_constant for operand in operands)
+    guards = None if is_constant else _tracing.guards
+    try:
+        value = function(*(operand.value for operand in operands))
+    except Exception:
+        if guards is not None:  # the function may catch it
+            guards.note_raising(function, operands)
+        raise
+    if is_constant:
         return constant(value)
-    return Symbol(("call", function, tuple(operand.expression for operand in operands)), value)
+    if guards is not None:
+        if in_try():
+            guards.note_raising(function, operands)
+        elif function in _RAISING or isinstance(function, NumberFunction):
+            guards.computed.append((function, operands))
+    return Symbol(_expression(function, operands), value)
+
+
+def _expression(function: Callable[..., Any], operands: Sequence[Symbol]) -> Expression:
+    return ("call", function, tuple(operand.expression for operand in operands))
+
+
+# Python's operators of numbers that some numbers have no results of.
+_RAISING = frozenset(
+    (operator.truediv, operator.floordiv, operator.mod, operator.pow, operator.lshift,
+     operator.rshift)
+)  # fmt: skip
+
+
+class _Tracing(threading.local):
+    """The guards of the trace that a thread is in."""
+
+    guards: Guards | None = None
+
+
+_tracing = _Tracing()
+
+
+class Raising(NumberFunction):
+    """The name of the exception that a function of numbers raises; "" if it raises none."""
+
+    __slots__ = ()
+
+    def __call__(self, *numbers: Any) -> str:
+        """The name for some numbers."""
+        try:
+            self.parts[0](*numbers)
+        except Exception as error:
+            return type(error).__name__
+        return ""
 
 
 def sliced_extent(extent: int, start: Any, stop: Any, step: Any) -> int:
@@ -134,6 +184,38 @@ class Guards:
         self.conditions: dict[Expression, Any] = {}
         self.only_broadcast = True  # whether nothing else than broadcasting decided anything
         self.equals: dict[Expression, Expression] = {}
+        # What may raise an exception in a later call, also if no result needs it.
+        self.computed: list[tuple[Callable[..., Any], Sequence[Symbol]]] = []
+
+    @contextmanager
+    def noting_exceptions(self) -> Iterator[None]:
+        """Take what functions of numbers raise within for decisions of the trace."""
+        before, _tracing.guards = _tracing.guards, self
+        try:
+            yield
+        finally:
+            _tracing.guards = before
+
+    def note_raising(self, function: Callable[..., Any], operands: Sequence[Symbol]) -> None:
+        """Have later calls share whether a function of numbers raises an exception."""
+        if not isinstance(function, Raising):
+            raising = Raising(function)
+            value = raising(*(operand.value for operand in operands))
+            self.conditions[_expression(raising, operands)] = value
+            self.only_broadcast = False
+
+    def note_unneeded(self, needed: Sequence[Expression]) -> None:
+        """As `note_raising`, for numbers that are no part of any that calls compute."""
+        known: set[Expression] = set()
+        pending = [*needed, *self.conditions]
+        while pending:
+            expression = pending.pop()
+            if expression[0] == "call" and expression not in known:
+                known.add(expression)
+                pending += expression[2]
+        for function, operands in self.computed:
+            if _expression(function, operands) not in known:
+                self.note_raising(function, operands)
 
     def value(self, symbol: Symbol) -> Any:
         """The value of a number, which later calls must share."""
@@ -176,7 +258,10 @@ class Guards:
     def hold(self, environment: Environment) -> bool:
         """Whether a call's arguments give the same values, of the same types."""
         for expression, value in self.conditions.items():
-            found = evaluated(expression, environment)
+            try:
+                found = evaluated(expression, environment)
+            except Exception:  # the trace has decided by a value
+                return False
             if type(found) is not type(value) or not _same(found, value):
                 return False
         return True

@@ -11,8 +11,6 @@ import pytest
 import kerneltk
 
 FACTOR: Any = 2.0
-CALLS = 0
-LAST: Any = None
 
 
 def ones(*shape: int, dtype: Any = np.float64) -> Any:
@@ -81,28 +79,6 @@ def test_globals_and_closures_that_change(monkeypatch: pytest.MonkeyPatch) -> No
     fused = kerneltk.fuse(lambda x: x * closed)
     for closed in (1.0, 2.0, 3.0):
         np.testing.assert_array_equal(fused(ones(3)), ones(3) * closed)
-
-
-def test_globals_that_the_function_assigns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "CALLS", 0)
-
-    def counted(x: Any) -> Any:
-        global CALLS
-        CALLS += 1
-        return x + CALLS
-
-    def kept(x: Any) -> Any:
-        global LAST
-        LAST = x.sum()
-        return x * 2
-
-    fused = kerneltk.fuse(counted)
-    for call in (1, 2):
-        np.testing.assert_array_equal(fused(ones(3)), ones(3) + call)
-    assert CALLS == 2
-    with pytest.raises(kerneltk.UnsupportedError, match="keeps a traced value in the global"):
-        kerneltk.fuse(kept)(ones(3))
-    assert LAST is None
 
 
 def test_scalars_are_no_views_and_are_replaced() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kerneltk
 from kerneltk.fusion.trace.symbols import (
     Environment,
     Guards,
@@ -85,3 +90,107 @@ def test_equal_numbers_never_stand_for_themselves() -> None:
     assert guards.canonical(part) == whole
     guards.note_equal(whole, part)
     assert guards.canonical(whole) == whole
+
+
+def test_what_raises_is_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kerneltk.fusion.trace.symbols.in_try", lambda: False)
+    guards = Guards()
+    number = Symbol(("argument", 0), 0)
+    with pytest.raises(ZeroDivisionError), guards.noting_exceptions():
+        applied(operator.truediv, constant(1.0), number)
+    assert guards.hold(Environment([0], []))
+    assert guards.hold(Environment([0.0], []))
+    assert not guards.hold(Environment([2], []))
+    assert not guards.only_broadcast
+    with pytest.raises(ZeroDivisionError):
+        applied(operator.truediv, constant(1.0), number)  # of no trace
+
+    guards = Guards()
+    number = Symbol(("argument", 0), 2)
+    with guards.noting_exceptions():
+        inverse = applied(operator.truediv, constant(1.0), number)
+    guards.note_unneeded([inverse.expression])  # which raises where it is computed
+    assert guards.hold(Environment([0], []))
+    guards.note_unneeded([])
+    assert guards.hold(Environment([3], []))
+    assert not guards.hold(Environment([0], []))
+
+
+def test_a_decision_that_cannot_be_computed_does_not_hold() -> None:
+    guards = Guards()
+    assert guards.decide(operator.gt, applied(operator.truediv, constant(1.0), Symbol(
+        ("argument", 0), 2)), constant(0.0))  # fmt: skip
+    assert not guards.hold(Environment([0], []))
+
+
+CAUGHT: list[Any] = [
+    lambda x, y, m: caught(lambda: x * (1 / m), x * 9, ZeroDivisionError),
+    lambda x, y, m: caught(lambda: x * 10.0**m, x * 9, OverflowError),
+    lambda x, y, m: caught(lambda: x * [1.0, 2.0][m], x * 9, IndexError),
+    lambda x, y, m: caught(lambda: x[m], x[0] * 9, LookupError),
+    lambda x, y, m: caught(lambda: x.astype(np.int8) + m, x * 9, OverflowError),
+    lambda x, y, m: caught(lambda: x + y, x * 7, ValueError),
+    lambda x, y, m: caught(lambda: (x[1:] + y)[:1] + x, x * 7, ValueError),
+    lambda x, y, m: caught(lambda: (x + y) * 0, x * 7, ValueError) + x,
+    lambda x, y, m: caught(lambda: np.broadcast_to(y, x.shape) * x, x * 7, ValueError),
+    lambda x, y, m: caught(lambda: x[m:].max(), x * 7, ValueError),
+    lambda x, y, m: suppressed(x, m),
+    lambda x, y, m: unneeded(x, y, m),
+]
+
+
+def caught(compute: Callable[[], Any], otherwise: Any, kind: type[Exception]) -> Any:
+    try:
+        return compute()
+    except kind:
+        return otherwise
+
+
+def suppressed(x: Any, m: Any) -> Any:
+    y = x * 3
+    with contextlib.suppress(ZeroDivisionError):
+        y = x * (1 // m)
+    return y
+
+
+def unneeded(x: Any, y: Any, m: Any) -> Any:
+    try:
+        1 % m
+        x[:, None] + y[:2]
+    except ZeroDivisionError:
+        return x * 5
+    return x * 2
+
+
+@pytest.mark.parametrize("number", range(len(CAUGHT)))
+@pytest.mark.parametrize("is_backwards", [False, True])
+def test_exceptions_that_a_function_catches(number: int, is_backwards: bool) -> None:
+    function = CAUGHT[number]
+    fused = kerneltk.fuse(function)
+    calls = [(m, n) for n in (3, 2, 1, 3) for m in (2, 0, 1, 400, -1, 2)]
+    x = np.arange(1.0, 4.0)
+    for m, n in reversed(calls) if is_backwards else calls:
+        y = np.ones(n)
+        np.testing.assert_array_equal(fused(x, y, m), function(x, y, m), str((m, n)))
+
+
+def test_shapes_and_numbers_that_no_result_needs() -> None:
+    def sums(x: Any, y: Any) -> Any:
+        x + y
+        return x * 2
+
+    def inverse(x: Any, m: Any) -> Any:
+        1 / m
+        return x * 2
+
+    x = np.ones(3)
+    for _ in range(2):
+        fused = kerneltk.fuse(sums)
+        fused(x, x)
+        with pytest.raises(ValueError, match="broadcast"):
+            fused(x, np.ones(2))
+        fused = kerneltk.fuse(inverse)
+        fused(x, 2)
+        with pytest.raises(ZeroDivisionError):
+            fused(x, 0)
+        fused(x, 3)

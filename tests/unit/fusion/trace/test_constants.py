@@ -1,4 +1,4 @@
-"""What a trace has seen is compared by what it is, and keeps nothing alive."""
+"""Constants are known by what they are; what a call has read is kept alive by nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.trace.outside import Outside
-from kerneltk.fusion.trace.watched import Never, Plain, PlainItems, Seen, constant_kind
+from kerneltk.fusion.trace.constants import constant_kind, is_same, is_value
 
 X = np.arange(1, 5, dtype=np.float32)
 
@@ -58,27 +57,15 @@ def test_other_constants_have_other_kinds(values: list[Any]) -> None:
     assert len(set(kinds)) == len(values)
 
 
-def test_a_value_that_has_ended_is_no_other_one() -> None:
-    class Thing:
-        pass
-
-    thing = Thing()
-    seen = Seen(thing)
-    assert seen.holds(thing, set())
-    assert seen.value is thing
-    del thing
-    gc.collect()
-    assert seen.identity == 0
-    assert not any(seen.holds(Thing(), set()) for _ in range(100))
-
-
-def test_what_cannot_be_compared_never_holds() -> None:
-    assert not Never().holds(1, set())
-    assert not Never().parts_hold(1, set())
-    assert Plain(1).holds(1, set())
-    assert not Plain(1).holds(1.0, set())
-    assert PlainItems((1, 2.0)).holds((1, 2.0), set())
-    assert not PlainItems((1, 2.0)).holds((1, 2), set())
+def test_values_are_the_same_by_type_and_value() -> None:
+    nan = float("nan")
+    for value in (1.5, (1, "a"), nan, float("-nan"), -0.0, None, np.float32(2), b"x", (nan,)):
+        assert is_value(value)
+        assert is_same(value, type(value)(value) if value is not None else None)
+    for found, value in ((1, 1.0), (0.0, -0.0), ((1,), (1.0,)), ("a", b"a"), (True, 1)):
+        assert not is_same(found, value)
+    for value in ([1], {}, ([1],), Named("a"), np.zeros(2), np.void(b"a")):
+        assert not is_value(value)
 
 
 class Part:
@@ -178,34 +165,3 @@ def test_kinds_of_arguments_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     for length in (1, 2, 3, 4, 5, 1, 2):
         np.testing.assert_array_equal(fused(X, "a" * length), X * length)
     assert len(fused._programs) == 3
-
-
-def test_reads_are_counted_by_what_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Items and bytes, too: what takes longer to compare than to trace is traced each time."""
-
-    def is_watched(value: Any) -> bool:
-        names: dict[str, Any] = {"value": value, "__name__": "program"}
-        exec("def f(x): return x * len(value)", names)
-        outside = Outside(np.ndarray)
-        outside.add_function(names["f"], is_traced=True)
-        outside.look()
-        return outside.is_same()
-
-    assert is_watched(list(range(50_000)))
-    assert not is_watched(list(range(100_000)))
-    assert is_watched([np.zeros(1 << 13)] * 1000)  # one of 64 KiB
-    assert is_watched([np.zeros(1 << 13) for _ in range(100)])
-    assert not is_watched([np.zeros(1 << 13) for _ in range(2000)])
-
-
-def test_what_was_too_much_is_watched_again_after_clear_cache() -> None:
-    many = [[k] for k in range(100_000)]
-    fused = kerneltk.fuse(lambda x: x * len(many))
-    fused(X)
-    (programs,) = fused._programs.values()
-    assert not programs[0].trace.is_current()
-    del many[2:]
-    fused.clear_cache()
-    np.testing.assert_array_equal(fused(X), X * 2)
-    (programs,) = fused._programs.values()
-    assert programs[0].trace.is_current()
