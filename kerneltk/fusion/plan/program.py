@@ -190,7 +190,8 @@ class Program:
                 axes = axes[0]
             outer = without_axes(step.shape, step.axes or ())
             orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
-            if all(order == tuple(range(len(outer))) for order in orders):
+            is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
+            if is_own and all(order == tuple(range(len(outer))) for order in orders):
                 self._line(f"{names} = {call}({', '.join(arguments)}, axis={axes})")
                 return
             for name, node, order in zip(outputs, step.nodes, orders, strict=True):
