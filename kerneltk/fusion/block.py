@@ -11,6 +11,7 @@ from kerneltk.core.recorders import current_recorder
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError, render_message
 from kerneltk.fusion.memory import overlaps
 from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
+from kerneltk.fusion.trace.computed import become
 from kerneltk.fusion.trace.graph import viewed
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
 from kerneltk.fusion.trace.location import user_snippet
@@ -190,7 +191,7 @@ class Block:
             )
         alive = self._alive()
         for array, found in zip(alive, self._computed(alive), strict=True):
-            array.become(self._adoption.give_back(found))
+            become(array, self._adoption.give_back(found))
 
     def abandon(self) -> None:
         """Forget what was recorded: the block ended by an exception."""

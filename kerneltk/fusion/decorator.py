@@ -21,6 +21,8 @@ from kerneltk.errors import (
     SignatureError,
     UnsupportedError,
 )
+from kerneltk.fusion.results import with_parts
+from kerneltk.fusion.subclasses import computes_otherwise
 from kerneltk.launch.called import Called, common_calls
 
 # A call loads what traces the function: decorating it takes none of that.
@@ -196,7 +198,9 @@ class Fused(Called):
             ) from None
         if programs is None:
             programs = self._new_programs(key)
-        unfused = functools.partial(_unfused, self._function, keywords)
+        unfused = functools.partial(
+            _unfused, self._function, keywords, backend.capabilities.in_host_memory
+        )
         if key in self._unfused:
             return unfused, None
         environment = Environment(own, _shapes(own))
@@ -220,6 +224,8 @@ class Fused(Called):
             from kerneltk.fusion.memory import overlaps
 
             if overlaps(program, own, backend):
+                if not program.trace.uses_cupy:
+                    unfused = functools.partial(_unfused, self._function, keywords, False)
                 return unfused, program
             _check_writable(program, own, backend)
         return program.run, program
@@ -458,14 +464,7 @@ def _forget(fused: weakref.ref[Fused], key: Any) -> None:
 def _check_meaning(value: Any, name: str) -> None:
     """Refuse arrays whose class computes otherwise than NumPy's arrays do."""
     kind = type(value)
-    if kind is np.ndarray or not issubclass(kind, np.ndarray):
-        return
-    if issubclass(kind, np.memmap | np.recarray | np.ma.MaskedArray):
-        return
-    if any(
-        getattr(kind, method) is not getattr(np.ndarray, method)
-        for method in ("__array_ufunc__", "__array_function__", "__mul__", "__getitem__")
-    ):
+    if kind is not np.ndarray and computes_otherwise(kind):
         raise ArgumentTypeError(
             f"An argument of '{name}' is of type '{kind.__name__}', which computes otherwise than "
             "NumPy's arrays.\n  Hint: pass 'numpy.asarray(x)'."
@@ -484,7 +483,7 @@ def _computed(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments with arrays in place of those that blocks have computed."""
-    module = sys.modules.get("kerneltk.fusion.trace.lazy")
+    module = sys.modules.get("kerneltk.fusion.trace.computed")
     if module is None:
         return args, kwargs
     named = {name: module.computed(value) for name, value in kwargs.items()}
@@ -499,9 +498,16 @@ def _has_arrays(value: Any) -> bool:
     )
 
 
-def _unfused(function: Callable[..., Any], keywords: Sequence[str], *own: Any) -> Any:
+def _unfused(
+    function: Callable[..., Any], keywords: Sequence[str], with_numpys: bool, *own: Any
+) -> Any:
     first = len(own) - len(keywords)
-    return function(*own[:first], **dict(zip(keywords, own[first:], strict=True)))
+    named = dict(zip(keywords, own[first:], strict=True))
+    if not with_numpys:  # else CuPy's functions are NumPy's
+        return function(*own[:first], **named)
+    from kerneltk.fusion.cupy_functions import called_on_host
+
+    return called_on_host(function, *own[:first], **named)
 
 
 def _read_only(value: Any) -> Any:
@@ -520,16 +526,11 @@ def _check_writable(program: Any, own: Sequence[Any], backend: Backend) -> None:
 
 
 def _mapped(result: Any, give_back: Callable[[Any], Any]) -> Any:
-    if isinstance(result, tuple):
-        items = [_mapped(item, give_back) for item in result]
-        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
-    if isinstance(result, list):
-        return [_mapped(item, give_back) for item in result]
-    if isinstance(result, dict):
-        return {key: _mapped(item, give_back) for key, item in result.items()}
-    if hasattr(result, "strides") and not isinstance(result, np.generic):
-        return give_back(result)
-    return result
+    def given(value: Any) -> Any:
+        is_array = hasattr(value, "strides") and not isinstance(value, np.generic)
+        return give_back(value) if is_array else value
+
+    return with_parts(result, given)
 
 
 def fuse(

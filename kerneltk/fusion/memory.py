@@ -37,6 +37,8 @@ def overlaps(program: Any, own: Sequence[Any], backend: Backend) -> bool:
 
 def _overlaps_itself(array: Any) -> bool:
     """Whether two elements may share memory: where an axis steps into what smaller steps cover."""
+    if 0 in array.shape:
+        return False
     covered = array.dtype.itemsize
     steps = zip(array.shape, array.strides, strict=True)
     for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):

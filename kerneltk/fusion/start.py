@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
+import importlib
 import inspect
 import random as _random
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.fusion.cupy_functions import Handler, handled_by, learn_imported, named
+from kerneltk.fusion.foreign import foreign_errors_explained
 from kerneltk.fusion.memory import extent_in_memory
 from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import CHANGEABLE, Copied, Program, Result
 from kerneltk.fusion.plan.rows import OLDER, Device
+from kerneltk.fusion.results import with_parts
 from kerneltk.fusion.trace.functions import (
     arange,
     array_of_number,
@@ -92,13 +97,23 @@ def traced(
     first = len(given) - len(keywords)
     named = dict(zip(keywords, given[first:], strict=True))
     made = rebuilding.whole(function)
-    with refusals_are_final(), trace.guards.noting_exceptions():
+    handler = cupys(trace)
+    with (
+        handled_by(handler),
+        refusals_are_final(),
+        foreign_errors_explained(),
+        trace.guards.noting_exceptions(),
+    ):
         result = made(*given[:first], **named)
+    trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None
     written = [args[arrays[number]] for number in {e.array for e in trace.effects} & arrays.keys()]
     _check_arrays(trace, rebuilding.outside.arrays, written, backend)
-    return finished(trace, name, result, arrays, len(args), backend, target, device)
+    program = finished(trace, name, result, arrays, len(args), backend, target, device)
+    del given, named, made, rebuilding, result
+    trace.alive.check(function)
+    return program
 
 
 def finished(
@@ -122,18 +137,11 @@ def finished(
         if isinstance(value, LazyNumber):
             numbers.append(value.symbol.expression)
             return Result(None, value.symbol.expression)
-        if isinstance(value, tuple):
-            items = [collect(item) for item in value]
-            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-        if isinstance(value, list):
-            return [collect(item) for item in value]
-        if isinstance(value, dict):
-            return {key: collect(item) for key, item in value.items()}
         if isinstance(value, (*CHANGEABLE, trace.array_type)) and not trace.reads.is_named(value):
             return Copied(value)
         return value
 
-    shape = collect(result)
+    shape = with_parts(result, collect)
     nodes = [output.node for output in outputs]
     values = reachable([*nodes, *(effect.value for effect in trace.effects)])
     _note_unneeded(trace, values, numbers)
@@ -143,18 +151,10 @@ def finished(
     plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
 
     def placed(value: Any) -> Any:
-        if isinstance(value, _Output):
-            return Result(plan.results[value.index])
-        if isinstance(value, tuple):
-            items = [placed(item) for item in value]
-            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-        if isinstance(value, list):
-            return [placed(item) for item in value]
-        if isinstance(value, dict):
-            return {key: placed(item) for key, item in value.items()}
-        return value
+        return Result(plan.results[value.index]) if isinstance(value, _Output) else value
 
-    return Program(trace, plan, _by_source(trace, arrays), count, backend, placed(shape))
+    placed_results = with_parts(shape, placed)
+    return Program(trace, plan, _by_source(trace, arrays), count, backend, placed_results)
 
 
 def _by_source(trace: Trace, arrays: dict[int, int]) -> list[int]:
@@ -214,9 +214,7 @@ class _Output:
 
 
 class Namespace:
-    """NumPy or CuPy in a traced function: what makes arrays of numbers makes traced ones, and
-    CuPy's functions are NumPy's.
-    """
+    """NumPy in a traced function: what makes arrays of numbers makes traced ones."""
 
     def __init__(self, module: Any, trace: Trace) -> None:
         self._module = module
@@ -248,48 +246,48 @@ def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
         return namespace(found, trace)
     if name in ("errstate", "seterr"):
         return _checked_errstate
-    if name == "get_array_module":
-        own = sys.modules.get(trace.array_type.__module__.partition(".")[0], np)
-        return lambda *_: namespace(own, trace)
     if name in _CREATION:
         return lambda *args, **kwargs: _CREATION[name](trace, found, args, kwargs)
-    if module.partition(".")[0] not in ("cupy", "cupyx") or isinstance(found, type):
-        return found
-    if isinstance(found, types.ModuleType):
-        return namespace(found, trace)
-    if not callable(found):
-        return found
-    return _AsNumpys(found, name, module)
+    return found
 
 
-class _AsNumpys:
-    """A function of CuPy's that is NumPy's, or SciPy's, for traced values."""
+def cupys(trace: Trace) -> Handler:
+    """What calls of CuPy's functions do while a function is traced: they are NumPy's."""
+    on_host = trace.array_type is np.ndarray
 
-    def __init__(self, function: Any, name: str, module: str) -> None:
-        self._function, self._name, self._module = function, name, module
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values = [*args, *kwargs.values()]
-        if not any(isinstance(value, LazyArray | LazyNumber) for value in values):
-            return self._function(*args, **kwargs)
-        own = _counterpart(self._module, self._name)
-        if own is None:
+    def call(
+        module: str, name: str, own: Callable[..., Any], args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        if module == "cupy.random":
+            if name not in _SEEDED:
+                _Random()()
+            seeds = args[1:] if name == "RandomState" else args  # the first one is the object
+            _check_seed(seeds, kwargs)
+            return own(*args, **kwargs)
+        if module == "cupy" and name == "get_array_module":
+            return namespace(np, trace) if on_host else sys.modules[module]
+        if module == "cupy" and name in _CREATION:
+            return _CREATION[name](trace, own, args, kwargs)
+        if not any(map(_is_traced, (*args, *kwargs.values()))):
+            return own(*args, **kwargs)
+        numpys = None if module in _OTHERS else named(module, name)
+        if numpys is None:
             raise unsupported(
-                f"'{self._module}.{self._name}' is not fused.",
+                f"'{module}.{name}' is not fused.",
                 "compute it outside of the function, and pass the result.",
             )
-        return own(*args, **kwargs)
+        return numpys(*args, **kwargs)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
+    return Handler(call, on_host)
 
 
-def _counterpart(module: str, name: str) -> Any:
-    if module == "cupyx.scipy.special":
-        import scipy.special  # type: ignore[import-untyped]
+_OTHERS = ("cupy.fft", "cupy.linalg")  # of whose functions none is fused
 
-        return getattr(scipy.special, name, None)
-    return getattr(np, name, None) if module == "cupy" else None
+
+def _is_traced(value: Any) -> bool:
+    items = value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(item, Lazy) for item in items)
 
 
 def _make_arange(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -350,8 +348,8 @@ _CREATION: dict[str, Callable[..., Any]] = {
 
 
 class _Rebuilding:
-    """Functions as they are traced, each made once: NumPy and CuPy are namespaces of the trace to
-    a function, and to those that it calls by their names or as functions of the user's modules.
+    """Functions as they are traced, each made once: NumPy is a namespace of the trace to a
+    function, and to those that it calls by their names or as functions of the user's modules.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -422,6 +420,7 @@ class _Rebuilding:
     def _replace_names(self, function: types.FunctionType) -> None:
         """Have the names that a function reads stand for what is traced."""
         names, seen = self._globals[id(function.__globals__)]
+        _import_cupy(names_of(function.__code__) - names.keys())
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
                 seen[name] = self.seen(names[name])
@@ -438,10 +437,7 @@ class _Rebuilding:
         if isinstance(value, types.ModuleType):
             if not is_library(value.__name__):
                 return _UserModule(value, self)
-            root = value.__name__.partition(".")[0]
-            if value.__name__ in ("numpy", *_RANDOM) or root in ("cupy", "cupyx"):
-                return namespace(value, trace)
-            return value
+            return namespace(value, trace) if value.__name__ in ("numpy", *_RANDOM) else value
         refused = _refused_randomness(value)
         if refused is not None:
             return refused
@@ -449,22 +445,23 @@ class _Rebuilding:
         if isinstance(module, str) and callable(value) and not isinstance(value, type):
             root = module.partition(".")[0]
             name = attribute_of(value, "__name__", "")
-            if isinstance(name, str) and _is_librarys(value, root, name):
-                if root == "cupyx":
-                    root = "cupyx.scipy.special"
-                return replacement(value, name.removeprefix("cupy_"), trace, root)
+            if root == "numpy" and isinstance(name, str) and vars(np).get(name) is value:
+                return replacement(value, name, trace, root)
         if value is np.errstate:
             return _checked_errstate
         return value
 
 
-def _is_librarys(value: Any, root: str, name: str) -> bool:
-    """Whether an object is NumPy's or CuPy's function of its name; others may bear its name."""
-    if root == "numpy":
-        return bool(name) and vars(np).get(name) is value
-    kind = type(value)
-    is_known = kind is not functools.partial and is_library(kind.__module__)
-    return root in ("cupy", "cupyx") and bool(name) and is_known
+def _import_cupy(names: Iterable[str]) -> None:
+    """Import what a function imports of CuPy when it is executed, so that its functions are known
+    by then.
+    """
+    wanted = [name for name in names if name.partition(".")[0] in ("cupy", "cupyx")]
+    for name in wanted:
+        with contextlib.suppress(ImportError):  # which the function gets where it imports it
+            importlib.import_module(name)
+    if wanted:
+        learn_imported()
 
 
 class _UserModule:
@@ -528,15 +525,24 @@ def _refused_randomness(value: Any) -> Any:
     return None
 
 
-_RANDOM = ("random", "numpy.random", "cupy.random")
+_RANDOM = ("random", "numpy.random")
 _SEEDED = ("Random", "RandomState", "default_rng", "Generator", "PCG64", "Philox", "SeedSequence")
 
 
 def _seeded(maker: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """A generator whose numbers are the same each time."""
-    if not (args or kwargs) or None in (*args, *kwargs.values()):
+    _check_seed(args, kwargs)
+    return maker(*map(_known, args), **{name: _known(value) for name, value in kwargs.items()})
+
+
+def _check_seed(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    if not (args or kwargs) or any(value is None for value in (*args, *kwargs.values())):
         _Random()()
-    return maker(*args, **kwargs)
+
+
+def _known(value: Any) -> Any:
+    """A number that decides, in which later calls must agree."""
+    return value.trace.guards.value(value.symbol) if isinstance(value, LazyNumber) else value
 
 
 class _Random:

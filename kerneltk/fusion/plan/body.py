@@ -285,8 +285,12 @@ class Body:
 
 
 def _seen(node: Apply, operand: Node, steps: Steps) -> Steps:
-    """The steps through which an operand is seen: it is broadcast before they are made."""
-    if steps and operand.shape and not same_extents(operand.shape, node.shape):
+    """The steps through which an operand is seen: it is broadcast before they are made. One element
+    is the same through all of them: in ``(x - x[0])[1:]``, the slice is none of `x[0]`.
+    """
+    if not operand.shape:
+        return ()
+    if steps and not same_extents(operand.shape, node.shape):
         return (Broadcast(node.shape), *steps)
     return steps
 

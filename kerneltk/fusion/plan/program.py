@@ -6,7 +6,7 @@ call.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from types import CodeType
@@ -17,6 +17,7 @@ import numpy as np
 from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.body import Leaf, Steps, same_extents, without_axes
 from kerneltk.fusion.plan.planner import Plan, Step, Target
+from kerneltk.fusion.results import is_named_tuple
 from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
@@ -191,7 +192,8 @@ class Program:
                 axes = axes[0]
             outer = without_axes(step.shape, step.axes or ())
             orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
-            if all(order == tuple(range(len(outer))) for order in orders):
+            is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
+            if is_own and all(order == tuple(range(len(outer))) for order in orders):
                 self._line(f"{names} = {call}({', '.join(arguments)}, axis={axes})")
                 return
             for name, node, order in zip(outputs, step.nodes, orders, strict=True):
@@ -266,16 +268,15 @@ class Program:
         """What the function returns, as Python: `Result`s stand for arrays and numbers."""
         if isinstance(result, Result):
             return result.text(self)
-        if isinstance(result, tuple):
-            items = "".join(f"{self._structure(item)}, " for item in result)
-            if hasattr(result, "_fields"):
-                return f"{self._constant(type(result), 'type')}({items})"
-            return f"({items})"
-        if isinstance(result, list):
+        kind = type(result)
+        if kind is tuple or is_named_tuple(kind):
+            items = "(" + "".join(f"{self._structure(item)}, " for item in result) + ")"
+            return items if kind is tuple else f"{self._constant(kind._make, 'make')}({items})"
+        if kind is list:
             return "[" + ", ".join(map(self._structure, result)) + "]"
-        if isinstance(result, dict):
-            pairs = (f"{k!r}: {self._structure(v)}" for k, v in result.items())
-            return "{" + ", ".join(pairs) + "}"
+        if kind is dict or kind is OrderedDict:
+            pairs = (f"({self._structure(k)}, {self._structure(v)})" for k, v in result.items())
+            return f"{self._constant(kind, 'type')}([{', '.join(pairs)}])"
         return "None" if result is None else self._constant(result, "object")
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.core.dtypes import describe
+from kerneltk.errors import ScalarOverflowError
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -39,7 +40,7 @@ from kerneltk.fusion.trace.operations import (
     trace_of,
     without_leading_ones,
 )
-from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.state import Trace, at_line, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant
 
 _WHOLE = Slice(None, None, None)
@@ -530,6 +531,8 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     trace = trace_of(a)
     array = as_array(trace, a)
     digits = operator.index(decimals)
+    if abs(digits) >= 2**31:
+        raise at_line(ScalarOverflowError, f"{digits} is too large for a number of digits.")
     node = array.node
     if node.dtype.kind == "c":
         raise unsupported("Complex numbers are not rounded in a fused function.")
@@ -543,7 +546,8 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         elif node.dtype.kind in "iu":
             raise unsupported("Integers are not rounded to tens in a fused function.")
         else:
-            factor = trace.scalar(constant(float(10 ** abs(digits))), node.dtype)
+            power = 10.0 ** abs(digits) if abs(digits) <= 308 else np.inf  # as C's 'pow'
+            factor = trace.scalar(constant(power), node.dtype)
             order: tuple[Any, Any] = (np.multiply, np.true_divide)
             first, last = order if digits > 0 else order[::-1]
             node = trace.apply(first, [node, factor], node.dtype)
@@ -717,7 +721,8 @@ def shape_from(shape: Any) -> Shape:
     found = []
     for extent in extents:
         symbol = symbol_of(extent)
-        if symbol is None or not isinstance(symbol.value, int | np.integer):
+        is_integer = symbol is not None and isinstance(symbol.value, int | np.integer)
+        if symbol is None or not is_integer or isinstance(symbol.value, bool):
             raise wrong_type("A shape must be a tuple of integers.")
         found.append(constant(int(symbol.value)) if symbol.is_constant else symbol)
     return tuple(found)
@@ -808,6 +813,8 @@ def arange(trace: Trace, *args: Any, dtype: Any = None) -> LazyArray:
         (constant(0), known[0], constant(1)) if len(known) == 1 else (*known, constant(1))[:3]
     )
     values = [symbol.value for symbol in (start, stop, step)]
+    if any(isinstance(value, complex | np.complexfloating) for value in values):
+        raise wrong_type("'arange' takes no complex numbers.")
     if dtype is None:
         dtype = np.result_type(np.int64, *(np.asarray(value).dtype for value in values))
     wanted = np.dtype(dtype)

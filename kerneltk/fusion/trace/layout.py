@@ -142,12 +142,16 @@ class Layouts:
 
     def are_plain(self, nodes: Sequence[Node], leaves: Iterable[Any]) -> bool:
         """Whether a kernel's own results have the order of these values: all is in C order."""
-        if self.is_asked_for or any(
-            leaf.array in self.sources or any(isinstance(s, Transpose) for s in leaf.steps)
-            for leaf in leaves
-        ):
+        if self.is_asked_for or not self.are_in_c_order(leaves):
             return False
         return all(self.order(node) == tuple(range(len(node.shape))) for node in nodes)
+
+    def are_in_c_order(self, leaves: Iterable[Any]) -> bool:
+        """Whether the operands of a kernel are in C order."""
+        return not any(
+            leaf.array in self.sources or any(isinstance(s, Transpose) for s in leaf.steps)
+            for leaf in leaves
+        )
 
     def of(self, node: Node) -> Layout:
         """The layout of a value, as NumPy would have it."""

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kerneltk.errors import AxisError
+from kerneltk.errors import AxisError, ScalarOverflowError
+from kerneltk.fusion.cupy_functions import counterpart
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -56,6 +57,15 @@ class Lazy:
     ) -> Any:
         return self.trace.handlers.function(function, args, kwargs)
 
+    def __cupy_override_elementwise_kernel__(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        own = counterpart(kernel)
+        if own is None:
+            raise _kernel_of_cupys(kernel)
+        return own(*args, **kwargs)
+
+    def __cupy_override_reduction_kernel__(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        raise _kernel_of_cupys(kernel)
+
     @classmethod
     def __torch_function__(
         cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -76,6 +86,14 @@ class Lazy:
 
     def __hash__(self) -> int:
         return id(self)
+
+
+def _kernel_of_cupys(kernel: Any) -> Exception:
+    name = getattr(kernel, "name", None) or "A kernel"
+    return unsupported(
+        f"'{name}' of CuPy's is not fused.",
+        "compute it outside of the function, and pass the result.",
+    )
 
 
 def _operator(ufunc: np.ufunc) -> tuple[Binary, Binary]:
@@ -200,8 +218,7 @@ class LazyNumber(_Operators):
         self.symbol = symbol
         if operands_change_type(symbol.expression):
             trace.guards.decide(type, symbol)
-        if trace.block is not None:
-            trace.block.note_number(self)
+        (trace.alive.add if trace.block is None else trace.block.note_number)(self)
 
     # Python's numbers stay Python's: NumPy's functions would make dtypes of them.
     def _by(self, function: Any, *others: Any, swapped: bool = False) -> Any:
@@ -239,16 +256,46 @@ class LazyNumber(_Operators):
             "use NumPy's function of that name, such as 'np.sqrt' for 'math.sqrt'.",
         )
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if self._is_known or isinstance(self.symbol.value, bool | np.bool_ | int | np.integer):
-            return np.asarray(self.trace.guards.value(self.symbol))
+            value = self.trace.guards.value(self.symbol)
+            try:  # 'np.uint8(n)' asks with a dtype, which refuses what it does not hold
+                return np.asarray(value, dtype)
+            except OverflowError as error:
+                raise at_line(ScalarOverflowError, f"{error}.") from None
         raise unsupported(
             "A number that is an argument has no value while the function is traced.",
             "write 'np.asarray(k, np.float32)' for 'np.float32(k)'.",
         )
 
     def __complex__(self) -> complex:
-        return complex(self.trace.guards.value(self.symbol)) if self._is_known else float(self)
+        if self._is_known:
+            return complex(self.trace.guards.value(self.symbol))
+        if not isinstance(self.symbol.value, complex | np.complexfloating):
+            return complex(float(self))
+        raise unsupported(
+            "A complex number that is an argument has no value while the function is traced.",
+            "use it as it is.",
+        )
+
+    def __iter__(self) -> Any:
+        raise TypeError(f"'{type(self.symbol.value).__name__}' object is not iterable")
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            return self._by(pow, other, modulus)
+        found = self._by(operator.pow, other)
+        return super().__pow__(other) if found is NotImplemented else found
+
+    def __rpow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:  # Python 3.14 asks the exponent, too
+            return self._by(_power_of, other, modulus)
+        found = self._by(operator.pow, other, swapped=True)
+        return super().__rpow__(other) if found is NotImplemented else found
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        value, kind = self.trace.guards.value(self.symbol), type(self.symbol.value)
+        return value.__reduce__() if isinstance(value, np.generic) else (kind, (value,))
 
     @property
     def _is_known(self) -> bool:
@@ -284,8 +331,10 @@ class LazyNumber(_Operators):
         return other // self, other % self
 
     def __hash__(self) -> int:
-        if self.trace.block is not None or self.trace.is_over:
+        if self.trace.block is not None:
             return id(self)
+        if self.trace.is_over:  # a key of a result
+            return hash(self.symbol.value)
         return hash(self.trace.guards.value(self.symbol))
 
     def __str__(self) -> str:
@@ -305,7 +354,7 @@ class LazyNumber(_Operators):
 
     def __getattr__(self, name: str) -> Any:
         value = self.symbol.value
-        if name in _NUMPYS_PROTOCOLS:
+        if name in NUMPYS_PROTOCOLS:
             raise AttributeError(name)
         found = getattr(value, name)  # raises as the number does
         if name in ("dtype", "shape", "ndim", "size", "itemsize", "nbytes"):
@@ -341,7 +390,13 @@ class LazyNumber(_Operators):
 
 
 # NumPy asks for these before ``__array__``, and does not get the array itself by them.
-_NUMPYS_PROTOCOLS = frozenset(("__array_struct__", "__array_interface__", "__buffer__"))
+NUMPYS_PROTOCOLS = frozenset(("__array_struct__", "__array_interface__", "__buffer__"))
+
+
+def _power_of(exponent: Any, base: Any, modulus: Any) -> Any:
+    return pow(base, exponent, modulus)
+
+
 _REAL, _IMAGINARY = operator.attrgetter("real"), operator.attrgetter("imag")
 _OF_NUMBERS = ("conj", "conjugate", "astype", "item")  # each call computes them
 
@@ -375,8 +430,7 @@ def _number_unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 for _name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_",
-    "xor",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and_", "or_", "xor",
 ):  # fmt: skip
     _plain = _name.rstrip("_")
     for _prefix, _swapped in (("", False), ("r", True)):
@@ -417,8 +471,7 @@ class LazyArray(_Operators):
             shape = trace.step_shape(shape, step)
         self._shape = shape
         self._nodes: tuple[Node, Node] | None = None
-        if trace.block is not None:
-            trace.block.note(self)
+        (trace.alive.add if trace.block is None else trace.block.note)(self)
 
     def __pow__(self, other: Any) -> Any:
         # Operators have functions of their own for some exponents; their dtypes and infinities
@@ -458,11 +511,6 @@ class LazyArray(_Operators):
         self._shape = storage.node.shape
         for step in self.steps:
             self._shape = trace.step_shape(self._shape, step)
-
-    def become(self, value: Any) -> None:
-        """Be an array from now on."""
-        self._value = value
-        self.__class__ = ComputedArray
 
     def _asked(self) -> Any:
         """The array, where there is a value to ask for; None while a function is traced."""
@@ -651,13 +699,23 @@ class LazyArray(_Operators):
     # -- views ---------------------------------------------------------------------------------
 
     def view_of(self, *steps: ViewStep) -> LazyArray:
-        """A view of this array."""
-        return LazyArray(self.trace, self.storage, (*self.steps, *steps))
+        """A view of this array; of NumPy's scalars, it is an array of its own."""
+        storage = self._elements() if self.is_scalar and steps else self.storage
+        return LazyArray(self.trace, storage, (*self.steps, *steps))
+
+    def _elements(self) -> Storage:
+        """The storage of a new array that holds what a scalar is."""
+        node = self.node
+        storage = Storage(Cast(node.dtype, node.shape, node))
+        storage.is_scalar = False
+        return storage
 
     def __getitem__(self, key: Any) -> Any:
         found = self.view_of(*_index_steps(self, key))
         items = key if isinstance(key, tuple) else (key,)
-        if found.ndim or any(item is Ellipsis for item in items):
+        if any(item is Ellipsis for item in items):
+            return LazyArray(self.trace, self._elements()) if found.is_scalar else found
+        if found.ndim:
             return found
         node = found.node  # a scalar, which is no view
         return LazyArray(self.trace, Storage(Cast(node.dtype, node.shape, node)))
@@ -787,83 +845,6 @@ class _Exponent(NumberFunction):
             return np.square if type(exponent) is int and exponent == 2 else None
         return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
 
-
-def computed(value: Any) -> Any:
-    """A value with arrays in place of those that a block has computed."""
-    if type(value) is ComputedArray:
-        return object.__getattribute__(value, "_value")
-    if type(value) in (tuple, list):
-        return type(value)([computed(item) for item in value])
-    return value
-
-
-class ComputedArray(LazyArray):
-    """A lazy array whose block has ended: it stands for the array that it became."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._value, name, value)
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in ("__class__", "__torch_function__", "_value"):
-            return object.__getattribute__(self, name)
-        if name in _NUMPYS_PROTOCOLS:
-            raise AttributeError(name)
-        return getattr(object.__getattribute__(self, "_value"), name)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        options = {name: computed(value) for name, value in kwargs.items()}
-        return getattr(ufunc, method)(*map(computed, inputs), **options)
-
-    def __array_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        options = {name: computed(value) for name, value in kwargs.items()}
-        return function(*map(computed, args), **options)
-
-    @classmethod
-    def __torch_function__(
-        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        options = {name: computed(value) for name, value in (kwargs or {}).items()}
-        return function(*map(computed, args), **options)
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return np.asarray(self._value, *args, **kwargs)
-
-
-def _delegated(name: str) -> Any:
-    def method(self: ComputedArray, *args: Any) -> Any:
-        return getattr(self._value, name)(*map(computed, args))
-
-    return method
-
-
-for _name in (
-    "bool", "iter", "float", "int", "index", "complex", "len", "getitem", "setitem", "repr",
-    "str", "round", "copy", "deepcopy", "reduce", "reduce_ex",
-):  # fmt: skip
-    setattr(ComputedArray, f"__{_name}__", _delegated(f"__{_name}__"))
-
-
-def _applied_to_values(function: Callable[..., Any], swapped: bool = False) -> Any:
-    if swapped:
-        return lambda self, other: function(computed(other), computed(self))
-    return lambda *operands: function(*map(computed, operands))
-
-
-# As the arrays' own operators: other libraries' do not go through NumPy's ufuncs.
-for _name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_",
-    "xor", "matmul",
-):  # fmt: skip
-    _plain = _name.rstrip("_")
-    setattr(ComputedArray, f"__{_plain}__", _applied_to_values(getattr(operator, _name)))
-    setattr(ComputedArray, f"__r{_plain}__", _applied_to_values(getattr(operator, _name), True))
-    setattr(ComputedArray, f"__i{_plain}__", _applied_to_values(getattr(operator, f"i{_plain}")))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
-    setattr(ComputedArray, f"__{_name}__", _applied_to_values(getattr(operator, _name)))
 
 _WHOLE = Slice(None, None, None)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.fusion.subclasses import computes_otherwise
+from kerneltk.fusion.trace.computed import ComputedArray
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -17,7 +19,7 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     View,
 )
-from kerneltk.fusion.trace.lazy import ComputedArray, LazyArray, LazyNumber, symbol_of
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.loops import function_key, is_special, resolved_loop
 from kerneltk.fusion.trace.outside import is_array
 from kerneltk.fusion.trace.state import (
@@ -60,6 +62,12 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
     if symbol is not None:
         return symbol
     if is_array(value):
+        kind = type(value)
+        if computes_otherwise(kind):
+            raise wrong_type(
+                f"An array of type '{kind.__name__}' computes otherwise than NumPy's arrays.",
+                "take 'numpy.asarray(x)' of it outside of the function.",
+            )
         from kerneltk.backends.foreign_arrays import own_array
 
         return LazyArray(trace, trace.capture(own_array(value)[1], value))

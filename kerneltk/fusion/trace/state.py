@@ -19,6 +19,7 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
+from kerneltk.fusion.trace.escapes import Alive
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -68,6 +69,10 @@ def refusals_are_final() -> Iterator[None]:
         yield
         if _refusals.found:
             raise _refusals.found[0]
+    except Exception:
+        if _refusals.found:  # C's functions raise their own where a conversion is refused
+            raise _refusals.found[0] from None
+        raise
     finally:
         _refusals.found = before
 
@@ -183,6 +188,8 @@ class Trace:
         self.captured: dict[int, list[Captured]] = {}
         self.is_over = False
         self.reads = Reads()
+        self.uses_cupy = True  # whether the function may call functions of CuPy's
+        self.alive = Alive()
         # A function as this trace executes it; blocks execute functions as they are.
         self.rebuilt: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 

@@ -80,6 +80,7 @@ def test_a_traced_value_does_not_outlive_its_function() -> None:
         list.append(kept, x)  # which is not seen in the code
         return x + 1
 
-    keep(X)
+    with pytest.raises(kerneltk.UnsupportedError, match="keeps a traced value in a list"):
+        keep(X)
     with pytest.raises(kerneltk.UnsupportedError, match="after its function has ended"):
         kept[0] + 1

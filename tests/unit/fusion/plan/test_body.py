@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk.fusion.plan.body import Body, Leaf, Operands, Preamble, view_leaf
 from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace.graph import Broadcast, Index, Load, Slice
@@ -89,3 +90,28 @@ def test_a_progression_is_computed_from_the_index(start: int) -> None:
     operands, text = body_of(arange(trace, start, 9)[::-1])
     assert not operands.leaves
     assert "index" in text
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x - x[0])[1:],
+        lambda x: (x - x[0, 0])[1:, ::2],
+        lambda x: (x - x[0, 0]).T[1:],
+        lambda x: (x * x[:1])[1:, None],
+        lambda x: (x + x[:, :1])[..., 1:],
+        lambda x: (x + x[:1, :1])[::-1, 0],
+        lambda x: np.flip(x - x[-1]),
+        lambda x: (x - x[0, 0])[None, 1].transpose(1, 0),
+        lambda x: (np.where(x > x[1, 1], x, x[0, 0]) + x.sum())[1:, 1],
+        lambda x: np.broadcast_to((x[0] - x[0, 0])[1:], (4, 2)),
+        lambda x: np.expand_dims(x[0, 0] + x, 1)[:, :, 1:],
+        lambda x: ((x - x[0])[1:] * (x - x[0])[0])[:, 1:],
+    ],
+)
+def test_a_view_of_an_element_and_an_array(function: Any) -> None:
+    x = np.arange(12.0).reshape(4, 3) ** 2
+    fused = kerneltk.fuse(function)
+    for _ in range(2):
+        np.testing.assert_array_equal(fused(x), function(x))
+    np.testing.assert_array_equal(fused(np.asfortranarray(x)), function(x))

@@ -275,3 +275,15 @@ def test_totals_of_what_no_kernel_takes_are_refused(dtype: Any, name: str) -> No
     total = kerneltk.fuse(lambda x: getattr(x, name)())
     with pytest.raises(kerneltk.ArgumentTypeError, match=r"dtype|cannot be computed"):
         total(np.zeros(3, dtype))
+
+
+def test_rounding_to_many_digits() -> None:
+    x = np.array([1.0, 0.0, -2.5])
+    for digits in (22, 300, 308, 309, 400, -400):
+        with np.errstate(all="ignore"):
+            wanted = np.round(x, digits)
+        fused = kerneltk.fuse(lambda x: np.round(x, digits))  # noqa: B023
+        np.testing.assert_array_equal(fused(x), wanted)
+    for digits in (2**31, -(2**31), 10**30):
+        with pytest.raises(OverflowError):
+            kerneltk.fuse(lambda x: np.round(x, digits))(x)  # noqa: B023

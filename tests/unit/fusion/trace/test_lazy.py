@@ -173,3 +173,43 @@ def test_powers_of_numbers(exponent: Any) -> None:
         found, wanted = fused(x, k), program(x, k)
         np.testing.assert_array_equal(found, wanted)
         assert found.dtype == wanted.dtype
+
+
+def test_views_of_a_scalar_are_arrays_of_their_own() -> None:
+    def program(x: Any) -> Any:
+        s = x.sum()
+        u, v, w = s[None], s[...], np.expand_dims(s, 0)
+        u *= 2
+        v += 1
+        w -= 1
+        return s, u, v, w, s[()]
+
+    x = np.ones(3)
+    for wanted, found in zip(program(x), kerneltk.fuse(program)(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+)
+def test_a_number_that_a_type_of_numpys_does_not_hold(kind: Any) -> None:
+    fused = kerneltk.fuse(lambda x, n: x + kind(n))
+    np.testing.assert_array_equal(fused(np.zeros(2), 100), [100, 100])
+    for number in (int(np.iinfo(kind).max) + 1, int(np.iinfo(kind).min) - 1):
+        with pytest.raises(kerneltk.ScalarOverflowError):
+            fused(np.zeros(2), number)
+
+
+def test_conversions_of_numbers() -> None:
+    def program(x: Any, n: Any) -> Any:
+        w = np.zeros(2, np.int16)
+        w[0] = n
+        return x * pow(n, 2, 7), x * complex(n), x * w[0], f"{n:4d}", pow(n, -1, 7)
+
+    wanted = program(np.ones(2), 3)
+    for one, other in zip(wanted, kerneltk.fuse(program)(np.ones(2), 3), strict=True):
+        np.testing.assert_array_equal(other, one)
+    with pytest.raises(kerneltk.UnsupportedError, match="no value while"):
+        kerneltk.fuse(lambda x, n: x * complex(n))(np.ones(2), 1 + 2j)
+    with pytest.raises(TypeError, match="not iterable"):
+        kerneltk.fuse(lambda x, n: [*n])(np.ones(2), 3)

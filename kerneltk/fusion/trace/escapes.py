@@ -1,0 +1,121 @@
+"""Traced values that outlive their trace, because the function has put them somewhere."""
+
+from __future__ import annotations
+
+import dis
+import gc
+import weakref
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from kerneltk.errors import UnsupportedError, render_message
+from kerneltk.fusion.trace.location import Location
+
+
+class Alive:
+    """The traced values that something refers to."""
+
+    def __init__(self) -> None:
+        self._values: list[weakref.ref[Any]] = []
+
+    def add(self, value: Any) -> None:
+        """Note a value."""
+        self._values.append(weakref.ref(value))
+
+    def _escaped(self) -> Any:
+        for ref in self._values:
+            value = ref()
+            if value is not None:
+                return value
+        return None
+
+    def check(self, function: Any) -> None:
+        """Refuse a function that has kept a value, now that nothing else has any."""
+        if self._escaped() is not None:
+            gc.collect()  # such as a function that refers to itself
+        value = self._escaped()
+        self._values = []
+        if value is None:
+            return
+        where, name = _holder(value)
+        snippet = None
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        # Lists and dicts that are results are taken apart: one that holds a value is elsewhere.
+        if isinstance(code, CodeType) and where not in ("a list", "a dict", "a tuple"):
+            snippet = _assignment(code, name, getattr(function, "__globals__", {}))
+        raise UnsupportedError(
+            render_message(
+                f"The function keeps a traced value in {where}.",
+                *([snippet] if snippet else []),
+                hint="return arrays, numbers, and tuples, lists and dicts of them; make other "
+                "objects of the results.",
+            )
+        )
+
+
+def _holder(value: Any) -> tuple[str, str | None]:
+    """What refers to a value, and the name that it has there."""
+    for holder in gc.get_referrers(value):
+        if isinstance(holder, FrameType) or type(holder) is weakref.ref:
+            continue
+        if type(holder).__name__ == "cell":
+            return "a variable of an inner function", None
+        owner = _owner(holder) if type(holder) is dict else holder
+        name = _name_of(value, owner)
+        if name is not None:
+            return f"the attribute '{name}' of an object of type '{type(owner).__name__}'", name
+        kind = type(holder).__name__
+        is_plain = kind in ("list", "tuple", "set", "dict")
+        return f"a {kind}" if is_plain else f"an object of type '{kind}'", None
+    return "an object", None
+
+
+# No inner function may close over the value that is looked for: it would be found there.
+
+
+def _owner(names: dict[str, Any]) -> Any:
+    """The object whose attributes a dict has; the dict itself where it is no such one."""
+    for owner in gc.get_referrers(names):
+        if _names_of(owner) is names and not isinstance(owner, FunctionType):
+            return owner
+    return names
+
+
+def _name_of(value: Any, owner: Any) -> str | None:
+    """The attribute of an object that a value is."""
+    for name, item in (_names_of(owner) or {}).items():
+        if item is value:
+            return str(name)
+    for name in _slots(owner):
+        if getattr(owner, name, None) is value:
+            return name
+    return None
+
+
+def _names_of(value: Any) -> Any:
+    """An object's attributes; None for one that has no dict of them."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+
+
+def _slots(value: Any) -> list[str]:
+    found: list[str] = []
+    for kind in type(value).__mro__:
+        names = vars(kind).get("__slots__", ())
+        found += [names] if isinstance(names, str) else names
+    return [name for name in found if not name.startswith("__")]
+
+
+def _assignment(code: CodeType, name: str | None, names: dict[str, Any]) -> Any:
+    """The line that assigns an attribute of a name; that of the only 'return' where none does."""
+    steps = list(dis.get_instructions(code))
+    found = [s for s in steps if name and s.opname == "STORE_ATTR" and s.argval == name]
+    found = found or [s for s in steps if s.opname == "RETURN_VALUE"]
+    if len(found) != 1:
+        return None
+    known = {key: names.get(key) for key in ("__name__", "__loader__")}
+    position = found[0].positions
+    line = position.lineno if position is not None else None
+    return Location(code, found[0].offset, line or code.co_firstlineno, known).snippet()

@@ -1,0 +1,159 @@
+"""Random programs, fused and as NumPy executes them."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import kerneltk
+
+from .generator import Generator, Program, Undefined, Value, executed, namespace
+
+
+@dataclass
+class Outcome:
+    """What became of a program: "same", "refused", "undefined", or one of the faults "different",
+    "foreign exception" and "accepted" (what NumPy refuses).
+    """
+
+    status: str
+    detail: str = ""
+
+
+FAULTS = ("different", "foreign exception", "accepted")
+
+
+def generate(seed: int) -> Program:
+    """The program of a seed."""
+    return Generator(seed).program()
+
+
+def cupy_or_numpy() -> Any:
+    """CuPy, whose functions programs call by several ways; NumPy where it is not installed."""
+    try:
+        import cupy
+    except ImportError:
+        return np
+    return cupy
+
+
+def _function(program: Program, names: dict[str, Any]) -> Callable[..., Any]:
+    import linecache
+
+    source, path = program.source(), f"<random program {program.seed}>"
+    linecache.cache[path] = len(source), None, source.splitlines(keepends=True), path
+    exec(compile(source, path, "exec"), names)
+    found: Callable[..., Any] = names["program"]
+    return found
+
+
+def outcome_of(program: Program, calls: int = 4) -> Outcome:
+    """Compare the calls of a program with NumPy's."""
+    plain = _function(program, namespace(np))
+    fused = kerneltk.fuse(_function(program, namespace(cupy_or_numpy())))
+    refused: Outcome | None = None
+    order = [program.extents[k] for k in (0, 0, 1, 2, 3)][:calls]
+    for extents in order:
+        wanted_args, args = program.made(extents), program.made(extents)
+        wanted: Any = None
+        raised: Exception | None = None
+        try:
+            wanted = executed(plain, wanted_args)
+        except Exception as error:
+            raised = error
+        if isinstance(wanted, Undefined):
+            continue
+        try:
+            found = executed(fused, args)
+        except kerneltk.KernelToolkitError as error:
+            if raised is None:
+                refused = refused or Outcome("refused", str(error))
+            continue
+        except Exception as error:
+            if raised is not None and isinstance(error, type(raised)):
+                continue
+            shown = f"{type(error).__name__}: {error} (NumPy: {raised!r}, extents {extents})"
+            return Outcome("foreign exception", shown)
+        if raised is not None:
+            return Outcome("accepted", f"NumPy: {raised!r}, extents {extents}")
+        problem = next(_differences(program, wanted, found, wanted_args, args), None)
+        if problem is not None:
+            return Outcome("different", f"{problem} (extents {extents})")
+    return refused or Outcome("same")
+
+
+def _differences(
+    program: Program, wanted: Any, found: Any, wanted_args: list[Any], args: list[Any]
+) -> Iterator[str]:
+    if not _same_structure(wanted, found):
+        yield f"the result is {found!r}, and not {wanted!r}"
+        return
+    values = iter(program.results)
+    for one, other in zip(_leaves(wanted), _leaves(found), strict=True):
+        if isinstance(one, np.ndarray | np.generic | bool | int | float | complex):
+            yield from _difference(next(values, None), one, other)
+        elif one != other:
+            yield f"{other!r} is not {one!r}"
+    for argument, one, other in zip(program.arguments, wanted_args, args, strict=True):
+        value = program.values[argument.name]
+        yield from _difference(value, one, other)
+
+
+def _same_structure(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, tuple | list | dict):
+        if type(wanted) is not type(found) or len(wanted) != len(found):
+            return False
+        if isinstance(wanted, dict):
+            return [*wanted] == [*found] and all(
+                _same_structure(a, b) for a, b in zip(wanted.values(), found.values(), strict=True)
+            )
+        return all(_same_structure(a, b) for a, b in zip(wanted, found, strict=True))
+    return True
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | OrderedDict):
+        value = tuple(value.values())
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _difference(value: Value | None, wanted: Any, found: Any) -> Iterator[str]:
+    wanted, found = np.asarray(wanted), np.asarray(found)
+    name = "a number" if value is None else f"'{value.name}'"
+    if wanted.dtype != found.dtype or wanted.shape != found.shape:
+        yield (
+            f"{name} is an array of {found.dtype} and shape {found.shape}, and not of "
+            f"{wanted.dtype} and {wanted.shape}"
+        )
+        return
+    if value is None or value.is_exact or wanted.dtype.kind in "biu":
+        same = np.array_equal(wanted, found, equal_nan=wanted.dtype.kind in "fc")
+    else:
+        error = 50 * value.error
+        same = np.allclose(
+            wanted, found, rtol=error, atol=error * max(1.0, value.scale), equal_nan=True
+        )
+    if not same:
+        yield f"{name} is {found!r}, and not {wanted!r}"
+
+
+def main(seeds: range, out: Any = sys.stdout) -> dict[str, int]:
+    """Run programs, print those that differ, and count the outcomes."""
+    counts: dict[str, int] = {}
+    for seed in seeds:
+        program = generate(seed)
+        outcome = outcome_of(program)
+        counts[outcome.status] = counts.get(outcome.status, 0) + 1
+        if outcome.status in FAULTS:
+            print(f"# {seed}: {outcome.status}: {outcome.detail}\n{program.source()}", file=out,
+                  flush=True)  # fmt: skip
+    return counts

@@ -1,0 +1,33 @@
+"""A few random fused programs; ``python -m tests.random_fused`` runs many."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from .generator import FUNCTIONS
+from .running import FAULTS, generate, outcome_of
+
+PROGRAMS = 12
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_program(seed: int) -> None:
+    program = generate(seed)
+    outcome = outcome_of(program, calls=3)
+    assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
+
+
+def test_a_seed_is_always_the_same_program() -> None:
+    for seed in range(12):
+        assert generate(seed).source() == generate(seed).source()
+
+
+def test_programs_call_functions_of_numpys_by_all_ways() -> None:
+    sources = "\n".join(generate(seed).source() for seed in range(200))
+    for way in ("np.", "cp.", "model.xp.", "table['", "partials.", "Functions.", "default("):
+        assert way in sources
+    assert re.search(r"\b[a-z]+_\(", sources)  # a global of a function's name
+    assert all(hasattr(np, name) for name in FUNCTIONS)

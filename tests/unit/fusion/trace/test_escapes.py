@@ -1,0 +1,81 @@
+"""Traced values that a function keeps are refused, where they are found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+X = np.ones(3)
+KEPT: list[Any] = []
+
+
+@dataclass
+class Record:
+    mean: Any
+
+
+@dataclass(slots=True)
+class Slotted:
+    mean: Any
+
+
+class Model:
+    def step(self, x: Any) -> Any:
+        self.last = x * 2
+        return x
+
+
+class Own(list[Any]):
+    pass
+
+
+class Table(dict[Any, Any]):
+    pass
+
+
+def appended(x: Any) -> Any:
+    KEPT.append(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "where"),
+    [
+        (lambda x: Record(x.mean()), "the attribute 'mean' of an object of type 'Record'"),
+        (lambda x: Slotted(x.mean()), "the attribute 'mean' of an object of type 'Slotted'"),
+        (Model().step, "the attribute 'last' of an object of type 'Model'"),
+        (lambda x: Own([x]), "an object of type 'Own'"),
+        (lambda x: Table(x=x), "an object of type 'Table'"),
+        (lambda x: defaultdict(list, x=x), "an object of type 'defaultdict'"),
+        (lambda x: {x.shape[0]}, "a set"),
+        (lambda x: lambda: x, "a variable of an inner function"),
+        (appended, "a list"),
+    ],
+)
+def test_where_values_are_kept(function: Any, where: str) -> None:
+    with pytest.raises(kerneltk.UnsupportedError, match=f"keeps a traced value in {where}"):
+        kerneltk.fuse(function)(X)
+    KEPT.clear()
+
+
+def test_the_line_of_an_assignment() -> None:
+    with pytest.raises(kerneltk.UnsupportedError) as found:
+        kerneltk.fuse(Model().step)(X)
+    assert "self.last = x * 2\n" in str(found.value)
+
+
+def test_what_has_ended_is_not_kept() -> None:
+    def recursive(x: Any) -> Any:
+        def power(n: int) -> Any:
+            return x if n == 0 else x * power(n - 1)
+
+        box = Record(x)
+        return power(2) + box.mean
+
+    np.testing.assert_array_equal(kerneltk.fuse(recursive)(2 * X), 10 * X)
