@@ -27,7 +27,7 @@ from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import TILE, Layout, Operand, plan_cuda, plan_host
-from kerneltk.signature.resolve import Resolved, resolve_elementwise
+from kerneltk.signature.resolve import Resolved, overlapping_output, resolve_elementwise
 
 DEFAULT_BLOCK = 256
 """Threads of a block where the user names none: the fastest measured for copies on an H200."""
@@ -108,7 +108,11 @@ class ElementwiseDefinition(KernelDefinition):
     ) -> Resolved:
         """Bind types and shapes; options are the size and the block size."""
         size, _ = options or (None, None)
-        return resolve_elementwise(self.name, self.signature, specs, values, size)
+        resolved = resolve_elementwise(self.name, self.signature, specs, values, size)
+        overlapping = overlapping_output(self.signature, resolved.specs, resolved.shape)
+        if overlapping is not None and not self.has_atomics:
+            raise overlapping
+        return resolved
 
     def schedule(
         self,
@@ -124,9 +128,7 @@ class ElementwiseDefinition(KernelDefinition):
         block_size = options[1] if options else None
         operands = self._operands(resolved, backend)
         # With scalars and raw arrays alone, the body works on the arrays itself.
-        by_reference = self.works_on_arrays(resolved.specs, shape) or all(
-            operand.is_index for operand in operands
-        )
+        by_reference = self.facts.by_reference or all(operand.is_index for operand in operands)
         if not operands:
             total = math.prod(shape)
             layout = Layout("by_reference", 1, total > 2**31 - 2**21, (), Loop((total,), ()))
@@ -180,8 +182,7 @@ class ElementwiseDefinition(KernelDefinition):
 
     def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
         """Whether the body reads the array itself, one a parameter."""
-        every = self.works_on_arrays(resolved.specs, resolved.shape)
-        return tuple(every or p.raw for p in self.signature.parameters)
+        return tuple(self.facts.by_reference or p.raw for p in self.signature.parameters)
 
     @cached_property
     def uses_index(self) -> bool:
@@ -200,22 +201,10 @@ class ElementwiseDefinition(KernelDefinition):
         written = (p.name for p in parameters if not (p.raw or p.is_const))
         return self.facts.overwritten.issuperset(written)
 
-    def works_on_arrays(self, arrays: Sequence[ArraySpec | None], shape: tuple[int, ...]) -> bool:
-        """Return whether a call works on the arrays themselves: the body must, or elements that
-        it writes lie on one another.
-        """
-        return self.facts.by_reference or any(
-            array is not None
-            and not parameter.raw
-            and not parameter.is_const
-            and any(
-                step == 0 and extent > 1
-                for step, extent in zip(
-                    broadcast_strides(array.shape, array.strides, shape), shape, strict=True
-                )
-            )
-            for parameter, array in zip(self.signature.parameters, arrays, strict=True)
-        )
+    @cached_property
+    def has_atomics(self) -> bool:
+        """Whether the source has atomic operations."""
+        return any(name.startswith("atomic") for name in self.facts.names)
 
 
 @record(slots=False)
