@@ -60,6 +60,15 @@ class Scalar(NamedTuple):
     is_const: bool
 
 
+class View(NamedTuple):
+    """What templates are given of an array by its ``_raw_`` name."""
+
+    name: str
+    template_arguments: str
+    ndim: int
+    is_const: bool
+
+
 class Array(NamedTuple):
     """What templates are given of an array whose elements the loop visits."""
 
@@ -156,6 +165,26 @@ class Specialization(ABC):
                 alignment = 16 if dtype.itemsize > 8 else 8
                 fields.append(Field(declaration, describe(dtype).format, alignment))
         return fields
+
+    def view_fields(self, views: Sequence[tuple[str, RawView]]) -> list[Field]:
+        """The sizes, shapes and strides of arrays that the body sees by their ``_raw_`` names."""
+        return [
+            Field(f"long long _kt_v_{name}[{1 + 2 * view.ndim}]", "q" * (1 + 2 * view.ndim))
+            for name, view in views
+        ]
+
+    def seen(self, views: Sequence[tuple[str, RawView]]) -> list[View]:
+        """What templates are given of such arrays."""
+        by_name = {parameter.name: parameter for parameter in self.definition.signature.parameters}
+        return [
+            View(
+                name,
+                f"{by_name[name].c_type()}, {view.template_arguments}",
+                view.ndim,
+                by_name[name].is_const,
+            )
+            for name, view in views
+        ]
 
     def arrays(self, accesses: Sequence[Access]) -> list[Array]:
         """What templates are given of the arrays that the loop visits."""
