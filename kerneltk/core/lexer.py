@@ -31,6 +31,7 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
+_WITH_OTHERS = ("cupy/float16.cuh",)  # CUDA's own type
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (
@@ -255,9 +256,13 @@ def included_headers(*sources: str) -> frozenset[str]:
 
 
 def foreign_headers(*sources: str) -> frozenset[str]:
-    """Return the headers in ``#include`` lines that this package does not bring itself."""
+    """Return the headers in ``#include`` lines that this package does not bring itself, or that
+    include others.
+    """
     return frozenset(
-        name for name in included_headers(*sources) if not name.startswith(_OWN_HEADERS)
+        name
+        for name in included_headers(*sources)
+        if not name.startswith(_OWN_HEADERS) or name in _WITH_OTHERS
     )
 
 

@@ -27,6 +27,11 @@ struct index_item {
     }
 };
 
+// Arrays of integers and pointers to them.
+template <class S>
+using if_subscripted =
+    typename enable_if<(sizeof((*static_cast<const S*>(nullptr))[0]) != 0)>::type;
+
 // The type that flat indices are divided in: unsigned division is the cheaper one.
 template <class Index>
 struct division_type {
@@ -62,7 +67,7 @@ struct array_view {
     }
     // As CuPy's: the shape and the strides (bytes) between braces, or by arrays or pointers; without
     // strides they are those of C order.
-    template <class Shape, class Strides>
+    template <class Shape, class Strides, if_subscripted<Shape> = 0, if_subscripted<Strides> = 0>
     __device__ __forceinline__ array_view(T* data, const Shape& shape, const Strides& strides)
         : data_(data) {
         set(shape);
@@ -80,7 +85,7 @@ struct array_view {
         }
         set(extents);
     }
-    template <class Shape>
+    template <class Shape, if_subscripted<Shape> = 0>
     __device__ __forceinline__ array_view(T* data, const Shape& shape) : data_(data) {
         set(shape);
         set_strides();
@@ -236,7 +241,7 @@ struct index_space {
 
     index_space() = default;
     // As CuPy's: the shape, and the index, between braces or by arrays or pointers.
-    template <class Shape>
+    template <class Shape, if_subscripted<Shape> = 0>
     __device__ __forceinline__ explicit index_space(const Shape& shape) : size_(1) {
         for (int d = 0; d < NDIM; ++d) {
             shape_[d] = static_cast<ptrdiff_t>(shape[d]);
@@ -253,8 +258,8 @@ struct index_space {
             index_[d] = 0;
         }
     }
-    template <class Shape, class Index2>
-    __device__ __forceinline__ index_space(const Shape& shape, const Index2& index)
+    template <class Shape, class Given, if_subscripted<Shape> = 0, if_subscripted<Given> = 0>
+    __device__ __forceinline__ index_space(const Shape& shape, const Given& index)
         : index_space(shape) {
         for (int d = 0; d < NDIM; ++d) index_[d] = static_cast<ptrdiff_t>(index[d]);
     }
