@@ -106,7 +106,7 @@ class ElementwiseDefinition(KernelDefinition):
     @property
     def is_batchable(self) -> bool:
         """Whether a call with stacked arguments gives the stacked results."""
-        if any(parameter.raw for parameter in self.signature.parameters):
+        if any(p.raw or self.views(p) for p in self.signature.parameters):
             return False
         facts = self.facts
         observed = not facts.observed.isdisjoint(("i", "_ind", "n"))
@@ -465,7 +465,7 @@ class ElementwiseSpecialization(Specialization):
         return {
             "loop_prep": ended(definition.loop_prep),
             "after_loop": ended(definition.after_loop),
-            "operation": ended(definition.operation),
+            "operation": ended(self.widened(definition.operation, {})),
             "arrays": arrays,
             "written": [a for a in arrays if not a.is_const],
             "index": index,

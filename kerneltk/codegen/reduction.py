@@ -390,6 +390,7 @@ class ReductionSpecialization(Specialization):
         }
         index = "long long" if schedule.wide_index else "int"
         on_host = self.backend.walks_chunks
+        totals = dict.fromkeys("ab", accumulator)
         inputs = [a for a in arrays if a.is_const]
         mask = [a for a in inputs if definition.mask and a.name == "_kt_where"]
         return {
@@ -401,9 +402,12 @@ class ReductionSpecialization(Specialization):
             "reduce_type": bool(accumulator.text),
             "fields": accumulator.fields,
             "most_bytes": MOST_BYTES,
-            **definition.parts,
+            **{
+                name: (before, self.widened(part, totals, is_value=True), behind)
+                for name, (before, part, behind) in definition.parts.items()
+            },
             "identity": definition.parts["identity"] if definition.identity else None,
-            "post_map_expr": ended(definition.post_map_expr),
+            "post_map_expr": ended(self.widened(definition.post_map_expr, totals)),
             "arrays": arrays,
             "inputs": inputs,
             "outputs": [a for a in arrays if not a.is_const],

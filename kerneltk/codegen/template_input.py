@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
+from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
 from kerneltk.core.lexer import uses_textures
 from kerneltk.core.patterns import pattern
 
 _HEADER_ORDER = (
-    "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
-    "complex_circular.hpp", "array_view.hpp", "cupy_traits.hpp", "cudart.hpp", "divide.hpp",
+    "core.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",
+    "complex_powers.hpp", "complex_circular.hpp", "array_view.hpp", "cupy_traits.hpp",
+    "cudart.hpp", "divide.hpp",
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
     "host_textures.hpp",
 )  # fmt: skip
@@ -87,6 +89,8 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
     ):
         if name in names:
             wanted.add(header)
+    if not specialization.backend.emulates_cuda and real_overloads(names):
+        wanted.add(HEADER)
     if any(name.startswith("CUDART_") for name in names):
         wanted.add("cudart.hpp")
     if not specialization.backend.emulates_cuda and any(n.startswith("atomic") for n in names):
@@ -101,6 +105,8 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
 
 def _declarations(specialization: Specialization) -> str:
     texts = [describe(dtype).declaration for dtype in specialization.binding.dtypes]
+    if not specialization.backend.emulates_cuda:
+        texts.append(real_overloads(specialization.definition.facts.names))
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 

@@ -99,6 +99,13 @@ def blanked(source: str) -> str:
     )
 
 
+def token_spans(plain: str) -> list[tuple[str, int, int]]:
+    """Return the tokens of a C++ source without comments and literals (`blanked`), each with where
+    it starts and ends (characters).
+    """
+    return [(found[0], *found.span()) for found in _TOKEN.finditer(plain)]
+
+
 def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
     """Start and end (characters) of what stands between the commas outside of such brackets.
 

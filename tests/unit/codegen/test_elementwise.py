@@ -370,6 +370,12 @@ def test_arrays_by_their_raw_names() -> None:
     kernel.compile(make("float64", (4, 3)), make("float64", (3,)), target="sm_90")
 
 
+def test_kernels_of_raw_names_are_not_batched() -> None:
+    for body, batched in (("y = x", True), ("y = _raw_x[0]", False)):
+        kernel = ElementwiseKernel("T x", "T y", body, "k")
+        assert kernel._definition.is_batchable is batched
+
+
 def test_results_do_not_overwrite_what_raw_names_read() -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = _raw_x[n - 1 - i] + _raw_x.strides()[0]", "back")
     x = np.arange(40_000.0)

@@ -293,9 +293,10 @@ def test_including_the_headers_is_cheap() -> None:
 
 def test_headers_include_no_other_header() -> None:
     # The stand-ins for vendors' and standard headers include what those do, and headers for CPU
-    # cores may include the stand-ins.
+    # cores may include the stand-ins. Two of CuPy's bring the standard library's traits, and half.
     host = INCLUDE_DIRECTORY / "host"
     own = [*INCLUDE_DIRECTORY.glob("kerneltk/*"), *INCLUDE_DIRECTORY.glob("cupy/*")]
+    own = [path for path in own if path.name not in ("cuda_workaround.h", "float16.cuh")]
     for path in own:
         for line in path.read_text().splitlines():
             if line.lstrip().startswith("#include"):
