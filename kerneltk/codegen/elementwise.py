@@ -119,7 +119,7 @@ class ElementwiseDefinition(KernelDefinition):
         """Bind types and shapes; options are the size and the block size."""
         size, _ = options or (None, None)
         resolved = resolve_elementwise(self.name, self.signature, specs, values, size)
-        overlapping = overlapping_output(self.signature, resolved.specs, resolved.shape)
+        overlapping = overlapping_output(self.signature, specs, resolved.shape)
         if overlapping is not None and not self.has_atomics:
             raise overlapping
         return resolved

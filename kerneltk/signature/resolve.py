@@ -115,9 +115,9 @@ def overlapping_output(
     signature: Signature, specs: Sequence[ArraySpec | None], shape: tuple[int, ...]
 ) -> ArgumentValueError | None:
     """Return the error for an array that is written by a loop over `shape`, and whose elements
-    share memory; None where there is none.
+    share memory; None where there is none. `specs` are those of the arguments that are given.
     """
-    for index, (parameter, spec) in enumerate(zip(signature.parameters, specs, strict=True)):
+    for index, (parameter, spec) in enumerate(zip(signature.parameters, specs, strict=False)):
         if spec is None or parameter.raw or parameter.is_const:
             continue
         sentence, hint = overlap_message(f"The array for '{parameter.name}'", spec), OVERLAP_HINT
@@ -328,7 +328,7 @@ def resolve_reduction(
         )
     order = _result_order(shape, signature, given, nin - mask)
     _describe_outputs(signature, given, binding, out_shape, order, "the reduction gives")
-    overlapping = overlapping_output(signature, given, out_shape)
+    overlapping = overlapping_output(signature, specs, out_shape)
     if overlapping is not None:
         raise overlapping
     return Resolved(binding, shape, out_shape, tuple(given), order)
