@@ -7,11 +7,15 @@ front-end that knows its bodies gives the record itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from kerneltk.codegen.body_addresses import defined_macros, takes_address
 from kerneltk.core.lexer import (
+    Lexed,
     always_assigns,
+    changed_names,
     has_loops,
     included_headers,
     includes_by_option,
@@ -54,6 +58,8 @@ class BodyFacts:
         Whether a CPU may raise a signal in the body: it may divide integers, or trap.
     opaque : bool
         Whether the preprocessor may turn the body into what it does not show.
+    changed : frozenset of str
+        Names of variables that the expression which assigns the outputs may change.
     """
 
     observed: frozenset[str]
@@ -65,11 +71,12 @@ class BodyFacts:
     loops: bool = False
     traps: bool = True
     opaque: bool = False
+    changed: frozenset[str] = frozenset()
 
     @property
     def description(self) -> str:
         """All of it, as a string: the same in every process."""
-        sets = self.observed, self.names, self.preamble_names, self.overwritten
+        sets = self.observed, self.names, self.preamble_names, self.overwritten, self.changed
         flags = self.by_reference, self.exits_early, self.loops, self.traps, self.opaque
         return repr((*map(sorted, sets), flags))
 
@@ -137,4 +144,22 @@ def lex_facts(
         is_hidden or has_loops(observed),
         is_hidden or any(map(may_trap, bodies)),
         opaque,
+        _changed(main, [body for body in bodies if body is not main], head),
     )
+
+
+def _changed(main: Lexed, others: Sequence[Lexed], head: Lexed) -> frozenset[str]:
+    """Return the names that the main expression may change: by itself, by macros of the preamble,
+    or by functions that the other expressions declare.
+    """
+    by_reference = head.names if "&" in head.plain else frozenset()
+    functions = by_reference.union(("swap", "exchange"))
+    sources = [main, head] if head.has_directives else [main]
+    found = [changed_names(source.tokens, functions) for source in sources]
+    found += [other.names for other in others if _has_closure(other.tokens)]
+    return frozenset().union(*found)
+
+
+def _has_closure(tokens: Sequence[str]) -> bool:
+    """Return whether a lambda expression may change variables of its scope, or of its own."""
+    return "mutable" in tokens or ("[", "&") in pairwise(tokens)

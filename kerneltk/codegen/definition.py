@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, fields
 from functools import cache, cached_property
 from operator import attrgetter
@@ -13,9 +13,10 @@ from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
+from kerneltk.core.lexer import comma_subscript
 from kerneltk.core.records import record
-from kerneltk.errors import SignatureError
-from kerneltk.signature.parameters import Signature
+from kerneltk.errors import SignatureError, Snippet, render_message
+from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.resolve import Resolved
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ class KernelDefinition(ABC):
 
     Attributes
     ----------
-    in_place : bool
-        Whether an output may be an input: every element is read before it is written.
     has_scratch : bool
         Whether launches may need memory of their own.
     expression_paths : tuple of (str, str)
@@ -58,7 +57,6 @@ class KernelDefinition(ABC):
     preamble: str
     options: tuple[str, ...]
 
-    in_place: ClassVar[bool]
     has_scratch: ClassVar[bool]
     expression_paths: ClassVar[tuple[tuple[str, str], ...]]
     assigning: ClassVar[int]
@@ -88,6 +86,11 @@ class KernelDefinition(ABC):
             implicit=self.implicit,
             addressable=self.addressable,
         )
+
+    @property
+    @abstractmethod
+    def in_place(self) -> bool:
+        """Whether an output may be an input: every element is read before it is written."""
 
     @property
     @abstractmethod
@@ -142,6 +145,10 @@ class KernelDefinition(ABC):
         """Return, one a parameter, whether its elements must be aligned: the body reads the array
         itself.
         """
+
+    def views(self, parameter: Parameter) -> bool:
+        """Return whether the body mentions an array itself by its name with ``_raw_``."""
+        return not parameter.raw and f"_raw_{parameter.name}" in self.facts.observed
 
     def entry(self, backend: Capabilities) -> str:
         """Return the entry point's name.
@@ -199,3 +206,21 @@ def check_name(name: str) -> None:
     problem = identifier_problem(name)
     if problem:
         raise SignatureError(f'Invalid kernel name: "{name}" {problem}.')
+
+
+def check_subscripts(sources: Iterable[tuple[str, str]]) -> None:
+    """Raise SignatureError where a C++ source, of (name, source), has a comma operator in a
+    subscript: ``x[i, 1]`` is ``x[1]``.
+    """
+    for origin, source in sources:
+        found = comma_subscript(source)
+        if found is not None:
+            begin, end = found
+            raise SignatureError(
+                render_message(
+                    "A comma in a subscript is C++'s comma operator, which drops what stands "
+                    "before it.",
+                    Snippet(origin, source, begin, end + 1),
+                    hint=f"index a raw array by '[{{{source[begin + 1 : end].strip()}}}]'.",
+                )
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.specialization import (
     Array,
     LaunchGeometry,
+    RawView,
     Specialization,
     common_parts,
     ended,
@@ -26,9 +28,10 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
 from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import TILE, Layout, Operand, plan_cuda, plan_host
-from kerneltk.signature.resolve import Resolved, resolve_elementwise
+from kerneltk.signature.resolve import Resolved, overlapping_output, resolve_elementwise
 
 DEFAULT_BLOCK = 256
 """Threads of a block where the user names none: the fastest measured for copies on an H200."""
@@ -79,13 +82,20 @@ class ElementwiseDefinition(KernelDefinition):
     resident: int = 0
     cluster: int = 1
 
-    in_place = True
     has_scratch = False
     expression_paths = tuple((name, name) for name in ("operation", "loop_prep", "after_loop"))
     assigning = 0
     implicit = ("i",)
     addressable = True
     override_method = "__cupy_override_elementwise_kernel__"
+
+    @cached_property
+    def in_place(self) -> bool:
+        """Whether an output may be an input: the body sees no element but its own."""
+        # The sources are asked first: most kernels need no facts for their launchers.
+        if not any("_raw_" in source for _, source in self.origins):
+            return True
+        return not any(map(self.views, self.signature.inputs))
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:
@@ -97,7 +107,7 @@ class ElementwiseDefinition(KernelDefinition):
     @property
     def is_batchable(self) -> bool:
         """Whether a call with stacked arguments gives the stacked results."""
-        if any(parameter.raw for parameter in self.signature.parameters):
+        if any(p.raw or self.views(p) for p in self.signature.parameters):
             return False
         facts = self.facts
         observed = not facts.observed.isdisjoint(("i", "_ind", "n"))
@@ -109,7 +119,11 @@ class ElementwiseDefinition(KernelDefinition):
     ) -> Resolved:
         """Bind types and shapes; options are the size and the block size."""
         size, _ = options or (None, None)
-        return resolve_elementwise(self.name, self.signature, specs, values, size)
+        resolved = resolve_elementwise(self.name, self.signature, specs, values, size)
+        overlapping = overlapping_output(self.signature, specs, resolved.shape)
+        if overlapping is not None and not self.has_atomics:
+            raise overlapping
+        return resolved
 
     def schedule(
         self,
@@ -125,7 +139,7 @@ class ElementwiseDefinition(KernelDefinition):
         block_size = options[1] if options else None
         operands = self._operands(resolved, backend)
         # With scalars and raw arrays alone, the body works on the arrays itself.
-        by_reference = self.works_on_arrays(resolved.specs, shape) or all(
+        by_reference = self.works_on_arrays(resolved.specs) or all(
             operand.is_index for operand in operands
         )
         if not operands:
@@ -136,11 +150,11 @@ class ElementwiseDefinition(KernelDefinition):
         else:
             block, tiles = block_size or DEFAULT_BLOCK, block_size is None
             layout = plan_cuda(shape, operands, by_reference=by_reference, tiles=tiles, block=block)
-        index_shape: tuple[int, ...] | None = None
-        if self.uses_index_space:
-            index_shape = shape
-            if self.reduce_dims:
-                index_shape = merge_in_order(shape, [o.strides for o in operands]).shape
+        space = Loop(shape, tuple(operand.strides for operand in operands))
+        if self.reduce_dims:
+            space = merge_in_order(space.shape, space.strides)
+        index_shape = space.shape if self.uses_index_space else None
+        views = self._views(resolved.specs, space)
         specialization = ElementwiseSpecialization(
             self,
             *common_parts(self, backend, resolved),
@@ -148,8 +162,12 @@ class ElementwiseDefinition(KernelDefinition):
             layout,
             backend.streaming_stores and self.overwrites and _has_dense_results(layout, operands),
             None if index_shape is None else len(index_shape),
+            tuple((name, RawView.of(array)) for name, array in views),
+            self.renews_scope(resolved.specs),
         )
-        constants = specialization.constants(sum(o.itemsize for o in operands), index_shape)
+        constants = specialization.constants(
+            sum(o.itemsize for o in operands), index_shape, [array for _, array in views]
+        )
         return LaunchGeometry.of(
             specialization,
             resolved,
@@ -162,6 +180,21 @@ class ElementwiseDefinition(KernelDefinition):
     def scratch(self, blocks: int) -> int:
         """Return the scratch memory (bytes) of a launch of so many blocks."""
         return 0
+
+    def _views(
+        self, arrays: Sequence[ArraySpec | None], space: Loop
+    ) -> list[tuple[str, ArraySpec]]:
+        """The arrays that the body indexes by ``_raw_`` names, broadcast to the loop's `space`."""
+        walked = [
+            (parameter, array)
+            for parameter, array in zip(self.signature.parameters, arrays, strict=True)
+            if array is not None and not parameter.raw
+        ]
+        return [
+            (parameter.name, replace(array, shape=space.shape, strides=steps))
+            for (parameter, array), steps in zip(walked, space.strides, strict=False)
+            if self.views(parameter)
+        ]
 
     def _operands(self, resolved: Resolved, backend: Capabilities) -> list[Operand]:
         operands = [
@@ -181,7 +214,7 @@ class ElementwiseDefinition(KernelDefinition):
 
     def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
         """Whether the body reads the array itself, one a parameter."""
-        every = self.works_on_arrays(resolved.specs, resolved.shape)
+        every = self.works_on_arrays(resolved.specs)
         return tuple(every or p.raw for p in self.signature.parameters)
 
     @cached_property
@@ -201,22 +234,34 @@ class ElementwiseDefinition(KernelDefinition):
         written = (p.name for p in parameters if not (p.raw or p.is_const))
         return self.facts.overwritten.issuperset(written)
 
-    def works_on_arrays(self, arrays: Sequence[ArraySpec | None], shape: tuple[int, ...]) -> bool:
-        """Return whether a call works on the arrays themselves: the body must, or elements that
-        it writes lie on one another.
-        """
-        return self.facts.by_reference or any(
-            array is not None
-            and not parameter.raw
-            and not parameter.is_const
-            and any(
-                step == 0 and extent > 1
-                for step, extent in zip(
-                    broadcast_strides(array.shape, array.strides, shape), shape, strict=True
-                )
-            )
-            for parameter, array in zip(self.signature.parameters, arrays, strict=True)
+    def works_on_arrays(self, arrays: Sequence[ArraySpec | None]) -> bool:
+        """Return whether a thread of a call has one element, and works on the arrays themselves."""
+        return (
+            self.facts.by_reference
+            or any(map(self.views, self.signature.parameters))
+            or self.renews_scope(arrays)
         )
+
+    def renews_scope(self, arrays: Sequence[ArraySpec | None]) -> bool:
+        """Return whether the body changes variables of the kernel's scope: those of ``loop_prep``,
+        and numbers that are ``_non_const``. Each element has its own, as one thread an element has.
+        """
+        own = {
+            parameter.name
+            for parameter, array in zip(self.signature.parameters, arrays, strict=True)
+            if array is None and not parameter.is_const
+        }
+        return not self.facts.changed.isdisjoint(own | lex(self.loop_prep).names)
+
+    @cached_property
+    def changes_index(self) -> bool:
+        """Whether the body may change ``i``."""
+        return "i" in self.facts.changed
+
+    @cached_property
+    def has_atomics(self) -> bool:
+        """Whether the source has atomic operations."""
+        return any(name.startswith("atomic") for name in self.facts.names)
 
 
 @record(slots=False)
@@ -255,12 +300,18 @@ class ElementwiseSpecialization(Specialization):
         Whether results may bypass the caches on the host: they are dense and plainly overwritten.
     index_ndim : int or None
         Dimensions of ``_ind``, if the body reads it.
+    views : tuple of (str, RawView)
+        The arrays that the body indexes by ``_raw_`` names.
+    renews_scope : bool
+        Whether each element has the kernel's scope for itself.
     """
 
     definition: ElementwiseDefinition
     layout: Layout
     streams: bool
     index_ndim: int | None
+    views: tuple[tuple[str, RawView], ...] = ()
+    renews_scope: bool = False
 
     template = "elementwise"
 
@@ -315,6 +366,7 @@ class ElementwiseSpecialization(Specialization):
         if self.index_ndim is not None:
             kind = f"kerneltk::index_space<{self.index_ndim}, {self.index_type}>"
             constant.append(Field(f"{kind} _kt_index_space", "q" * (1 + 2 * self.index_ndim)))
+        constant += self.view_fields(self.views)
         dynamic = self.dynamic_fields()
         if self.definition.has_scratch:
             dynamic.insert(0, Field("char* _kt_scratch", "P"))
@@ -325,7 +377,12 @@ class ElementwiseSpecialization(Specialization):
         """The C type of indices."""
         return "long long" if self.layout.wide_index else "int"
 
-    def constants(self, item_bytes: int, index_shape: tuple[int, ...] | None) -> bytes:
+    def constants(
+        self,
+        item_bytes: int,
+        index_shape: tuple[int, ...] | None,
+        views: Sequence[ArraySpec] = (),
+    ) -> bytes:
         """The constant part of the argument block.
 
         Parameters
@@ -334,6 +391,8 @@ class ElementwiseSpecialization(Specialization):
             Bytes of all operands for one element.
         index_shape : tuple of int or None
             The shape that ``_ind`` shows, if the body reads it.
+        views : sequence of ArraySpec
+            The arrays that the body indexes by ``_raw_`` names.
         """
         layout = self.layout
         values = [layout.loop.size]
@@ -349,6 +408,8 @@ class ElementwiseSpecialization(Specialization):
                 values += row
         if index_shape is not None:
             values += [layout.loop.size, *index_shape, *([0] * len(index_shape))]
+        for array in views:
+            values += [array.size, *array.shape, *array.strides]
         return self.arguments.constant.pack(*values)
 
     def _divisors(self) -> list[int]:
@@ -386,7 +447,7 @@ class ElementwiseSpecialization(Specialization):
     def headers(self) -> set[str]:
         """The package's headers that the kind of loop needs."""
         wanted = {"memory.hpp"}
-        if any(self.raw) or self.index_ndim is not None:
+        if any(self.raw) or self.views or self.index_ndim is not None:
             wanted.add("array_view.hpp")
         if self.streams:
             wanted.add("stream.hpp")
@@ -405,13 +466,16 @@ class ElementwiseSpecialization(Specialization):
         return {
             "loop_prep": ended(definition.loop_prep),
             "after_loop": ended(definition.after_loop),
-            "operation": ended(definition.operation),
+            "operation": ended(self.widened(definition.operation, {})),
             "settled": self._settled(arrays),
             "arrays": arrays,
             "written": [a for a in arrays if not a.is_const],
             "index": index,
             "walked": walked,
             "uses_index": definition.uses_index,
+            "changes_index": definition.changes_index,
+            "views": self.seen(self.views),
+            "renews_scope": self.renews_scope,
             "declares_n": all(p.name != "n" for p in definition.signature.parameters),
             "index_space": self.index_ndim is not None,
             "variant": layout.variant,

@@ -35,7 +35,6 @@ from kerneltk.schedule.reduction import (
     ReductionSchedule,
     merged_index_shape,
 )
-from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved, normalize_axes, resolve_reduction
 
 _Options = tuple[Any, bool, int | None] | None
@@ -67,7 +66,6 @@ class ReductionDefinition(KernelDefinition):
     reduce_dims: bool = True
     mask: bool = False
 
-    in_place = False
     has_scratch = True
     expression_paths = (
         *((name, name) for name in ("map_expr", "reduce_expr", "post_map_expr", "identity")),
@@ -76,6 +74,11 @@ class ReductionDefinition(KernelDefinition):
     assigning = 2
     implicit = ("_j",)
     addressable = False
+
+    @property
+    def in_place(self) -> bool:
+        """Whether an output may be an input: never, as others may still read it."""
+        return False
 
     @property
     def returns(self) -> Literal["none", "one", "tuple"]:
@@ -259,10 +262,6 @@ class ReductionDefinition(KernelDefinition):
             for name in ("map_expr", "reduce_expr", "identity")
         }
 
-    def views(self, parameter: Parameter) -> bool:
-        """Whether the expressions mention an array itself by its name with ``_raw_``."""
-        return not parameter.raw and self._observes(f"_raw_{parameter.name}")
-
 
 @record(slots=False)
 class ReductionSpecialization(Specialization):
@@ -351,11 +350,7 @@ class ReductionSpecialization(Specialization):
             if ndim is not None:
                 kind = f"kerneltk::index_space<{ndim}, {index}>"
                 constant.append(Field(f"{kind} _kt_{name}", "q" * (1 + 2 * ndim)))
-        for name, view in self.views:
-            constant.append(
-                Field(f"long long _kt_v_{name}[{1 + 2 * view.ndim}]", "q" * (1 + 2 * view.ndim))
-            )
-        return build_block(dynamic, constant)
+        return build_block(dynamic, constant + self.view_fields(self.views))
 
     def constants(self, geometry: Geometry) -> list[int]:
         """The numbers of the argument block's constant part, but for index spaces and views."""
@@ -393,9 +388,9 @@ class ReductionSpecialization(Specialization):
                 len(arrays) :
             ]
         }
-        by_name = {p.name: p for p in definition.signature.parameters}
         index = "long long" if schedule.wide_index else "int"
         on_host = self.backend.walks_chunks
+        totals = dict.fromkeys("ab", accumulator)
         inputs = [a for a in arrays if a.is_const]
         mask = [a for a in inputs if definition.mask and a.name == "_kt_where"]
         return {
@@ -407,9 +402,12 @@ class ReductionSpecialization(Specialization):
             "reduce_type": bool(accumulator.text),
             "fields": accumulator.fields,
             "most_bytes": MOST_BYTES,
-            **definition.parts,
+            **{
+                name: (before, self.widened(part, totals, is_value=True), behind)
+                for name, (before, part, behind) in definition.parts.items()
+            },
             "identity": definition.parts["identity"] if definition.identity else None,
-            "post_map_expr": ended(definition.post_map_expr),
+            "post_map_expr": ended(self.widened(definition.post_map_expr, totals)),
             "arrays": arrays,
             "inputs": inputs,
             "outputs": [a for a in arrays if not a.is_const],
@@ -424,15 +422,7 @@ class ReductionSpecialization(Specialization):
             "uses_out_index": definition.uses_out_index,
             "in_ndim": self.in_ndim,
             "out_ndim": self.out_ndim,
-            "views": [
-                _View(
-                    name,
-                    f"{by_name[name].c_type()}, {view.template_arguments}",
-                    view.ndim,
-                    by_name[name].is_const,
-                )
-                for name, view in self.views
-            ],
+            "views": self.seen(self.views),
             "overwritten": {
                 p.name: p.name in definition.facts.overwritten for p in definition.signature.outputs
             },
@@ -468,15 +458,6 @@ class _Number(NamedTuple):
 
     name: str
     kind: str
-
-
-class _View(NamedTuple):
-    """An array by its ``_raw_`` name."""
-
-    name: str
-    template_arguments: str
-    ndim: int
-    is_const: bool
 
 
 def _parts(text: str, has_fields: bool) -> tuple[str, str, str]:

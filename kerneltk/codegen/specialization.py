@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from kerneltk.codegen.argument_block import ArgumentBlock, Field
+from kerneltk.codegen.conditionals import with_widened_operands
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
+from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access
 from kerneltk.signature.parameters import Parameter
@@ -21,6 +23,9 @@ from kerneltk.signature.type_binding import Binding
 # Without loops in its body, a launch over so many elements takes some milliseconds at most. To be
 # interrupted costs others a few system calls.
 _SHORT_LAUNCH = 1 << 16
+
+
+_SMALL = ("float16", "bfloat16")
 
 
 @record
@@ -57,6 +62,15 @@ class Scalar(NamedTuple):
 
     name: str
     ctype: str
+    is_const: bool
+
+
+class View(NamedTuple):
+    """What templates are given of an array by its ``_raw_`` name."""
+
+    name: str
+    template_arguments: str
+    ndim: int
     is_const: bool
 
 
@@ -157,6 +171,41 @@ class Specialization(ABC):
                 alignment = 16 if dtype.itemsize > 8 else 8
                 fields.append(Field(declaration, describe(dtype).format, alignment))
         return fields
+
+    def widened(self, source: str, names: Mapping[str, object], *, is_value: bool = False) -> str:
+        """A source whose conditional expressions take 16-bit floats beside other numbers.
+
+        `names` are those of variables beside the parameters, with what tells their types.
+        """
+        definition = self.definition
+        has_small = any(describe(dtype).ctype in _SMALL for dtype in self.binding.dtypes)
+        if not has_small or definition.known_facts is not None or "?" not in source:
+            return source
+        if lex(source).has_directives:
+            return source
+        parameters = definition.signature.parameters
+        types = {p.name: d for p, d in zip(parameters, self.binding.dtypes, strict=True)}
+        return with_widened_operands(source, {**types, **names}, is_value=is_value)
+
+    def view_fields(self, views: Sequence[tuple[str, RawView]]) -> list[Field]:
+        """The sizes, shapes and strides of arrays that the body sees by their ``_raw_`` names."""
+        return [
+            Field(f"long long _kt_v_{name}[{1 + 2 * view.ndim}]", "q" * (1 + 2 * view.ndim))
+            for name, view in views
+        ]
+
+    def seen(self, views: Sequence[tuple[str, RawView]]) -> list[View]:
+        """What templates are given of such arrays."""
+        by_name = {parameter.name: parameter for parameter in self.definition.signature.parameters}
+        return [
+            View(
+                name,
+                f"{by_name[name].c_type()}, {view.template_arguments}",
+                view.ndim,
+                by_name[name].is_const,
+            )
+            for name, view in views
+        ]
 
     def arrays(self, accesses: Sequence[Access]) -> list[Array]:
         """What templates are given of the arrays that the loop visits."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
+from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
 from kerneltk.core.lexer import uses_textures
 from kerneltk.core.patterns import pattern
 
 _HEADER_ORDER = (
-    "core.hpp", "float16.hpp", "bfloat16.hpp", "complex.hpp", "complex_powers.hpp",
-    "complex_circular.hpp", "array_view.hpp", "divide.hpp",
+    "core.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",
+    "complex_powers.hpp", "complex_circular.hpp", "array_view.hpp", "cupy_traits.hpp",
+    "cudart.hpp", "divide.hpp",
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
     "host_textures.hpp",
 )  # fmt: skip
@@ -81,9 +83,16 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
         ("bfloat16", "bfloat16.hpp"),
         ("complex", "complex.hpp"),
         ("thrust", "complex.hpp"),
+        ("cupy", "cupy_traits.hpp"),
+        ("CArray", "array_view.hpp"),
+        ("CIndexer", "array_view.hpp"),
     ):
         if name in names:
             wanted.add(header)
+    if not specialization.backend.emulates_cuda and real_overloads(names):
+        wanted.add(HEADER)
+    if any(name.startswith("CUDART_") for name in names):
+        wanted.add("cudart.hpp")
     if not specialization.backend.emulates_cuda and any(n.startswith("atomic") for n in names):
         wanted.add("atomics.hpp")
     if specialization.backend.emulates_cuda and uses_textures(names):
@@ -96,6 +105,8 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
 
 def _declarations(specialization: Specialization) -> str:
     texts = [describe(dtype).declaration for dtype in specialization.binding.dtypes]
+    if not specialization.backend.emulates_cuda:
+        texts.append(real_overloads(specialization.definition.facts.names))
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
@@ -115,10 +126,9 @@ def template_input(specialization: Specialization) -> TemplateInput:
         "raws": specialization.names(scalars=False),
         **specialization.context(),
     }
-    backend = specialization.backend
-    has_halves = not backend.emulates_cuda and any(map(_HALF_NAMES.match, definition.facts.names))
+    has_halves = any(map(_HALF_NAMES.match, definition.facts.names))
     return TemplateInput(
-        f"{specialization.template}.{backend.template_suffix}.j2",
+        f"{specialization.template}.{specialization.backend.template_suffix}.j2",
         context,
         "#include <cuda_fp16.h>\n" if has_halves else "",
         definition.origins,

@@ -195,6 +195,21 @@ def byte_extent(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> 
     return low, high
 
 
+def may_overlap_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
+    """Return whether two elements of an array may share memory: an axis steps into what the axes of
+    smaller steps cover. True also of a few arrays, from ``as_strided``, whose elements interleave.
+    """
+    if 0 in shape:
+        return False
+    covered = itemsize
+    steps = zip(shape, strides, strict=True)
+    for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):
+        if step < covered:
+            return True
+        covered += step * (extent - 1)
+    return False
+
+
 @record
 class Loop:
     """A loop nest over several operands, outermost dimension first.

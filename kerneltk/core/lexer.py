@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
+from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
 
@@ -16,6 +17,8 @@ _NOISE = pattern(
 )
 _NAME = pattern(r"[A-Za-z_]\w*")
 _TOKEN = pattern(r"[A-Za-z_]\w*|\d[\w.]*|&&|\+\+|--|->|::|\S")
+
+_ASSIGNMENT = pattern(r"(=(?!=)|[-+*/%&|^]=|<<=|>>=)")
 
 _THREAD_NAMES = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"))
 _THREAD_PREFIXES = (
@@ -28,6 +31,7 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
+_WITH_OTHERS = ("cupy/float16.cuh",)  # CUDA's own type
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (
@@ -95,6 +99,13 @@ def blanked(source: str) -> str:
     )
 
 
+def token_spans(plain: str) -> list[tuple[str, int, int]]:
+    """Return the tokens of a C++ source without comments and literals (`blanked`), each with where
+    it starts and ends (characters).
+    """
+    return [(found[0], *found.span()) for found in _TOKEN.finditer(plain)]
+
+
 def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
     """Start and end (characters) of what stands between the commas outside of such brackets.
 
@@ -109,6 +120,109 @@ def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
             spans.append((begin, position))
             begin = position + 1
     return [*spans, (begin, len(text))]
+
+
+def comma_subscript(source: str) -> tuple[int, int] | None:
+    """Return the first subscript in a C++ source that holds a comma operator: where its bracket
+    opens, and where it closes (characters).
+
+    >>> comma_subscript("y = x[i, f(a, b)] + w[{i, 1}]")
+    (5, 16)
+    """
+    if "[" not in source or "," not in source:
+        return None
+    plain = blanked(source)
+    tokens = [(found[0], found.start()) for found in _TOKEN.finditer(plain)]
+    opened: list[int] = []  # positions in `tokens`
+    split: set[int] = set()  # those with a comma directly inside
+    for k, (token, at) in enumerate(tokens):
+        if token in ("(", "[", "{"):
+            opened.append(k)
+        elif token == "," and opened and not _in_template(tokens, opened[-1], k):
+            split.add(opened[-1])
+        elif token in (")", "]", "}") and opened:
+            begin = opened.pop()
+            before = tokens[begin - 1][0] if begin else ""
+            is_value = before in (")", "]") or (
+                before[:1].isidentifier() and before not in CXX_KEYWORDS
+            )
+            if token == "]" and begin in split and is_value and tokens[begin + 1][0] != "[":
+                return tokens[begin][1], at
+    return None
+
+
+def _in_template(tokens: list[tuple[str, int]], begin: int, comma: int) -> bool:
+    """Return whether a comma stands between angle brackets that open behind `begin`."""
+    inside = [token for token, _ in tokens[begin + 1 : comma]]
+    if inside.count("<") <= inside.count(">"):
+        return False
+    depth = 1
+    for token, _ in tokens[comma + 1 :]:
+        depth += (token in ("(", "[", "{")) - (token in (")", "]", "}"))
+        if token == ">" or depth == 0:
+            return token == ">"
+    return False
+
+
+def changed_names(tokens: Sequence[str], functions: Collection[str] = ()) -> frozenset[str]:
+    """Return the names of variables that C++ tokens may change: assigned, incremented, referred to,
+    or arguments of `functions`, whose parameters may be references.
+
+    >>> sorted(changed_names(lex("s += 1; w[i] = x; ++k; y = a <= b; f(c); p.next()").tokens))
+    ['k', 'p', 's', 'w', 'y']
+    """
+    found: set[str] = set()
+    for k, name in enumerate(tokens):
+        if not name[:1].isidentifier() or (k and tokens[k - 1] in (".", "->")):
+            continue
+        before = k - 1
+        while before >= 0 and tokens[before] in ("*", "("):
+            before -= 1
+        if before >= 0 and tokens[before] in ("++", "--"):
+            found.add(name)
+        elif tokens[before : before + 1] == ("&",) and not _is_value(tokens, before - 1):
+            found.add(name)  # its address
+        behind = k + 1
+        while behind < len(tokens):
+            if tokens[behind] == "[":
+                behind = _closing(tokens, behind) + 1
+            elif tokens[behind] in (".", "->"):
+                behind += 2
+                if tokens[behind : behind + 1] == ("(",):
+                    found.add(name)  # a method may change it
+            elif tokens[behind] == ")":
+                behind += 1
+            else:
+                break
+        if tokens[behind : behind + 1] in (("++",), ("--",)) or _assigns(tokens, behind):
+            found.add(name)
+        is_reference = k > 0 and tokens[k - 1] in ("&", "&&") and _assigns(tokens, k + 1)
+        if is_reference or (name in functions and tokens[k + 1 : k + 2] == ("(",)):
+            end = tokens.index(";", k) if ";" in tokens[k:] else len(tokens)
+            found.update(token for token in tokens[k + 1 : end] if token[:1].isidentifier())
+    return frozenset(found)
+
+
+def _is_value(tokens: Sequence[str], position: int) -> bool:
+    """Return whether a value may end at a token, so that an ``&`` behind it is binary."""
+    token = tokens[position] if position >= 0 else ""
+    return token in (")", "]") or token[:1].isalnum() or token[:1] == "_"
+
+
+def _closing(tokens: Sequence[str], begin: int) -> int:
+    """Return where the square bracket at `begin` closes; the last token if nowhere."""
+    depth = 0
+    for position in range(begin, len(tokens)):
+        depth += (tokens[position] == "[") - (tokens[position] == "]")
+        if depth == 0:
+            return position
+    return len(tokens) - 1
+
+
+def _assigns(tokens: Sequence[str], position: int) -> bool:
+    """Return whether an assignment's operator begins at a token."""
+    head = "".join(tokens[position : position + 3])
+    return bool(_ASSIGNMENT.match(head))
 
 
 def uses_thread_state(names: Iterable[str]) -> bool:
@@ -149,9 +263,13 @@ def included_headers(*sources: str) -> frozenset[str]:
 
 
 def foreign_headers(*sources: str) -> frozenset[str]:
-    """Return the headers in ``#include`` lines that this package does not bring itself."""
+    """Return the headers in ``#include`` lines that this package does not bring itself, or that
+    include others.
+    """
     return frozenset(
-        name for name in included_headers(*sources) if not name.startswith(_OWN_HEADERS)
+        name
+        for name in included_headers(*sources)
+        if not name.startswith(_OWN_HEADERS) or name in _WITH_OTHERS
     )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cache.fingerprint import content_digest, named_in_options
+from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
@@ -106,6 +107,7 @@ _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUN
 # the libraries for the host that are a single header.
 _LARGE, _MANY = 100_000, 50
 _CLASS = re.compile(r"\b(?:struct|class|define)\s+\Z")
+_CALLED = re.compile(r"\b([a-z]\w*)\s*\(")
 _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTILINE)
 _MAYBE_BY_MACRO = re.compile(r"include[ \t]+[^\W\d]")  # a search for letters is fast
@@ -665,6 +667,10 @@ class RawSource:
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         body = self.code if by_nvcc else self._device_source
+        texts = (body, *(included.code for included in self.included))
+        overloads = real_overloads({name for text in texts for name in _CALLED.findall(text)})
+        if not by_nvcc and overloads:
+            head += [f"#include <kerneltk/{HEADER}>", overloads]
         if not by_nvcc and any(name.startswith("cub/") for name in foreign_headers(body)):
             head.append("#include <type_traits>")  # CUB 2.8 takes std::is_pointer for there
         if not by_nvcc and self._asks_for_predefined:

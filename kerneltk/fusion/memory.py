@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kerneltk.backends.base import Backend
+from kerneltk.core.arrays import may_overlap_itself
 
 
 def extent_in_memory(array: Any, backend: Backend) -> tuple[int, int]:
@@ -27,22 +28,10 @@ def overlaps(program: Any, own: Sequence[Any], backend: Backend) -> bool:
     extents = {number: extent_in_memory(array, backend) for number, array in arrays.items()}
     for number in program.written:
         low, high = extents[number]
-        if _overlaps_itself(arrays[number]):
+        written = arrays[number]
+        if may_overlap_itself(written.shape, written.strides, written.dtype.itemsize):
             return True
         for other, (begin, end) in extents.items():
             if other != number and begin < high and low < end:
                 return True
-    return False
-
-
-def _overlaps_itself(array: Any) -> bool:
-    """Whether two elements may share memory: where an axis steps into what smaller steps cover."""
-    if 0 in array.shape:
-        return False
-    covered = array.dtype.itemsize
-    steps = zip(array.shape, array.strides, strict=True)
-    for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):
-        if step < covered:
-            return True
-        covered += step * (extent - 1)
     return False

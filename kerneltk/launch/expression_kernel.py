@@ -12,7 +12,7 @@ import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of_target
-from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.definition import KernelDefinition, check_subscripts
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
@@ -53,7 +53,11 @@ class ExpressionKernel(Called, ABC, Generic[D]):
     _transient: tuple[str, ...] = ("_dispatcher", "_inline_cache")
 
     def _begin(self, definition: D) -> None:
-        """Keep the definition, and make what launches."""
+        """Keep the definition, and make what launches. Raises SignatureError where a source has a
+        comma operator in a subscript.
+        """
+        if definition.known_facts is None:
+            check_subscripts(definition.origins)
         self._definition = definition
         self.nin = len(definition.signature.inputs)
         self.nout = len(definition.signature.outputs)

@@ -13,6 +13,7 @@ from kerneltk.core.arrays import (
     byte_extent,
     is_c_contiguous,
     is_f_contiguous,
+    may_overlap_itself,
 )
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
@@ -110,6 +111,42 @@ def _describe_outputs(
             raise ArgumentValueError(signature.message(sentence, index))
 
 
+def overlapping_output(
+    signature: Signature, specs: Sequence[ArraySpec | None], shape: tuple[int, ...]
+) -> ArgumentValueError | None:
+    """Return the error for an array that is written by a loop over `shape`, and whose elements
+    share memory; None where there is none. `specs` are those of the arguments that are given.
+    """
+    for index, (parameter, spec) in enumerate(zip(signature.parameters, specs, strict=False)):
+        if spec is None or parameter.raw or parameter.is_const:
+            continue
+        sentence, hint = overlap_message(f"The array for '{parameter.name}'", spec), OVERLAP_HINT
+        steps = broadcast_strides(spec.shape, spec.strides, shape)
+        if sentence is None and may_overlap_itself(shape, steps, spec.dtype.itemsize):
+            sentence = (
+                f"The array for '{parameter.name}' is written, and broadcast from shape "
+                f"{spec.shape} to {shape}: several elements would write to one location."
+            )
+            hint = "leave '_non_const' out if it is only read, or use atomic operations."
+        if sentence is not None:
+            return ArgumentValueError(signature.message(sentence, index, hint=hint))
+    return None
+
+
+OVERLAP_HINT = "write to an array of its own, such as a copy, and assign that."
+"""What to do about an array of :func:`overlap_message`."""
+
+
+def overlap_message(what: str, spec: ArraySpec) -> str | None:
+    """Return the sentence that refuses an output whose elements share memory; None for others."""
+    if not may_overlap_itself(spec.shape, spec.strides, spec.dtype.itemsize):
+        return None
+    return (
+        f"{what} is written, and its elements share memory: it has shape {spec.shape} and "
+        f"strides {spec.strides}."
+    )
+
+
 def _broadcast(
     name: str, signature: Signature, specs: Sequence[ArraySpec | None], size: int | None
 ) -> tuple[int, ...]:
@@ -129,7 +166,8 @@ def _broadcast(
     if not shapes:
         why = "every array is raw" if any(specs) else "there is no array"
         raise ArgumentValueError(
-            f"The loop size of kernel '{name}' is undecided: {why}.\n  Hint: pass 'size='."
+            f"The loop size of kernel '{name}' is undecided: {why}.\n"
+            "  Hint: pass 'size='; as in CuPy, -1 says that none is given."
         )
     shape: tuple[int, ...] = ()
     for index, own in shapes:
@@ -290,6 +328,9 @@ def resolve_reduction(
         )
     order = _result_order(shape, signature, given, nin - mask)
     _describe_outputs(signature, given, binding, out_shape, order, "the reduction gives")
+    overlapping = overlapping_output(signature, specs, out_shape)
+    if overlapping is not None:
+        raise overlapping
     return Resolved(binding, shape, out_shape, tuple(given), order)
 
 

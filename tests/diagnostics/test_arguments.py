@@ -14,7 +14,9 @@ from kerneltk import (
     ArgumentValueError,
     ElementwiseKernel,
     KernelToolkitError,
+    ReductionKernel,
     ScalarOverflowError,
+    vectorize,
 )
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import NotCompiledError
@@ -24,7 +26,12 @@ READ_ONLY = np.arange(4, dtype=np.float32)
 READ_ONLY.flags.writeable = False
 RAW = ElementwiseKernel("raw T x", "T y", "y = x[i]", "r")
 SMALL = ElementwiseKernel("int8 a, T x", "T y", "y = a", "s")
+ON_ITSELF = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4,), (0,))
 K = ElementwiseKernel("T x, T w, float32 a", "T y", "y = x", "k")
+
+
+def _first(x: Any) -> Any:
+    return x[0]
 
 
 class OnOtherDevice:
@@ -125,6 +132,42 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         "  in_params: T x, T w, float32 a\n"
         "             ^^^",
     ),
+    "output on itself": (
+        lambda: K(X, X, 1, ON_ITSELF),
+        VALUE,
+        "The array for 'y' is written, and its elements share memory: it has shape (4,) and "
+        "strides (0,).\n"
+        "  out_params: T y\n"
+        "              ^^^\n"
+        "  Hint: write to an array of its own, such as a copy, and assign that.",
+    ),
+    "written input broadcast": (
+        lambda: ElementwiseKernel("T x, _non_const T z", "", "z += x", "k")(X, X[:1].copy()),
+        VALUE,
+        "The array for 'z' is written, and broadcast from shape (1,) to (4,): several elements "
+        "would write to one location.\n"
+        "  in_params: T x, _non_const T z\n"
+        "                             ^^^\n"
+        "  Hint: leave '_non_const' out if it is only read, or use atomic operations.",
+    ),
+    "reduction's output on itself": (
+        lambda: ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")(
+            np.ones((4, 3), np.float32), axis=1, out=ON_ITSELF
+        ),
+        VALUE,
+        "The array for 'y' is written, and its elements share memory: it has shape (4,) and "
+        "strides (0,).\n"
+        "  out_params: T y\n"
+        "              ^^^\n"
+        "  Hint: write to an array of its own, such as a copy, and assign that.",
+    ),
+    "core kernel's output on itself": (
+        lambda: vectorize(_first, signature="(n)->()")(np.ones((4, 3), np.float32), out=ON_ITSELF),
+        VALUE,
+        "The array that is given for result 1 of '_first' is written, and its elements share "
+        "memory: it has shape (4,) and strides (0,).\n"
+        "  Hint: write to an array of its own, such as a copy, and assign that.",
+    ),
     "size negative": (
         lambda: RAW(X, size=-2),
         VALUE,
@@ -138,12 +181,14 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "no size": (
         lambda: RAW(X),
         VALUE,
-        "The loop size of kernel 'r' is undecided: every array is raw.\n  Hint: pass 'size='.",
+        "The loop size of kernel 'r' is undecided: every array is raw.\n"
+        "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "no size, numbers": (
         lambda: K(1, 2, 3),
         VALUE,
-        "The loop size of kernel 'k' is undecided: there is no array.\n  Hint: pass 'size='.",
+        "The loop size of kernel 'k' is undecided: there is no array.\n"
+        "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "raw output without size": (
         lambda: kernel("T x", "raw T y")(X),

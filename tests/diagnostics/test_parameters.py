@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk import ElementwiseKernel, SignatureError
+from kerneltk import ElementwiseKernel, ReductionKernel, SignatureError
 
 # Parameter strings of inputs and outputs, and the message.
 MESSAGES: list[tuple[str, str, str]] = [
@@ -360,3 +360,22 @@ def test_kernel_names(name: str, problem: str) -> None:
 def test_an_unknown_dtype_is_a_type_error_too() -> None:
     with pytest.raises(TypeError):
         ElementwiseKernel("flaot32 x", "T y", "")
+
+
+def test_commas_in_subscripts() -> None:
+    with pytest.raises(SignatureError) as caught:
+        ElementwiseKernel("raw T x", "T y", "T t = 0;\ny = x[i, 1] + t")
+    assert str(caught.value) == (
+        "A comma in a subscript is C++'s comma operator, which drops what stands before it.\n"
+        "  operation:2: y = x[i, 1] + t\n"
+        "                    ^^^^^^\n"
+        "  Hint: index a raw array by '[{i, 1}]'."
+    )
+    for sources in ({"map_expr": "x[_j, 0]"}, {"preamble": "#define AT(k) x[k, 0]"}):
+        with pytest.raises(SignatureError, match="comma operator"):
+            ReductionKernel(
+                **{
+                    "in_params": "raw T x", "out_params": "T y", "map_expr": "x[_j]",
+                    "reduce_expr": "a + b", "post_map_expr": "y = a", "identity": 0, **sources,
+                }
+            )  # fmt: skip

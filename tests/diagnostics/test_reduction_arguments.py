@@ -128,11 +128,13 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
     ),
     "no arrays": (
         lambda: DOT(1, 2), VALUE,
-        "The loop size of kernel 'dot' is undecided: there is no array.\n  Hint: pass 'size='.",
+        "The loop size of kernel 'dot' is undecided: there is no array.\n"
+        "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "raw arrays alone": (
         lambda: RAW(X, 1), VALUE,
-        "The loop size of kernel 'r' is undecided: every array is raw.\n  Hint: pass 'size='.",
+        "The loop size of kernel 'r' is undecided: every array is raw.\n"
+        "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "size with arrays": (
         lambda: SUM(X, size=12), VALUE,

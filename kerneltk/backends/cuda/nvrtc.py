@@ -95,8 +95,6 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     if not foreign_headers(unit.source) and not includes_by_option(unit.options):
         return ()
     directories = tuple(map(Path, cuda_include_directories()))
-    if not unit.raw:
-        return directories
     # NVRTC has no C library; a user's own source may include its headers.
     own, fallback = INCLUDE_DIRECTORY / "nvrtc", INCLUDE_DIRECTORY / "nvrtc_fallback"
     return (own, *directories, *_bundled(), fallback)
@@ -186,11 +184,32 @@ def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any
     return ObjectCode(target, kind, code, unit.entry, tuple(symbols), reflection)
 
 
+# Older ones become C++17, which this package's headers need, as on the host.
+_OLDER = tuple(f"-std={standard}" for standard in ("c++98", "c++03", "c++11", "c++14"))
+
+
 def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]:
-    """Drop a default that the user's own options replace, in place; return the user's options."""
-    if any(option.replace("--", "-").startswith("-std") for option in chosen):
+    """Drop a default that the user's own options replace, in place; return the user's options,
+    without older standards than the default.
+    """
+    given = _joined(chosen)
+    own = [option for option in given if option.replace("--", "-") not in _OLDER]
+    if len(own) < len(given):
+        own.append("-Dregister=")  # a keyword of the older standards alone
+    if any(option.replace("--", "-").startswith("-std") for option in own):
         defaults[:] = [option for option in defaults if not option.startswith("--std")]
-    return list(chosen)
+    return own
+
+
+def _joined(options: tuple[str, ...]) -> list[str]:
+    """Options with ``--std`` and its value as one."""
+    found: list[str] = []
+    for option in options:
+        if found and found[-1] in ("-std", "--std"):
+            found[-1] += f"={option}"
+        else:
+            found.append(option)
+    return found
 
 
 def _check(nvrtc: Any, result: object, what: str | None) -> None:

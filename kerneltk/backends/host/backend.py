@@ -220,7 +220,9 @@ class HostBackend:
         """Return where the compiler finds headers of other packages by itself, for a unit that may
         ask for one; its own headers change with its version.
         """
-        return toolchain.SYSTEM_DIRECTORIES if foreign_headers(unit.source) else ()
+        if not foreign_headers(unit.source):
+            return ()
+        return (*toolchain.SYSTEM_DIRECTORIES, *toolchain.cuda_directories(unit))
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
         """Compile for this machine; raises CompileError or BackendUnavailableError."""

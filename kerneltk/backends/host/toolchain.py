@@ -720,6 +720,14 @@ _VERY_LONG = 96 << 10
 # Where compilers look for headers that are not theirs.
 SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
 
+
+def cuda_directories(unit: TranslationUnit) -> tuple[Path, ...]:
+    """Return where the stand-ins for CUDA's headers are, for expressions that include any; the
+    options of a raw unit have them.
+    """
+    return () if unit.raw or not foreign_headers(unit.source) else (INCLUDE_DIRECTORY / "host",)
+
+
 # What ends a process, and host_ends.hpp defines.
 _ENDS = (
     "exit", "_exit", "_Exit", "quick_exit", "abort", "_ZSt9terminatev", "atexit", "at_quick_exit",
@@ -778,6 +786,7 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     BackendUnavailableError.
     """
     options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
+    options += tuple(f"-idirafter{directory}" for directory in cuda_directories(unit))
     for option in without_dropped(unit.options)[1]:
         compile_log.report(f"debug: the option '{option}' does nothing on CPU cores")
     may_end = _MAY_END.search(unit.source) is not None

@@ -37,7 +37,7 @@ from kerneltk.jit.frontends.vectorized_kernel import (
 from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.launch.dispatch import copy_for_launch
-from kerneltk.signature.resolve import is_aligned
+from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
 
 # A call loads what compiles the function: decorating it takes none of that.
 if TYPE_CHECKING:
@@ -171,6 +171,7 @@ class CoreKernel:
                     for shape, dtype in zip(wanted, typed.dtypes, strict=True)
                 ]
                 self._check_shapes(results, wanted)
+                self._check_apart(given, backend)
                 read = self._apart(own, given, backend, handle)
                 numbers = self._numbers(typed, read, results, sizes)
                 bases = self._bases(read, results, loop, backend)
@@ -371,6 +372,13 @@ class CoreKernel:
                     f"The array that is given for result {index + 1} of '{self.name}' has shape "
                     f"{tuple(result.shape)}, and the result has {shape}."
                 )
+
+    def _check_apart(self, given: Sequence[Any], backend: Backend) -> None:
+        for index, out in enumerate(given):
+            what = f"The array that is given for result {index + 1} of '{self.name}'"
+            sentence = overlap_message(what, backend.describe(out)[0])
+            if sentence:
+                raise ArgumentValueError(f"{sentence}\n  Hint: {OVERLAP_HINT}")
 
     def _apart(
         self, own: Sequence[Any], given: Sequence[Any], backend: Backend, stream: int | None

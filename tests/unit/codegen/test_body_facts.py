@@ -21,7 +21,12 @@ def facts(operation: str = "y = x", **options: Any) -> BodyFacts:
 
 def test_a_plain_body() -> None:
     assert facts() == BodyFacts(
-        frozenset("xy"), frozenset("xy"), frozenset(), frozenset("y"), traps=False
+        frozenset("xy"),
+        frozenset("xy"),
+        frozenset(),
+        frozenset("y"),
+        traps=False,
+        changed=frozenset("y"),
     )
 
 

@@ -121,8 +121,9 @@ def test_misaligned_inputs_meet_a_result_that_lies_on_itself() -> None:
     x = np.frombuffer(bytearray(41), np.uint8)[1:].view(np.float32)
     x[:] = 3
     y = np.zeros(1, np.float32)
-    ElementwiseKernel("T x", "T y", "y = x")(x, np.lib.stride_tricks.as_strided(y, (10,), (0,)))
-    assert y[0] == 3
+    shared = np.lib.stride_tricks.as_strided(y, (10,), (0,))
+    ElementwiseKernel("T x", "T y", "atomicAdd(&y, x)")(x, shared)
+    assert y[0] == 30
 
 
 def test_a_raw_parameter_takes_a_number() -> None:
@@ -321,3 +322,63 @@ def test_headers_of_loops() -> None:
         assert "array_view.hpp" in found.specialization.headers()
     assert odd is not None
     assert "divide.hpp" in odd.specialization.headers()
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("s += 1; y = s", {"loop_prep": "float s = 0;"}),
+        ("y = next()", {"loop_prep": "float s = 0; auto next = [&] { return ++s; };"}),
+        ("add(s); y = s", {"loop_prep": "float s = 0;",
+                           "preamble": "__device__ void add(float& v) { v += 1; }"}),
+        ("NEXT; y = s", {"loop_prep": "float s = 0;", "preamble": "#define NEXT s += 1"}),
+    ],
+)  # fmt: skip
+def test_each_element_has_the_variables_that_the_body_changes(
+    body: str, words: dict[str, Any]
+) -> None:
+    kernel = ElementwiseKernel("T x", "T y", body, "fresh", **words)
+    np.testing.assert_array_equal(kernel(np.zeros(40_000, np.float32)), 1)
+    unit = kernel.translation_unit(make("float32", (N,)))
+    assert "_kt_vector" not in unit.source
+    kernel.compile(make("float32", (N,)), target="sm_90")
+
+
+def test_each_element_has_the_numbers_that_the_body_changes() -> None:
+    kernel = ElementwiseKernel("T x, _non_const T a", "T y", "y = x + a; a += 1", "fresh")
+    np.testing.assert_array_equal(kernel(np.ones(40_000), 3.0), 4)
+
+
+def test_the_body_may_change_its_index() -> None:
+    kernel = ElementwiseKernel(
+        "raw T x", "raw T y", "const int b = i / 2; i -= 2 * b; y[2 * b + i] = x[2 * b + i]", "k"
+    )
+    y = np.zeros(N, np.float32)
+    kernel(X, y, size=N)
+    np.testing.assert_array_equal(y, X)
+    kernel.compile(make("float32", (N,)), make("float32", (N,)), target="sm_90", size=N)
+
+
+def test_arrays_by_their_raw_names() -> None:
+    kernel = ElementwiseKernel(
+        "T x, T w", "T y",
+        "y = _raw_x[_ind.get()] + 100 * _raw_w[i] + _raw_y.shape()[0] + _raw_x.size()",
+        "raw", False,
+    )  # fmt: skip
+    x, w = np.arange(12.0).reshape(3, 4).T, np.arange(3.0)
+    np.testing.assert_array_equal(kernel(x, w), x + 100 * w + 4 + 12)
+    kernel.compile(make("float64", (4, 3)), make("float64", (3,)), target="sm_90")
+
+
+def test_kernels_of_raw_names_are_not_batched() -> None:
+    for body, batched in (("y = x", True), ("y = _raw_x[0]", False)):
+        kernel = ElementwiseKernel("T x", "T y", body, "k")
+        assert kernel._definition.is_batchable is batched
+
+
+def test_results_do_not_overwrite_what_raw_names_read() -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = _raw_x[n - 1 - i] + _raw_x.strides()[0]", "back")
+    x = np.arange(40_000.0)
+    wanted = x[::-1] + 8
+    kernel(x, x)
+    np.testing.assert_array_equal(x, wanted)

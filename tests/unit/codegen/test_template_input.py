@@ -9,6 +9,7 @@ import pytest
 
 from kerneltk import ArraySpec, ElementwiseKernel
 from kerneltk.backends.registry import capabilities_of
+from kerneltk.codegen.real_overloads import HEADER
 from kerneltk.codegen.template_input import TemplateInput, template_input
 
 make = ArraySpec.make
@@ -47,15 +48,22 @@ BASE = headers("y = x")
         ("y = float(float16(x))", "f4", {"float16.hpp"}),
         ("y = x", "c8", {"complex.hpp"}),
         ("y = x * x", "c16", {"complex.hpp"}),
-        ("y = exp(x)", "c8", {"complex.hpp", "complex_powers.hpp"}),
-        ("y = atanh(x)", "c8", {"complex.hpp", "complex_circular.hpp"}),
-        ("y = exp(sin(x))", "c8", {"complex.hpp", "complex_powers.hpp", "complex_circular.hpp"}),
-        ("y = exp(x)", "f4", set()),
-        ("y = abs(thrust::complex<T>(x, 0))", "f4", {"complex.hpp"}),
+        ("y = exp(x)", "c8", {HEADER, "complex.hpp", "complex_powers.hpp"}),
+        ("y = atanh(x)", "c8", {HEADER, "complex.hpp", "complex_circular.hpp"}),
+        (
+            "y = exp(sin(x))", "c8",
+            {HEADER, "complex.hpp", "complex_powers.hpp", "complex_circular.hpp"},
+        ),
+        ("y = exp(x)", "f4", {HEADER}),
+        ("y = expf(x)", "f4", set()),
+        ("y = abs(thrust::complex<T>(x, 0))", "f4", {HEADER, "complex.hpp"}),
+        ("y = CUDART_INF_F", "f4", {"cudart.hpp"}),
+        ("y = cupy::type_traits::is_same<T, T>::value", "f4", {"cupy_traits.hpp"}),
+        ("T v[1]; CArray<T, 1, true> s(v, {1}); y = s[0]", "f4", {"array_view.hpp"}),
         ("atomicAdd(&y, x)", "f4", {"atomics.hpp"}),
         ("y = x /* atomicAdd */", "f4", set()),
     ],
-)
+)  # fmt: skip
 def test_headers_that_are_included(operation: str, dtype: str, more: set[str]) -> None:
     found = headers(operation, dtype)
     assert set(found) - set(BASE) == more
@@ -92,7 +100,7 @@ def test_sources_that_are_not_read_whole_may_need_more() -> None:
 )
 def test_cudas_header_of_halves(operation: str, prefix: str) -> None:
     assert given(operation).prefix == prefix
-    assert given(operation, backend="host").prefix == ""
+    assert given(operation, backend="host").prefix == prefix
 
 
 def test_structured_dtypes_are_declared_once() -> None:

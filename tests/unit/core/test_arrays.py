@@ -18,6 +18,7 @@ from kerneltk.core.arrays import (
     f_strides,
     is_c_contiguous,
     is_f_contiguous,
+    may_overlap_itself,
 )
 
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
@@ -111,3 +112,24 @@ def test_make_refuses(arguments: dict[str, Any], message: str) -> None:
 def test_make_refuses_unknown_dtypes() -> None:
     with pytest.raises(TypeError):
         ArraySpec.make("flaot32", 3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "overlaps"),
+    [
+        ((4, 3), (12, 4), False),
+        ((4, 3), (4, 16), False),
+        ((4, 3), (-12, 8), True),
+        ((4, 3), (-24, 8), False),
+        ((5,), (0,), True),
+        ((1, 5), (0, 4), False),
+        ((5,), (2,), True),
+        ((9, 2), (4, 4), True),
+        ((0, 5), (0, 0), False),
+        ((), (), False),
+    ],
+)
+def test_arrays_whose_elements_share_memory(
+    shape: tuple[int, ...], strides: tuple[int, ...], overlaps: bool
+) -> None:
+    assert may_overlap_itself(shape, strides, 4) is overlaps

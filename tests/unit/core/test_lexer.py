@@ -6,6 +6,8 @@ import pytest
 
 from kerneltk.core.lexer import (
     always_assigns,
+    changed_names,
+    comma_subscript,
     lex,
     uses_thread_state,
     without_comments,
@@ -61,3 +63,42 @@ def test_thread_state(name: str, uses: bool) -> None:
 )  # fmt: skip
 def test_plain_assignments(text: str, assigns: bool) -> None:
     assert always_assigns(lex(text), "y") is assigns
+
+
+@pytest.mark.parametrize(
+    ("text", "subscript"),
+    [
+        ("y = x[i, 1]", "[i, 1]"),
+        ("y = x[f<int, 3>(i), 2]", "[f<int, 3>(i), 2]"),
+        ("y = a[i][j, k]", "[j, k]"),
+        ("y = f(x)[1, 2]", "[1, 2]"),
+        ("#define AT(r, c) x[r, c]", "[r, c]"),
+        ("y = x[{i, 1}]", ""),
+        ("y = x[min(i, 1)]", ""),
+        ("y = x[f<int, 3>(i)]", ""),
+        ("auto [a, b] = p;", ""),
+        ("auto f = [a, &b](int c, int d) { return c; };", ""),
+        ("int x [[maybe_unused, nodiscard]];", ""),
+        ("y = x[ /* , */ i]; // [a, b]", ""),
+    ],
+)
+def test_commas_in_subscripts(text: str, subscript: str) -> None:
+    found = comma_subscript(text)
+    assert (text[found[0] : found[1] + 1] if found else "") == subscript
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("s += 1; y = s", "s y"),
+        ("y = s == 1 ? s <= 2 : s >= 3 || s != 4", "y"),
+        ("s <<= 1, t >>= 2, u ^= 3", "s t u"),
+        ("++s; --(t); u++; *p = 1; (*q)--", "s t u p q"),
+        ("w[i & 7] = x; r.a.b = 2; v->c[0]++", "w r v"),
+        ("y = f(s) + g(t)", "y t"),
+        ("auto& r = s; y = a & b", "r s y"),
+        ("sincos(x, &s, &c); y = rng.next()", "s c y rng"),
+    ],
+)
+def test_what_a_body_may_change(text: str, names: str) -> None:
+    assert changed_names(lex(text).tokens, ["g"]) == set(names.split())

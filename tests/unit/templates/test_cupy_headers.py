@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, ElementwiseKernel
+from kerneltk import ArraySpec, ElementwiseKernel, RawKernel, ReductionKernel
 
 make = ArraySpec.make
 N = 20_000
@@ -51,3 +51,71 @@ def test_headers_of_cupy_are_found(header: str) -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = x", preamble=f"#include <cupy/{header}>")
     kernel.compile(make("float32", (N,)), target="sm_90")
     np.testing.assert_array_equal(kernel(X), X)
+
+
+NAMES = {
+    "CUDART_NAN": ("y = CUDART_NAN", ""),
+    "CUDART_INF": ("y = x > 0 ? CUDART_INF : x", "#include <cupy/math_constants.h>"),
+    "is_same": ("y = cupy::type_traits::is_same<T, float>::value", ""),
+    "CArray": (
+        "T v[4]; long shape[2] = {2, 2}; CArray<T, 2> s(v, {2, 2}, {8, 4}); s[{1, i % 2}] = x;"
+        "CArray<T, 2, true> r(v, shape); CArray<T, 1, true, true> one(v, {4});"
+        "CIndexer<2> d({2, 2}); d.set(1); y = r[2 + i % 2] + one[2 + i % 2] + d.get()[1]",
+        "",
+    ),
+    "traits": (
+        "y = std::is_floating_point<T>::value + std::numeric_limits<T>::digits",
+        "#include <cupy/cuda_workaround.h>\n"
+        "template<> struct std::is_floating_point<float16> : std::true_type {};",
+    ),
+    "half": ("half h = half(1.5f); y = float(h)", "#include <cupy/float16.cuh>"),
+    "half, no include": ("half h = half(1.5f); y = float(h)", ""),
+    "C++'s headers": (
+        "int32_t k = 3; y = std::sqrt(x) + std::max(k, 2) + std::numeric_limits<T>::is_integer",
+        "#include <cmath>\n#include <cstdint>\n#include <limits>\n#include <type_traits>\n"
+        "#include <algorithm>\n#include <array>\n#include <utility>\n#include <math_constants.h>",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_cupy(name: str) -> None:
+    operation, preamble = NAMES[name]
+    x = np.arange(6, dtype=np.float32)
+    wanted = {
+        "CUDART_NAN": np.full(6, np.nan), "CUDART_INF": np.where(x > 0, np.inf, x),
+        "is_same": np.ones(6), "CArray": 2 * x + 1, "traits": np.full(6, 25),
+        "half": np.full(6, 1.5), "half, no include": np.full(6, 1.5),
+        "C++'s headers": np.sqrt(x) + 3,
+    }[name]  # fmt: skip
+    kernel = ElementwiseKernel("T x", "T y", operation, "named", preamble=preamble)
+    np.testing.assert_array_equal(kernel(x), wanted.astype(np.float32))
+    for target in ("sm_75", "sm_90"):
+        kernel.compile(make("float32", (6,)), target=target)
+
+
+def test_headers_in_reductions_and_raw_kernels() -> None:
+    total = ReductionKernel(
+        "T x", "T y", "std::abs(x)", "std::max(a, b)", "y = a + CUDART_ONE_F", "0", "most",
+        preamble="#include <cmath>\n#include <algorithm>",
+    )  # fmt: skip
+    assert total(np.array([1, -5, 3], np.float32)) == 6
+    total.compile(make("float32", (3,)), target="sm_90")
+    source = (
+        "#include <cupy/float16.cuh>\n#include <cupy/cuda_workaround.h>\n"
+        "#include <cupy/math_constants.h>\n"
+        'extern "C" __global__ void f(half* x, double* y) {\n'
+        "    x[0] = half(1.5f); y[0] = CUDART_PI; y[1] = std::is_same<int, int>::value; }"
+    )
+    kernel = RawKernel(source, "f")
+    x, y = np.zeros(1, np.float16), np.zeros(2)
+    kernel((1,), (1,), (x, y))
+    assert (x[0], *y) == (1.5, np.pi, 1)
+    kernel.compile_for("sm_90")
+
+
+@pytest.mark.parametrize("options", [("-std=c++11",), ("--std", "c++14"), ("-std=c++17",)])
+def test_older_standards_become_the_one_of_the_headers(options: tuple[str, ...]) -> None:
+    word = "" if "17" in options[0] else "register"
+    source = f'extern "C" __global__ void f(float* x) {{ {word} int k = 2; *x = k; }}'
+    RawKernel("#include <cupy/complex.cuh>\n" + source, "f", options=options).compile_for("sm_90")

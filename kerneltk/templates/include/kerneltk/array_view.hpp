@@ -4,13 +4,17 @@
 
 namespace kerneltk {
 
-template <class T>
-struct is_array {
+template <class I>
+struct is_index {
+    static constexpr bool value = is_number<I>::value && !is_small_float<I>::value;
+};
+template <>
+struct is_index<float> {
     static constexpr bool value = false;
 };
-template <class T, decltype(sizeof(0)) N>
-struct is_array<T[N]> {
-    static constexpr bool value = true;
+template <>
+struct is_index<double> {
+    static constexpr bool value = false;
 };
 
 // A bool in memory, which may be any byte: all but 0 are true.
@@ -61,6 +65,20 @@ struct element_of<bool> {
     using constant = bool;
     static __device__ __forceinline__ bool_place at(bool* place) { return bool_place(place); }
 };
+// One of the integers between braces, whose types may differ: x[{i, 1}].
+struct index_item {
+    ptrdiff_t value;
+
+    template <class I>
+    __device__ __forceinline__ index_item(I index) : value(static_cast<ptrdiff_t>(index)) {
+        static_assert(is_index<I>::value, "The indices must be integers.");
+    }
+};
+
+// Arrays of integers and pointers to them.
+template <class S>
+using if_subscripted =
+    typename enable_if<(sizeof((*static_cast<const S*>(nullptr))[0]) != 0)>::type;
 
 // The type that flat indices are divided in: unsigned division is the cheaper one.
 template <class Index>
@@ -86,20 +104,71 @@ struct array_view {
     ptrdiff_t shape_[NDIM];
     ptrdiff_t strides_[NDIM];
 
+    array_view() = default;
+    __device__ __forceinline__ array_view(T* data, ptrdiff_t size, const ptrdiff_t (&shape)[NDIM],
+                                          const ptrdiff_t (&strides)[NDIM])
+        : data_(data), size_(size) {
+        for (int d = 0; d < NDIM; ++d) {
+            shape_[d] = shape[d];
+            strides_[d] = strides[d];
+        }
+    }
+    // As CuPy's: the shape and the strides (bytes) between braces, or by arrays or pointers; without
+    // strides they are those of C order.
+    template <class Shape, class Strides, if_subscripted<Shape> = 0, if_subscripted<Strides> = 0>
+    __device__ __forceinline__ array_view(T* data, const Shape& shape, const Strides& strides)
+        : data_(data) {
+        set(shape);
+        for (int d = 0; d < NDIM; ++d) strides_[d] = static_cast<ptrdiff_t>(strides[d]);
+    }
+    template <int N, int M>
+    __device__ __forceinline__ array_view(T* data, const index_item (&shape)[N],
+                                          const index_item (&strides)[M])
+        : data_(data) {
+        static_assert(N == NDIM && M == NDIM, "The shape and the strides have as many numbers as there are dimensions.");
+        ptrdiff_t extents[NDIM];
+        for (int d = 0; d < NDIM; ++d) {
+            extents[d] = shape[d].value;
+            strides_[d] = strides[d].value;
+        }
+        set(extents);
+    }
+    template <class Shape, if_subscripted<Shape> = 0>
+    __device__ __forceinline__ array_view(T* data, const Shape& shape) : data_(data) {
+        set(shape);
+        set_strides();
+    }
+    template <int N>
+    __device__ __forceinline__ array_view(T* data, const index_item (&shape)[N]) : data_(data) {
+        static_assert(N == NDIM, "The shape has as many numbers as there are dimensions.");
+        ptrdiff_t extents[NDIM];
+        for (int d = 0; d < NDIM; ++d) extents[d] = shape[d].value;
+        set(extents);
+        set_strides();
+    }
+
     __device__ __forceinline__ ptrdiff_t size() const { return size_; }
     __device__ __forceinline__ const ptrdiff_t* shape() const { return shape_; }
     __device__ __forceinline__ const ptrdiff_t* strides() const { return strides_; }
     __device__ __forceinline__ T* begin_ptr() const { return data_; }
     __device__ __forceinline__ T* end_ptr() const { return data_ + size_; }
 
-    // x[{i, j}], or x[index] with an array of NDIM integers.
-    template <class I>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const I (&index)[NDIM]) {
-        return element_of<T>::at(at(index));
+    // x[{i, j}], or x[index] with an array of integers.
+    template <class I, int N>
+    __device__ __forceinline__ typename element_of<T>::type operator[](const I (&index)[N]) {
+        return element_of<T>::at(at_all(index));
     }
-    template <class I>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&index)[NDIM]) const {
-        return element_of<T>::at(at(index));
+    template <class I, int N>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&index)[N]) const {
+        return element_of<T>::at(at_all(index));
+    }
+    template <int N>
+    __device__ __forceinline__ typename element_of<T>::type operator[](const index_item (&index)[N]) {
+        return element_of<T>::at(at_items(index));
+    }
+    template <int N>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const index_item (&index)[N]) const {
+        return element_of<T>::at(at_items(index));
     }
     // x[i] with the flat index in C order, or x[pointer to NDIM integers].
     template <class I>
@@ -112,6 +181,32 @@ struct array_view {
     }
 
 private:
+    template <class Shape>
+    __device__ __forceinline__ void set(const Shape& shape) {
+        size_ = 1;
+        for (int d = 0; d < NDIM; ++d) {
+            shape_[d] = static_cast<ptrdiff_t>(shape[d]);
+            size_ *= shape_[d];
+        }
+    }
+    __device__ __forceinline__ void set_strides() {
+        static_assert(C_CONTIGUOUS, "The strides of this array are missing.");
+        strides_[NDIM - 1] = sizeof(T);
+        for (int d = NDIM - 1; d > 0; --d) strides_[d - 1] = strides_[d] * shape_[d];
+    }
+    template <class I, int N>
+    __device__ __forceinline__ T* at_all(const I (&index)[N]) const {
+        static_assert(N == NDIM, "The index must have one integer for each dimension.");
+        static_assert(is_index<I>::value, "The indices must be integers.");
+        return at(index);
+    }
+    template <int N>
+    __device__ __forceinline__ T* at_items(const index_item (&index)[N]) const {
+        static_assert(N == NDIM, "The index must have one integer for each dimension.");
+        ptrdiff_t offset = 0;
+        for (int d = 0; d < NDIM; ++d) offset += index[d].value * strides_[d];
+        return reinterpret_cast<T*>(bytes() + offset);
+    }
     template <class I>
     __device__ __forceinline__ T* at(const I* index) const {
         ptrdiff_t offset = 0;
@@ -124,7 +219,6 @@ private:
     }
     template <class I>
     __device__ __forceinline__ T* locate(const I& index) const {
-        static_assert(!is_array<I>::value, "The index must have one integer for each dimension.");
         const ptrdiff_t flat = static_cast<ptrdiff_t>(index);
         if constexpr (C_CONTIGUOUS) {
             return data_ + flat;
@@ -158,6 +252,12 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     T* data_;
     ptrdiff_t size_;
 
+    array_view() = default;
+    __device__ __forceinline__ explicit array_view(T* data, ptrdiff_t size = 1)
+        : data_(data), size_(size) {}
+    __device__ __forceinline__ array_view(T* data, const ptrdiff_t*, const ptrdiff_t*)
+        : data_(data), size_(1) {}
+
     __device__ __forceinline__ ptrdiff_t size() const { return size_; }
     __device__ __forceinline__ const ptrdiff_t* shape() const { return nullptr; }
     __device__ __forceinline__ const ptrdiff_t* strides() const { return nullptr; }
@@ -171,6 +271,11 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     __device__ __forceinline__ typename element_of<T>::constant operator[](const I&) const {
         return element_of<T>::at(data_);
     }
+    template <class I, int N>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&)[N]) const {
+        static_assert(N == 0, "The index must have one integer for each dimension.");
+        return element_of<T>::at(data_);
+    }
 };
 
 // Bytes: size (8), shape (8 * NDIM), index (8 * NDIM), which set() writes.
@@ -181,6 +286,38 @@ struct index_space {
     ptrdiff_t size_;
     ptrdiff_t shape_[NDIM];
     ptrdiff_t index_[NDIM];
+
+    index_space() = default;
+    // As CuPy's: the shape, and the index, between braces or by arrays or pointers.
+    template <class Shape, if_subscripted<Shape> = 0>
+    __device__ __forceinline__ explicit index_space(const Shape& shape) : size_(1) {
+        for (int d = 0; d < NDIM; ++d) {
+            shape_[d] = static_cast<ptrdiff_t>(shape[d]);
+            size_ *= shape_[d];
+            index_[d] = 0;
+        }
+    }
+    template <int N>
+    __device__ __forceinline__ index_space(const index_item (&shape)[N]) : size_(1) {
+        static_assert(N == NDIM, "The shape has as many numbers as there are dimensions.");
+        for (int d = 0; d < NDIM; ++d) {
+            shape_[d] = shape[d].value;
+            size_ *= shape_[d];
+            index_[d] = 0;
+        }
+    }
+    template <class Shape, class Given, if_subscripted<Shape> = 0, if_subscripted<Given> = 0>
+    __device__ __forceinline__ index_space(const Shape& shape, const Given& index)
+        : index_space(shape) {
+        for (int d = 0; d < NDIM; ++d) index_[d] = static_cast<ptrdiff_t>(index[d]);
+    }
+    template <int N, int M>
+    __device__ __forceinline__ index_space(const index_item (&shape)[N],
+                                           const index_item (&index)[M])
+        : index_space(shape) {
+        static_assert(M == NDIM, "The index has as many numbers as there are dimensions.");
+        for (int d = 0; d < NDIM; ++d) index_[d] = index[d].value;
+    }
 
     __device__ __forceinline__ ptrdiff_t size() const { return size_; }
     __device__ __forceinline__ const ptrdiff_t* shape() const { return shape_; }

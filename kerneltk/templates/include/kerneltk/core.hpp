@@ -35,44 +35,7 @@ constexpr float NAN = __builtin_bit_cast(float, 0x7fc00000);
 
 #include <kerneltk/constants.hpp>
 
-namespace kerneltk {
-
-template <bool B, class T = int>
-struct enable_if {};
-template <class T>
-struct enable_if<true, T> {
-    using type = T;
-};
-
-template <class A, class B>
-struct is_same {
-    static constexpr bool value = false;
-};
-template <class A>
-struct is_same<A, A> {
-    static constexpr bool value = true;
-};
-
-// Types that are rounded from a float: specialised by the headers of the 16-bit types.
-template <class T>
-struct is_small_float {
-    static constexpr bool value = false;
-};
-
-// Types that arithmetic operators take.
-template <class T>
-struct is_number {
-    static constexpr bool value =
-        is_small_float<T>::value || !(__is_class(T) || __is_union(T) || __is_enum(T));
-};
-
-template <class A, class B>
-struct is_mixed {
-    static constexpr bool value =
-        is_number<A>::value && is_number<B>::value && !is_same<A, B>::value;
-};
-
-}  // namespace kerneltk
+#include <kerneltk/traits.hpp>
 
 #ifndef __CUDACC_RTC__
 #include <kerneltk/host.hpp>
@@ -108,3 +71,14 @@ KERNELTK_FLOOR_DIVIDE(long long, unsigned long long)
 #undef KERNELTK_FLOOR_DIVIDE
 __device__ inline float _floor_divide(float x, float y) { return floor(x / y); }
 __device__ inline double _floor_divide(double x, double y) { return floor(x / y); }
+
+namespace kerneltk {
+
+// The value of a 16-bit float, as a float; what else there is, as it is. Conditional expressions take
+// it so: of a float16 and a float, either converts to the other.
+template <class T>
+__device__ __forceinline__ constexpr T&& widened(T&& x) {
+    return static_cast<T&&>(x);
+}
+
+}  // namespace kerneltk

@@ -42,9 +42,11 @@ template <class T>
 using if_real = typename enable_if<is_single<T>::value || is_double<T>::value>::type;
 template <class T>
 using if_number = typename enable_if<is_number<T>::value>::type;
+template <class T, class... None>
+using if_one = typename enable_if<is_number<T>::value && sizeof...(None) == 0>::type;
 
-// The type that a function of real numbers is computed in, as CUDA's overloads resolve: float where
-// a float (or a 16-bit type) is among integers, else double.
+// The type that a function of real numbers is computed in (C++17, [cmath.syn] paragraph 2): float for
+// a float or a 16-bit type alone, and double as soon as there is a double or an integer.
 template <bool B>
 struct select_real {
     using type = double;
@@ -53,11 +55,13 @@ template <>
 struct select_real<true> {
     using type = float;
 };
-template <class A, class B = int, class C = int>
-using real = typename select_real<(is_single<A>::value || is_single<B>::value ||
-                                   is_single<C>::value) &&
-                                  !(is_double<A>::value || is_double<B>::value ||
-                                    is_double<C>::value)>::type;
+template <class A, class B = A, class C = A>
+using real = typename select_real<is_single<A>::value && is_single<B>::value &&
+                                  is_single<C>::value>::type;
+// CUDA has a power of a float by an int.
+template <class A, class B>
+using real_power =
+    typename select_real<is_single<A>::value && (is_single<B>::value || is_same<B, int>::value)>::type;
 // Functions of two numbers that are not plainly (double, double).
 template <class A, class B, class... None>
 using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
@@ -142,7 +146,8 @@ KERNELTK_MATH_1_TO(long long, llround)
 #undef KERNELTK_MATH_1_TO
 
 // The empty pack makes these less specialised than <math.h>'s own templates.
-#define KERNELTK_MATH_2(name, vector)                                              \
+#define KERNELTK_MATH_2(name, vector) KERNELTK_MATH_2_IN(real, name, vector)
+#define KERNELTK_MATH_2_IN(real, name, vector)                                     \
     extern "C" double name(double, double) noexcept vector;                        \
     extern "C" float name##f(float, float) noexcept vector;                        \
     template <class A, class B, class... None, kerneltk::if_pair<A, B, None...> = 0> \
@@ -153,7 +158,7 @@ KERNELTK_MATH_1_TO(long long, llround)
         else                                                                       \
             return name(static_cast<T>(a), static_cast<T>(b));                     \
     }
-KERNELTK_MATH_2(pow, KERNELTK_VECTOR)
+KERNELTK_MATH_2_IN(real_power, pow, KERNELTK_VECTOR)
 KERNELTK_MATH_2(atan2, KERNELTK_VECTOR_235)
 KERNELTK_MATH_2(hypot, KERNELTK_VECTOR_235)
 KERNELTK_MATH_2(fmod, )
@@ -164,6 +169,7 @@ KERNELTK_MATH_2(copysign, )
 KERNELTK_MATH_2(nextafter, )
 KERNELTK_MATH_2(remainder, )
 #undef KERNELTK_MATH_2
+#undef KERNELTK_MATH_2_IN
 #undef KERNELTK_VECTOR
 #undef KERNELTK_VECTOR_235
 
@@ -185,8 +191,10 @@ float remquof(float, float, int*) noexcept;
 double nan(const char*) noexcept;
 float nanf(const char*) noexcept;
 }
-template <class T, kerneltk::if_single<T> = 0>
-inline float fma(T x, T y, T z) {
+template <class A, class B, class C, class... None, kerneltk::if_single<A> = 0,
+          kerneltk::if_single<B> = 0, kerneltk::if_single<C> = 0,
+          typename kerneltk::enable_if<sizeof...(None) == 0>::type = 0>
+inline float fma(A x, B y, C z, None...) {
     return fmaf(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
 }
 template <class T, kerneltk::if_single<T> = 0>
@@ -227,20 +235,20 @@ inline auto abs(T x) -> decltype(+x) {
     else
         return v;
 }
-template <class T, kerneltk::if_real<T> = 0>
-inline bool isnan(T x) {
+template <class T, class... None, kerneltk::if_one<T, None...> = 0>
+inline bool isnan(T x, None...) {
     return __builtin_isnan(static_cast<kerneltk::real<T>>(x));
 }
-template <class T, kerneltk::if_real<T> = 0>
-inline bool isinf(T x) {
+template <class T, class... None, kerneltk::if_one<T, None...> = 0>
+inline bool isinf(T x, None...) {
     return __builtin_isinf(static_cast<kerneltk::real<T>>(x));
 }
-template <class T, kerneltk::if_real<T> = 0>
-inline bool isfinite(T x) {
+template <class T, class... None, kerneltk::if_one<T, None...> = 0>
+inline bool isfinite(T x, None...) {
     return __builtin_isfinite(static_cast<kerneltk::real<T>>(x));
 }
-template <class T, kerneltk::if_real<T> = 0>
-inline bool signbit(T x) {
+template <class T, class... None, kerneltk::if_one<T, None...> = 0>
+inline bool signbit(T x, None...) {
     return __builtin_signbit(static_cast<kerneltk::real<T>>(x));
 }
 

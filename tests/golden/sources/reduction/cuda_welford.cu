@@ -1,5 +1,7 @@
+#include <kerneltk/real_overloads.hpp>
 #include <kerneltk/memory.hpp>
 #include <kerneltk/reduce.hpp>
+KERNELTK_REAL_1(double, sqrt)
 typedef float T;
 #line 1 "preamble"
 struct moments { float mean, squares, count; };
@@ -8,7 +10,7 @@ __device__ moments merged(const moments& p, const moments& q) {
     return {p.mean + d * q.count / n,
             p.squares + q.squares + d * d * p.count * q.count / n, n};
 }
-#line 12 "generated code"
+#line 14 "generated code"
 struct _kt_arguments {
     alignas(8) char* _kt_scratch;
     alignas(8) T* _kt_p_x;
@@ -34,13 +36,13 @@ typedef
 #line 1 "reduce_type"
 moments
 _type_reduce;
-#line 38 "generated code"
+#line 40 "generated code"
 #line 9999 "reduce_type"
 static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at most");
-#line 41 "generated code"
+#line 43 "generated code"
 #line 9999 "reduce_type"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
-#line 44 "generated code"
+#line 46 "generated code"
 using _kt_total = kerneltk::total<_type_reduce, false>;
 extern "C" __global__ void __launch_bounds__(192)
 welford(const __grid_constant__ _kt_arguments _kt_a) {
@@ -54,7 +56,7 @@ _type_reduce{
 #line 1 "map_expr"
  (float)x, 0, 1 
 };
-#line 58 "generated code"
+#line 60 "generated code"
     };
     const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
         return
@@ -63,13 +65,13 @@ _type_reduce{
 #line 1 "reduce_expr"
 merged(a, b)
 );
-#line 67 "generated code"
+#line 69 "generated code"
     };
     const auto _kt_post = [&](_type_reduce a, const ptrdiff_t , T& m, T& s) {
 #line 1 "post_map_expr"
 m = a.mean; s = sqrt(a.squares / a.count);
         ;
-#line 73 "generated code"
+#line 75 "generated code"
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;

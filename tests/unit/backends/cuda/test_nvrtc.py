@@ -72,21 +72,26 @@ def test_where_headers_are_looked_for(
     environment.setenv("KERNELTK_CUDA_INCLUDE", "/one:/two")
     foreign = "#include <cuda_fp16.h>\n"
     assert nvrtc.include_directories(unit("#include <kerneltk/core.hpp>\n")) == ()
-    assert nvrtc.include_directories(unit(foreign)) == (Path("/one"), Path("/two"))
-    own, *others, fallback = nvrtc.include_directories(unit(foreign, raw=True))
-    assert (own.name, fallback.name) == ("nvrtc", "nvrtc_fallback")
-    assert others[:2] == [Path("/one"), Path("/two")]
+    assert nvrtc.include_directories(unit("#include <cupy/carray.cuh>\n")) == ()
+    for raw in (False, True):
+        own, *others, fallback = nvrtc.include_directories(unit(foreign, raw=raw))
+        assert (own.name, fallback.name) == ("nvrtc", "nvrtc_fallback")
+        assert others[:2] == [Path("/one"), Path("/two")]
     nvrtc.cuda_include_directories.cache_clear()
 
 
 @pytest.mark.parametrize(
-    ("chosen", "kept"),
-    [((), True), (("-w",), True), (("-std=c++14",), False), (("--std=c++20",), False),
-     (("--std", "c++20"), False), (("-DN=std",), True)],
+    ("chosen", "own", "kept"),
+    [((), (), True), (("-w",), ("-w",), True), (("--std=c++20",), ("--std=c++20",), False),
+     (("--std", "c++20"), ("--std=c++20",), False), (("-DN=std",), ("-DN=std",), True),
+     (("-std=c++14", "-w"), ("-w", "-Dregister="), True),
+     (("--std", "c++11"), ("-Dregister=",), True)],
 )  # fmt: skip
-def test_a_standard_of_the_users_replaces_the_default(chosen: tuple[str, ...], kept: bool) -> None:
+def test_a_standard_of_the_users_replaces_the_default(
+    chosen: tuple[str, ...], own: tuple[str, ...], kept: bool
+) -> None:
     defaults = ["--std=c++17", "--minimal"]
-    assert nvrtc._without_defaults(chosen, defaults) == list(chosen)
+    assert nvrtc._without_defaults(chosen, defaults) == list(own)
     assert defaults == (["--std=c++17"] if kept else []) + ["--minimal"]
 
 
