@@ -224,6 +224,7 @@ class Maker:
     def loop(self, depth: int) -> None:
         if self.rng.random() < 0.4:
             name = self.fresh("r")
+            self.put(depth, f"{name} = x[0]")  # there may be no record
             self.put(depth, f"for {name} in x:")
             self.names["r"].append(name)
             self.block(depth + 1, 2)
