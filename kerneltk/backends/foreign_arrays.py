@@ -505,11 +505,18 @@ def _converter_for(value: Any) -> Caller:
 
 
 def _to_torch(array: Any) -> Any:
+    reversed_axes = [axis for axis, step in enumerate(array.strides) if step < 0]
+    if reversed_axes:  # torch has no such views: its own 'flip' copies
+        index = tuple(slice(None, None, -1 if step < 0 else 1) for step in array.strides)
+        return _to_torch(array[index]).flip(reversed_axes)
     if isinstance(array, np.ndarray):
         return torch_tensors.on_host(array)
-    # What is allocated for tensors is torch's own memory.
+    # What is allocated for tensors is torch's own memory; a view may be of another one's.
     block = _cuda_backend().owner_of(array)
-    return torch_tensors.new_tensor(block, array.dtype, array.shape, array.strides)
+    if not torch_tensors.is_tensor(block):
+        return attempt(array, "__dlpack__", lambda: sys.modules["torch"].from_dlpack(array))
+    address = array.data.ptr if array.size else None
+    return torch_tensors.new_tensor(block, address, array.dtype, array.shape, array.strides)
 
 
 def _to_jax(array: Any) -> Any:

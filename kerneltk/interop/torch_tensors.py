@@ -178,11 +178,24 @@ def on_host(array: np.ndarray[Any, Any]) -> Any:
 
 
 def new_tensor(
-    block: Any, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
+    block: Any,
+    address: int | None,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
 ) -> Any:
-    """Return a tensor in a block of memory that `TorchLibrary` allocated; strides in bytes."""
+    """Return a tensor in another one's memory: in a block that `TorchLibrary` allocated, or of an
+    argument, of which it is a view; strides in bytes, no address of what has no elements.
+    """
+    torch = sys.modules["torch"]
+    wanted = torch_dtype(torch, dtype)
     steps = [step // dtype.itemsize for step in strides]
-    return block.view(torch_dtype(sys.modules["torch"], dtype)).as_strided(shape, steps)
+    if block.dtype is torch.uint8 and (address is None or address == block.data_ptr()):
+        return block.view(wanted).as_strided(shape, steps)
+    # Not by 'as_strided': an argument may require a gradient, and have another dtype's steps.
+    storage = block.untyped_storage()
+    offset = 0 if address is None else (address - storage.data_ptr()) // dtype.itemsize
+    return torch.empty(0, dtype=wanted, device=block.device).set_(storage, offset, shape, steps)
 
 
 # -- the C exchange table --------------------------------------------------------------------------

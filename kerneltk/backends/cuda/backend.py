@@ -277,8 +277,10 @@ class CudaBackend:
         return self.device_key()
 
     def owner_of(self, array: Any) -> Any:
-        """Return the owner of the memory of an array that another library allocated."""
-        return array.data.mem.owner
+        """Return the owner of the memory of an array that another library allocated; None for
+        CuPy's own.
+        """
+        return getattr(array.data.mem, "owner", None)
 
     def device_of(self, array: Any) -> int | None:
         """Return the number of the device whose memory an array is in; None for memory of all

@@ -66,6 +66,10 @@ class Lazy:
     def __cupy_override_reduction_kernel__(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
         raise _kernel_of_cupys(kernel)
 
+    def __cupy_get_ndarray__(self) -> NoReturn:
+        # CuPy's own reduction kernels ask for this alone, and only where there is a GPU.
+        raise _kernel_of_cupys(None)
+
     @classmethod
     def __torch_function__(
         cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -89,9 +93,9 @@ class Lazy:
 
 
 def _kernel_of_cupys(kernel: Any) -> Exception:
-    name = getattr(kernel, "name", None) or "A kernel"
+    name = getattr(kernel, "name", None)
     return unsupported(
-        f"'{name}' of CuPy's is not fused.",
+        f"'{name}' of CuPy's is not fused." if name else "A kernel of CuPy's is not fused.",
         "compute it outside of the function, and pass the result.",
     )
 

@@ -15,9 +15,10 @@ from kerneltk import (
     ElementwiseKernel,
     KernelToolkitError,
     ReductionKernel,
+    fuse,
     jit,
 )
-from kerneltk.interop.torch_tensors import TorchLibrary
+from kerneltk.interop.torch_tensors import TorchLibrary, new_tensor
 
 from ..front_ends import each_front_end, size_of_output
 
@@ -30,6 +31,36 @@ def torch() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what torch's own modules do at import
         return pytest.importorskip("torch")
+
+
+def test_reversed_results_are_copies(torch: Any) -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    for axes in ((0,), (1,), (0, 1)):
+        reverse = fuse(lambda x, axes=axes: (np.flip(x, axes), x[1:]))
+        reversed_, rest = reverse(x)
+        assert torch.equal(reversed_, x.flip(axes))
+        assert torch.equal(rest, x[1:])
+    with fuse() as fused:
+        y = fused(x)[::-1]
+    assert torch.equal(y * 1, x.flip(0))
+
+
+def test_tensors_in_the_memory_of_others(torch: Any) -> None:
+    """As results on a GPU are: in host memory here."""
+    block = torch.arange(48, dtype=torch.uint8)
+    made = new_tensor(block, block.data_ptr(), np.dtype("f4"), (3, 4), (16, 4))
+    assert torch.equal(made, block.view(torch.float32).reshape(3, 4))
+    x = torch.arange(12.0, requires_grad=True).reshape(3, 4)
+    for part in (x[1:], x[:, 2:], x.T[1:], x[1:][:, 1]):
+        steps = tuple(4 * step for step in part.stride())
+        view = new_tensor(x, part.data_ptr(), np.dtype("f4"), tuple(part.shape), steps)
+        assert torch.equal(view, part)
+        assert view.data_ptr() == part.data_ptr()
+        assert not view.requires_grad
+    z = torch.arange(6).to(torch.complex64).reshape(2, 3).T
+    real = new_tensor(z, z[1:].data_ptr(), np.dtype("f4"), (2, 2), (8, 24))
+    assert torch.equal(real, z[1:].real)
+    assert new_tensor(x, None, np.dtype("f4"), (0, 4), (16, 4)).shape == (0, 4)
 
 
 @each_front_end
