@@ -171,12 +171,22 @@ def _is_dense(array: Any) -> bool:
     return True
 
 
-def _has_strides(array: Any, args: Sequence[Any]) -> bool:
+_NO_STRIDES = frozenset(("pointer", "bool", "float", "half", "bfloat16", "complex"))
+
+
+def _has_strides(array: Any, args: Iterable[Any]) -> bool:
     """Return whether integers among a kernel's arguments say how an array's elements lie: all its
     strides, in elements or in bytes, but for those that follow from the ones within.
     """
     known = set(_integers(args))
     return any(_follows(array, known, unit) for unit in (array.dtype.itemsize, 1))
+
+
+def _for_integers(signature: KernelSignature, args: Sequence[Any]) -> Iterator[Any]:
+    """Yield the arguments that may be integers where the kernel reads them: a scale may be 2."""
+    for parameter, value in zip(signature.parameters, args, strict=False):
+        if parameter.type is None or parameter.type.kind not in _NO_STRIDES:
+            yield value
 
 
 def _follows(array: Any, known: set[int], unit: int) -> bool:
@@ -233,7 +243,8 @@ def check_array(
     not what the pointer points to, and ArgumentValueError where it has gaps, it is read-only and
     the pointer is not const, or its memory is gone.
 
-    An array with gaps is taken where integers among the arguments, `args`, are its strides.
+    An array with gaps is taken where integers for parameters that may be such, among `args`, are
+    its strides.
     """
     kind = parameter.type
     dtype = array.dtype
@@ -263,7 +274,7 @@ def check_array(
         return
     if address == 0:
         raise refused(f"has {array.size} elements and no memory: it was freed")
-    if not _is_dense(array) and not _has_strides(array, args):
+    if not _is_dense(array) and not _has_strides(array, _for_integers(signature, args)):
         raise refused(
             f"has gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
             "a pointer says nothing of them",

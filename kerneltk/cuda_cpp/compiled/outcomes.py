@@ -42,6 +42,7 @@ _MAKERS = (
     "kerneltk.pipeline",
     "kerneltk.backends",
     "kerneltk.cache",
+    "kerneltk.codegen.real_overloads",
     "kerneltk.interop",
     "kerneltk.object_code",
     "kerneltk.core",

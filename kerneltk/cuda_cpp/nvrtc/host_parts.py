@@ -10,7 +10,7 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.cuda_cpp.includes import escaped
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.cuda_cpp.syntax.cached import read_host_only
-from kerneltk.cuda_cpp.syntax.declarations import HostOnly
+from kerneltk.cuda_cpp.syntax.declarations import DECLARED, HostOnly
 from kerneltk.errors import CompileError, Snippet, render_message
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
     sources = (source, *source.included)
     read = [read_host_only(one.code) for one in sources]
     annotated = {key for _, keys in read for key in keys}
+    own = {key.removeprefix(DECLARED) for key in annotated if key.startswith(DECLARED)}
     directives, options = without_directives(source.options)
     macros = {word for line in directives for word in _WORD.findall(line)[1:2]}
     includes_more = len(sources) > 1 or any(line.startswith("#include") for line in directives)
@@ -80,10 +81,19 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
         for part in found:
             is_excused = (
                 (part.kind in _UNANNOTATED and is_device)
+                or (
+                    part.kind == "annotated lambda"
+                    and (source.has_host_code or source.compiler != "nvrtc")
+                )
                 or (part.kind in _OF_STRINGS and (source.has_host_code or includes_more))
                 or (bool(part.key) and not annotated.isdisjoint(_keys(part)))
-                or not macros.isdisjoint((*part.words, part.name))
+                or not macros.isdisjoint((*part.words, part.name, "std"))
                 or (has_unread and part.kind in _UNANNOTATED and bool(part.words))
+                # Another header may declare the same name.
+                or (
+                    part.kind == "library"
+                    and (has_unread or not own.isdisjoint((part.name, "std")))
+                )
                 or _DIFFERENT.search(part.guard) is not None
                 or not part.is_lasting
             )

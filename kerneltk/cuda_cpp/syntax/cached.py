@@ -44,6 +44,7 @@ _READERS = (
     "kerneltk.core.lexer",
     "kerneltk.core.patterns",
     "kerneltk.core.records",
+    "kerneltk.object_code",
     "tree_sitter",
     "tree_sitter_cuda",
 )

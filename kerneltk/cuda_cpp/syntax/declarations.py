@@ -25,12 +25,14 @@ UnsupportedKind = Literal[
 ]
 
 
+DECLARED = "="  # before a name of the libraries' that a source declares by itself
 HostOnlyKind = Literal[
     "function",
     "host function",
     "variable",
     "member",
     "lambda",
+    "annotated lambda",
     "generic lambda",
     "kernel member",
     "kernel annotations",

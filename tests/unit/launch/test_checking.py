@@ -76,3 +76,11 @@ def test_pointers_that_are_not_read() -> None:
         kernel(1, 1, (given, y))
     with pytest.raises(ArgumentTypeError):
         kernel(1, 1, (X, y.astype(np.float64)))
+
+
+def test_a_number_that_is_no_integer_to_the_kernel_is_no_stride() -> None:
+    source = "__global__ void k(const float* x, float scale, bool flag, float* y) { y[0] = x[0]; }"
+    kernel = kerneltk.RawKernel(source, "k")
+    x, y = np.ones(8, np.float32), np.zeros(1, np.float32)
+    with pytest.raises(ArgumentValueError, match="has gaps"):
+        kernel(1, 1, (x[::2], 2, True, y))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kerneltk.cuda_cpp.syntax.declarations import HostOnly
+from kerneltk.cuda_cpp.syntax.declarations import DECLARED, HostOnly
 from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
 from kerneltk.cuda_cpp.syntax.kernels import KernelReader
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # What the package's headers for NVRTC define in namespace std, beside opaque types of the host's.
 _STD = re.compile(
-    r"\bstd\s*::\s*(?!(?:"
+    r"(?<!\w)std\s*::\s*(?!(?:"
     r"numeric_limits|size_t|ptrdiff_t|nullptr_t|u?int(?:_least|_fast)?\d+_t|u?int(?:ptr|max)_t"
     r"|max_align_t|array|pair|make_pair|tuple\w*|make_tuple|get|tie|initializer_list|allocator"
     r"|ratio|micro|milli|nano|kilo|mega|giga|\w+_iterator_tag|memory_order\w*|float_round_style"
@@ -57,11 +57,17 @@ _STD = re.compile(
 )
 # Names of the C++ library that a `using` brings without `std::`.
 _USING_STD = re.compile(r"\busing\s+(?:namespace\s+std\b|std\s*::)")
+_USING_OTHER = re.compile(r"\busing\s+(?:namespace\s+)?(?!std\b)\w+\s*(?:::|;)")
+_TEMPLATES = (
+    "vector|map|set|list|deque|unordered_map|unordered_set|function|unique_ptr|shared_ptr|optional"
+    "|variant|queue|stack|complex"
+)
+_OBJECTS = "string|stringstream|thread|mutex|cout|cerr|cin|endl"
+_ALGORITHMS = "sort|accumulate|make_unique|make_shared|to_string|transform"
 _PLAIN_STD = re.compile(
-    r"(?<![\w.:])(?<!->)(vector|map|set|list|deque|unordered_map|unordered_set|function|unique_ptr"
-    r"|shared_ptr|optional|variant|queue|stack|complex)\s*<"
-    r"|(?<![\w.:])(?<!->)(string|stringstream|thread|mutex|cout|cerr|cin|endl)\b(?!\s*[\[(=,;)])"
-    r"|(?<![\w.:])(?<!->)(sort|accumulate|make_unique|make_shared|to_string|transform)\s*\("
+    rf"(?<![\w.:])(?<!->)({_TEMPLATES})\s*<"
+    rf"|(?<![\w.:])(?<!->)({_OBJECTS})\b(?!\s*[\[(=,;)])"
+    rf"|(?<![\w.:])(?<!->)({_ALGORITHMS})\s*\("
 )
 # Functions of the C library and of POSIX that neither CUDA nor the package's headers have.
 _C_FUNCTIONS = frozenset(
@@ -92,11 +98,17 @@ _INCLUDED = {
     "intptr_t": "cstdint",
     "uintptr_t": "cstdint",
 }  # fmt: skip
+_LIBRARY_NAMES = frozenset(("std", *f"{_TEMPLATES}|{_OBJECTS}|{_ALGORITHMS}".split("|"))).union(
+    _C_FUNCTIONS, _C_VARIABLES, _INCLUDED
+)
 _BUILTIN = re.compile(
     r"\b__typeof__\b|__builtin_(?!(?:expect|assume|assume_aligned|unreachable|bit_cast|is_constant_evaluated"
     r"|addressof|copysign|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
 )
 _WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
+_BEHIND_STD = re.compile(r"(.*)\bstd\s*::\s*\Z", re.DOTALL)
+_INNER = re.compile(r"\w\s*::\s*\Z")  # `cuda::` before `std::`
+_OPENS_STD = re.compile(r"\bnamespace\s+std\s*[{:]")
 _BEHIND_OBJECT = re.compile(r"(?:\.|->|(?<!std)(?<!\s)::|\w\s*::)\s*\Z")
 _WRITES = r"(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 _CONST = re.compile(r"\bconst(?:expr)?\b")
@@ -141,7 +153,10 @@ class _Finder:
         self.found: dict[tuple[str, int], HostOnly] = {}
         self.annotated: dict[str, None] = {}
         self._aliases = {a or b for a, b in _CONST_ALIAS.findall(prepared.code)}
-        self._uses_std = _USING_STD.search(prepared.code) is not None
+        self._uses_std = (
+            _USING_STD.search(prepared.code) is not None
+            and _USING_OTHER.search(prepared.code) is None  # which may have the same names
+        )
         self._includes_any = any(d.name.startswith("include") for d in prepared.directives)
         self._macros = {
             name[0]
@@ -151,10 +166,13 @@ class _Finder:
         self._constants: set[str] = set()
         self._shared = 0  # bytes of static shared memory in the function that is read
         self._declared = self._macros | _declared_names(prepared.code)
+        if "std" in self._macros or _OPENS_STD.search(prepared.code):
+            self._declared.add("std")
 
     def result(self) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
         found = sorted(self.found.values(), key=lambda one: one.start)
-        return tuple(found), tuple(self.annotated)
+        declared = [f"{DECLARED}{name}" for name in sorted(self._declared & _LIBRARY_NAMES)]
+        return tuple(found), (*self.annotated, *declared)
 
     def read(self, tree: SourceTree) -> None:
         """Read one branch of each conditional."""
@@ -284,10 +302,17 @@ class _Finder:
 
     def _read_lambda(self, node: Node, scope: str) -> None:
         declarator = node.child_by_field_name("declarator")
+        body = node.child_by_field_name("body")
+        if body is not None and scope == "block":
+            for word in self.tree.words_between(node.start_byte, body.start_byte):
+                self._add("annotated lambda", word.name, word.start, word.start + len(word.name))
+                break
+        # Not what stands behind them: a result's type may be `decltype(auto)`.
+        parameters = declarator and declarator.child_by_field_name("parameters")
         if scope != "block":
             self._add("lambda", "", node.start_byte, node.start_byte + 1)
-        elif declarator is not None and re.search(
-            r"\bauto\b", self.tree.plain[declarator.start_byte : declarator.end_byte]
+        elif parameters is not None and re.search(
+            r"\bauto\b", self.tree.plain[parameters.start_byte : parameters.end_byte]
         ):
             self._add("generic lambda", "", node.start_byte, node.start_byte + 1)
 
@@ -300,11 +325,13 @@ class _Finder:
         start = self.tree.head_start(node)
         own = node.child_by_field_name("type")
         inside = None if own is None else own.child_by_field_name("body")
+        values = (one.child_by_field_name("value") for one in declarators)
+        others = [part for part in (inside, *values) if part is not None]
         words = {
             word.name
             for word in self.tree.words_between(start, node.end_byte)
-            # Those of a class's members say nothing of its object.
-            if inside is None or not inside.start_byte <= word.start < inside.end_byte
+            # Those of a class's members say nothing of its object, nor do those of a lambda.
+            if not any(part.start_byte <= word.start < part.end_byte for part in others)
         }
         head = self.tree.plain[start : declarators[0].start_byte]
         if re.search(r"\btypedef\b|\b(?:texture|surface)\s*<", head):
@@ -425,7 +452,9 @@ class _Finder:
     def _named(self, first: int, last: int) -> Iterator[tuple[int, str, str]]:
         plain = self.tree.plain
         for found in _STD.finditer(plain, first, last):
-            yield found.start(1), found[1], ""
+            before = plain[max(found.start() - 40, 0) : found.start()]
+            if "std" not in self._declared and not _INNER.search(before):
+                yield found.start(1), found[1], ""
         if self._uses_std:
             for found in _PLAIN_STD.finditer(plain, first, last):
                 name = found[1] or found[2] or found[3]
@@ -439,21 +468,26 @@ class _Finder:
             is_function = name in _C_FUNCTIONS and plain[found.end() : last].lstrip()[:1] == "("
             if not (header or is_function or name in _C_VARIABLES) or name in self._declared:
                 continue
-            before = plain[max(found.start() - 20, 0) : found.start()]
-            if not _BEHIND_OBJECT.search(before) or re.search(r"\bstd\s*::\s*\Z", before):
+            before = plain[max(found.start() - 40, 0) : found.start()]
+            scope = _BEHIND_STD.search(before)
+            if not _BEHIND_OBJECT.search(before) or (scope and not _INNER.search(scope[1])):
                 yield found.start(), name, header
 
 
 _DECLARED = re.compile(
     r"[\w>*&]\s*[\s*&]\s*([^\W\d]\w*)\s*(?=[=;,{\[)(:])|\busing\s+([^\W\d]\w*)\s*="
 )
-_NO_TYPES = frozenset(("return", "else", "case", "goto", "new", "delete", "throw", "do"))
+# A pointer to a function, a structured binding, a capture: `(*f)`, `[f, g]`, `[f = x]`.
+_DECLARED_INSIDE = re.compile(r"(?:\(\s*\*|\[|,)\s*([^\W\d]\w*)\s*(?=[)\],=])")
+_NO_TYPES = frozenset(
+    ("return", "else", "case", "goto", "new", "delete", "throw", "do", "namespace")
+)
 _TYPED = re.compile(r"([^\W\d]\w*)\s*(?:<[^<>;{}]*>)?[\s*&]+\Z")
 
 
 def _declared_names(code: str) -> set[str]:
     """Return the names that a source may declare by itself: behind a type."""
-    names: set[str] = set()
+    names = {found[1] for found in _DECLARED_INSIDE.finditer(code)}
     for found in _DECLARED.finditer(code):
         if found[2]:
             names.add(found[2])
@@ -485,6 +519,10 @@ _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
     "lambda": (
         "a lambda outside of functions is a function of the host",
         "write a class with '__device__ operator()' instead",
+    ),
+    "annotated lambda": (
+        "NVRTC takes no annotation of a lambda, such as '{0}'",
+        "leave it out: a lambda in device code is the device's",
     ),
     "generic lambda": (
         "NVRTC takes a lambda with 'auto' parameters for a function of the host",

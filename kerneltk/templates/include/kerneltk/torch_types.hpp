@@ -1,9 +1,8 @@
 // Types and macros of torch's headers for device code, for files that are written as its extensions:
 // those headers themselves are for the host. Members lie as torch has them, so that a structured
 // scalar can be given for an accessor.
-// <cuda_fp16.h> and <cuda_bf16.h> come before it.
+// <cuda_fp16.h>, <cuda_bf16.h> and <tuple> come before it.
 #pragma once
-#include <tuple>
 
 namespace c10 {
 // Of a number of 16 bits and another: a float or a double is the result's type, an int is not.

@@ -90,3 +90,42 @@ def test_names_of_the_user_s_own_are_not_the_library_s() -> None:
     x = np.zeros(1, np.int32)
     kerneltk.RawKernel(source, "k")(1, 1, (x,))
     assert x[0] == 10
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("#include <cuda/std/optional>", "cuda::std::optional<int> o(x[0]); x[1] = *o;"),
+        ("namespace a { namespace std { __device__ int vector(int n) { return n; } } }",
+         "x[1] = a::std::vector(x[0]);"),
+        ("#include <cuda/std/optional>\n#define std cuda::std",
+         "std::optional<int> o(x[0]); x[1] = *o;"),
+        ("namespace std { template <class T> struct hash { T v; }; }",
+         "std::hash<int> h{x[0]}; x[1] = h.v;"),
+        ("#include <utility>\nusing std::swap;\n"
+         "namespace own { template <class T> __device__ T transform(T n) { return n; } }\n"
+         "using namespace own;", "x[1] = transform(x[0]);"),
+        ("__device__ int same(int n) { return n; }",
+         "int (*write)(int) = same; auto g = [read = write](int n) { return read(n); };"
+         "x[1] = write(g(x[0]));"),
+        ("", "auto f = [](int n) -> decltype(auto) { return n; }; x[1] = f(x[0]);"),
+    ],
+)  # fmt: skip
+def test_names_that_only_look_like_the_library_s(head: str, body: str) -> None:
+    kernel = kerneltk.RawKernel(f"{head}\n__global__ void k(int* x) {{ {body} }}\n", "k")
+    x = np.array([7, 0], np.int32)
+    kernel(1, 1, (x,))
+    assert x[1] == 7
+    kernel.compile_for("compute_90")
+
+
+def test_names_that_own_headers_declare(tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text("__device__ int rand(int n) { return n; }\n")
+    source = '#include "own.h"\n__global__ void k(int* x) { x[0] = rand(x[0]); }\n'
+    kerneltk.RawKernel(source, "k", (f"-I{tmp_path}",)).compile(backend="host")
+
+
+def test_annotated_lambdas() -> None:
+    source = "__global__ void k(int* x) { auto f = [] __device__ (int n) { return n; }; f(1); }\n"
+    assert "NVRTC takes no annotation of a lambda, such as '__device__'" in message(source)
+    assert "NVRTC takes no annotation" in message(source, "k", "-default-device")
