@@ -235,14 +235,14 @@ class Maker:
         self.counters.remove(name)
 
     def first_pass(self, depth: int) -> None:
-        """A loop that binds a name in its first pass only."""
+        """A loop that binds a name again in its first pass only."""
         name, kind = self.fresh("i"), self.one("r", "p", "v")
+        bound = self.fresh(kind)
+        self.put(depth, f"{bound} = {self.value(kind)}")
         self.put(depth, f"for {name} in range(3):")
         self.counters.append(name)
         self.put(depth + 1, f"if {name} == 0:")
-        value = self.value(kind)
-        bound = self.fresh(kind)
-        self.put(depth + 2, f"{bound} = {value}")
+        self.put(depth + 2, f"{bound} = {self.value(kind)}")
         self.names[kind].append(bound)
         self.block(depth + 1, 2)
         self.names[kind].remove(bound)
