@@ -31,10 +31,10 @@ struct chunk {
     struct alignas(BYTES) type { unsigned char bytes[BYTES]; };
 };
 template <int CHUNK, int BYTES>
-void copy(void* to, const void* from) {
-    if (reinterpret_cast<unsigned long long>(to) % CHUNK) __builtin_trap();
-    if (reinterpret_cast<unsigned long long>(from) % CHUNK) __builtin_trap();
-    __builtin_memcpy(to, from, BYTES);
+__device__ void copy(void* to, const void* from) {
+    if (reinterpret_cast<unsigned long long>(to) % CHUNK) __trap();
+    if (reinterpret_cast<unsigned long long>(from) % CHUNK) __trap();
+    memcpy(to, from, BYTES);
 }
 }  // namespace kerneltk
 """
