@@ -227,6 +227,7 @@ class Maker:
             self.put(depth, f"for {name} in x:")
             self.names["r"].append(name)
             self.block(depth + 1, 2)
+            self.names["r"].remove(name)  # there may be no record
             return
         name = self.fresh("i")
         self.put(depth, f"for {name} in range({self.one(2, 3, 'c[3]')}):")
