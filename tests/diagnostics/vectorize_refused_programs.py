@@ -236,10 +236,12 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     (
         "vectorize(centred)(X)",
-        "TypingError",
-        "A number of type 'float64' has no attribute 'mean'.\n"
+        "UnsupportedError",
+        "The method 'mean' of a number cannot be used in a kernel.\n"
         "  program.py:14:     return x - x.mean()\n"
-        "                                ^^^^^^",
+        "                                ^^^^^^\n"
+        "  Hint: numbers of type 'float64' have T, astype, clip, conj, conjugate, dtype, imag, "
+        "is_integer, item, itemsize, nbytes, ndim, real, round, shape, size here.",
     ),
     (
         "vectorize(text)(X)",

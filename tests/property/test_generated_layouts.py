@@ -32,9 +32,9 @@ struct chunk {
 };
 template <int CHUNK, int BYTES>
 __device__ void copy(void* to, const void* from) {
-    if (reinterpret_cast<unsigned long long>(to) % CHUNK) __builtin_trap();
-    if (reinterpret_cast<unsigned long long>(from) % CHUNK) __builtin_trap();
-    __builtin_memcpy(to, from, BYTES);
+    if (reinterpret_cast<unsigned long long>(to) % CHUNK) __trap();
+    if (reinterpret_cast<unsigned long long>(from) % CHUNK) __trap();
+    memcpy(to, from, BYTES);
 }
 }  // namespace kerneltk
 """

@@ -224,10 +224,10 @@ class Maker:
     def loop(self, depth: int) -> None:
         if self.rng.random() < 0.4:
             name = self.fresh("r")
-            self.put(depth, f"{name} = x[0]")  # there may be no record
             self.put(depth, f"for {name} in x:")
             self.names["r"].append(name)
             self.block(depth + 1, 2)
+            self.names["r"].remove(name)  # there may be no record
             return
         name = self.fresh("i")
         self.put(depth, f"for {name} in range({self.one(2, 3, 'c[3]')}):")
@@ -236,15 +236,14 @@ class Maker:
         self.counters.remove(name)
 
     def first_pass(self, depth: int) -> None:
-        """A loop that binds a name anew in its first pass only."""
+        """A loop that binds a name again in its first pass only."""
         name, kind = self.fresh("i"), self.one("r", "p", "v")
-        value, bound = self.value(kind), self.fresh(kind)
-        self.put(depth, f"{bound} = {value}")
+        bound = self.fresh(kind)
+        self.put(depth, f"{bound} = {self.value(kind)}")
         self.put(depth, f"for {name} in range(3):")
         self.counters.append(name)
         self.put(depth + 1, f"if {name} == 0:")
-        value = self.value(kind)
-        self.put(depth + 2, f"{bound} = {value}")
+        self.put(depth + 2, f"{bound} = {self.value(kind)}")
         self.names[kind].append(bound)
         self.block(depth + 1, 2)
         self.names[kind].remove(bound)

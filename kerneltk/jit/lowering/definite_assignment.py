@@ -8,12 +8,15 @@ debug mode checks it where a check can stand. Every other one is an error.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import BOOL, Node, Number
+from kerneltk.jit.passes.expression_ranges import Environment, interval_of
+from kerneltk.jit.passes.liveness import live_in
 
 _Names = frozenset[str]
 _FLIPPED = {">": "<", ">=": "<="}
@@ -118,8 +121,9 @@ def _reads_memory(key: Any) -> bool:
 class _Flow:
     """The analysis of one function, for some of its variables."""
 
-    def __init__(self, tracked: _Names) -> None:
+    def __init__(self, tracked: _Names, ranges: Environment) -> None:
         self._tracked = tracked
+        self._ranges = ranges
         self.reads: dict[int, Read] = {}
         self._ways: dict[str, Way] = {}
         self._is_repeated = False  # in the condition of a while: no statement stands before it
@@ -205,7 +209,7 @@ class _Flow:
         for part in ir.controls(node) if isinstance(node, ir.For) else ():
             self._read(part, state)
             state = self._effects(part, state)
-        runs = _runs_once(node)
+        runs = _runs_once(node, self._ranges)
         head, end = state, None
         while True:
             for name in head.some - state.some:
@@ -321,18 +325,43 @@ def _facts(condition: Any, truth: bool) -> Iterator[tuple[Any, bool]]:
     yield _key(condition), truth
 
 
-def _runs_once(node: ir.For | ir.While) -> bool:
-    """Whether a loop's body runs at least once."""
+def _runs_once(node: ir.For | ir.While, ranges: Environment) -> bool:
+    """Whether a loop's body is known to run at least once."""
     if isinstance(node, ir.While):
         return isinstance(node.condition, ir.Literal_) and bool(node.condition.value)
-    bounds = (node.start, node.stop, node.step)
-    known = [int(bound.value) for bound in bounds if isinstance(bound, ir.Literal_)]
-    return len(known) == 3 and len(range(*known)) > 0
+    start, stop, step = (interval_of(bound, ranges) for bound in (node.start, node.stop, node.step))
+    if step[0] > 0:
+        return start[1] < stop[0]
+    return step[1] < 0 and start[0] > stop[1]
+
+
+def _ranges(body: tuple[ir.Statement, ...]) -> Environment:
+    """Return the ranges of integers that one statement assigns, and nothing reads before it."""
+    assigned: Counter[str] = Counter(live_in(body))
+    stores: dict[str, ir.Expression] = {}
+    for statement in ir.statements(body):
+        lvalues: list[Any] = []
+        if isinstance(statement, ir.Store):
+            lvalues.append(statement.target)
+            if isinstance(statement.target, ir.Local):
+                stores[statement.target.name] = statement.value
+        elif isinstance(statement, ir.For):
+            lvalues += (statement.variable, statement.variable)  # a value for each pass
+        for part in ir.walk(*_evaluated(statement)):
+            if isinstance(part, ir.Call):
+                lvalues += (part.arguments[k] for k in part.operation.writes)
+        assigned.update(each.name for each in lvalues if isinstance(each, ir.Local))
+    ranges: Environment = {}
+    for name, value in stores.items():
+        if assigned[name] == 1 and isinstance(value.type, Number) and value.type.is_integer:
+            ranges[name] = interval_of(value, ranges)
+    return ranges
 
 
 def unassigned_reads(body: Iterable[ir.Statement], tracked: Iterable[str]) -> list[Read]:
     """Return the reads of variables that may come before a value, in the order of the source."""
-    flow = _Flow(frozenset(tracked))
+    body = tuple(body)
+    flow = _Flow(frozenset(tracked), _ranges(body))
     flow.block(body, _State())
     found = flow.reads.values()
     return sorted(found, key=lambda read: (read.local.span.line, read.local.span.column))

@@ -81,15 +81,15 @@ def run(grid, block, args, shared=0, stream=None):
     if a0.dtype is not dtype_a0 or not a0.flags.forc or not pa0 or pa0 & 7 or not a0.flags.writeable:
         loaded.check((a0, a1, a2, ))
         dtype_a0 = a0.dtype
-    last_grid, last_block, last_shared, gx, gy, gz, bx, by, bz, size, empty = shapes.last
+    last_grid, last_block, last_shared, gx, gy, gz, bx, by, bz, size = shapes.last
     if grid is not last_grid or block is not last_block or shared is not last_shared:
         try:
-            gx, gy, gz, bx, by, bz, size, empty = shapes.known[dumps((grid, block, shared), 2)]
+            gx, gy, gz, bx, by, bz, size = shapes.known[dumps((grid, block, shared), 2)]
         except (KeyError, ValueError):
             checked = shapes.configure(grid, block, shared)
             if checked is None:
                 return "large grid"
-            gx, gy, gz, bx, by, bz, size, empty = checked
+            gx, gy, gz, bx, by, bz, size = checked
     shared = size
     try:
         buffer = buffers.pop()
@@ -100,9 +100,6 @@ def run(grid, block, args, shared=0, stream=None):
     except PackErrors:
         loaded.refuse_number((a0, a1, a2, ))
         raise
-    if empty:
-        buffers.append(buffer)
-        return None
     try:
         failure = launch(function, buffer[1], gx * gy * gz, 1024 // (bx * by * bz) or 1, THREADS)
     except errors as error:
@@ -242,15 +239,15 @@ def run(grid, block, args, shared=0, stream=None):
     _, function, shapes, buffers, pack_into, loaded, ea0_0_0, ea1_0 = plan
     if not pa0_0:
         loaded.check((a0, a1, ))
-    last_grid, last_block, last_shared, gx, gy, gz, bx, by, bz, size, empty = shapes.last
+    last_grid, last_block, last_shared, gx, gy, gz, bx, by, bz, size = shapes.last
     if grid is not last_grid or block is not last_block or shared is not last_shared:
         try:
-            gx, gy, gz, bx, by, bz, size, empty = shapes.known[dumps((grid, block, shared), 2)]
+            gx, gy, gz, bx, by, bz, size = shapes.known[dumps((grid, block, shared), 2)]
         except (KeyError, ValueError):
             checked = shapes.configure(grid, block, shared)
             if checked is None:
                 return "large grid"
-            gx, gy, gz, bx, by, bz, size, empty = checked
+            gx, gy, gz, bx, by, bz, size = checked
     shared = size
     if not a1.flags.writeable:
         loaded.check((a0, a1, ))
@@ -268,9 +265,6 @@ def run(grid, block, args, shared=0, stream=None):
     except PackErrors:
         loaded.refuse_number((a0, a1, ))
         raise
-    if empty:
-        buffers.append(buffer)
-        return None
     loaded.note(buffer[1], [a0_0, record_bytes(a1) if ra1 is None else ra1])
     try:
         failure = launch(function, buffer[1])

@@ -404,8 +404,8 @@ COUNT = (
         ((3, 2), (4, 1), 24),
         ((3, 2, 2), (2, 2), 48),
         ([2, 2], [4], 16),
-        (0, 4, 0),
-        ((3, 0), 4, 0),
+        (0, 4, 4),  # an extent of 0 counts as 1
+        ((3, 0), 4, 12),
     ],
 )
 def test_grids(backend: Any, grid: Any, block: Any, threads: int) -> None:

@@ -1,6 +1,6 @@
 """Which reads of variables may come before a value: programs that are right, and others."""
 
-# ruff: noqa: B007, F821, F841, N806, SIM108
+# ruff: noqa: B007, B011, B023, F821, F841, N806, PT015, SIM108
 from __future__ import annotations
 
 import numpy as np
@@ -222,6 +222,83 @@ def loop_that_may_not_run(x, o, n):
     o[0] = v
 
 
+def loop_with_a_least_bound(x, o, n):
+    for i in range(n % 4 + 1):
+        v = i
+    o[0] = v
+
+
+def loop_with_a_bound_by_name(x, o, n):
+    count = max(n, 1)
+    for i in range(count):
+        v = i
+    o[0] = v
+
+
+def loop_that_goes_down(x, o, n):
+    for i in range(n % 4 + 1, 0, -1):
+        v = i
+    o[0] = v
+
+
+def function_of_a_loop_that_runs(x, o, n):
+    for k in range(n % 4 + 1):
+
+        def f():
+            return k
+
+    o[0] = f()
+
+
+def other_branch_fails(x, o, n):
+    if n > 3:
+        v = 1
+    else:
+        assert False
+    o[0] = v
+
+
+def other_case_fails(x, o, n):
+    match n:
+        case 1:
+            p = (x[0], 2)
+        case _:
+            assert False, "n is 1"
+    o[0] = p[1]
+
+
+def else_of_a_loop_fails(x, o, n):
+    for i in range(n):
+        if x[i] > 0:
+            v = i
+            break
+    else:
+        assert False
+    o[0] = v
+
+
+def loop_of_a_remainder(x, o, n):
+    for i in range(n % 4):
+        v = i
+    o[0] = v
+
+
+def bound_that_changes(x, o, n):
+    count = 3
+    if n > 3:
+        count = n
+    for i in range(count):
+        v = i
+    o[0] = v
+
+
+def parameter_as_a_bound(x, o, n):
+    for i in range(n):
+        v = i
+    o[0] = v
+    n = 3
+
+
 def one_branch(x, o, n):
     if n > 3:
         v = 1
@@ -375,9 +452,17 @@ RIGHT = (
     view,
     every_break,
     flag_of_two,
+    loop_with_a_least_bound,
+    loop_with_a_bound_by_name,
+    loop_that_goes_down,
+    function_of_a_loop_that_runs,
 )
+ASSERTED = (other_branch_fails, other_case_fails, else_of_a_loop_fails)
 WRONG = {
     loop_that_may_not_run: "this loop does not run",
+    loop_of_a_remainder: "this loop does not run",
+    bound_that_changes: "this loop does not run",
+    parameter_as_a_bound: "this loop does not run",
     one_branch: "this condition does not hold",
     never_true: "this condition does not hold",
     view_in_a_branch: "this condition does not hold",
@@ -400,10 +485,14 @@ WRONG = {
 KINDS = (Array(number(np.float64), 1), Array(number(np.float64), 1), PY_INT)
 
 
+def assertions_of(function):
+    program = jit.rawkernel()(function)._definition.lowered(KINDS)
+    return [node for node in walk(*program.kernel.body) if isinstance(node, Assert)]
+
+
 def checks_of(function):
     """Return the variables that debug mode checks."""
-    program = jit.rawkernel()(function)._definition.lowered(KINDS)
-    found = [node for node in walk(*program.kernel.body) if isinstance(node, Assert)]
+    found = assertions_of(function)
     assert all(node.is_debug for node in found)
     return {node.message for node in found}
 
@@ -411,6 +500,12 @@ def checks_of(function):
 @pytest.mark.parametrize("function", RIGHT, ids=lambda function: function.__name__)
 def test_every_path_has_a_value(function) -> None:
     assert bool(checks_of(function)) == (function in DECIDED_AT_RUN_TIME)
+
+
+@pytest.mark.parametrize("function", ASSERTED, ids=lambda function: function.__name__)
+def test_an_assertion_of_false_ends_a_path(function) -> None:
+    (assertion,) = assertions_of(function)
+    assert not assertion.is_debug
 
 
 @pytest.mark.parametrize("function", WRONG, ids=lambda function: function.__name__)
