@@ -190,7 +190,7 @@ def new_tensor(
     torch = sys.modules["torch"]
     wanted = torch_dtype(torch, dtype)
     steps = [step // dtype.itemsize for step in strides]
-    if block.dtype is torch.uint8 and (address is None or address == block.data_ptr()):
+    if block.dtype == torch.uint8 and (address is None or address == block.data_ptr()):
         return block.view(wanted).as_strided(shape, steps)
     # Not by 'as_strided': an argument may require a gradient, and have another dtype's steps.
     storage = block.untyped_storage()

@@ -53,6 +53,7 @@ def test_streams_and_graphs() -> None:
     import cupy
 
     kernel, x, y = axpy(1000)
+    cupy.cuda.get_current_stream().synchronize()  # a non-blocking stream does not wait for it
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         kernel(8, 128, (1000, 1, x, y))
