@@ -58,14 +58,16 @@ def main() -> None:
 def run_paths(options: argparse.Namespace) -> int:
     """Run the functions of `paths`, and report; returns 1 where any differs in silence."""
     from .paths import outcomes
+    from .running import backend_of
 
-    target = "compute_90" if options.backend == "ptx" else ""
+    backend = backend_of(options.backend)
+    target = "" if backend else "compute_90"
     counts: Counter[str] = Counter()
     report = options.out.open("w") if options.out else sys.stdout
     last = options.seed + options.programs
     for first in range(options.seed, last, BATCH):
         seeds = range(first, min(first + BATCH, last))
-        for seed, status, detail in outcomes(options.paths, seeds, target):
+        for seed, status, detail in outcomes(options.paths, seeds, target, backend and backend.xp):
             counts[status] += 1
             if status == "differs":
                 report.write(f"# seed {seed}\n{detail}\n")

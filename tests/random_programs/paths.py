@@ -288,10 +288,24 @@ def batch_of(paths: list[Path]) -> tuple[Any, list[tuple[Any, ...]]]:
     return jit.rawkernel(mode=paths[0].mode)(function), [path.given() for path in paths]
 
 
-def outcomes(what: str, seeds: range, target: str = "") -> Iterator[tuple[int, str, str]]:
+def moved(value: Any, library: Any) -> Any:
+    """Return an argument whose arrays are of another library."""
+    if isinstance(value, tuple):
+        return tuple(moved(item, library) for item in value)
+    return library.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def as_numpy(array: Any) -> Any:
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def outcomes(
+    what: str, seeds: range, target: str = "", library: Any = None
+) -> Iterator[tuple[int, str, str]]:
     """Yield each seed with what became of its function, and details.
 
-    It is the same as in plain Python, refused, or differs. With a target it is compiled alone.
+    It is the same as in plain Python, refused, or differs. With a target it is compiled alone;
+    `library` has the arrays, NumPy's by default.
     """
     accepted: dict[str, list[Path]] = {"numpy": [], "cuda": []}
     for seed in seeds:
@@ -316,7 +330,9 @@ def outcomes(what: str, seeds: range, target: str = "") -> Iterator[tuple[int, s
             if target:
                 kernel.inspect(*arguments, target=target)
             else:
-                kernel[1, 1](*arguments)
+                copies = [moved(argument, library or np) for argument in arguments]
+                kernel[1, 1](*copies)
+                arguments = [(*copy[:-1], as_numpy(copy[-1])) for copy in copies]
             for path, given in zip(part, arguments, strict=True):
                 its = given[-1] if target else expected(path)
                 same = np.array_equal(given[-1], its, equal_nan=given[-1].dtype.kind == "f")
