@@ -68,6 +68,42 @@ def test_strides_among_the_arguments() -> None:
         kernel(1, 4, (table[:, ::3], 8, y))
 
 
+@pytest.mark.parametrize(
+    ("name", "is_stride"),
+    [("stride", True), ("x_stride", True), ("strideX", True), ("rowPitch", True), ("step", True),
+     ("ld", True), ("ldx", True), ("LDX", True), ("ld_x", True), ("incx", True), ("lead", True),
+     ("leading_dim", True), ("n", False), ("steps", False), ("timestep", False), ("fold", False),
+     ("include", False), ("leader", False), ("ldw", False), ("w_stride", False)],
+)  # fmt: skip
+def test_a_number_is_a_stride_by_its_name(name: str, is_stride: bool) -> None:
+    source = (
+        "__global__ void f(const float* x, const float* w, int NAME, float* y) { *y = *x + *w; }"
+    )
+    kernel = kerneltk.RawKernel(source.replace("NAME", name), "f")
+    table, y = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros(1, np.float32)
+    kernel(1, 1, (X, X, 4, y))
+    for number in (4, 16):
+        args = table[:, 1], X, number, y
+        if is_stride:
+            kernel(1, 1, args)
+            assert y == [1]
+        else:
+            with pytest.raises(ArgumentValueError, match="has gaps"):
+                kernel(1, 1, args)
+
+
+def test_strides_in_a_struct() -> None:
+    source = """struct View { const float* p; int n, stride; };
+    __global__ void f(const float* x, View v, float* y) { *y = x[v.stride]; }"""
+    kernel = kerneltk.RawKernel(source, "f")
+    dtype = np.dtype([("p", "u8"), ("n", "i4"), ("stride", "i4")])
+    y = np.zeros(1, np.float32)
+    kernel(1, 1, (X[::2], np.array((0, 4, 2), dtype)[()], y))
+    assert y == [2]
+    with pytest.raises(ArgumentValueError, match="has gaps"):
+        kernel(1, 1, (X[::2], np.array((0, 2, 4), dtype)[()], y))
+
+
 def test_pointers_that_are_not_read() -> None:
     source = "__global__ void f(const float* unused, float* y) { y[0] = 2; }"
     kernel = kerneltk.RawKernel(source, "f")
