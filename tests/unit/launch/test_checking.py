@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import kerneltk
 from kerneltk.core.settings import get_settings
+from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 SOURCE = """
@@ -112,3 +115,51 @@ def test_pointers_that_are_not_read() -> None:
         kernel(1, 1, (given, y))
     with pytest.raises(ArgumentTypeError):
         kernel(1, 1, (X, y.astype(np.float64)))
+
+
+HEAD = "__global__ void f(float* x)"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (f"{HEAD} {{ BODY; }}", ("-DBODY=x[0]=1",)),
+        (f"{HEAD} {{ BODY; }}", ("-D", "BODY=x[0]=1")),
+        (f"#define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"# define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"/**/ %:  define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"#de\\\nfine BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f'#include "body.h"\n{HEAD} {{ BODY; }}', ("-I{headers}",)),
+        (f"#include <body.h>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
+        (f"#include <cstdint>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
+        (f"{HEAD} {{ BODY; }}", ("-include", "{headers}/body.h")),
+        (f'{HEAD} {{\n#include "statement.inc"\n}}', ("-I{headers}",)),
+        (f"{HEAD} {{\n#include <statement.inc>\n}}", ("-I{headers}",)),
+        (f"{HEAD};\n{HEAD} {{ x[0] = 1; }}", ()),
+        (f"{HEAD} {{ \\u0078[0] = 1; }}", ()),
+        ('extern "C" __global__ void f(float* x)'
+         ' { asm("ld.param.u64 %0, [f_param_0];" : : "l"(0)); }', ()),
+    ],
+)  # fmt: skip
+def test_pointers_that_may_be_read(source: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    for name in ("body.h", "cstdint"):
+        (tmp_path / name).write_text("#define BODY x[0] = 1\n")
+    (tmp_path / "statement.inc").write_text("x[0] = 1;\n")
+    filled = tuple(option.replace("{headers}", str(tmp_path)) for option in options)
+    assert RawSource(source, "code", filled).names_again("f", "x")
+
+
+def test_pointers_that_macros_read_are_checked() -> None:
+    kernel = kerneltk.RawKernel(f"{HEAD} {{ BODY; }}", "f", options=("-DBODY=x[0]=1",))
+    with pytest.raises(ArgumentTypeError, match="points to 'float'"):
+        kernel(1, 1, (np.zeros(2),))
+    frozen = np.zeros(1, np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ArgumentValueError, match="read-only"):
+        kernel(1, 1, (frozen,))
+    assert frozen == [0]
+
+
+def test_pointers_that_are_not_read_behind_headers_of_cuda() -> None:
+    source = f"#include <cuda_fp16.h>\n#include <cstdint>\n{HEAD} {{ }}"
+    assert not RawSource(source, "code", ("-std=c++17",)).names_again("f", "x")
