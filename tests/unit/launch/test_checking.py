@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk.backends.base import LaunchMode
 from kerneltk.core.settings import get_settings
+from kerneltk.cuda_cpp.kernel import KernelDispatcher
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.launch.checking import current_checks, state
 
 SOURCE = """
 __global__ void f(const float* x, int stride, float* y) {
@@ -41,6 +45,68 @@ def test_error_warn_and_off() -> None:
                 kernel(1, 4, (gaps, 1, y))
     with pytest.raises(ArgumentValueError, match="'raw_checks' takes"), kerneltk.raw_checks("no"):  # type: ignore[arg-type]
         pass
+
+
+def test_nested_blocks_end_in_any_order() -> None:
+    with kerneltk.raw_checks("off"):
+        with kerneltk.raw_checks("error"):
+            with kerneltk.raw_checks("off"):
+                assert current_checks() == "off"
+            assert current_checks() == "error"
+        assert current_checks() == "off"
+    first, second = kerneltk.raw_checks("off"), kerneltk.raw_checks("warn")
+    before = current_checks()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)  # as another thread's may
+    assert current_checks() == "warn"
+    second.__exit__(None, None, None)
+    assert current_checks() == before
+
+
+def test_a_change_while_a_launcher_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by another thread, between the question whether checks have changed and the store."""
+    kernel = kerneltk.RawKernel(SOURCE, "f")
+    gaps, y = X[::2], np.zeros(4, np.float32)
+    choice = object(), "error"
+
+    class Dispatcher(KernelDispatcher):
+        def __setattr__(self, name: str, value: object) -> None:
+            if name == "recent" and entered and entered.pop():
+                state.enter(choice)  # type: ignore[arg-type]
+            super().__setattr__(name, value)
+
+    entered: list[bool] = []
+    dispatcher = Dispatcher(kernel._program, "f", LaunchMode(), None)
+    with kerneltk.raw_checks("off"):
+        entered.append(True)
+        dispatcher.recent(1, 4, (gaps, 1, y))
+        assert not entered
+        try:
+            with pytest.raises(ArgumentValueError, match="has gaps"):
+                dispatcher.recent(1, 4, (gaps, 1, y))
+        finally:
+            state.leave(choice)  # type: ignore[arg-type]
+
+
+def test_kernels_that_are_made_during_changes() -> None:
+    """The set of dispatchers grows in one thread while another goes through it."""
+    source, errors = "__global__ void f() { }", []
+
+    def change() -> None:
+        try:
+            for _ in range(200):
+                with kerneltk.raw_checks("off"):
+                    pass
+        except RuntimeError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    kernels = [kerneltk.RawKernel(source, "f") for _ in range(200)]
+    thread.join()
+    assert not errors
+    assert len(kernels) == 200
 
 
 def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
