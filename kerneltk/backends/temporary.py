@@ -52,9 +52,9 @@ def _prefix() -> str:
     return f"kerneltk-compile-{os.getuid()}-"
 
 
-def _locked(path: str) -> int | None:
-    """Lock a directory; return the file descriptor that holds the lock, or None where another
-    process holds it or the directory is gone.
+def _locked(path: str, *, waits: bool) -> int | None:
+    """Lock a directory; return the file descriptor that holds the lock, or None where the directory
+    is gone, its file system has no locks, or another process holds it and this one does not wait.
 
     The kernel releases the lock with the last process that has the descriptor, whatever ends it.
     """
@@ -63,7 +63,7 @@ def _locked(path: str) -> int | None:
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.stat(path), os.fstat(descriptor)):
             return descriptor
     except OSError:
@@ -81,7 +81,7 @@ def remove_abandoned(root: str) -> None:
                 continue
             if entry.stat(follow_symlinks=False).st_uid != os.getuid():
                 continue
-            descriptor = _locked(entry.path)
+            descriptor = _locked(entry.path, waits=False)
             if descriptor is not None:
                 shutil.rmtree(entry.path, ignore_errors=True)
                 os.close(descriptor)
@@ -108,9 +108,11 @@ def directory() -> Iterator[Path]:
         prefix = _prefix()
         for _ in range(_MOST_TRIES):
             with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as path:
-                descriptor = _locked(path)
+                # Another process may have locked it before, taking it for abandoned: wait until
+                # that one has removed it, since it would do so while a compiler writes here.
+                descriptor = _locked(path, waits=True)
                 if descriptor is None and not os.path.isdir(path):
-                    continue  # another process took it for abandoned before it was locked
+                    continue
                 try:
                     yield Path(path)
                 finally:

@@ -5,7 +5,7 @@ The search errs on one side: directives in comments, in strings and under false 
 and where a name exists in several directories all of them count, so that neither a condition nor
 the order in which a compiler searches can hide a change. What a macro stands for counts where that
 is the name of a file: an include may name the macro, in any other file. A source whose macros
-compute a name otherwise has a key of its own each time; such names in headers do not count.
+compute a name otherwise, there or in a header, has a key of its own each time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 import stat
 import struct
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -61,6 +61,7 @@ _COMPUTED = pattern(
 _DEFINED = pattern(
     rb"(?:\#|%%:|\?\?=)%(gap)bdefine%(gap)b([^\W\d]\w*)(?![\w(])([^\n]*)" % {b"gap": _GAP}
 )
+_FUNCTION = pattern(rb"(?:\#|%%:|\?\?=)%(gap)bdefine%(gap)b([^\W\d]\w*)\(" % {b"gap": _GAP})
 _REPLACEMENT = pattern(rb"%(gap)b(?:<([^>\n]+)>|\"([^\"\n]+)\"|([^\W\d]\w*))" % {b"gap": _GAP})
 _DEFINING_OPTION = pattern(r"(?:-D|--define-macro=?)\s*(\w+)=(.*)", re.DOTALL)
 
@@ -128,7 +129,10 @@ def fingerprint(
         64 hexadecimal digits (SHA-256). A header that is not found counts by its name.
     """
     parts, directives, search, _ = _looked_for(unit, target, include_directories, backend_options)
-    parts.append(_tree_of(directives, search).data)
+    tree = _tree_of(directives, search)
+    parts.append(tree.data)
+    if _computes_names(tree.macros, unit):
+        _add(parts, os.urandom(16))
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
@@ -145,6 +149,9 @@ def trace(
     )
     tree = _tree_of(directives, search)
     parts.append(tree.data)
+    if _computes_names(tree.macros, unit):
+        _add(parts, os.urandom(16))
+        is_lasting = False
     key = hashlib.sha256(b"".join(parts)).hexdigest()
     names = tuple((is_quoted, name) for is_quoted, name, _ in directives)
     digest = hashlib.sha256(tree.data).hexdigest()
@@ -288,11 +295,7 @@ def _computed_names(source: bytes, options: Sequence[str]) -> list[str] | None:
         return []
     plain = blanked(source.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
     pending = _COMPUTED.findall(plain)  # those in no comment
-    definitions = _DEFINED.findall(source)
-    for option in re.split(r"(?<!-D)(?<!--define-macro)\0", "\0".join(options)):
-        found = _DEFINING_OPTION.match(option.replace("\0", ""))
-        if found is not None:
-            definitions.append((found[1].encode(), _encode(found[2])))
+    definitions = [*_DEFINED.findall(source), *_defined_by(options)]
     names: list[str] = []
     known: set[bytes] = set()
     for macro in pending:  # which grows on the way
@@ -311,6 +314,67 @@ def _computed_names(source: bytes, options: Sequence[str]) -> list[str] | None:
             else:
                 names.append((angle or quoted).decode("utf-8", "surrogatepass"))
     return names
+
+
+def _defined_by(options: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the macros that options define, with what they stand for."""
+    for option in re.split(r"(?<!-D)(?<!--define-macro)\0", "\0".join(options)):
+        found = _DEFINING_OPTION.match(option.replace("\0", ""))
+        if found is not None:
+            yield found[1].encode(), _encode(found[2])
+
+
+class _Macros(NamedTuple):
+    """Macros of headers of which one includes a name that a macro stands for."""
+
+    included: tuple[bytes, ...] = ()  # those that are included
+    definitions: tuple[tuple[bytes, bytes], ...] = ()  # without parameters
+    functions: frozenset[bytes] = frozenset()  # those with parameters
+
+
+def _macros_of(paths: Iterable[str]) -> _Macros:
+    """Return the macros of files. One that changes meanwhile changes the key by its content."""
+    included: list[bytes] = []
+    definitions: list[tuple[bytes, bytes]] = []
+    functions: set[bytes] = set()
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                source = _SPLICE.sub(b"", file.read())
+        except OSError:
+            continue  # removed since its content was read
+        if _COMPUTED.search(source) is not None:
+            plain = blanked(source.decode("utf-8", "surrogateescape"))
+            included += _COMPUTED.findall(plain.encode("utf-8", "surrogateescape"))
+        definitions += _DEFINED.findall(source)
+        functions.update(_FUNCTION.findall(source))
+    return _Macros(tuple(included), tuple(definitions), frozenset(functions))
+
+
+def _computes_names(macros: _Macros, unit: TranslationUnit) -> bool:
+    """Return whether a header may include a name that macros put together. A macro that is not
+    defined does not: what includes it is behind a condition.
+    """
+    if not macros.included:
+        return False
+    source = _SPLICE.sub(b"", _written(unit.source, _encode(unit.source)))
+    definitions = [*macros.definitions, *_DEFINED.findall(source), *_defined_by(unit.options)]
+    functions = macros.functions.union(_FUNCTION.findall(source))
+    pending, known = list(macros.included), set[bytes]()
+    for macro in pending:  # which grows on the way
+        if macro in functions:
+            return True
+        if macro in known:
+            continue
+        known.add(macro)
+        for name, replacement in definitions:
+            if name == macro:
+                found = _REPLACEMENT.match(replacement)
+                if found is None:
+                    return True
+                if found[3] is not None:
+                    pending.append(found[3])
+    return False
 
 
 @lru_cache
@@ -388,6 +452,7 @@ class _Tree(NamedTuple):
     files: tuple[tuple[str, _Stamp | None], ...]
     absent: tuple[str, ...]
     is_settled: bool
+    macros: _Macros = _Macros()
 
     def stamps(self) -> tuple[tuple[tuple[str, _Stamp | None], ...], tuple[str, ...]]:
         """Return `files` and `absent`, if they can be relied on."""
@@ -427,7 +492,7 @@ def _tree_of(directives: _Directives, search: list[str]) -> _Tree:
         _trees.pop(key, None)
         files = _Files()
         added = _headers_of(directives, search, files)
-        tree = _Tree(b"".join(added), *files.asked(), files.is_settled)
+        tree = _Tree(b"".join(added), *files.asked(), files.is_settled, files.macros())
         if files.is_settled:
             if len(_trees) >= _MOST_TREES:
                 _trees.clear()
@@ -491,6 +556,13 @@ class _Files:
             for path, header in self._headers.items()
         )
         return files, tuple(path for path, exists in self._exists.items() if not exists)
+
+    def macros(self) -> _Macros:
+        """Return the macros of all headers, if one of these includes a macro."""
+        headers = {path: header for path, header in self._headers.items() if header is not None}
+        if not any(header.is_computing for header in headers.values()):
+            return _Macros()
+        return _macros_of(headers)
 
     def named(self, directories: Iterable[str], name: str) -> list[tuple[str, str, _Header]]:
         """Return directory, base name and content of each file that a name means in directories."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -171,22 +171,28 @@ def _is_dense(array: Any) -> bool:
     return True
 
 
-_NO_STRIDES = frozenset(("pointer", "bool", "float", "half", "bfloat16", "complex"))
-
-
-def _has_strides(array: Any, args: Iterable[Any]) -> bool:
-    """Return whether integers among a kernel's arguments say how an array's elements lie: all its
-    strides, in elements or in bytes, but for those that follow from the ones within.
+def _has_strides(
+    signature: KernelSignature, parameter: RawParameter, array: Any, args: Sequence[Any]
+) -> bool:
+    """Return whether a kernel's arguments give an array's strides: all, in elements or in bytes,
+    but for those that follow from the inner ones. Only integers whose names say so count.
     """
-    known = set(_integers(args))
+    known = set(_given_strides(signature, parameter, args))
     return any(_follows(array, known, unit) for unit in (array.dtype.itemsize, 1))
 
 
-def _for_integers(signature: KernelSignature, args: Sequence[Any]) -> Iterator[Any]:
-    """Yield the arguments that may be integers where the kernel reads them: a scale may be 2."""
-    for parameter, value in zip(signature.parameters, args, strict=False):
-        if parameter.type is None or parameter.type.kind not in _NO_STRIDES:
-            yield value
+def _given_strides(
+    signature: KernelSignature, parameter: RawParameter, args: Sequence[Any]
+) -> Iterator[int]:
+    """Yield the integers among a kernel's arguments, and in structs of them, that are strides by
+    their names. One that names another pointer, as ``ldb`` or ``x_stride``, is that one's.
+    """
+    pointers = [p for p in signature.parameters if p.type is not None and p.type.kind == "pointer"]
+    others = {p.name.lower() for p in pointers} - {"", parameter.name.lower()}
+    for wanted, value in zip(signature.parameters, args, strict=False):
+        for name, number in _named_integers(wanted.name, value):
+            if _is_stride(name) and _STRIDE_WORDS.sub("", name).strip("_").lower() not in others:
+                yield number
 
 
 def _follows(array: Any, known: set[int], unit: int) -> bool:
@@ -204,13 +210,25 @@ def _magnitude(axis: tuple[int, int]) -> int:
     return abs(axis[0])
 
 
-def _integers(values: Iterable[Any]) -> Iterator[int]:
-    """Yield the integers among arguments and in structs of them."""
-    for value in values:
-        if isinstance(value, np.void) and value.dtype.names:
-            yield from _integers(value.tolist())
-        elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-            yield int(value)
+def _named_integers(name: str, value: Any) -> Iterator[tuple[str, int]]:
+    """Yield an integer with its name, or those that are fields of a struct."""
+    if isinstance(value, np.void) and value.dtype.names:
+        for field in value.dtype.names:
+            yield from _named_integers(field, value[field])
+    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+        yield name, int(value)
+
+
+# "steps" and "timestep" count something; "lead" is the leading dimension.
+_STRIDE_WORDS = re.compile(
+    r"strides?|pitch(?:es)?|(?<!time)(?<!time_)step(?![a-z])|lead(?:ing)?(?:_?dim(?:ension)?)?"
+    r"(?![a-z])|(?<![a-z])(?:ld|inc)(?=[a-z]?\d*(?![a-z\d])|_)",
+    re.IGNORECASE,
+)
+
+
+def _is_stride(name: str) -> bool:
+    return _STRIDE_WORDS.search(name) is not None
 
 
 def _compare_fields(
@@ -243,8 +261,8 @@ def check_array(
     not what the pointer points to, and ArgumentValueError where it has gaps, it is read-only and
     the pointer is not const, or its memory is gone.
 
-    An array with gaps is taken where integers for parameters that may be such, among `args`, are
-    its strides.
+    An array with gaps is taken where the arguments, `args`, give its strides to parameters whose
+    names say so.
     """
     kind = parameter.type
     dtype = array.dtype
@@ -274,12 +292,12 @@ def check_array(
         return
     if address == 0:
         raise refused(f"has {array.size} elements and no memory: it was freed")
-    if not _is_dense(array) and not _has_strides(array, _for_integers(signature, args)):
+    if not _is_dense(array) and not _has_strides(signature, parameter, array, args):
         raise refused(
             f"has gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
             "a pointer says nothing of them",
-            "pass 'xp.ascontiguousarray(x)', or the strides as arguments, in elements or bytes; "
-            "or " + _UNCHECKED,
+            "pass 'xp.ascontiguousarray(x)', or its strides, in elements or bytes, for parameters "
+            "named so, as 'stride', 'pitch' or 'ldx'; or " + _UNCHECKED,
         )
     unit, alignment = _unit_of(kind), kind.pointee.alignment if kind and kind.pointee else 1
     if array.nbytes % unit:

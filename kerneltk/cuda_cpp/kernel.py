@@ -104,7 +104,7 @@ class KernelDispatcher:
         self._variants: dict[Any, Callable[..., None]] = {}
         self.recent: Callable[..., None]
         self.forget()
-        state.dispatchers.add(self)
+        state.add(self)
 
     def forget(self) -> None:
         """Choose a launcher anew at the next call: what checks do has changed."""
@@ -199,7 +199,8 @@ class KernelDispatcher:
         adoption: foreign_arrays.Adoption,
     ) -> Callable[..., None]:
         """The launcher for these types on the current device, which is made if there is none."""
-        checks, changes = _checks_of(given_checks), state.number
+        changes = state.number  # read first, so that a change behind it shows
+        checks = _checks_of(given_checks)
         types = tuple(map(type, values))
         key = (types, mode, checks, backend, chosen.name, chosen.device_key())
         run = self._launchers.get(key)
@@ -224,6 +225,8 @@ class KernelDispatcher:
                 self.recent = run
             elif slot is not None and len(self._variants) < _MOST_VARIANTS:
                 self._variants[slot] = run
+            if changes != state.number:  # another thread changed them since the question above
+                self.forget()
         return run
 
     def _check_writes(self, adoption: foreign_arrays.Adoption, backend: Backend) -> None:

@@ -112,6 +112,10 @@ _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTILINE)
 _MAYBE_BY_MACRO = re.compile(r"include[ \t]+[^\W\d]")  # a search for letters is fast
 _DEFINES = re.compile(r"[ \t]*(?:#|%:)[ \t]*define\b")
+_DIRECTIVE_MARKS = ("#", "%:", "??=")
+_DEFINING = re.compile(r"-[DU]|--?(?:un)?define")
+# Escapes may spell an identifier, and PTX reads parameters by names of its own.
+_HIDES_NAMES = re.compile(r"\\|\basm\b|\b__asm")
 _FILE = re.compile(r"[\w/.-]*\w\.\w+")
 # What a host compiler says of numbers by itself, and NVRTC does not.
 _PREDEFINED = re.compile(
@@ -386,16 +390,35 @@ class RawSource:
 
     def names_again(self, expression: str, parameter: str) -> bool:
         """Return whether a kernel's source names a parameter behind its declaration, or may do so
-        by a macro.
+        in a way that is not seen: by a macro, a header, another declaration, or inline PTX.
         """
-        found = self.declared(expression, None)
-        if found is None:
+        plain = plain_name(expression).removeprefix("::")
+        found = [kernel for kernel in self.summary.kernels if kernel.name == plain]
+        if len(found) != 1 or self._has_macros:
             return True
-        source, kernel = found
+        kernel = found[0]
         at = next((p for p in kernel.parameters if p.name == parameter), None)
-        if at is None or source.code.count("#define"):
+        if at is None:
             return True
-        return next(_uses(source.code[at.end : kernel.end], parameter), -1) >= 0
+        body = self.code[at.end : kernel.end]
+        return _HIDES_NAMES.search(body) is not None or next(_uses(body, parameter), -1) >= 0
+
+    @cached_property
+    def _has_macros(self) -> bool:
+        """Whether the source may use macros of the user's: whether it has a directive but for
+        includes of headers that the package or CUDA has, or an option defines or includes.
+        """
+        directories, files = named_in_options(self._options())
+        if files or self.included or any(map(_DEFINING.search, self.options)):
+            return True
+        if sum(map(self.code.count, _DIRECTIVE_MARKS)) != len(self.includes):
+            return True
+        return any(
+            include.is_quoted
+            or not _has_stand_in(include.name)
+            or _first_file(directories, include.name) is not None
+            for include in self.includes
+        )
 
     def may_declare(self, name: str) -> bool:
         """Return whether the source could declare something of a name in a way that is not seen: by

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,22 +26,51 @@ class _State:
     """What context managers say, the innermost last."""
 
     def __init__(self) -> None:
-        self.chosen: list[Checks] = []
+        # With an object of each block's own: those of several threads do not end in order.
+        self.chosen: list[tuple[object, Checks]] = []
         self.number = 0  # of changes
-        self.dispatchers: weakref.WeakSet[Forgets] = weakref.WeakSet()
+        self._dispatchers: weakref.WeakSet[Forgets] = weakref.WeakSet()
+        # Reentrant: the garbage collector may make or drop kernels while it is held.
+        self._lock = threading.RLock()
 
-    def change(self) -> None:
-        self.number += 1
-        for dispatcher in list(self.dispatchers):
+    def add(self, dispatcher: Forgets) -> None:
+        """Register what forgets its launchers at each change."""
+        with self._lock:
+            self._dispatchers.add(dispatcher)
+
+    def enter(self, choice: tuple[object, Checks]) -> None:
+        """Begin a block."""
+        with self._lock:
+            self.chosen.append(choice)
+        self._change()
+
+    def leave(self, choice: tuple[object, Checks]) -> None:
+        """End a block."""
+        with self._lock:
+            self.chosen.remove(choice)
+        self._change()
+
+    def _change(self) -> None:
+        with self._lock:
+            self.number += 1
+            dispatchers = list(self._dispatchers)
+        for dispatcher in dispatchers:
             dispatcher.forget()
+
+    def after_fork(self) -> None:
+        """Replace the lock, which another thread of the parent may have held."""
+        self._lock = threading.RLock()
 
 
 state = _State()
+os.register_at_fork(after_in_child=state.after_fork)
 
 
 def current_checks() -> Checks:
     """Return what kernels do that say nothing else."""
-    return state.chosen[-1] if state.chosen else get_settings().raw_checks
+    # One read of the list: another thread may end its block at any time.
+    chosen = state.chosen[-1:]
+    return chosen[0][1] if chosen else get_settings().raw_checks
 
 
 @contextmanager
@@ -73,10 +104,9 @@ def raw_checks(checks: Literal["error", "warn", "off"]) -> Iterator[None]:
     """
     if checks not in ("error", "warn", "off"):
         raise ArgumentValueError(f"'raw_checks' takes 'error', 'warn' or 'off', not {checks!r}.")
-    state.chosen.append(checks)
-    state.change()
+    choice = object(), checks
+    state.enter(choice)
     try:
         yield
     finally:
-        state.chosen.remove(checks)
-        state.change()
+        state.leave(choice)

@@ -71,7 +71,7 @@ Parameter 'x' of kernel 'axpy' points to 'float', and the array has dtype 'float
 The array for parameter 'x' of kernel 'axpy' has gaps: its shape is (50,) and its strides are (8,) bytes, and a pointer says nothing of them.
   code:3: extern "C" __global__ void axpy(int n, float a, const float* __restrict__ x, float* y) {
                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  Hint: pass 'xp.ascontiguousarray(x)', or the strides as arguments, in elements or bytes; or pass 'checks=False' to launch without these checks.""",
+  Hint: pass 'xp.ascontiguousarray(x)', or its strides, in elements or bytes, for parameters named so, as 'stride', 'pitch' or 'ldx'; or pass 'checks=False' to launch without these checks.""",
     ),
     "a read-only array": (
         lambda: axpy(1, 1, (100, 1, x, frozen)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -110,28 +111,41 @@ def _layout(
 def difference(layout: Layout, dtype: np.dtype[Any], path: str = "", base: int = 0) -> str:
     """Return how the fields of a structured dtype differ from a struct's; empty where they do not.
 
-    Names that NumPy gives by itself (``f0``, ``f1``) stand for any.
+    Names that NumPy gives by itself (``f0``, ``f1``) stand for any. Fields of the dtype that lie in
+    the struct's padding do not count. Numbers are compared by their offsets and types, so that
+    ``("m", "f4", 16)`` is a ``float m[4][4]``; so are fields without names in the dtype.
     """
     names = dtype.names or ()
-    if len(names) != len(layout.fields):
-        return f"has {len(layout.fields)} fields, and the dtype has {len(names)}"
     is_unnamed = names == tuple(f"f{k}" for k in range(len(names)))
-    pairs = zip(layout.fields, _sorted(dtype), strict=True)
-    for field, (name, own, offset) in pairs:
+    own_names = {field.name for field in layout.fields}
+    found = [
+        one
+        for one in _sorted(dtype)
+        if one[0] in own_names or not _is_in_padding(layout, one[2], one[1].itemsize)
+    ]
+    if len(found) != len(layout.fields):
+        return f"has {len(layout.fields)} fields, and the dtype has {len(names)}"
+    for field, (name, own, offset) in zip(layout.fields, found, strict=True):
         shown = f"has '{field.spelled}' field '{path}{field.name}' at byte {base + field.offset}"
         given = f"the dtype has '{own}' field '{path}{name}' at byte {base + offset}"
         if offset != field.offset or not (is_unnamed or name == field.name):
             return f"{shown}, and {given}"
         element, extents = own.subdtype or (own, ())
-        if field.inner is not None:
-            if extents != field.extents or element.names is None:
-                return f"{shown}, and {given}"
+        if field.inner is not None and element.names is not None and extents == field.extents:
             inner = difference(field.inner, element, f"{path}{field.name}.", base + offset)
             if inner or element.itemsize != field.inner.size:
                 return inner or f"{shown}, and {given}"
-        elif field.type is not None and not _fits(field, element, extents):
+        elif not _fits(field, own):
             return f"{shown}, and {given}"
     return ""
+
+
+def _is_in_padding(layout: Layout, offset: int, size: int) -> bool:
+    """Return whether bytes of a struct hold none of its fields."""
+    end = offset + size
+    return size > 0 and all(
+        end <= field.offset or field.offset + field.size <= offset for field in layout.fields
+    )
 
 
 def _sorted(dtype: np.dtype[Any]) -> Iterator[tuple[str, np.dtype[Any], int]]:
@@ -142,27 +156,83 @@ def _sorted(dtype: np.dtype[Any]) -> Iterator[tuple[str, np.dtype[Any], int]]:
     yield from sorted(found, key=lambda one: one[2])
 
 
-def _fits(field: Field, dtype: np.dtype[Any], extents: tuple[int, ...]) -> bool:
-    """Whether numbers of a dtype are what a field holds."""
-    kind = field.type
-    assert kind is not None
-    if dtype.hasobject or not dtype.isnative:
+def _fits(field: Field, dtype: np.dtype[Any]) -> bool:
+    """Return whether memory of a dtype is what a field holds: the same numbers at the same offsets,
+    or as many bytes.
+    """
+    element = dtype.subdtype[0] if dtype.subdtype else dtype
+    if dtype.hasobject or dtype.itemsize != field.size:
         return False
-    if dtype.itemsize * math.prod(extents) != field.size:
-        return False
-    if dtype.kind in "SV" and dtype.names is None:
+    if field.inner is None and element.kind in "SV" and element.names is None:
         return True  # bytes
-    if dtype.names is not None:  # of a vector: x, y, z
-        inner = [own for _, own, _ in _sorted(dtype)]
-        return kind.count == len(inner) and all(_is_number(kind, one) for one in inner)
-    if dtype.kind == "c":
-        is_pair = kind.count == 2 or (field.extents[-1:] == (2,) and extents == field.extents[:-1])
-        return is_pair and kind.base == f"float{dtype.itemsize * 4}"
-    wanted = (*field.extents, kind.count) if kind.count > 1 else field.extents
-    return extents == wanted and _is_number(kind, dtype)
+    pairs = zip_longest(_numbers_of_field(field, 0, ()), _numbers_of(dtype, 0, ()))
+    return all(one is not None and two is not None and _is_same(one, two) for one, two in pairs)
+
+
+def _is_same(
+    one: tuple[int, ParameterType, tuple[str, ...]], two: tuple[int, np.dtype[Any], tuple[str, ...]]
+) -> bool:
+    """Return whether a number of a struct and one of a dtype are the same, by offset, type and, as
+    far as both have them, names.
+    """
+    is_named_so = all(map(_may_be_named, one[2], two[2]))
+    return one[0] == two[0] and is_named_so and _is_number(one[1], two[1])
+
+
+# A dtype may call a vector's components otherwise (r, g, b), but not give them in another order.
+_COORDINATES = ("x", "y", "z", "w")
+_COMPONENTS = tuple(f"component {name}" for name in _COORDINATES)
+
+
+def _may_be_named(own: str, given: str) -> bool:
+    """Return whether a dtype may give a field or a vector's component this name."""
+    if own in _COMPONENTS and given in _COORDINATES:
+        return own.endswith(given)
+    return own in _COMPONENTS or given in ("", own)
+
+
+def _numbers_of_field(
+    field: Field, base: int, path: tuple[str, ...]
+) -> Iterator[tuple[int, ParameterType, tuple[str, ...]]]:
+    """Yield offset, type (of a vector, the vector's) and names of each number in a field."""
+    count = math.prod(field.extents)
+    for k in range(count):
+        start = base + k * (field.size // count)
+        if field.inner is not None:
+            for inner in field.inner.fields:
+                yield from _numbers_of_field(inner, start + inner.offset, (*path, inner.name))
+        elif field.type is not None:
+            parts = max(field.type.count, 1)
+            for part in range(parts):
+                names = path
+                if field.type.kind == "vector":
+                    names = (*path, _COMPONENTS[part])
+                yield start + part * (field.type.size // parts), field.type, names
+
+
+def _numbers_of(
+    dtype: np.dtype[Any], base: int, path: tuple[str, ...]
+) -> Iterator[tuple[int, np.dtype[Any], tuple[str, ...]]]:
+    """Yield offset, dtype and names of each number in a dtype; complex ones are two."""
+    if dtype.subdtype is not None:
+        element = dtype.subdtype[0]
+        for start in range(base, base + dtype.itemsize, max(element.itemsize, 1)):
+            yield from _numbers_of(element, start, path)
+    elif dtype.names is not None:
+        is_unnamed = dtype.names == tuple(f"f{k}" for k in range(len(dtype.names)))
+        for name, own, offset in _sorted(dtype):
+            yield from _numbers_of(own, base + offset, (*path, "" if is_unnamed else name))
+    elif dtype.kind == "c":
+        half = dtype.itemsize // 2
+        for start in (base, base + half):
+            yield start, np.dtype(f"{dtype.str[0]}f{half}"), path
+    elif dtype.kind != "V" or dtype.name == "bfloat16":  # bytes are padding
+        yield base, dtype, path
 
 
 def _is_number(kind: ParameterType, dtype: np.dtype[Any]) -> bool:
+    if not dtype.isnative:
+        return False
     base = "uint64" if kind.kind == "pointer" else kind.base
     if base == "bfloat16":
         return dtype.name in ("bfloat16", "uint16")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import resource
 import signal
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +251,31 @@ def test_a_directory_of_a_process_that_was_killed(place: Path) -> None:
         process.wait()
         temporary.remove_abandoned(str(place))
         assert not path.exists()
+
+
+def test_a_directory_that_is_taken_for_abandoned_while_it_is_made(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process has locked it before its owner does, and removes it then."""
+    taken: list[str] = []
+    flock = fcntl.flock
+
+    def lock(descriptor: int, operation: int) -> None:
+        if not taken and operation == fcntl.LOCK_EX:
+            path = os.readlink(f"/proc/self/fd/{descriptor}")
+            taken.append(path)
+            other = temporary._locked(path, waits=False)
+            assert other is not None
+            with pytest.raises(BlockingIOError):
+                flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove = threading.Thread(target=lambda: (os.rmdir(path), os.close(other)))
+            remove.start()
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    with temporary.directory() as path:
+        assert str(path) not in taken
+        assert path.is_dir()
+        temporary.remove_abandoned(str(place))
+        assert path.is_dir()
+    assert len(taken) == 1

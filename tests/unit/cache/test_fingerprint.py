@@ -792,3 +792,27 @@ def test_a_header_beside_the_one_that_includes_a_macro(tmp_path: Path) -> None:
     before = key_of(source, tmp_path)
     write(tmp_path / "inner" / "b.h", "1")
     assert key_of(source, tmp_path) != before
+
+
+STR = "#define STR_(x) #x\n#define STR(x) STR_(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "header", "is_lasting"),
+    [
+        ('#include "a.h"', f"{STR}#include STR(BASE)\n", False),
+        (f'{STR}#include "a.h"', "#include STR(BASE)\n", False),
+        (f'{STR}#define NAME STR(BASE)\n#include "a.h"', "#include NAME\n", False),
+        (f'{STR}#include "a.h"', "#if __has_include(STR(BASE))\n#endif\n", False),
+        (f'{STR}#include "a.h"', "// #include STR(BASE)\n", True),
+        (f'{STR}#include "a.h"', "#ifdef CONFIG\n#include CONFIG\n#endif\n", True),
+        ('#define NAME "b.h"\n#include "a.h"', "#include NAME\n", True),
+    ],
+)
+def test_a_name_that_macros_compute_in_a_header(
+    tmp_path: Path, source: str, header: str, is_lasting: bool
+) -> None:
+    write(tmp_path / "a.h", header)
+    keys = {key_of(source, tmp_path, options=("-DBASE=b.h",)) for _ in range(2)}
+    assert len(keys) == (1 if is_lasting else 2)
+    assert traced(source, tmp_path).is_lasting == is_lasting

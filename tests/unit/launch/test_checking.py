@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk.backends.base import LaunchMode
 from kerneltk.core.settings import get_settings
+from kerneltk.cuda_cpp.kernel import KernelDispatcher
+from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.launch.checking import current_checks, state
 
 SOURCE = """
 __global__ void f(const float* x, int stride, float* y) {
@@ -40,6 +47,68 @@ def test_error_warn_and_off() -> None:
         pass
 
 
+def test_nested_blocks_end_in_any_order() -> None:
+    with kerneltk.raw_checks("off"):
+        with kerneltk.raw_checks("error"):
+            with kerneltk.raw_checks("off"):
+                assert current_checks() == "off"
+            assert current_checks() == "error"
+        assert current_checks() == "off"
+    first, second = kerneltk.raw_checks("off"), kerneltk.raw_checks("warn")
+    before = current_checks()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)  # as another thread's may
+    assert current_checks() == "warn"
+    second.__exit__(None, None, None)
+    assert current_checks() == before
+
+
+def test_a_change_while_a_launcher_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by another thread, between the question whether checks have changed and the store."""
+    kernel = kerneltk.RawKernel(SOURCE, "f")
+    gaps, y = X[::2], np.zeros(4, np.float32)
+    choice = object(), "error"
+
+    class Dispatcher(KernelDispatcher):
+        def __setattr__(self, name: str, value: object) -> None:
+            if name == "recent" and entered and entered.pop():
+                state.enter(choice)  # type: ignore[arg-type]
+            super().__setattr__(name, value)
+
+    entered: list[bool] = []
+    dispatcher = Dispatcher(kernel._program, "f", LaunchMode(), None)
+    with kerneltk.raw_checks("off"):
+        entered.append(True)
+        dispatcher.recent(1, 4, (gaps, 1, y))
+        assert not entered
+        try:
+            with pytest.raises(ArgumentValueError, match="has gaps"):
+                dispatcher.recent(1, 4, (gaps, 1, y))
+        finally:
+            state.leave(choice)  # type: ignore[arg-type]
+
+
+def test_kernels_that_are_made_during_changes() -> None:
+    """The set of dispatchers grows in one thread while another goes through it."""
+    source, errors = "__global__ void f() { }", []
+
+    def change() -> None:
+        try:
+            for _ in range(200):
+                with kerneltk.raw_checks("off"):
+                    pass
+        except RuntimeError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    kernels = [kerneltk.RawKernel(source, "f") for _ in range(200)]
+    thread.join()
+    assert not errors
+    assert len(kernels) == 200
+
+
 def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELTK_RAW_CHECKS", "off")
     get_settings.cache_clear()
@@ -68,6 +137,42 @@ def test_strides_among_the_arguments() -> None:
         kernel(1, 4, (table[:, ::3], 8, y))
 
 
+@pytest.mark.parametrize(
+    ("name", "is_stride"),
+    [("stride", True), ("x_stride", True), ("strideX", True), ("rowPitch", True), ("step", True),
+     ("ld", True), ("ldx", True), ("LDX", True), ("ld_x", True), ("incx", True), ("lead", True),
+     ("leading_dim", True), ("n", False), ("steps", False), ("timestep", False), ("fold", False),
+     ("include", False), ("leader", False), ("ldw", False), ("w_stride", False)],
+)  # fmt: skip
+def test_a_number_is_a_stride_by_its_name(name: str, is_stride: bool) -> None:
+    source = (
+        "__global__ void f(const float* x, const float* w, int NAME, float* y) { *y = *x + *w; }"
+    )
+    kernel = kerneltk.RawKernel(source.replace("NAME", name), "f")
+    table, y = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros(1, np.float32)
+    kernel(1, 1, (X, X, 4, y))
+    for number in (4, 16):
+        args = table[:, 1], X, number, y
+        if is_stride:
+            kernel(1, 1, args)
+            assert y == [1]
+        else:
+            with pytest.raises(ArgumentValueError, match="has gaps"):
+                kernel(1, 1, args)
+
+
+def test_strides_in_a_struct() -> None:
+    source = """struct View { const float* p; int n, stride; };
+    __global__ void f(const float* x, View v, float* y) { *y = x[v.stride]; }"""
+    kernel = kerneltk.RawKernel(source, "f")
+    dtype = np.dtype([("p", "u8"), ("n", "i4"), ("stride", "i4")])
+    y = np.zeros(1, np.float32)
+    kernel(1, 1, (X[::2], np.array((0, 4, 2), dtype)[()], y))
+    assert y == [2]
+    with pytest.raises(ArgumentValueError, match="has gaps"):
+        kernel(1, 1, (X[::2], np.array((0, 2, 4), dtype)[()], y))
+
+
 def test_pointers_that_are_not_read() -> None:
     source = "__global__ void f(const float* unused, float* y) { y[0] = 2; }"
     kernel = kerneltk.RawKernel(source, "f")
@@ -84,3 +189,51 @@ def test_a_number_that_is_no_integer_to_the_kernel_is_no_stride() -> None:
     x, y = np.ones(8, np.float32), np.zeros(1, np.float32)
     with pytest.raises(ArgumentValueError, match="has gaps"):
         kernel(1, 1, (x[::2], 2, True, y))
+
+
+HEAD = "__global__ void f(float* x)"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (f"{HEAD} {{ BODY; }}", ("-DBODY=x[0]=1",)),
+        (f"{HEAD} {{ BODY; }}", ("-D", "BODY=x[0]=1")),
+        (f"#define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"# define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"/**/ %:  define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"#de\\\nfine BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f'#include "body.h"\n{HEAD} {{ BODY; }}', ("-I{headers}",)),
+        (f"#include <body.h>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
+        (f"#include <cstdint>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
+        (f"{HEAD} {{ BODY; }}", ("-include", "{headers}/body.h")),
+        (f'{HEAD} {{\n#include "statement.inc"\n}}', ("-I{headers}",)),
+        (f"{HEAD} {{\n#include <statement.inc>\n}}", ("-I{headers}",)),
+        (f"{HEAD};\n{HEAD} {{ x[0] = 1; }}", ()),
+        (f"{HEAD} {{ \\u0078[0] = 1; }}", ()),
+        ('extern "C" __global__ void f(float* x)'
+         ' { asm("ld.param.u64 %0, [f_param_0];" : : "l"(0)); }', ()),
+    ],
+)  # fmt: skip
+def test_pointers_that_may_be_read(source: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    for name in ("body.h", "cstdint"):
+        (tmp_path / name).write_text("#define BODY x[0] = 1\n")
+    (tmp_path / "statement.inc").write_text("x[0] = 1;\n")
+    filled = tuple(option.replace("{headers}", str(tmp_path)) for option in options)
+    assert RawSource(source, "code", filled).names_again("f", "x")
+
+
+def test_pointers_that_macros_read_are_checked() -> None:
+    kernel = kerneltk.RawKernel(f"{HEAD} {{ BODY; }}", "f", options=("-DBODY=x[0]=1",))
+    with pytest.raises(ArgumentTypeError, match="points to 'float'"):
+        kernel(1, 1, (np.zeros(2),))
+    frozen = np.zeros(1, np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ArgumentValueError, match="read-only"):
+        kernel(1, 1, (frozen,))
+    assert frozen == [0]
+
+
+def test_pointers_that_are_not_read_behind_headers_of_cuda() -> None:
+    source = f"#include <cuda_fp16.h>\n#include <cstdint>\n{HEAD} {{ }}"
+    assert not RawSource(source, "code", ("-std=c++17",)).names_again("f", "x")

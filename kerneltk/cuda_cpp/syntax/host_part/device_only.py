@@ -117,6 +117,7 @@ _CONST_ALIAS = re.compile(
     r"\btypedef\b[^;{}]*\bconst\b[^;{}]*?(\w+)\s*;|\busing\s+(\w+)\s*=[^;{}]*\bconst\b[^;{}]*;"
 )
 _MAY_HOLD_DECLARATIONS = re.compile(r"\b(?:struct|class|union|extern|thread_local|auto)\b")
+_NUMBER = re.compile(r"\s+\(?\s*(0|[1-9]\d*)[uU]?[lL]{0,2}\s*\)?\s*")
 _STORAGE = re.compile(r"\b(?:static|volatile|const)\b")
 _SCOPES = frozenset(("translation_unit", "declaration_list"))
 _NO_BODY = frozenset(("default_method_clause", "delete_method_clause"))
@@ -145,6 +146,24 @@ def find_host_only(source: str) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
     return finder.result()
 
 
+def _numbers_of_macros(prepared: Prepared) -> dict[str, str]:
+    """Return the macros that stand for one decimal number everywhere in the source."""
+    numbers: dict[str, str] = {}
+    changed: list[str] = []
+    depth = 0  # under a condition, an option may define it instead
+    for directive in prepared.directives:
+        depth += directive.name in ("if", "ifdef", "ifndef")
+        depth -= directive.name == "endif"
+        if directive.name in ("define", "undef") and (name := _WORD.match(directive.argument)):
+            found = _NUMBER.fullmatch(directive.argument, name.end())
+            is_only = directive.name == "define" and name[0] not in numbers
+            if found is None or not is_only or depth:
+                changed.append(name[0])
+            else:
+                numbers[name[0]] = found[1]
+    return {name: number for name, number in numbers.items() if name not in changed}
+
+
 class _Finder:
     """Reads the branches of one source."""
 
@@ -163,6 +182,7 @@ class _Finder:
             for d in prepared.directives
             if d.name == "define" and (name := _WORD.match(d.argument))
         }
+        self._numbers = _numbers_of_macros(prepared)
         self._constants: set[str] = set()
         self._shared = 0  # bytes of static shared memory in the function that is read
         self._declared = self._macros | _declared_names(prepared.code)
@@ -383,8 +403,13 @@ class _Finder:
             return
         for declarator in declarators:
             spelled = self.tree.plain[declarator.start_byte : declarator.end_byte]
-            extents = re.findall(r"\[\s*(\d+)\s*\]", spelled)
-            if len(extents) != spelled.count("[") or "*" in spelled:
+            extents = [
+                self._numbers.get(extent, extent)
+                for extent in re.findall(r"\[\s*(\w+)\s*\]", spelled)
+            ]
+            if not all(map(str.isdecimal, extents)) or len(extents) != spelled.count("["):
+                continue
+            if "*" in spelled:
                 continue
             before = self._shared
             self._shared += kind.size * math.prod(map(int, extents))

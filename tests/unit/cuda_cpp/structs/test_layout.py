@@ -87,6 +87,74 @@ def test_fields_of_another_order_name_or_type_are_refused(way: str) -> None:
         assert o.tolist() == [3, 2.5]
 
 
+INNER_SOURCE = """
+struct V { float x, y, z; };
+struct S { %s double b; };
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "size", "first"),
+    [
+        ("float m[4][4];", 72, ("m", "f4", 16)),
+        ("float m[4][4];", 72, ("m", "f4", (2, 8))),
+        ("float a[1];", 16, ("a", "f4")),
+        ("V p;", 24, ("p", "f4", 3)),
+        ("V p[2];", 32, ("p", "f4", (2, 3))),
+        ("V p[2];", 32, ("p", "f4", 6)),
+        ("V p[2][2];", 56, ("p", [("x", "f4"), ("y", "f4"), ("z", "f4")], 4)),
+        ("float4 q;", 32, ("q", [("r", "f4"), ("g", "f4"), ("b", "f4"), ("a", "f4")])),
+        ("float2 z[2];", 24, ("z", "c8", 2)),
+        ("float z[2][2];", 24, ("z", "c8", 2)),
+    ],
+)
+def test_fields_of_the_same_memory(declared: str, size: int, first: Any) -> None:
+    layout = layouts_of(*read_structs(INNER_SOURCE % declared))(
+        "S", size, 16 if "float4" in declared else 8
+    )
+    assert layout is not None
+    dtype = fields(first, ("b", "f8"))
+    assert difference(layout, dtype) == ""
+
+
+@pytest.mark.parametrize(
+    ("declared", "size", "first"),
+    [
+        ("float m[4][4];", 72, ("m", "i4", 16)),
+        ("float m[4][4];", 72, ("m", ">f4", 16)),
+        ("int m[4][4];", 72, ("m", ">i4", 16)),
+        ("float m[4][4];", 72, ("m", "f4", 15)),
+        ("float m[4][4];", 72, ("m", "f8", 8)),
+        ("V p;", 24, ("p", "f4", 4)),
+        ("V p;", 24, ("p", [("y", "f4"), ("x", "f4"), ("z", "f4")])),
+        ("V p[2][2];", 56, ("p", [("y", "f4"), ("x", "f4"), ("z", "f4")], 4)),
+        ("V p;", 24, ("p", "V12")),
+        ("float4 q;", 32, ("q", [("w", "f4"), ("z", "f4"), ("y", "f4"), ("x", "f4")])),
+        ("float2 z[2];", 24, ("z", ">c8", 2)),
+    ],
+)
+def test_fields_of_other_memory(declared: str, size: int, first: Any) -> None:
+    layout = layouts_of(*read_structs(INNER_SOURCE % declared))(
+        "S", size, 16 if "float4" in declared else 8
+    )
+    assert layout is not None
+    assert "field" in difference(layout, fields(first, ("b", "f8")))
+
+
+def test_fields_in_the_padding() -> None:
+    layout = layouts_of(*read_structs("struct S { char a; int b; double c; int n; };"))("S", 24, 8)
+    assert layout is not None
+    padded = [("a", "i1"), ("pad", "V3"), ("b", "i4"), ("c", "f8"), ("n", "i4"), ("_pad", "i4")]
+    assert difference(layout, np.dtype(padded)) == ""
+    assert difference(layout, np.dtype([("", own) for _, own in padded])) == ""
+    for wrong in (
+        [("a", "i1"), ("n", "V3"), ("b", "i4"), ("c", "f8"), ("m", "i4"), ("_pad", "i4")],
+        [("a", "i1"), ("pad", "V3"), ("b", "i4"), ("c", "f8"), ("_pad", "i4"), ("n", "i4")],
+        [("a", "i1"), ("pad", "V7"), ("c", "f8"), ("n", "i4"), ("_pad", "i4")],
+    ):
+        assert "field" in difference(layout, np.dtype(wrong))
+
+
 def test_the_message() -> None:
     kernel = kerneltk.RawKernel(KERNELS["by value"], "k")
     value = np.array([(2.5, 3)], [("b", "f4"), ("a", "i4")])[0]

@@ -29,6 +29,17 @@ def found(source: str) -> list[tuple[str, str]]:
          [("constant written", "c")]),
         ("__device__ void f() { __shared__ double a[4096], b[2048]; __shared__ char c; }",
          [("shared memory", "c")]),
+        ("#define N 16384\n__device__ void f() { __shared__ float s[N]; }",
+         [("shared memory", "s")]),
+        ("#define N (128u)  // rows\n__device__ void f() { __shared__ float s[N][N]; }",
+         [("shared memory", "s")]),
+        ("#define N 12288\n__device__ void f() { __shared__ float s[N]; }", []),
+        ("#define N 16384\n#undef N\n#define N 1\n"
+         "__device__ void f() { __shared__ float s[N]; }", []),
+        ("#if A\n#define N 16384\n#else\n#define N 1\n#endif\n"
+         "__device__ void f() { __shared__ float s[N]; }", []),
+        ("#ifndef N\n#define N 16384\n#endif\n__device__ void f() { __shared__ float s[N]; }", []),
+        ("#define N M\n__device__ void f() { __shared__ float s[N]; }", []),
         ("__device__ void f() { __shared__ double a[6144]; extern __shared__ int b[]; }", []),
         ("__device__ void f() { struct S { __device__ int g() { return 1; } } s; }", []),
         ("struct S { __device__ int g() { return 1; } } s;", [("variable", "s")]),
