@@ -51,7 +51,7 @@ def test_many_modules_take_bounded_memory() -> None:
     before = mappings()
     for _ in range(300):
         changed_and_dropped(CODE)
-    assert mappings() < before + 200  # 300 libraries have 1500
+    assert mappings() < before + 200  # 300 libraries have 1200
 
 
 def test_modules_that_live_have_variables_of_their_own() -> None:
