@@ -27,6 +27,7 @@ from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
+from kerneltk.cuda_cpp.compiled.state import may_have_state
 from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
@@ -332,7 +333,8 @@ class RawProgram:
     def _has_state(self) -> bool:
         """Whether modules of the source have variables, each its own."""
         sources = (self.source, *self.source.included)
-        return bool(self.variables) or any("static" in source.code for source in sources)
+        options = self.source.options
+        return bool(self.variables) or any(may_have_state(s.code, options) for s in sources)
 
     def offering(self, expression: str) -> RawProgram:
         """Return a program that offers a kernel: this one, or where it is loaded another one of the

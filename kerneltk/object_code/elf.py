@@ -5,6 +5,7 @@ Damaged bytes raise ValueError, and nothing else.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,7 +16,8 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _ENTRY = struct.Struct("<qQ")
-_LOADED, _DYNAMIC = 1, 2
+_LOADED, _DYNAMIC, _READ_ONLY_LATER = 1, 2, 0x6474E552  # GNU_RELRO
+_WRITABLE = 2  # a flag
 _INIT, _FINI = 12, 13
 
 SYMBOLS, NO_BITS, DYNAMIC_SYMBOLS = 2, 8, 11
@@ -162,6 +164,32 @@ def extent(library: bytes) -> tuple[int, int]:
         if kind == _LOADED
     ]
     return min(begin for begin, _ in loaded), max(end for _, end in loaded)
+
+
+def writable(library: bytes) -> list[tuple[int, int]]:
+    """Return what of a loaded library can be written to, relative to where it is loaded, without
+    what the loader makes read-only. Raises ValueError where it is not a whole library.
+    """
+    segments = _segments(library)
+    pages = -os.sysconf("SC_PAGE_SIZE")
+    protected = [
+        (address & pages, (address + size) & pages)
+        for kind, _, _, address, _, _, size, _ in segments
+        if kind == _READ_ONLY_LATER
+    ]
+    found = [
+        (address, address + size)
+        for kind, flags, _, address, _, _, size, _ in segments
+        if kind == _LOADED and flags & _WRITABLE
+    ]
+    for first, last in protected:
+        found = [
+            part
+            for begin, end in found
+            for part in ((begin, min(end, first)), (max(begin, last), end))
+            if part[0] < part[1]
+        ]
+    return found
 
 
 def without_start_functions(library: bytes) -> bytes:

@@ -85,6 +85,20 @@ def test_memory_that_a_launch_does_not_have(name: str) -> None:
     np.testing.assert_array_equal(x, np.arange(32))
 
 
+def test_the_first_kib_is_looked_at() -> None:
+    code = (
+        'extern "C" __global__ void store(int at) { extern __shared__ char s[]; s[at] = 1; }\n'
+        'extern "C" __global__ void other(float* x) { x[blockIdx.x] += 1; }'
+    )
+    module = kerneltk.RawModule(code=code)
+    for at in (0, 511, 1023):
+        with pytest.raises(LaunchError, match="of which the launch has 0 bytes"):
+            module.get_function("store")((1,), (1,), (np.int32(at),))
+    x = np.zeros(4096, "f4")
+    module.get_function("other")((4096,), (1,), (x,))  # other kernels of the source do not matter
+    np.testing.assert_array_equal(x, 1)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_memory_that_a_launch_has(backend: Any, name: str) -> None:
     x = backend.asarray(np.arange(32, dtype="f4"))

@@ -29,7 +29,7 @@ from kerneltk.backends.base import (
     make_block,
     record_bytes,
 )
-from kerneltk.backends.host import runtime, toolchain
+from kerneltk.backends.host import loaded, runtime, toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
@@ -154,8 +154,8 @@ def _most_threads(function: Function) -> int:
 class HostModule:
     """A loaded library; implements `kerneltk.backends.base.Module`."""
 
-    def __init__(self, library: runtime.HostLibrary) -> None:
-        self._library = library
+    def __init__(self, code: ObjectCode) -> None:
+        self._library = loaded.load(code, self)
         self._bounds: dict[int, int] = {}  # the kernels' own, by their addresses
 
     def function(self, symbol: str) -> Function:
@@ -235,7 +235,7 @@ class HostBackend:
 
     def load_module(self, code: ObjectCode) -> HostModule:
         """Load object code with several entry points into this process."""
-        return HostModule(runtime.load_library(code))
+        return HostModule(code)
 
     def device_key(self) -> int:
         """Return 0: there is one host."""
@@ -401,6 +401,7 @@ class HostBackend:
         """Return a module's variable as an array."""
         size = dtype.itemsize * math.prod(shape)
         memory = (ctypes.c_ubyte * size).from_address(address)
+        memory.owner = owner  # type: ignore[attr-defined]  # its memory is used again after it
         return np.ndarray(shape, dtype, memoryview(memory))
 
     def variable_pointer(self, address: int, size: int, owner: object) -> Any:

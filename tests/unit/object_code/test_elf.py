@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kerneltk
-from kerneltk.object_code.elf import DYNAMIC_SYMBOLS, ElfFile, extent, is_whole
+from kerneltk.object_code.elf import DYNAMIC_SYMBOLS, NO_BITS, ElfFile, extent, is_whole, writable
 from kerneltk.object_code.reflection import read_library
 from kerneltk.object_code.symbols import read_cubin_addresses
 
@@ -35,12 +35,25 @@ def test_a_library() -> None:
     assert is_whole(library())
 
 
+def test_what_can_be_written() -> None:
+    file = ElfFile(library())
+    no_bits = [s for s in file.sections if s.kind == NO_BITS and not s.flags & 0x400]  # no TLS
+    (code,) = [s for s in file.symbols(DYNAMIC_SYMBOLS) if s.name == "_kt_entry_0"]
+    parts = writable(library())
+    variables = no_bits[-1]
+    assert any(
+        begin <= variables.address and variables.address + variables.size <= end
+        for begin, end in parts
+    )
+    assert not any(begin <= code.value < end for begin, end in parts)
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"\x7fELF\x02\x01", bytes(64), b"\x7fELF\x01\x01" + bytes(58)]
 )
 def test_no_library(data: bytes) -> None:
     assert not is_whole(data)
-    for read in (ElfFile, extent):
+    for read in (ElfFile, extent, writable):
         with pytest.raises(ValueError, match="library"):
             read(data)
 
@@ -58,6 +71,7 @@ def test_damaged_bytes_are_a_value_error(draw: st.DataObject) -> None:
     is_whole(damaged)
     for read in (
         extent,
+        writable,
         lambda data: list(ElfFile(data).symbols(DYNAMIC_SYMBOLS)),
         lambda data: ElfFile(data).section(".text"),
         lambda data: read_library(data, ["_kt_entry_0_type"]),

@@ -3,6 +3,9 @@
 
 // The memory that all dynamic shared arrays of a unit are: as large as a block's can be.
 #define KERNELTK_MOST_SHARED 232448
+// Its first bytes, which are looked at after blocks that have none of it. To fill and compare all of it
+// takes longer than most launches.
+#define KERNELTK_GUARDED_SHARED 1024
 #define KERNELTK_TEXT(number) KERNELTK_TEXT_OF(number)
 #define KERNELTK_TEXT_OF(text) #text
 #ifdef KERNELTK_DYNAMIC
@@ -18,7 +21,7 @@ inline void guard_shared([[maybe_unused]] engine* e, [[maybe_unused]] const void
                          [[maybe_unused]] bool is_done) {
 #if defined(KERNELTK_DYNAMIC) && !defined(KERNELTK_CHECK_MEMORY)
     if (static_cast<const launch*>(block)->dynamic_shared == 0)
-        e->runtime->guard_shared(e, _kt_dynamic_shared, KERNELTK_MOST_SHARED, is_done);
+        e->runtime->guard_shared(e, _kt_dynamic_shared, KERNELTK_GUARDED_SHARED, is_done);
 #endif
 }
 
