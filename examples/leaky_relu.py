@@ -50,7 +50,7 @@ in_cuda = kerneltk.RawKernel(
 
 def slope_at(x, leak):
     """Return the gradient: a plain function, which kernels call."""
-    return x.dtype.type(1) if x > 0 else leak
+    return x.dtype.type(1 if x > 0 else leak)
 
 
 @jit.kernel

@@ -15,7 +15,7 @@ import numpy as np
 from kerneltk import jit
 
 from . import jit_refused_programs_helpers as helpers
-from .jit_refused_programs_support import F32, F64, GRID, POINTS, Table
+from .jit_refused_programs_support import F32, F64, GRID, I32, POINTS, U64, Table
 
 TABLE = Table()
 refused = TABLE.refused
@@ -165,6 +165,47 @@ def a_number_and_then_an_array(x):
     if x[0] > 0:
         y = x
     x[0] = 1
+
+
+@refused(
+    """
+    TypingError: 'best' is assigned values whose types do not go together.
+      +1:     best = x[0]
+                     ^^^^ here it is 'uint64'
+      +3:         best = y[0]
+                         ^^^^ here it is 'int32'
+      Hint: use a second variable, or convert one of the values, with 'np.int64(x)' or 'np.uint64(x)': no integer type holds both.
+    """,
+    U64,
+    I32,
+)
+def a_uint64_and_then_a_signed_integer(x, y):
+    best = x[0]
+    if y[0] > 3:
+        best = y[0]
+    x[0] = best
+
+
+@refused(
+    """
+    TypingError: 'last' may have no value here.
+      +6:         while last > 0:
+                        ^^^^
+      +2:     while k < n:
+                    ^^^^^ this loop does not run
+      Hint: give it a value before, or on every way that leads here.
+    """,
+    F32,
+    3,
+)
+def a_loop_that_reads_a_variable_under_another_condition(x, n):
+    k = 0
+    while k < n:
+        last = x[k]
+        k += 1
+    if n > 0:
+        while last > 0:
+            last -= 1
 
 
 @refused(

@@ -286,7 +286,7 @@ def bound_that_wraps_around(x, y):
 @TABLE.program(ints(N, 2, 6), out(N, "i4"))
 def loops_with_one_variable(x, y):
     i = jit.grid(1)
-    total = 0
+    total = k = 0
     for k in range(x[i]):
         for k in range(k, 3):  # noqa: B020
             total += k

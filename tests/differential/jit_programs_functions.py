@@ -345,7 +345,7 @@ def closures_called_behind_an_inner_loop(x, y):
     i = jit.grid(1)
     total = 0
     for j in range(x[i] % 3 + 1):
-        for k in range(j, j + 2):
+        for k in range(2):
             f = lambda v: v * k + j  # noqa: B023
             total += f(2)
         total += f(3)

@@ -100,8 +100,10 @@ def record_is_bound_again(rows, y):
         e.m[0, 1] = before.t
         before = e
     before.p.n = 77
+    first = x[0]
+    view = first.g
     for i in range(3):
-        if i == 0:
+        if i == 1:
             first = x[i]
             view = first.g
         first.m[1, 1] = i

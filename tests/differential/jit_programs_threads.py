@@ -383,6 +383,7 @@ def local_memory_across_barriers(x, y):
 
 
 def rounds_of_neighbours(kept, t, rounds):
+    value = 0
     for _ in range(rounds):
         value = kept[t ^ 1] - kept[t]
         jit.syncthreads()

@@ -278,8 +278,17 @@ class Generator:
     def condition(self, depth: int) -> Expr | None:
         return self.truth(depth)
 
+    def joins(self, first: Expr, second: Expr) -> bool:
+        """Return whether two numbers join to the type that they are computed in."""
+        if first.is_weak != second.is_weak:
+            return (first if first.is_weak else second).is_literal
+        kinds = {first.kind, second.kind}
+        return "uint64" not in kinds or not kinds & {"int8", "int16", "int32", "int64"}
+
     def ternary(self, depth: int) -> Expr | None:
         then, orelse = self.pair(depth)
+        if not self.joins(then, orelse):
+            return None
         return self.expr(
             "({1} if {0} else {2})", self.truth(depth), then, orelse,
             reference="_pick({0}, {1}, {2})",
@@ -288,6 +297,8 @@ class Generator:
     def number_or(self, depth: int) -> Expr | None:
         left, right = self.pair(depth)
         if left.is_known:  # which Python chooses, or not, without a look at the other
+            return None
+        if not self.joins(left, right):
             return None
         if self.rng.random() < 0.5:
             return self.expr("({0} or {1})", left, right, reference="_pick({0}, {0}, {1})")

@@ -122,7 +122,14 @@ class Semantics:
         kinds = [kind for kind, is_known in values if is_known or kind not in WEAK]
         found = kinds[0] if kinds else values[0][0]
         for kind in kinds[1:]:
-            found = self.common(found, kind)
+            if not {"bool", *WEAK} & {found, kind} and all(
+                np.dtype(each).kind in "iu" for each in (found, kind)
+            ):
+                found = np.result_type(found, kind).name
+                if found == "float64":
+                    return None
+            else:
+                found = self.common(found, kind)
         for kind in (kind for kind, is_known in values if kind in WEAK and not is_known):
             if found in ("bool", *WEAK):
                 found = self.common(found, kind)

@@ -77,8 +77,7 @@ class _Joins(_Writer):
             kinds = ("int8", "uint8", "float16", "float32", "float64")
             return rng.choice(kinds[2:]), rng.choice(kinds)
         first = rng.choice(INTEGERS)
-        others = [d for d in INTEGERS if np.result_type(first, d).kind in "iu"]
-        return first, first if rng.random() < 0.5 else rng.choice(others)
+        return first, first if rng.random() < 0.5 else rng.choice(INTEGERS)
 
     def limit(self) -> Any:
         """Return a number of Python's at a dtype's limit."""
@@ -167,7 +166,9 @@ class _Joins(_Writer):
             arrays.append(np.array(rng.sample(values, 4), dtype))
         flags = np.array([rng.randrange(3) for _ in range(FLAGS)])
         out = np.zeros(STORED, np.float64 if self.of_floats else np.int64)
-        mode = "numpy" if self.dtypes[0] != self.dtypes[1] else rng.choice(["numpy", "cuda"])
+        mode = rng.choice(["numpy", "cuda"])
+        if self.of_floats and self.dtypes[0] != self.dtypes[1]:
+            mode = "numpy"  # C++ has fewer bits for an integer beside a float
         arguments = (*arrays, self.limit(), self.limit(), flags, out)
         return Path(self.seed, self.text(self.helpers), arguments, mode)
 
@@ -185,6 +186,9 @@ class _Values(_Writer):
             self.line(f"o[{rng.randrange(STORED)}] = {name}")
         elif choice < 0.55:
             self.line(f"o[{rng.randrange(STORED)}] = {name} if {self.flag()} else 0")
+        elif choice < 0.6:
+            self.line(f"while {self.flag()} and {name} > 5:")
+            self.line(f"    {name} = 0")
         elif choice < 0.75:
             self.line(f"if {self.flag()}:")
             self.block()
@@ -256,11 +260,18 @@ def expected(path: Path) -> Any:
     return np.array(found, kind)
 
 
-def is_refused(path: Path) -> str:
-    """Return the error that a function is refused with; nothing for another."""
+def is_refused(path: Path, of_elements: bool = False) -> str:
+    """Return the error that a function is refused with, of threads or of elements; nothing for
+    another.
+    """
     try:
-        kernel = jit.rawkernel(mode=path.mode)(path.function())
-        kernel.inspect(*path.given(), target="cuda")
+        kernel: Any = jit.rawkernel(mode=path.mode)(path.function())
+        if of_elements:
+            lines = f"def one(i, {PARAMETERS}):\n    f({PARAMETERS})\n    return i\n"
+            function = defined(lines, {"f": path.function()}, "one")
+            kernel = jit.kernel(mode=path.mode, raw=tuple(PARAMETERS.split(", ")))(function)
+        given = (np.zeros(1), *path.given()) if of_elements else path.given()
+        kernel.inspect(*given, target="cuda")
     except KernelToolkitError as error:
         return str(error)
     return ""
@@ -314,7 +325,11 @@ def outcomes(what: str, seeds: range, target: str = "") -> Iterator[tuple[int, s
 
 
 def _checked(path: Path) -> tuple[int, str, str]:
-    """Run a function that reads a variable without a value: debug mode has to find it."""
+    """Run a function that reads a variable without a value: debug mode has to find it. Elements
+    have no debug mode: they refuse it.
+    """
+    if "may have no value" not in is_refused(path, of_elements=True):
+        return path.seed, "differs", f"not refused in a kernel of elements\n{path.text}"
     try:
         jit.rawkernel(mode=path.mode)(path.function())[1, 1](*path.given())
     except LaunchError as error:

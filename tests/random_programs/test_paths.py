@@ -28,6 +28,7 @@ def test_a_variable_without_a_value_is_refused_or_checked() -> None:
         if is_refused(path):
             refused += 1
             continue
+        assert "may have no value" in is_refused(path, of_elements=True)
         code = jit.rawkernel(mode=path.mode)(path.function()).inspect(*path.given(), target="cuda")
         assert "KERNELTK_DEBUG_ASSERT" in code, path.text
     assert refused > FUNCTIONS

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, is_supported
-from kerneltk.jit.ir.promotion import common_type, join_numbers, nothing_joined
+from kerneltk.jit.ir.promotion import join_numbers, narrow_join_numbers, nothing_joined
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -64,6 +64,11 @@ def hint_for(first: Type, second: Type) -> str:
     else nothing.
     """
     if isinstance(first, Number) and isinstance(second, Number):
+        if first.is_integer and second.is_integer and not (first.weak or second.weak):
+            return (
+                "convert one of the values, with 'np.int64(x)' or 'np.uint64(x)': no integer type "
+                "holds both."
+            )
         kind = first if second.weak else second
         example = "float32" if kind.weak or kind.is_half else kind
         return f"convert one of the values, for example with 'np.{example}(x)'."
@@ -99,7 +104,7 @@ def without_weak(kind: Type) -> Type:
 
 def narrow_join(mode: str, first: Type, second: Type) -> Type | None:
     """Return the type that values of both types meet in where Python's numbers give way."""
-    return _join(mode, plain(first), plain(second), common_type)
+    return _join(mode, plain(first), plain(second), narrow_join_numbers)
 
 
 def join(mode: str, first: Type, second: Type) -> Type | None:

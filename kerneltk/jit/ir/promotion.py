@@ -158,6 +158,20 @@ def _both(first: Number | None, second: Number | None, mode: str) -> Number | No
     return common_type(first, second, mode)
 
 
+def _strong_join(first: Number | None, second: Number | None, mode: str) -> Number | None:
+    """Return the type of a variable that numbers of two dtypes are assigned to; None if none.
+
+    An integer keeps its value among integers, in both modes: uint64 and a signed integer have no
+    join. Integers and floats meet by the mode.
+    """
+    if first is None or second is None:
+        return first or second
+    if first.is_integer and second.is_integer:
+        kind = Number(np.result_type(first.dtype, second.dtype))
+        return kind if kind.is_integer else None
+    return common_type(first, second, mode)
+
+
 def _with_unknown(kind: Number, other: Number) -> Number | None:
     """Return the type that holds a number of a dtype and one of Python's that is not known: NumPy's
     default integer at least, or float64. None if there is none.
@@ -169,6 +183,12 @@ def _with_unknown(kind: Number, other: Number) -> Number | None:
     return common_type(Number(other.dtype), kind, "numpy")
 
 
+def narrow_join_numbers(first: Number, second: Number, mode: str) -> Number | None:
+    """Return the type that two numbers join to where Python's numbers give way; None if none."""
+    is_strong = not (first.weak or second.weak)
+    return (_strong_join if is_strong else common_type)(first, second, mode)
+
+
 @lru_cache(maxsize=4096)
 def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
     """Return the type of a variable that both are assigned to; None if there is none.
@@ -177,7 +197,7 @@ def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
     Python's numbers has 64 bits.
     """
     a, b = _parts(first), _parts(second)
-    strong = _both(a.strong, b.strong, mode)
+    strong = _strong_join(a.strong, b.strong, mode)
     if strong is None and a.strong and b.strong:
         return None
     unknown, constant = _both(a.unknown, b.unknown, mode), _both(a.constant, b.constant, mode)

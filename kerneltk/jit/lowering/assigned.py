@@ -12,7 +12,8 @@ from kerneltk.jit.passes.liveness import live_in
 
 def check_assigned(low: Context) -> None:
     """Check the statements of a function: raise for a variable that may be read before it has a
-    value, and add the checks of debug mode where that cannot be decided.
+    value, and add the checks of debug mode where that cannot be decided. Functions of elements have
+    no such checks.
     """
     names = {name: variable for variable, name in low.ir_names.items()}
     names |= {local.name: variable for variable, local in low.bound.items()}
@@ -20,9 +21,9 @@ def check_assigned(low: Context) -> None:
     tracked = live_in(body) & (names.keys() - low.given)
     reads = unassigned_reads(body, tracked) if tracked else []
     for read in reads:
-        if read.is_certain:
+        if read.is_certain or not read.is_checkable or low.program.of_elements:
             raise _unassigned(low, names[read.local.name], read)
-    if reads and not low.program.of_elements:
+    if reads:
         flags = {
             name: ir.Local(low.add_local(f"{names[name]}_has_value", BOOL), BOOL, read.local.span)
             for name, read in {read.local.name: read for read in reads}.items()

@@ -2,8 +2,8 @@
 
 A forward data-flow analysis over the IR. A state knows the variables that are assigned on every
 path, and those that are if a condition holds: what ``if i < n:`` has assigned, a later one may
-read. A read that may come first under a condition of its own, ``if best >= 0:``, cannot be decided;
-every other one is an error.
+read. A read that may come first under a condition of its own, ``if best >= 0:``, cannot be decided:
+debug mode checks it where a check can stand. Every other one is an error.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Read(NamedTuple):
     way: Way | None  # None where no path assigns the variable before
     is_certain: bool  # no condition stands between the path and the read
     guard: ir.Expression | None  # it is evaluated where this holds; None: with its statement
+    is_checkable: bool  # an assertion in front of its statement can check it
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ class _Flow:
         self._tracked = tracked
         self.reads: dict[int, Read] = {}
         self._ways: dict[str, Way] = {}
+        self._is_repeated = False  # in the condition of a while: no statement stands before it
         self._breaks: list[list[_State]] = []
         self._continues: list[list[_State]] = []
 
@@ -214,7 +216,9 @@ class _Flow:
             self._continues.append([])
             inner: _State | None = first
             if isinstance(node, ir.While):
+                self._is_repeated = True
                 self._read(node.condition, head)
+                self._is_repeated = False
                 inner = self._assume(node.condition, True, self._effects(node.condition, first))
             else:
                 inner = self._stored(node.variable, None, first)
@@ -264,7 +268,7 @@ class _Flow:
                 way = self._ways.get(node.name) if node.name in state.some else None
                 certain = node.name not in state.guarded
                 # The last pass over a loop's body is the one that counts.
-                self.reads[id(node)] = Read(node, way, certain, guard)
+                self.reads[id(node)] = Read(node, way, certain, guard, not self._is_repeated)
             return
         if isinstance(node, ir.Select):
             self._read(node.condition, state, guard)
@@ -379,7 +383,7 @@ def with_checks(
         for statement in part:
             if not isinstance(statement, ir.While):
                 direct = ir.walk(*_evaluated(statement))
-                for local, _, _, guard in (checked[id(n)] for n in direct if id(n) in checked):
+                for local, _, _, guard, _ in (checked[id(n)] for n in direct if id(n) in checked):
                     holds: ir.Expression = flags[local.name]
                     if guard is not None:
                         holds = ir.Logical("or", (ir.Not(guard, local.span), holds), local.span)

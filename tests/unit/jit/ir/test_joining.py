@@ -126,6 +126,7 @@ def test_hints() -> None:
     assert hint_for(RECORD, RECORD) == hint_for(RECORD, OTHER) == ""
     assert "'np.uint64(x)'" in hint_for(PY_INT, number("uint64"))
     assert "'np.float32(x)'" in hint_for(number("float16"), number("bfloat16"))
+    assert "'np.int64(x)' or 'np.uint64(x)'" in hint_for(number("int8"), number("uint64"))
 
 
 def test_python_numbers_give_way_at_first() -> None:

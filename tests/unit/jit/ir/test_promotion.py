@@ -13,6 +13,7 @@ from kerneltk.jit.ir.promotion import (
     common_type,
     join_numbers,
     joined_constant,
+    narrow_join_numbers,
     operand_type,
 )
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number, number
@@ -144,7 +145,8 @@ def joined(mode: str, *values: Any) -> Number | None:
     return found
 
 
-U1, U8, I1, F2, F4, F8 = map(number, ("uint8", "uint64", "int8", "float16", "float32", "float64"))
+U1, U8, I1, I8 = map(number, ("uint8", "uint64", "int8", "int64"))
+F2, F4, F8 = map(number, ("float16", "float32", "float64"))
 
 
 @pytest.mark.parametrize(
@@ -176,6 +178,12 @@ U1, U8, I1, F2, F4, F8 = map(number, ("uint8", "uint64", "int8", "float16", "flo
         ((U8, -5), None),
         ((U8, PY_INT), None),
         ((PY_INT, U1, U8), None),
+        ((U8, U1), "uint64"),
+        ((U8, I8), None),
+        ((U8, I1), None),
+        ((U1, I1), "int16"),
+        ((number("uint32"), I1, 7), "int64"),
+        ((U8, F8), "float64"),
         ((BOOL, PY_INT), "int"),
         ((BOOL, PY_INT, U1), "int64"),
         ((1, PY_INT), "int"),
@@ -188,3 +196,16 @@ def test_joins_hold_every_value(values: tuple[Any, ...], expected: str | None, m
     for order in itertools.permutations(values):
         found = joined(mode, *order)
         assert (None if found is None else str(found)) == expected
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_joins_where_pythons_numbers_give_way(mode: str) -> None:
+    assert narrow_join_numbers(U1, PY_INT, mode) == U1
+    assert narrow_join_numbers(U1, I1, mode) == number("int16")
+    assert narrow_join_numbers(I8, U8, mode) is None
+
+
+def test_integers_and_floats_join_by_the_mode() -> None:
+    for join in (join_numbers, narrow_join_numbers):
+        assert join(number("int32"), F4, "cuda") == F4
+        assert join(number("int32"), F4, "numpy") == F8

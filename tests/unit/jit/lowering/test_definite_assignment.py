@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kerneltk import KernelToolkitError, jit
+from kerneltk import KernelToolkitError, jit, vectorize
 from kerneltk.jit.ir import Assert, walk
 from kerneltk.jit.ir.types import PY_INT, Array, number
 
@@ -338,6 +338,17 @@ def before_any_value(x, o, n):
     o[0] = y
 
 
+def undecided_in_a_while(x, o, n):
+    i = 0
+    while i < n:
+        w = x[i]
+        i += 1
+    if n > 0:
+        while w > 1 and n > 2:
+            w -= 1
+        o[0] = w
+
+
 DECIDED_AT_RUN_TIME = (last_pass, sentinel, undecided, part_of_a_condition)
 RIGHT = (
     endless_loop,
@@ -384,6 +395,7 @@ WRONG = {
     no_default_case: "this condition does not hold",
     tuple_in_a_branch: "this condition does not hold",
     before_any_value: "is used before a value",
+    undecided_in_a_while: "this loop does not run",
 }
 KINDS = (Array(number(np.float64), 1), Array(number(np.float64), 1), PY_INT)
 
@@ -429,3 +441,29 @@ def test_results_of_element_functions() -> None:
 
     with pytest.raises(KernelToolkitError, match="'found' may have no value here"):
         jit.kernel(raw=("table",))(first)(np.arange(3), np.arange(2))
+
+
+@pytest.mark.parametrize("function", DECIDED_AT_RUN_TIME, ids=lambda function: function.__name__)
+def test_functions_of_elements_have_no_checks(function) -> None:
+    """What cannot be decided is refused there, in functions that they call as well."""
+
+    def calls(x, o, n):
+        function(x, o, n)
+        return 1
+
+    with pytest.raises(KernelToolkitError, match="may have no value here"):
+        jit.kernel(calls, raw=("x", "o")).inspect(np.zeros(3), np.zeros(3), np.arange(3))
+
+
+def test_vectorized_functions_have_no_checks() -> None:
+    @vectorize(excluded={1})
+    def found(x, table):
+        best = -1
+        for j in range(len(table)):
+            if table[j] == x:
+                best = j
+                value = table[j]
+        return value if best >= 0 else 0
+
+    with pytest.raises(KernelToolkitError, match="'value' may have no value here"):
+        found(np.arange(3), np.arange(2))

@@ -133,3 +133,48 @@ def test_values(backend, element: str) -> None:
         kernel[1, 1](given, limit, into)
         np.testing.assert_array_equal(backend.asnumpy(into), wanted)
         assert kernel.inspect(x, limit, o, target="compute_90")
+
+
+def chosen(x, y, o):
+    o[0] = x[0] if o[0] > 0 else y[0]
+
+
+def varied(x, y, o):
+    v = x[0]
+    if o[0] > 0:
+        v = y[0]
+    o[0] = v
+
+
+def returned(x, y, o):
+    def either(a, b):
+        if o[0] > 0:
+            return a
+        return b
+
+    o[0] = either(x[0], y[0])
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+@pytest.mark.parametrize("function", [chosen, varied, returned])
+def test_uint64_and_signed_elements_have_no_join(function, mode: str) -> None:
+    kernel = jit.rawkernel(mode=mode)(function)
+    with pytest.raises(KernelToolkitError, match=r"'np.int64\(x\)' or 'np.uint64\(x\)'") as caught:
+        kernel[1, 1](np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(1))
+    assert "here it is 'uint64'" in str(caught.value)
+    assert "here it is 'int64'" in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_signed_and_unsigned_elements_keep_their_values(backend, mode: str) -> None:
+    for first, second in (("int8", "uint8"), ("int32", "uint32")):
+        for function in (chosen, varied, returned):
+            for flag in (0, 1):
+                least, most = np.iinfo(first).min, np.iinfo(second).max
+                x, y = np.array([least], first), np.array([most], second)
+                o, wanted = np.array([flag], np.int64), np.array([flag], np.int64)
+                function(x, y, wanted)
+                into = backend.asarray(o)
+                kernel = jit.rawkernel(mode=mode)(function)
+                kernel[1, 1](backend.asarray(x), backend.asarray(y), into)
+                np.testing.assert_array_equal(backend.asnumpy(into), wanted)
