@@ -2,25 +2,38 @@
 
 A forward data-flow analysis over the IR. A state knows the variables that are assigned on every
 path, and those that are if a condition holds: what ``if i < n:`` has assigned, a later one may
-read. A read that may come first under a condition of its own, ``if best >= 0:``, cannot be decided:
-debug mode checks it where a check can stand. Every other one is an error.
+read. Comparisons of a loop's variable with its start are known in the first pass, and those of a
+variable that is assigned a constant until it changes: ``if i == 0:``, ``if count == 0:``.
+
+A read that may come first under a condition of its own, or after a condition that each pass of its
+loop changes, cannot be decided: debug mode checks it where a check can stand. Every other one is an
+error.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import BOOL, Node, Number
 from kerneltk.jit.passes.expression_ranges import Environment, interval_of
 from kerneltk.jit.passes.liveness import live_in
+from kerneltk.jit.passes.uniformity import stored_names
 
 _Names = frozenset[str]
 _FLIPPED = {">": "<", ">=": "<="}
 _NEGATED = {"<=": "<", "!=": "=="}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 
 
 class Way(NamedTuple):
@@ -47,6 +60,7 @@ class _State:
     assigned: _Names = frozenset()  # on every path
     some: _Names = frozenset()  # on at least one
     guarded: _Names = frozenset()  # not on every path, but a later condition chose this one
+    varying: _Names = frozenset()  # under a condition that passes of this loop change
     # Of conditions: what is assigned if they hold, and if not. None: this cannot be.
     known: dict[Any, tuple[_Names | None, _Names | None]] = field(default_factory=dict)
 
@@ -65,6 +79,7 @@ class _State:
             assigned=self.assigned | more,
             some=self.some | more,
             guarded=self.guarded - more,
+            varying=self.varying - more,
             known=known,
         )
 
@@ -93,7 +108,8 @@ def _joined(first: _State | None, second: _State | None) -> _State | None:
         if parts != [assigned, assigned]:
             known[key] = (parts[0], parts[1])
     guarded = first.guarded & second.guarded
-    return _State(assigned, first.some | second.some, guarded, known)
+    varying = (first.varying | first.assigned) & (second.varying | second.assigned)
+    return _State(assigned, first.some | second.some, guarded, varying - assigned, known)
 
 
 def _key(node: Any) -> Any:
@@ -121,12 +137,16 @@ def _reads_memory(key: Any) -> bool:
 class _Flow:
     """The analysis of one function, for some of its variables."""
 
-    def __init__(self, tracked: _Names, ranges: Environment) -> None:
+    def __init__(
+        self, tracked: _Names, comparisons: Mapping[str, list[ir.Compare]], ranges: Environment
+    ) -> None:
         self._tracked = tracked
+        self._comparisons = comparisons
         self._ranges = ranges
         self.reads: dict[int, Read] = {}
         self._ways: dict[str, Way] = {}
         self._is_repeated = False  # in the condition of a while: no statement stands before it
+        self._changed: list[_Names] = []  # what passes of the loops around change
         self._breaks: list[list[_State]] = []
         self._continues: list[list[_State]] = []
 
@@ -178,11 +198,14 @@ class _Flow:
         state = state.without(lambda key: _mentions(key, target.name))
         if target.name in self._tracked:
             state = state.having((target.name,))
+        facts = dict(_decided(target, value, self._comparisons.get(target.name, ())))
         if target.type == BOOL and isinstance(value, ir.Literal_):
-            here = state.assigned
-            parts = (here, None) if value.value else (None, here)
-            state = replace(state, known={**state.known, _key(target): parts})
-        return state
+            facts[_key(target)] = bool(value.value)
+        if not facts:
+            return state
+        here = state.assigned
+        known = {key: (here, None) if holds else (None, here) for key, holds in facts.items()}
+        return replace(state, known={**state.known, **known})
 
     def _if(self, node: ir.If, state: _State) -> _State | None:
         self._read(node.condition, state)
@@ -197,8 +220,13 @@ class _Flow:
             return after
         self._note(then, orelse, Way("this condition does not hold", node.span))
         self._note(orelse, then, Way("this condition holds", node.span))
+        varying = after.varying
+        if self._changed and _names_in(node.condition) & self._changed[-1]:
+            varying = then.assigned | orelse.assigned | then.varying | orelse.varying
         # Both branches meet: that a path has passed the condition says nothing any more.
-        return replace(after, guarded=after.guarded & state.guarded)
+        return replace(
+            after, guarded=after.guarded & state.guarded, varying=varying - after.assigned
+        )
 
     def _note(self, having: _State, lacking: _State, way: Way) -> None:
         for name in having.some - lacking.assigned:
@@ -211,11 +239,13 @@ class _Flow:
             state = self._effects(part, state)
         runs = _runs_once(node, self._ranges)
         head, end = state, None
+        self._changed.append(frozenset(chain(*map(stored_names, ir.walk(node)))))
+        entered = self._entered(node, state, None)
         while True:
             for name in head.some - state.some:
                 self._ways[name] = Way("this loop runs for the first time", node.span)
             before = frozenset() if runs else state.some - state.assigned
-            first = replace(head, guarded=head.guarded | (before - head.assigned))
+            first = replace(entered, guarded=entered.guarded | (before - entered.assigned))
             self._breaks.append([])
             self._continues.append([])
             inner: _State | None = first
@@ -224,17 +254,17 @@ class _Flow:
                 self._read(node.condition, head)
                 self._is_repeated = False
                 inner = self._assume(node.condition, True, self._effects(node.condition, first))
-            else:
-                inner = self._stored(node.variable, None, first)
             end = self.block(node.body, inner)
             breaks = self._breaks.pop()
             for each in self._continues.pop():
                 end = _joined(end, each)
             again = _joined(state, end)
             assert again is not None
-            if again == head:
+            previous, entered = entered, self._entered(node, state, end)
+            if again == head and entered == previous:
                 break
             head = again
+        self._changed.pop()
         after: _State | None = head
         if end is not None and not runs:
             self._note(end, state, Way("this loop does not run", node.span))
@@ -244,7 +274,16 @@ class _Flow:
             after = end
         for each in breaks:
             after = _joined(after, each)
-        return after
+        return None if after is None else replace(after, varying=state.varying - after.assigned)
+
+    def _entered(self, node: ir.For | ir.While, state: _State, end: _State | None) -> _State:
+        """Return the state where a pass begins, behind the statements before it or another pass."""
+        if isinstance(node, ir.For):
+            state = self._stored(node.variable, node.start, state)
+            end = None if end is None else self._stored(node.variable, None, end)
+        entered = _joined(state, end)
+        assert entered is not None
+        return entered
 
     # -- conditions ----------------------------------------------------------------------------
 
@@ -270,7 +309,7 @@ class _Flow:
         if isinstance(node, ir.Local):
             if node.name in self._tracked and node.name not in state.assigned:
                 way = self._ways.get(node.name) if node.name in state.some else None
-                certain = node.name not in state.guarded
+                certain = node.name not in state.guarded | state.varying
                 # The last pass over a loop's body is the one that counts.
                 self.reads[id(node)] = Read(node, way, certain, guard, not self._is_repeated)
             return
@@ -325,6 +364,48 @@ def _facts(condition: Any, truth: bool) -> Iterator[tuple[Any, bool]]:
     yield _key(condition), truth
 
 
+def _decided(
+    target: ir.Local, value: Any, comparisons: Iterable[ir.Compare]
+) -> Iterator[tuple[Any, bool]]:
+    """Yield comparisons, by their keys, that hold or not where a variable is assigned one."""
+    for node in comparisons:
+        is_left = isinstance(node.left, ir.Local) and node.left.name == target.name
+        other = node.right if is_left else node.left
+        pair = _exact(value), _exact(other)
+        is_integer = isinstance(target.type, Number) and target.type.is_integer
+        if is_integer and _is_steady(value) and _key(value) == _key(other):
+            pair = 0, 0
+        if None in pair or target.name in _names_in(other):
+            continue
+        holds = _COMPARISONS[node.op](*(pair if is_left else pair[::-1]))
+        key, truth = next(_facts(node, True))
+        yield key, holds == truth
+
+
+def _exact(node: Any) -> int | float | None:
+    """Return the value of a constant that its type holds as it is, in any precision."""
+    value = node.value if isinstance(node, ir.Literal_) else None
+    if isinstance(value, float):
+        return value if value.is_integer() and abs(value) <= 2**7 else None
+    if isinstance(value, int) and isinstance(node.type, Number) and node.type.is_integer:
+        bounds = np.iinfo(node.type.dtype)
+        return value if bounds.min <= value <= bounds.max else None
+    return None
+
+
+def _is_steady(value: Any) -> bool:
+    """Whether an expression has one value until a variable in it changes."""
+    return value is not None and not any(
+        isinstance(part, ir.Element | ir.Field | ir.Invoke)
+        or (isinstance(part, ir.Call) and part.operation.effects - {ir.Effect.THREAD})
+        for part in ir.walk(value)
+    )
+
+
+def _names_in(node: Any) -> _Names:
+    return frozenset(part.name for part in ir.walk(node) if isinstance(part, ir.Local))
+
+
 def _runs_once(node: ir.For | ir.While, ranges: Environment) -> bool:
     """Whether a loop's body is known to run at least once."""
     if isinstance(node, ir.While):
@@ -361,7 +442,13 @@ def _ranges(body: tuple[ir.Statement, ...]) -> Environment:
 def unassigned_reads(body: Iterable[ir.Statement], tracked: Iterable[str]) -> list[Read]:
     """Return the reads of variables that may come before a value, in the order of the source."""
     body = tuple(body)
-    flow = _Flow(frozenset(tracked), _ranges(body))
+    comparisons: dict[str, list[ir.Compare]] = {}
+    for node in ir.walk(*body):
+        if isinstance(node, ir.Compare):
+            for side in (node.left, node.right):
+                if isinstance(side, ir.Local):
+                    comparisons.setdefault(side.name, []).append(node)
+    flow = _Flow(frozenset(tracked), comparisons, _ranges(body))
     flow.block(body, _State())
     found = flow.reads.values()
     return sorted(found, key=lambda read: (read.local.span.line, read.local.span.column))

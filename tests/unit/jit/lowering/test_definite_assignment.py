@@ -426,7 +426,120 @@ def undecided_in_a_while(x, o, n):
         o[0] = w
 
 
-DECIDED_AT_RUN_TIME = (last_pass, sentinel, undecided, part_of_a_condition)
+def first_pass_by_its_start(x, o, n):
+    s = 0.0
+    for i in range(x.size):
+        if i == 0:
+            m = x[i]
+        s += x[i] - m
+    o[0] = s
+
+
+def first_pass_of_a_counter(x, o, n):
+    count = 0
+    for i in range(x.size):
+        if not count:
+            first = x[i]
+        count += 1
+        o[i] = first
+    if count > 0:
+        o[0] = first
+
+
+def first_pass_of_threads(x, o, n):
+    t = jit.threadIdx.x
+    for i in range(t, n, 4):
+        if i > t:
+            o[i] = m
+        else:
+            m = x[i]
+
+
+def first_pass_of_a_while(x, o, n):
+    k = n - 1
+    best = -1.0
+    while k >= 0:
+        if best < 0 and x[k] > 3:
+            best = 2.0
+            at = k
+        k -= 1
+    if best > 0:
+        o[0] = at
+
+
+def int_flag(x, o, n):
+    have = 0
+    for i in range(n):
+        if have == 0:
+            m = x[i]
+            have = 1
+        elif x[i] > m:
+            m = x[i]
+    o[0] = m if have else -1
+
+
+def changing_condition(x, o, n):
+    for i in range(n):
+        if x[i] > 0:
+            w = x[i]
+        o[i] = w
+
+
+def first_pass_of_two_loops(x, o, n):
+    for i in range(n):
+        for j in range(n):
+            if i == 0 and j == 0:
+                w = x[i]
+            o[i] = w
+
+
+def changing_condition_behind_the_loop(x, o, n):
+    for i in range(n):
+        if x[i] > 0:
+            w = x[i]
+    o[0] = w
+
+
+def constant_condition_in_a_loop(x, o, n):
+    m = x[0]
+    for i in range(n):
+        if m > 0:
+            w = x[i]
+        o[i] = w
+
+
+def second_pass(x, o, n):
+    for i in range(1, n):
+        if i != 1:
+            w = x[i]
+    if n > 2:
+        n = 7
+    o[0] = w
+
+
+def start_that_changes(x, o, n):
+    t = n
+    i = t
+    t = t + 1
+    if i == t:
+        w = 1
+    o[0] = w
+
+
+def start_of_its_own(x, o, n):
+    i = n
+    i = i + 1
+    if i == n:
+        w = 1
+    o[0] = w
+
+
+DECIDED_AT_RUN_TIME = (
+    undecided,
+    part_of_a_condition,
+    changing_condition,
+    first_pass_of_two_loops,
+)
 RIGHT = (
     endless_loop,
     both_branches,
@@ -456,6 +569,13 @@ RIGHT = (
     loop_with_a_bound_by_name,
     loop_that_goes_down,
     function_of_a_loop_that_runs,
+    first_pass_by_its_start,
+    first_pass_of_a_counter,
+    first_pass_of_threads,
+    first_pass_of_a_while,
+    int_flag,
+    changing_condition,
+    first_pass_of_two_loops,
 )
 ASSERTED = (other_branch_fails, other_case_fails, else_of_a_loop_fails)
 WRONG = {
@@ -481,6 +601,11 @@ WRONG = {
     tuple_in_a_branch: "this condition does not hold",
     before_any_value: "is used before a value",
     undecided_in_a_while: "this loop does not run",
+    changing_condition_behind_the_loop: "this loop does not run",
+    constant_condition_in_a_loop: "this condition does not hold",
+    second_pass: "this loop does not run",
+    start_that_changes: "this condition does not hold",
+    start_of_its_own: "this condition does not hold",
 }
 KINDS = (Array(number(np.float64), 1), Array(number(np.float64), 1), PY_INT)
 
@@ -515,10 +640,10 @@ def test_a_path_has_no_value(function) -> None:
 
 
 def test_a_read_is_checked_before_its_statement() -> None:
-    assert checks_of(sentinel) == {"'val' has a value"}
-    assert checks_of(last_pass) == {"'prev' has a value"}
+    assert checks_of(undecided) == {"'w' has a value"}
+    assert checks_of(changing_condition) == {"'w' has a value"}
     for target in ("cuda", "compute_90"):
-        jit.rawkernel()(sentinel).inspect(np.zeros(3), np.zeros(3), 3, target=target)
+        jit.rawkernel()(undecided).inspect(np.zeros(3), np.zeros(3), 3, target=target)
 
 
 def test_nothing_of_names_that_are_bound_is_left() -> None:
@@ -550,7 +675,7 @@ def test_functions_of_elements_have_no_checks(function) -> None:
         jit.kernel(calls, raw=("x", "o")).inspect(np.zeros(3), np.zeros(3), np.arange(3))
 
 
-def test_vectorized_functions_have_no_checks() -> None:
+def test_vectorized_functions_of_a_sentinel() -> None:
     @vectorize(excluded={1})
     def found(x, table):
         best = -1
@@ -558,7 +683,19 @@ def test_vectorized_functions_have_no_checks() -> None:
             if table[j] == x:
                 best = j
                 value = table[j]
-        return value if best >= 0 else 0
+        return value if best >= 1 else 0
 
-    with pytest.raises(KernelToolkitError, match="'value' may have no value here"):
-        found(np.arange(3), np.arange(2))
+    assert list(found(np.arange(3), np.arange(2))) == [0, 1, 0]
+
+
+def test_vectorized_functions_of_first_passes() -> None:
+    @vectorize(excluded={1})
+    def spread(x, table):
+        total = 0.0
+        for i in range(len(table)):
+            if i == 0:
+                first = table[i]
+            total += table[i] - first
+        return x + total
+
+    assert list(spread(np.arange(2.0), np.array([1.0, 2.0, 4.0]))) == [4.0, 5.0]
