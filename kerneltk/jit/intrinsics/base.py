@@ -84,6 +84,11 @@ class Builder(Protocol):
         infinite.
         """
 
+    def joined_values(self, values: Sequence[ir.Expression], spans: Sequence[ir.Span]) -> Type:
+        """Return the type of an expression that is one of several values; raises if they have
+        none.
+        """
+
     def convert(self, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
         """Return a value as one of a type that it can be stored to; raises where it cannot."""
 
