@@ -75,6 +75,19 @@ def conditional_expression(x, z, y):
     y[2, i] = x[i] if z[i] < 0 else 0.5
 
 
+@TABLE.program(ints(N, -5, 6), floats(), out((7, N), "f8"))
+def least_and_greatest_are_one_of_the_values(x, z, y):
+    i = jit.grid(1)
+    small, byte = np.float32(z[i]), np.uint8(x[i] * x[i])
+    y[0, i] = max(small, 1e299)
+    y[1, i] = min(max(small, 0), 16777217)
+    y[2, i] = max(small, 16777217)
+    y[3, i] = min(byte, np.int8(x[i]))
+    y[4, i] = max(byte, -1, 300)
+    y[5, i] = min(byte, i + 250)
+    y[6, i] = max(x[i] > 0, x[i] < -2)
+
+
 @TABLE.program(ints(N, -2, 3), out(N, "i4"), out(N, "i4"))
 def conditional_expression_evaluates_one_side(x, notes, y):
     i = jit.grid(1)

@@ -248,6 +248,8 @@ class Generator:
     def extreme(self, depth: int) -> Expr | None:
         name = self.rng.choice(["min", "max"])
         left, right = self.pair(depth)
+        if not self.joins(left, right):
+            return None
         return self.expr(f"{name}({{}}, {{}})", left, right, reference=f"_{name}({{}}, {{}})")
 
     def truth(self, depth: int) -> Expr:

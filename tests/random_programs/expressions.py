@@ -480,12 +480,9 @@ class Expressions:
     def extreme(self, depth: int) -> Expr | None:
         name = self.rng.choice(["min", "max"])
         left, right = self.pair(depth, is_real=True)
-        kind = self.common(left.kind, right.kind)
-        if "bool" in (left.kind, right.kind):
+        kind = self.join(left, right)
+        if kind is None or "bool" in (left.kind, right.kind):
             return None
-        has_int = any(part.kind == "int" and not part.is_known for part in (left, right))
-        if has_int and kind in INTEGERS and (kind != "uint64" or name == "min"):
-            kind = "int"  # the result is one of them, by value
         return self.expr(
             f"{name}({{0}}, {{1}})",
             f"_{name}({{0}}, {{1}}, '{kind}')",

@@ -243,10 +243,10 @@ class Semantics:
         return self.to(then if condition else orelse, kind)
 
     def least(self, left: Any, right: Any, kind: str) -> Any:
-        return self.to(min(*self._as_compared(left, right)), kind)
+        return min(self.to(left, kind), self.to(right, kind))
 
     def largest(self, left: Any, right: Any, kind: str) -> Any:
-        return self.to(max(*self._as_compared(left, right)), kind)
+        return max(self.to(left, kind), self.to(right, kind))
 
     # -- functions -----------------------------------------------------------------------------
 

@@ -79,6 +79,16 @@ class Builder(Protocol):
     def cast(self, value: ir.Expression, target: Number) -> ir.Expression:
         """Return a number as one of another type."""
 
+    def fitted(self, value: ir.Expression, target: Number) -> ir.Expression:
+        """Return a number as one of another type; raises for a finite constant that it would make
+        infinite.
+        """
+
+    def joined_values(self, values: Sequence[ir.Expression], spans: Sequence[ir.Span]) -> Type:
+        """Return the type of an expression that is one of several values; raises if they have
+        none.
+        """
+
     def convert(self, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
         """Return a value as one of a type that it can be stored to; raises where it cannot."""
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import extent
@@ -16,7 +13,6 @@ from kerneltk.jit.intrinsics.numbers.constants import folded, folds
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
-    common_number,
     count_error,
     integer,
     number_argument,
@@ -57,15 +53,10 @@ def absolute(low: Builder, site: CallSite) -> Value:
     return call(ABSOLUTE, [value], kind.part if kind.is_complex else kind, site)
 
 
-def _has_unknown_int(numbers: Sequence[ir.Expression]) -> bool:
-    """Return whether one of several integers is Python's own, and not a constant."""
-    return any(number.type == PY_INT and not isinstance(number, ir.Literal_) for number in numbers)
-
-
 def _extreme(operation: Operation, function: Any) -> Rule:
     @folds(function)
     def rule(low: Builder, site: CallSite) -> Value:
-        values = list(site.arguments)
+        values, spans = list(site.arguments), list(site.spans)
         if site.keywords:
             raise low.refuse(
                 f"'{site.name}' takes no keywords in a kernel.", site.span, "write the loop."
@@ -77,32 +68,19 @@ def _extreme(operation: Operation, function: Any) -> Rule:
                     f"'{site.name}' of one value needs a tuple.", site.span, "write the loop."
                 )
             values = low.items_of(only, site.span)
-        numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(values)]
-        if not numbers:
+            spans = [spans[0]] * len(values)
+        if not values:
             raise count_error(low, site, "two arguments or more")
-        kind = real_number(low, site, common_number(low, numbers, site))
-        if kind.dtype == np.uint64 and _has_unknown_int(numbers):
-            numbers = [_within(number, operation, kind, site) for number in numbers]
-            kind = kind if operation is MAX else PY_INT
-        elif kind == BOOL or (kind.is_integer and _has_unknown_int(numbers)):
-            kind = PY_INT  # the result is one of them, by value
+        numbers = [low.as_number(v, span) for v, span in zip(values, spans, strict=True)]
+        kind = low.joined_values(numbers, spans)  # the result is one of them, by value
+        assert isinstance(kind, Number)
+        real_number(low, site, kind)
         found = low.cast(numbers[0], kind)
         for number in numbers[1:]:
             found = call(operation, [found, low.cast(number, kind)], kind, site)
         return found
 
     return rule
-
-
-def _within(number: Any, operation: Operation, kind: Number, site: CallSite) -> Any:
-    """Return a number as the result's type holds it, where it is a uint64's maximum with a Python
-    int (no negative number) or minimum (none beyond an int64).
-    """
-    if operation is MAX and number.type == PY_INT:
-        return call(MAX, [number, ir.Literal_(0, PY_INT, site.span)], PY_INT, site)
-    if operation is MIN and number.type == kind:
-        return call(MIN, [number, ir.Literal_(2**63 - 1, kind, site.span)], kind, site)
-    return number
 
 
 def _len(low: Builder, site: CallSite) -> Value:

@@ -173,7 +173,7 @@ def in_floats(
     """
     kind = floating_of(real_number(low, site, kind))
     wide = Number(np.dtype(np.float32)) if kind.is_half else kind
-    numbers = [low.cast(low.cast(value, kind), wide) for value in values]
+    numbers = [low.cast(low.fitted(value, kind), wide) for value in values]
     return low.cast(call(operation, numbers, wide, site), kind)
 
 

@@ -21,7 +21,8 @@ from kerneltk.jit.lowering.values.conversion import (
     truth_of,
 )
 from kerneltk.jit.lowering.values.description import description_of, phrase_of
-from kerneltk.jit.lowering.values.numbers import cast
+from kerneltk.jit.lowering.values.joins import joined_values
+from kerneltk.jit.lowering.values.numbers import cast, fitted
 from kerneltk.jit.lowering.values.operators import binary
 from kerneltk.jit.lowering.values.references import temporary
 
@@ -40,8 +41,10 @@ class FunctionBuilder(Context):
     describe = staticmethod(description_of)
     element = element_at
     exchanged = exchanged
+    fitted = fitted
     index = element_index
     items_of = items_of
+    joined_values = joined_values
     make_tuple = make_tuple
     not_computed = not_computed
     phrase = staticmethod(phrase_of)

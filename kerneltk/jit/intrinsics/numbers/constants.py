@@ -44,7 +44,7 @@ def _computed(
     numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(site.arguments)]
     kind = common_number(low, numbers, site)
     kind = kind_of(kind) if kind_of is not None else kind
-    literals = [low.cast(number, kind) for number in numbers]
+    literals = [low.fitted(number, kind) for number in numbers]
     arguments = tuple(Static(literal.value) for literal in literals)  # type: ignore[union-attr]
     result = folded(function, dataclasses.replace(site, arguments=arguments), low)
     if kind.weak or kind == BOOL:

@@ -173,7 +173,7 @@ def _same_type(
             kind = floating_of(kind)
         if (kind.is_complex and not complexes) or (not reals and not kind.is_integer):
             raise uncomputable(low, site, kind)
-        return call(operation, [low.cast(value, kind) for value in values], kind, site)
+        return call(operation, [low.fitted(value, kind) for value in values], kind, site)
 
     return rule
 
@@ -285,7 +285,7 @@ def choose(low: Builder, site: CallSite, names: tuple[str, str, str]) -> Value:
     condition = low.truth(values[names[0]], site.span_of(0))
     numbers = [low.as_number(values[names[k]], site.span_of(k)) for k in (1, 2)]
     kind = common_number(low, numbers, site)
-    then, orelse = (low.cast(number, kind) for number in numbers)
+    then, orelse = (low.fitted(number, kind) for number in numbers)
     if isinstance(condition, Static):
         return then if condition.value else orelse
     return ir.Select(condition, then, orelse, kind, site.span)

@@ -8,13 +8,12 @@ from typing import Literal
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.joining import hint_for, plain
 from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.values.comparisons import combined
 from kerneltk.jit.lowering.values.conversion import kept
 from kerneltk.jit.lowering.values.evaluation import evaluate
-from kerneltk.jit.lowering.values.joins import joined, use_of
+from kerneltk.jit.lowering.values.joins import joined_values
 from kerneltk.jit.lowering.values.references import record_at
 
 
@@ -148,15 +147,7 @@ def _choose(
     with low.captured() as others:
         b = kept(low, orelse, spans[1])
     branches = [*then_added, *more], [*orelse_added, *others]
-    found = joined(low, use_of(low, a), use_of(low, b))
-    if found is None:
-        raise low.clash(
-            "The types of the two values do not go together.",
-            (spans[0], f"'{a.type}'"),
-            (spans[1], f"'{b.type}'"),
-            hint=hint_for(a.type, b.type),
-        )
-    kind = plain(found)
+    kind = joined_values(low, (a, b), spans)
     if not any(branches):
         a = low.convert(a, kind, span, "the result")
         b = low.convert(b, kind, span, "the result")

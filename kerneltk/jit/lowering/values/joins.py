@@ -7,10 +7,11 @@ type joins what is assigned to it: Python's numbers that are no constants count 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.joining import join, narrow_join, plain
+from kerneltk.jit.ir.joining import hint_for, join, narrow_join, plain
 from kerneltk.jit.ir.promotion import joined_constant
 from kerneltk.jit.ir.types import Number, Tuple, Type
 from kerneltk.jit.lowering.context import Context
@@ -41,6 +42,25 @@ def joined(low: Context, first: Type, second: Type) -> Type | None:
     if found is not None and not all(_is_held(low, found, kind) for kind in (first, second)):
         low.is_cut = True
     return found
+
+
+def joined_values(low: Context, values: Sequence[ir.Expression], spans: Sequence[ir.Span]) -> Type:
+    """Return the type of an expression that is one of several values; raises if they have none."""
+    found, before = use_of(low, values[0]), spans[0]
+    for value, span in zip(values[1:], spans[1:], strict=True):
+        both = joined(low, found, use_of(low, value))
+        if both is None:
+            first = plain(found)
+            raise low.clash(
+                "The types of the two values do not go together.",
+                (before, f"'{first}'"),
+                (span, f"'{value.type}'"),
+                hint=hint_for(first, value.type),
+            )
+        if plain(both) != plain(found):
+            before = span
+        found = both
+    return plain(found)
 
 
 def _is_held(low: Context, kind: Type, value: Type) -> bool:

@@ -21,6 +21,27 @@ def cast(low: Context, value: ir.Expression, target: Number) -> ir.Expression:
     return ir.Cast(value, target, value.span)
 
 
+def fitted(low: Context, value: ir.Expression, target: Number) -> ir.Expression:
+    """Return a number as one of another type, as `cast`; raises for a finite constant of Python's
+    that the type would make infinite.
+    """
+    found = cast(low, value, target)
+    if (
+        isinstance(value, ir.Literal_)
+        and isinstance(found, ir.Literal_)
+        and value.type.weak
+        and np.isfinite(value.value)
+        and not np.isfinite(found.value)
+        and not _is_provisional(low)
+    ):
+        raise low.fail(
+            f"The number {value.value} does not fit '{target}'.",
+            value.span,
+            f"use a wider dtype, or write 'np.{target}({value.value})' for an infinity.",
+        )
+    return found
+
+
 def _cast_literal(low: Context, value: ir.Literal_, target: Number) -> ir.Expression:
     found = value.value
     if value.type.is_complex and not target.is_complex:

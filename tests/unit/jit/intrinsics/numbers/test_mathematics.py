@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kerneltk import jit
+
 from ...lowering.showing import refused, value_of
 
 VALUES = [
@@ -91,6 +93,46 @@ REFUSED = [
     ),
     (lambda x: np.sin(x[0], x[0]), "'np.sin' takes 1 argument, and 2 were given."),
     (lambda x: np.where(x[0] > 0), "'np.where' needs a value for 'x'."),
+    (
+        lambda x: np.maximum(x[0], 1e299),
+        "The number 1e+299 does not fit 'float32'. "
+        "Hint: use a wider dtype, or write 'np.float32(1e+299)' for an infinity.",
+    ),
+    (
+        lambda h: np.minimum(h[0], 100000),
+        "The number 100000 does not fit 'float16'. "
+        "Hint: use a wider dtype, or write 'np.float16(100000)' for an infinity.",
+    ),
+    (
+        lambda x: np.clip(x[0], -1e39, 1),
+        "The number -1e+39 does not fit 'float32'. "
+        "Hint: use a wider dtype, or write 'np.float32(-1e+39)' for an infinity.",
+    ),
+    (
+        lambda x: np.hypot(x[0], 1e39),
+        "The number 1e+39 does not fit 'float32'. "
+        "Hint: use a wider dtype, or write 'np.float32(1e+39)' for an infinity.",
+    ),
+    (
+        lambda x: np.where(x[0] > 0, x[0], 1e39),
+        "The number 1e+39 does not fit 'float32'. "
+        "Hint: use a wider dtype, or write 'np.float32(1e+39)' for an infinity.",
+    ),
+    (
+        lambda h: jit.selp(h[0] > 0, 1e5, h[0]),
+        "The number 100000.0 does not fit 'float16'. "
+        "Hint: use a wider dtype, or write 'np.float16(100000.0)' for an infinity.",
+    ),
+    (
+        lambda u1: np.maximum(u1[0], 256),
+        "The number 256 does not fit 'uint8'. "
+        "Hint: use a wider dtype, or write 'np.uint8(256)' to wrap it around.",
+    ),
+    (
+        lambda u1: np.where(u1[0] > 0, u1[0], -1),
+        "The number -1 does not fit 'uint8'. "
+        "Hint: use a wider dtype, or write 'np.uint8(-1)' to wrap it around.",
+    ),
     (
         lambda x: np.sin(x),
         (

@@ -139,6 +139,14 @@ def chosen(x, y, o):
     o[0] = x[0] if o[0] > 0 else y[0]
 
 
+def greater(x, y, o):
+    o[0] = max(x[0], y[0])
+
+
+def smaller(x, y, o):
+    o[0] = min(x[0], y[0])
+
+
 def varied(x, y, o):
     v = x[0]
     if o[0] > 0:
@@ -156,7 +164,7 @@ def returned(x, y, o):
 
 
 @pytest.mark.parametrize("mode", ["cuda", "numpy"])
-@pytest.mark.parametrize("function", [chosen, varied, returned])
+@pytest.mark.parametrize("function", [chosen, varied, returned, greater, smaller])
 def test_uint64_and_signed_elements_have_no_join(function, mode: str) -> None:
     kernel = jit.rawkernel(mode=mode)(function)
     with pytest.raises(KernelToolkitError, match=r"'np.int64\(x\)' or 'np.uint64\(x\)'") as caught:
@@ -168,7 +176,7 @@ def test_uint64_and_signed_elements_have_no_join(function, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["cuda", "numpy"])
 def test_signed_and_unsigned_elements_keep_their_values(backend, mode: str) -> None:
     for first, second in (("int8", "uint8"), ("int32", "uint32")):
-        for function in (chosen, varied, returned):
+        for function in (chosen, varied, returned, greater, smaller):
             for flag in (0, 1):
                 least, most = np.iinfo(first).min, np.iinfo(second).max
                 x, y = np.array([least], first), np.array([most], second)
