@@ -17,6 +17,7 @@ from kerneltk.codegen.argument_block import (
 )
 from kerneltk.codegen.body_addresses import addressed
 from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.scope_variables import declared_variables
 from kerneltk.codegen.specialization import (
     Array,
     LaunchGeometry,
@@ -251,7 +252,10 @@ class ElementwiseDefinition(KernelDefinition):
             for parameter, array in zip(self.signature.parameters, arrays, strict=True)
             if array is None and not parameter.is_const
         }
-        return not self.facts.changed.isdisjoint(own | lex(self.loop_prep).names)
+        if self.loop_prep:
+            prepared = lex(self.loop_prep)
+            own |= prepared.names if self.facts.opaque else declared_variables(prepared).keys()
+        return not self.facts.changed.isdisjoint(own)
 
     @cached_property
     def changes_index(self) -> bool:
