@@ -150,7 +150,7 @@ def lex_facts(
             *(
                 _changed_scope(main, body, head, signature, macros)
                 for body in bodies
-                if body is not main and body.tokens
+                if body is not main
             )
         ),
     )
@@ -171,14 +171,15 @@ def _changed(main: Lexed, others: Sequence[Lexed], head: Lexed) -> frozenset[str
 def _changed_scope(
     main: Lexed, other: Lexed, head: Lexed, signature: Signature, macros: frozenset[str]
 ) -> frozenset[str]:
-    """Return the variables of another expression that the main one may change; all of them where
-    macros hide what it does.
+    """Return the variables of another expression, and the inputs that are not const, that the main
+    one may change; all of them where macros hide what it does.
     """
+    inputs = {p.name: 0 for p in signature.inputs if not (p.raw or p.is_const)}
     if not macros.isdisjoint(main.names):
-        return other.names
+        return other.names.union(inputs)
     types = {p.type_variable for p in signature.parameters if p.type_variable is not None}
     hidden = {} if macros.isdisjoint(other.names) else dict.fromkeys(other.names - macros)
-    declared = {**hidden, **declared_variables(other, types)}
+    declared = {**hidden, **declared_variables(other, types), **inputs}
     return changeable(main, declared, types, head.names)
 
 

@@ -121,7 +121,7 @@ class ElementwiseDefinition(KernelDefinition):
         """Bind types and shapes; options are the size and the block size."""
         size, _ = options or (None, None)
         resolved = resolve_elementwise(self.name, self.signature, specs, values, size)
-        overlapping = overlapping_output(self.signature, specs, resolved.shape)
+        overlapping = overlapping_output(self.signature, specs, resolved.shape, self._only_read)
         if overlapping is not None and not self.has_atomics:
             raise overlapping
         return resolved
@@ -217,6 +217,14 @@ class ElementwiseDefinition(KernelDefinition):
         """Whether the body reads the array itself, one a parameter."""
         every = self.works_on_arrays(resolved.specs)
         return tuple(every or p.raw for p in self.signature.parameters)
+
+    @cached_property
+    def _only_read(self) -> frozenset[str]:
+        """Inputs that are not const, and that the body does not write."""
+        inputs = frozenset(p.name for p in self.signature.inputs if not p.is_const)
+        if not inputs or self.known_facts is not None:
+            return frozenset()
+        return inputs - self.facts.changed
 
     @cached_property
     def uses_index(self) -> bool:
