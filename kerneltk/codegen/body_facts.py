@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from kerneltk.codegen.body_addresses import defined_macros, takes_address
+from kerneltk.codegen.scope_variables import changeable, declared_variables
 from kerneltk.core.lexer import (
     Lexed,
     always_assigns,
@@ -123,11 +124,12 @@ def lex_facts(
     main, parameters = bodies[assigning], signature.parameters
     by_reference = addressable and (unseen or uses_thread_state(names))
     if addressable and not by_reference:
-        macros = defined_macros((main.source, preamble), options)
+        seen = defined_macros((main.source, preamble), options)
         types = {p.type_variable for p in parameters if p.type_variable is not None}
-        by_reference = takes_address(main, {p.name for p in parameters}, types, macros) or any(
-            takes_address(lexed, types=types, macros=macros) for lexed in (head, *given)
+        by_reference = takes_address(main, {p.name for p in parameters}, types, seen) or any(
+            takes_address(lexed, types=types, macros=seen) for lexed in (head, *given)
         )
+    macros = defined_macros((*(body.source for body in bodies), preamble), options)
     is_hidden = opaque or unseen or bool(preamble.strip())
     return BodyFacts(
         observed.union(implicit) if unseen else observed,
@@ -144,7 +146,13 @@ def lex_facts(
         is_hidden or has_loops(observed),
         is_hidden or any(map(may_trap, bodies)),
         opaque,
-        _changed(main, [body for body in bodies if body is not main], head),
+        _changed(main, [body for body in bodies if body is not main], head).union(
+            *(
+                _changed_scope(main, body, head, signature, macros)
+                for body in bodies
+                if body is not main
+            )
+        ),
     )
 
 
@@ -158,6 +166,21 @@ def _changed(main: Lexed, others: Sequence[Lexed], head: Lexed) -> frozenset[str
     found = [changed_names(source.tokens, functions) for source in sources]
     found += [other.names for other in others if _has_closure(other.tokens)]
     return frozenset().union(*found)
+
+
+def _changed_scope(
+    main: Lexed, other: Lexed, head: Lexed, signature: Signature, macros: frozenset[str]
+) -> frozenset[str]:
+    """Return the variables of another expression, and the inputs that are not const, that the main
+    one may change; all of them where macros hide what it does.
+    """
+    inputs = {p.name: 0 for p in signature.inputs if not (p.raw or p.is_const)}
+    if not macros.isdisjoint(main.names):
+        return other.names.union(inputs)
+    types = {p.type_variable for p in signature.parameters if p.type_variable is not None}
+    hidden = {} if macros.isdisjoint(other.names) else dict.fromkeys(other.names - macros)
+    declared = {**hidden, **declared_variables(other, types), **inputs}
+    return changeable(main, declared, types, head.names)
 
 
 def _has_closure(tokens: Sequence[str]) -> bool:

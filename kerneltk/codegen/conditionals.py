@@ -81,12 +81,29 @@ def _is_used(tokens: Sequence[tuple[str, int, int]], position: int, is_value: bo
     depth = 0
     for k in range(position - 1, -1, -1):
         token = tokens[k][0]
-        if depth == 0 and token in (";", "{"):
+        if depth == 0 and (token == ";" or (token == "{" and _opens_block(tokens, k))):
             return False
+        if depth == 0 and token == "{":
+            return True
         if depth == 0 and (token in ("(", "[", "return") or _assigns(tokens, k)):
             return True
         depth += (token in (")", "]", "}")) - (token in ("(", "[", "{"))
     return is_value
+
+
+def _opens_block(tokens: Sequence[tuple[str, int, int]], position: int) -> bool:
+    """Return whether a brace opens a block of statements, and not a list of values: ``= {``,
+    ``return {``, ``T{``, ``f({``; ``({`` may be either, as GNU's expressions begin so.
+    """
+    if position == 0:
+        return True
+    before = tokens[position - 1][0]
+    if before == "(":
+        end = _end(tokens, position + 1, (";",))
+        return end < len(tokens) and tokens[end][0] == ";"
+    if before[:1].isidentifier() and before not in ("else", "do", "try", "mutable", "noexcept"):
+        return position > 1 and tokens[position - 2][0] == "->"  # what a lambda returns
+    return before not in ("=", ",", "{", ">")
 
 
 def _assigns(tokens: Sequence[tuple[str, int, int]], position: int) -> bool:

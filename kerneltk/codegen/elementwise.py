@@ -17,6 +17,7 @@ from kerneltk.codegen.argument_block import (
 )
 from kerneltk.codegen.body_addresses import addressed
 from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.scope_variables import declared_variables
 from kerneltk.codegen.specialization import (
     Array,
     LaunchGeometry,
@@ -120,7 +121,7 @@ class ElementwiseDefinition(KernelDefinition):
         """Bind types and shapes; options are the size and the block size."""
         size, _ = options or (None, None)
         resolved = resolve_elementwise(self.name, self.signature, specs, values, size)
-        overlapping = overlapping_output(self.signature, specs, resolved.shape)
+        overlapping = overlapping_output(self.signature, specs, resolved.shape, self._only_read)
         if overlapping is not None and not self.has_atomics:
             raise overlapping
         return resolved
@@ -218,6 +219,14 @@ class ElementwiseDefinition(KernelDefinition):
         return tuple(every or p.raw for p in self.signature.parameters)
 
     @cached_property
+    def _only_read(self) -> frozenset[str]:
+        """Inputs that are not const, and that the body does not write."""
+        inputs = frozenset(p.name for p in self.signature.inputs if not p.is_const)
+        if not inputs or self.known_facts is not None:
+            return frozenset()
+        return inputs - self.facts.changed
+
+    @cached_property
     def uses_index(self) -> bool:
         """Whether the body reads the element's index."""
         return not self.facts.observed.isdisjoint(("i", "_ind"))
@@ -251,7 +260,10 @@ class ElementwiseDefinition(KernelDefinition):
             for parameter, array in zip(self.signature.parameters, arrays, strict=True)
             if array is None and not parameter.is_const
         }
-        return not self.facts.changed.isdisjoint(own | lex(self.loop_prep).names)
+        if self.loop_prep:
+            prepared = lex(self.loop_prep)
+            own |= prepared.names if self.facts.opaque else declared_variables(prepared).keys()
+        return not self.facts.changed.isdisjoint(own)
 
     @cached_property
     def changes_index(self) -> bool:

@@ -14,6 +14,9 @@ from kerneltk.core.records import record
 
 _PACK_BYTES = 16
 
+COMPARED = 2**16
+"""Elements up to which addresses are compared: that takes about a millisecond."""
+
 
 def c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     """Return the strides (bytes) of a C-contiguous array."""
@@ -196,8 +199,9 @@ def byte_extent(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> 
 
 
 def may_overlap_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
-    """Return whether two elements of an array may share memory: an axis steps into what the axes of
-    smaller steps cover. True also of a few arrays, from ``as_strided``, whose elements interleave.
+    """Return whether two elements of an array may share memory. Where an axis steps into what the
+    axes of smaller steps cover, the addresses of up to 65,536 elements are compared; of larger
+    arrays, from ``as_strided``, whose elements interleave, the answer is that they may.
     """
     if 0 in shape:
         return False
@@ -205,9 +209,19 @@ def may_overlap_itself(shape: Sequence[int], strides: Sequence[int], itemsize: i
     steps = zip(shape, strides, strict=True)
     for step, extent in sorted((abs(step), extent) for extent, step in steps if extent > 1):
         if step < covered:
-            return True
+            return step == 0 or _shares_memory(shape, strides, itemsize)
         covered += step * (extent - 1)
     return False
+
+
+def _shares_memory(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
+    if math.prod(shape) > COMPARED:
+        return True
+    addresses = np.zeros(1, np.int64)
+    for extent, stride in zip(shape, strides, strict=True):
+        addresses = np.add.outer(addresses, np.arange(extent) * stride).ravel()
+    addresses.sort()
+    return bool((np.diff(addresses) < itemsize).any())
 
 
 @record

@@ -19,7 +19,7 @@ CXX_KEYWORDS = frozenset((
     "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
 ))
 
-_REAL_FUNCTIONS = (
+REAL_FUNCTIONS = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign",
     "cos", "cosh", "cospi", "cyl_bessel_i0", "cyl_bessel_i1", "erf", "erfc", "erfcinv",
     "erfcx", "erfinv", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "fdivide", "floor",
@@ -32,7 +32,7 @@ _REAL_FUNCTIONS = (
     "y0", "y1", "yn",
 )
 _GLOBAL_NAMES = frozenset((
-    *_REAL_FUNCTIONS, *(f"{name}f" for name in _REAL_FUNCTIONS),
+    *REAL_FUNCTIONS, *(f"{name}f" for name in REAL_FUNCTIONS),
     # C's library.
     "abort", "abs", "atoi", "calloc", "clock", "clock_t", "exit", "free", "labs", "llabs", "main",
     "malloc", "memcmp", "memcpy", "memmove", "memset", "printf", "ptrdiff_t", "puts", "realloc",

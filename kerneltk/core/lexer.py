@@ -44,6 +44,7 @@ _DIRECTIVE = pattern(r"^[ \t]*(#|%:|\?\?=)", re.MULTILINE)
 _CONTROL = frozenset(
     ("if", "else", "for", "while", "do", "switch", "case", "goto", "return", "continue", "break")
 ) | frozenset(("{", "}", "#", ":", "::", "\\"))
+_HEADS = frozenset(("if", "while", "for", "switch", "constexpr"))
 _LOOPS = frozenset(("for", "while", "do", "goto"))
 _TRAPPING = frozenset(
     ("asm", "__asm", "__asm__", "assert", "__trap", "__brkpt", "abort", "raise", "div", "ldiv")
@@ -135,6 +136,7 @@ def comma_subscript(source: str) -> tuple[int, int] | None:
     tokens = [(found[0], found.start()) for found in _TOKEN.finditer(plain)]
     opened: list[int] = []  # positions in `tokens`
     split: set[int] = set()  # those with a comma directly inside
+    heads: set[int] = set()  # where the head of a statement ends
     for k, (token, at) in enumerate(tokens):
         if token in ("(", "[", "{"):
             opened.append(k)
@@ -143,7 +145,9 @@ def comma_subscript(source: str) -> tuple[int, int] | None:
         elif token in (")", "]", "}") and opened:
             begin = opened.pop()
             before = tokens[begin - 1][0] if begin else ""
-            is_value = before in (")", "]") or (
+            if token == ")" and before in _HEADS:
+                heads.add(k)
+            is_value = (before in (")", "]") and begin - 1 not in heads) or (
                 before[:1].isidentifier() and before not in CXX_KEYWORDS
             )
             if token == "]" and begin in split and is_value and tokens[begin + 1][0] != "[":

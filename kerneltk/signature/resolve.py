@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 from kerneltk.core.arrays import (
+    COMPARED,
     ArraySpec,
     broadcast_shapes,
     broadcast_strides,
@@ -112,13 +113,17 @@ def _describe_outputs(
 
 
 def overlapping_output(
-    signature: Signature, specs: Sequence[ArraySpec | None], shape: tuple[int, ...]
+    signature: Signature,
+    specs: Sequence[ArraySpec | None],
+    shape: tuple[int, ...],
+    only_read: Collection[str] = (),
 ) -> ArgumentValueError | None:
     """Return the error for an array that is written by a loop over `shape`, and whose elements
-    share memory; None where there is none. `specs` are those of the arguments that are given.
+    share memory; None where there is none. `specs` are those of the arguments that are given;
+    `only_read` names inputs that are not written although they may be.
     """
     for index, (parameter, spec) in enumerate(zip(signature.parameters, specs, strict=False)):
-        if spec is None or parameter.raw or parameter.is_const:
+        if spec is None or parameter.raw or parameter.is_const or parameter.name in only_read:
             continue
         sentence, hint = overlap_message(f"The array for '{parameter.name}'", spec), OVERLAP_HINT
         steps = broadcast_strides(spec.shape, spec.strides, shape)
@@ -141,8 +146,9 @@ def overlap_message(what: str, spec: ArraySpec) -> str | None:
     """Return the sentence that refuses an output whose elements share memory; None for others."""
     if not may_overlap_itself(spec.shape, spec.strides, spec.dtype.itemsize):
         return None
+    share = "share" if spec.size <= COMPARED or 0 in spec.strides else "may share"
     return (
-        f"{what} is written, and its elements share memory: it has shape {spec.shape} and "
+        f"{what} is written, and its elements {share} memory: it has shape {spec.shape} and "
         f"strides {spec.strides}."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kerneltk
@@ -42,3 +43,40 @@ def test_units_for_gpus_compile(size: int) -> None:
     kerneltk.ReductionKernel("bool a", "int64 y", "_raw_a[_J]", "a + b", "y = a", "0").compile(
         spec("bool"), target="sm_90"
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("auto old = m[i]; m[i] = !m[i]; z = old", [0, 1, 1, 1]),
+        ("bool& place = m[i]; z = place + 1; place = false", [1, 2, 2, 2]),
+        ("flip(m[i]); z = m[i]", [1, 0, 0, 0]),
+        ("z = taken(m[i])", [0, 1, 1, 1]),
+        ("bool both[] = {m[i], !m[i]}; z = both[0] * 10 + both[1]", [1, 10, 10, 10]),
+        ("auto* at = &m[i]; z = *at; *at = true", [0, 1, 1, 1]),
+        ("m[i] |= true; z = m[i] ? 5 : 6", [5, 5, 5, 5]),
+    ],
+)
+def test_raw_elements_that_are_written_are_bools(body: str, expected: list[int]) -> None:
+    preamble = """
+    __device__ void flip(bool& b) { b = !b; }
+    template <class T> __device__ int taken(T) = delete;
+    template <> __device__ int taken<bool>(bool b) { return b; }
+    """
+    kernel = kerneltk.ElementwiseKernel(
+        "int32 x", "raw bool m, int32 z", body, "flags", preamble=preamble
+    )
+    memory = np.array([0, 1, 2, 255], np.uint8)
+    result = np.empty(4, np.int32)
+    kernel(np.arange(4, dtype=np.int32), memory.view(bool), result)
+    assert result.tolist() == expected
+    assert memory.max() <= 1
+    spec = kerneltk.ArraySpec.make
+    kernel.compile(spec("int32", 4), spec("bool", 4), spec("int32", 4), target="sm_90")
+
+
+def test_raw_elements_that_are_only_read_stay_as_they_are() -> None:
+    kernel = kerneltk.ElementwiseKernel("raw bool m", "int32 z", "auto b = m[i]; z = b", "flags")
+    memory = np.array([0, 1, 2, 255], np.uint8)
+    assert kernel(memory.view(bool), np.empty(4, np.int32)).tolist() == [0, 1, 1, 1]
+    assert memory.tolist() == [0, 1, 2, 255]

@@ -38,3 +38,32 @@ def test_operands(source: str, wanted: str) -> None:
 def test_an_expression_is_used() -> None:
     found = with_widened_operands("a > b ? a : c", {}, is_value=True)
     assert found == "a > b ? kerneltk::widened((a)) : kerneltk::widened((c))"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "float t[2] = {a ? b : 1.5f, 2};",
+        "T t{a ? b : 1.5f};",
+        "float t[1][1] = {{a ? b : 1.5f}};",
+        "f({a ? b : 1.5f});",
+        "auto f = [&] { return P{a ? b : 1.5f}; };",
+    ],
+)
+def test_lists_of_values(source: str) -> None:
+    wanted = "a ? kerneltk::widened((b)) : kerneltk::widened((1.5f))"
+    assert with_widened_operands(source, {}) == source.replace("a ? b : 1.5f", wanted)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if (a) { a ? f() : g(); }",
+        "auto h = [&] { a ? f() : g(); };",
+        "auto h = [&]() -> int { a ? f() : g(); return 1; };",
+        "y = ({ a ? f() : g(); x; });",
+        "if (a) {} else { a ? f() : g(); }",
+    ],
+)
+def test_statements_in_blocks(source: str) -> None:
+    assert with_widened_operands(source, {}) == source

@@ -382,3 +382,22 @@ def test_results_do_not_overwrite_what_raw_names_read() -> None:
     wanted = x[::-1] + 8
     kernel(x, x)
     np.testing.assert_array_equal(x, wanted)
+
+
+def test_an_input_that_is_not_const_is_broadcast_where_it_is_only_read() -> None:
+    kernel = ElementwiseKernel("T x, _non_const T s", "T y", "y = x * s", "read")
+    np.testing.assert_array_equal(kernel(np.arange(5.0), np.array([3.0])), 3 * np.arange(5.0))
+    for body in ("y = x; s += x", "T& r(s); r = x; y = x"):
+        written = ElementwiseKernel("T x, _non_const T s", "T y", body, "write")
+        with pytest.raises(ValueError, match="several elements would write to one location"):
+            written(np.arange(5.0), np.array([3.0]))
+
+
+def test_outputs_may_interleave() -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x + 1", "inter")
+    out = np.lib.stride_tricks.as_strided(np.zeros(16), (2, 3), (24, 16))
+    kernel(np.arange(6.0).reshape(2, 3), out)
+    np.testing.assert_array_equal(out, np.arange(6.0).reshape(2, 3) + 1)
+    out = np.lib.stride_tricks.as_strided(np.zeros(16), (2, 3), (16, 8))
+    with pytest.raises(ValueError, match="its elements share memory"):
+        kernel(np.ones((2, 3)), out)

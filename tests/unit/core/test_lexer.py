@@ -79,6 +79,8 @@ def test_plain_assignments(text: str, assigns: bool) -> None:
         ("auto [a, b] = p;", ""),
         ("auto f = [a, &b](int c, int d) { return c; };", ""),
         ("int x [[maybe_unused, nodiscard]];", ""),
+        ("if (x > 1) [&x, &y] { y = x; }();", ""),
+        ("for (;;) [x, y] {}(); if (a) y = f(x)[i, j]", "[i, j]"),
         ("y = x[ /* , */ i]; // [a, b]", ""),
     ],
 )

@@ -17,54 +17,40 @@ struct is_index<double> {
     static constexpr bool value = false;
 };
 
-// A bool in memory, which may be any byte: all but 0 are true.
-struct bool_place {
-    bool* const place;
-
-    __device__ __forceinline__ operator bool() const {
-        return *reinterpret_cast<const unsigned char*>(place) != 0;
-    }
-    __device__ __forceinline__ bool* operator&() const { return place; }
-    __device__ __forceinline__ const bool_place& operator=(bool value) const {
-        *place = value;
-        return *this;
-    }
-    __device__ __forceinline__ const bool_place& operator=(const bool_place& other) const {
-        return *this = static_cast<bool>(other);
-    }
-    bool_place(const bool_place&) = default;
-    __device__ __forceinline__ explicit bool_place(bool* address) : place(address) {}
-#define KERNELTK_ASSIGNING(op)                                                \
-    template <class T>                                                        \
-    __device__ __forceinline__ const bool_place& operator op##=(T other) const { \
-        return *this = static_cast<bool>(static_cast<bool>(*this) op other);  \
-    }
-    KERNELTK_ASSIGNING(+)
-    KERNELTK_ASSIGNING(-)
-    KERNELTK_ASSIGNING(*)
-    KERNELTK_ASSIGNING(/)
-    KERNELTK_ASSIGNING(%)
-    KERNELTK_ASSIGNING(&)
-    KERNELTK_ASSIGNING(|)
-    KERNELTK_ASSIGNING(^)
-    KERNELTK_ASSIGNING(<<)
-    KERNELTK_ASSIGNING(>>)
-#undef KERNELTK_ASSIGNING
-};
-
-// What the elements of arrays are: themselves, bools what they mean.
+// How the elements of arrays are referred to.
 template <class T>
 struct element_of {
     using type = T&;
     using constant = const T&;
     static __device__ __forceinline__ T& at(T* place) { return *place; }
+    static __device__ __forceinline__ const T& read(const T* place) { return *place; }
+};
+// A bool in memory may be any byte: all but 0 are true. Where only one of them is read, it is read as
+// a byte. A reference to one that may be written needs 0 or 1 in memory: any other byte becomes 1,
+// which is what every thread that reads it at the same time takes it for.
+template <>
+struct element_of<const bool> {
+    using type = bool;
+    using constant = bool;
+    static __device__ __forceinline__ bool at(const bool* place) { return read(place); }
+    static __device__ __forceinline__ bool read(const bool* place) {
+        return *reinterpret_cast<const unsigned char*>(place) != 0;
+    }
 };
 template <>
 struct element_of<bool> {
-    using type = bool_place;
+    using type = bool&;
     using constant = bool;
-    static __device__ __forceinline__ bool_place at(bool* place) { return bool_place(place); }
+    static __device__ __forceinline__ bool& at(bool* place) {
+        unsigned char* const byte = reinterpret_cast<unsigned char*>(place);
+        if (*byte > 1) *byte = 1;
+        return *place;
+    }
+    static __device__ __forceinline__ bool read(const bool* place) {
+        return element_of<const bool>::read(place);
+    }
 };
+
 // One of the integers between braces, whose types may differ: x[{i, 1}].
 struct index_item {
     ptrdiff_t value;
@@ -160,7 +146,7 @@ struct array_view {
     }
     template <class I, int N>
     __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&index)[N]) const {
-        return element_of<T>::at(at_all(index));
+        return element_of<T>::read(at_all(index));
     }
     template <int N>
     __device__ __forceinline__ typename element_of<T>::type operator[](const index_item (&index)[N]) {
@@ -168,7 +154,7 @@ struct array_view {
     }
     template <int N>
     __device__ __forceinline__ typename element_of<T>::constant operator[](const index_item (&index)[N]) const {
-        return element_of<T>::at(at_items(index));
+        return element_of<T>::read(at_items(index));
     }
     // x[i] with the flat index in C order, or x[pointer to NDIM integers].
     template <class I>
@@ -177,7 +163,7 @@ struct array_view {
     }
     template <class I>
     __device__ __forceinline__ typename element_of<T>::constant operator[](const I& index) const {
-        return element_of<T>::at(locate(index));
+        return element_of<T>::read(locate(index));
     }
 
 private:
@@ -269,12 +255,12 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     }
     template <class I>
     __device__ __forceinline__ typename element_of<T>::constant operator[](const I&) const {
-        return element_of<T>::at(data_);
+        return element_of<T>::read(data_);
     }
     template <class I, int N>
     __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&)[N]) const {
         static_assert(N == 0, "The index must have one integer for each dimension.");
-        return element_of<T>::at(data_);
+        return element_of<T>::read(data_);
     }
 };
 
