@@ -24,6 +24,7 @@ _POINTER_RESULTS = frozenset(
     for suffix in ("", "f")
 )
 _AMPERSANDS = ("&", "bitand")
+_COORDINATES = ("_ind", ".", "get", "(", ")")
 # An expression begins behind these.
 _BEFORE_EXPRESSIONS = frozenset((
     "return", "case", "else", "do", "throw", "new", "delete", "sizeof", "typeid", "operator",
@@ -101,6 +102,31 @@ def takes_address(
             if not (result and operand[:1].isidentifier() and behind in (",", ")")):
                 return True
     return False
+
+
+def has_local_memory(source: Lexed, subscripted: Collection[str] = ()) -> bool:
+    """Return whether a source may declare variables that lie in memory: it subscripts something
+    other than the views that are named, takes an address, or has a union.
+    """
+    tokens = source.tokens
+    for position, (token, behind) in enumerate(pairwise(tokens), 1):
+        if behind == "[":
+            is_value = _is_name(token) and token not in _BEFORE_EXPRESSIONS
+            if is_value and token in subscripted:
+                continue
+            # The coordinates of an element are numbers, whatever they look like.
+            is_coordinate = tokens[max(position - 5, 0) : position] == _COORDINATES
+            if (is_value or token in (")", "]", ">")) and not is_coordinate:
+                return True
+        elif token in _AMPERSANDS and not (
+            # The capture of a lambda.
+            position > 1 and tokens[position - 2] == "[" and behind in ("]", ",")
+        ):
+            left = tokens[position - 2] if position > 1 else ""
+            is_operand = _is_name(left) or left[:1].isdigit() or left in (")", "]", ">", "*")
+            if not is_operand or left in _BEFORE_EXPRESSIONS:
+                return True
+    return "union" in source.names or not source.names.isdisjoint(("addressof", "__shared__"))
 
 
 def _has_ampersand(macro: str) -> bool:

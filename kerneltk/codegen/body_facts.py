@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from kerneltk.codegen.body_addresses import defined_macros, takes_address
+from kerneltk.codegen.body_addresses import defined_macros, has_local_memory, takes_address
 from kerneltk.codegen.scope_variables import changeable, declared_variables
 from kerneltk.core.lexer import (
     Lexed,
@@ -61,6 +61,9 @@ class BodyFacts:
         Whether the preprocessor may turn the body into what it does not show.
     changed : frozenset of str
         Names of variables that the expression which assigns the outputs may change.
+    local_memory : bool
+        Whether the body may have variables that lie in memory: arrays, what a pointer points to.
+        Elements share it, and no loop over them may be called one of independent rounds.
     """
 
     observed: frozenset[str]
@@ -73,13 +76,14 @@ class BodyFacts:
     traps: bool = True
     opaque: bool = False
     changed: frozenset[str] = frozenset()
+    local_memory: bool = False
 
     @property
     def description(self) -> str:
         """All of it, as a string: the same in every process."""
         sets = self.observed, self.names, self.preamble_names, self.overwritten, self.changed
         flags = self.by_reference, self.exits_early, self.loops, self.traps, self.opaque
-        return repr((*map(sorted, sets), flags))
+        return repr((*map(sorted, sets), flags, self.local_memory))
 
 
 @lru_cache
@@ -153,6 +157,18 @@ def lex_facts(
                 if body is not main
             )
         ),
+        unseen or _has_local_memory(signature, bodies, [head, *given]),
+    )
+
+
+def _has_local_memory(
+    signature: Signature, bodies: Sequence[Lexed], others: Sequence[Lexed]
+) -> bool:
+    """Return whether a body, or a function that it may call, has variables that lie in memory."""
+    subscripted = {p.name for p in signature.parameters if p.raw}
+    subscripted |= {f"_raw_{p.name}" for p in signature.parameters}
+    return any(has_local_memory(body, subscripted) for body in bodies) or any(
+        has_local_memory(other) for other in others
     )
 
 

@@ -488,6 +488,7 @@ class ElementwiseSpecialization(Specialization):
             "changes_index": definition.changes_index,
             "views": self.seen(self.views),
             "renews_scope": self.renews_scope,
+            "local_memory": definition.facts.local_memory,
             "declares_n": all(p.name != "n" for p in definition.signature.parameters),
             "index_space": self.index_ndim is not None,
             "variant": layout.variant,

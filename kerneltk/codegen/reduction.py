@@ -435,6 +435,7 @@ class ReductionSpecialization(Specialization):
                 and a.name not in definition.facts.overwritten
             ],
             "on_host": on_host,
+            "local_memory": definition.facts.local_memory,
             "inlined": "__attribute__((always_inline)) " if on_host else "",
             "strategy": schedule.strategy,
             # Loops that load single elements have no vectors.

@@ -10,7 +10,7 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.cuda_cpp.includes import escaped
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.cuda_cpp.syntax.cached import read_host_only
-from kerneltk.cuda_cpp.syntax.declarations import DECLARED, HostOnly
+from kerneltk.cuda_cpp.syntax.declarations import DECLARED, MACRO, HostOnly
 from kerneltk.errors import CompileError, Snippet, render_message
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
                     part.kind == "library"
                     and (has_unread or not own.isdisjoint((part.name, "std")))
                 )
+                # It may be the use of a macro, or a member of a class that a header has.
+                or f"{MACRO}{part.name}" in annotated
+                or (part.kind == "constant written" and len(sources) > 1)
                 or _DIFFERENT.search(part.guard) is not None
                 or not part.is_lasting
             )

@@ -26,6 +26,7 @@ UnsupportedKind = Literal[
 
 
 DECLARED = "="  # before a name of the libraries' that a source declares by itself
+MACRO = "#"  # before the name of a macro that a source defines
 HostOnlyKind = Literal[
     "function",
     "host function",

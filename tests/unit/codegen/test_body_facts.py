@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ElementwiseKernel, jit
+from kerneltk import ElementwiseKernel, ReductionKernel, jit
 from kerneltk.codegen import body_facts
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.core import lexer
@@ -54,6 +54,13 @@ def test_a_plain_body() -> None:
         ({"options": ("-DN=4",)}, "traps"),
         ({"options": ("-DN=4",)}, "opaque"),
         ({"operation": "\n#if 1\ny = x;\n#endif"}, "opaque"),
+        ({"operation": "T v[2]; v[0] = x; y = v[0]"}, "local_memory"),
+        ({"operation": "T a = x, b = 1; T* p = x > 0 ? &a : &b; y = *p"}, "local_memory"),
+        (
+            {"preamble": "__device__ float f(float x) { float v[2] = {x, 1}; return v[0]; }"},
+            "local_memory",
+        ),
+        ({"operation": "union { T f; int k; } u; u.f = x; y = u.k"}, "local_memory"),
     ],
 )
 def test_what_a_body_shows(options: dict[str, Any], fact: str) -> None:
@@ -126,3 +133,28 @@ def test_facts_are_pickled_with_their_definition() -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = x + i", "k")
     found = kernel._definition.facts
     assert pickle.loads(pickle.dumps(kernel))._definition.facts == found
+
+
+@pytest.mark.parametrize("operation", [
+    "y = w[i] + _raw_x[_ind.get()[0]]",
+    "auto f = [&](T a) { return a & 1; }; y = f(x)", "T& r = y; r = x && 1",
+])  # fmt: skip
+def test_values_in_registers_and_views_are_no_local_memory(operation: str) -> None:
+    assert not facts(operation).local_memory
+
+
+@pytest.mark.parametrize(("operation", "is_independent"), [
+    ("y = x + 1", True), ("T v[2]; v[0] = x; y = v[0]", False),
+])  # fmt: skip
+def test_loops_whose_elements_share_memory_are_not_independent(
+    operation: str, is_independent: bool
+) -> None:
+    x = np.ones((9000, 3), np.float32)
+    element = ElementwiseKernel("T x", "T y", operation, "k")
+    preamble = f"__device__ float f(float x) {{ typedef float T; T y; {operation}; return y; }}"
+    reduction = ReductionKernel("T x", "T y", "f(x)", "a + b", "y = a", "0", "r", preamble=preamble)
+    for unit in (
+        element.translation_unit(x[0], backend="host"),
+        reduction.translation_unit(x, axis=1, backend="host"),
+    ):
+        assert ("GCC ivdep" in unit.source) == is_independent

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kerneltk.cuda_cpp.syntax.declarations import DECLARED, HostOnly
+from kerneltk.cuda_cpp.syntax.declarations import DECLARED, MACRO, HostOnly
 from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
 from kerneltk.cuda_cpp.syntax.kernels import KernelReader
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
@@ -32,29 +33,30 @@ if TYPE_CHECKING:
 
     from kerneltk.cuda_cpp.syntax.declarations import HostOnlyKind
 
-# What the package's headers for NVRTC define in namespace std, beside opaque types of the host's.
-_STD = re.compile(
-    r"(?<!\w)std\s*::\s*(?!(?:"
-    r"numeric_limits|size_t|ptrdiff_t|nullptr_t|u?int(?:_least|_fast)?\d+_t|u?int(?:ptr|max)_t"
-    r"|max_align_t|array|pair|make_pair|tuple\w*|make_tuple|get|tie|initializer_list|allocator"
-    r"|ratio|micro|milli|nano|kilo|mega|giga|\w+_iterator_tag|memory_order\w*|float_round_style"
-    r"|min|max|clamp|swap|exchange|move|forward|declval|integral_constant|(?:true|false)_type"
-    r"|bool_constant|enable_if\w*|conditional\w*|void_t|decay\w*|common_type\w*|(?:is|has)_\w+"
-    r"|add_\w+|remove_\w+|make_(?:un)?signed\w*|underlying_type\w*|type_identity\w*|rank\w*"
-    r"|alignment_of\w*|aligned_storage\w*|extent\w*|result_of\w*|conjunction\w*|disjunction\w*"
-    r"|negation\w*|invoke_result\w*|(?:make_)?(?:index|integer)_sequence\w*"
-    r"|same_as|derived_from|convertible_to|common_\w+|integral|\w+_integral|floating_point"
-    r"|\w+_from|\w*constructible\w*|destructible|swappable\w*|copyable|movable|(?:semi)?regular"
-    r"|\w*invocable|predicate|equality_comparable\w*|totally_ordered\w*|relation|\w+_with"
-    r"|printf|memcpy|memset|malloc|free|clock\w*|time_t|isnan|isinf|isfinite|signbit"
-    r"|(?:f|l|ll)?abs|f(?:abs|dim|loor|ma|max|min|mod|rexp)f?|a?(?:cos|sin|tan)h?f?|atan2f?|ceilf?"
-    r"|exp(?:2|m1)?f?|log(?:2|10|1p|b)?f?|powf?|sqrtf?|cbrtf?|hypotf?|erfc?f?|[lt]gammaf?|truncf?"
-    r"|l?l?r(?:ound|int)f?|nearbyintf?|nextafterf?|remainderf?|remquof?|copysignf?|ilogbf?|ldexpf?"
-    r"|modff?|scalbl?nf?"
-    # End the launch on CPU cores, as `kerneltk/host_ends.hpp` has it.
-    r"|abort|exit|_Exit|quick_exit|terminate|raise|signal|longjmp|system"
-    r")\b)(\w+)"
+# What namespace std has of the host's alone: what the package's headers for NVRTC do not have, or
+# as opaque types.
+HOST_STD = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    vector list forward_list deque map multimap set multiset unordered_map unordered_multimap
+    unordered_set unordered_multiset queue priority_queue stack bitset valarray function unique_ptr
+    shared_ptr weak_ptr make_unique make_shared any any_cast variant visit optional nullopt
+    string wstring basic_string string_view to_string stoi stol stoll stoul stoull stof stod
+    istream ostream iostream ifstream ofstream fstream stringstream istringstream ostringstream
+    cout cerr clog cin wcout endl setw setprecision getline locale regex regex_match
+    thread jthread this_thread mutex recursive_mutex timed_mutex shared_mutex lock_guard unique_lock
+    scoped_lock condition_variable future promise async packaged_task call_once filesystem
+    exception exception_ptr runtime_error logic_error invalid_argument out_of_range bad_alloc
+    random_device mt19937 mt19937_64 default_random_engine minstd_rand uniform_int_distribution
+    uniform_real_distribution normal_distribution format println
+    sort stable_sort partial_sort nth_element accumulate transform inner_product partial_sum
+    fopen fclose fread fwrite sprintf snprintf fputs puts putchar getchar scanf sscanf
+    getenv rand srand strlen strcmp strcpy atoi atof strtod strtol qsort complex
+    """,
+    )
 )
+_STD = re.compile(rf"(?<!\w)std\s*::\s*({'|'.join(sorted(HOST_STD))})\b")
 # Names of the C++ library that a `using` brings without `std::`.
 _USING_STD = re.compile(r"\busing\s+(?:namespace\s+std\b|std\s*::)")
 _USING_OTHER = re.compile(r"\busing\s+(?:namespace\s+)?(?!std\b)\w+\s*(?:::|;)")
@@ -184,6 +186,7 @@ class _Finder:
         }
         self._numbers = _numbers_of_macros(prepared)
         self._constants: set[str] = set()
+        self._counts = Counter(_all_declared(prepared.code))
         self._shared = 0  # bytes of static shared memory in the function that is read
         self._declared = self._macros | _declared_names(prepared.code)
         if "std" in self._macros or _OPENS_STD.search(prepared.code):
@@ -192,6 +195,7 @@ class _Finder:
     def result(self) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
         found = sorted(self.found.values(), key=lambda one: one.start)
         declared = [f"{DECLARED}{name}" for name in sorted(self._declared & _LIBRARY_NAMES)]
+        declared += [f"{MACRO}{name}" for name in sorted(self._macros)]
         return tuple(found), (*self.annotated, *declared)
 
     def read(self, tree: SourceTree) -> None:
@@ -253,7 +257,7 @@ class _Finder:
         declarator = node.child_by_field_name("declarator")
         function = function_declarator(node)
         body = node.child_by_field_name("body")
-        start = self.tree.head_start(node)
+        start = self._head_start(node)
         end = body.start_byte if body is not None else node.end_byte
         words = {word.name for word in self.tree.words_between(start, end)}
         name = declarator if function is None else function.child_by_field_name("declarator")
@@ -279,11 +283,20 @@ class _Finder:
         holds = holds or bool(self.tree.words_between(body.start_byte, body.end_byte))
         return "block" if holds else None
 
+    def _head_start(self, node: Node) -> int:
+        """Return where a declaration begins. An annotation may stand before ``friend``."""
+        around = node.parent
+        is_friend = around is not None and around.type == "friend_declaration"
+        return self.tree.head_start(around if around is not None and is_friend else node)
+
     def _read_kernel(self, node: Node, name: Node, words: set[str], scope: str, start: int) -> None:
         """Check the form of a kernel."""
         spelled = self._name(name)
         returned = node.child_by_field_name("type")
         head = self.tree.plain[start : name.start_byte]
+        body = node.child_by_field_name("body")
+        end = node.end_byte if body is None else body.start_byte
+        tail = re.search(r"->\s*void\s*\Z", self.tree.plain[name.end_byte : end])
         if scope == "class":
             self._add("kernel member", spelled, name.start_byte, name.end_byte)
         elif not words.isdisjoint(("__device__", "__host__")):
@@ -292,7 +305,7 @@ class _Finder:
             self._add("kernel constexpr", spelled, name.start_byte, name.end_byte)
         elif returned is not None and returned.type in (
             "primitive_type", "sized_type_specifier", "placeholder_type_specifier",
-        ) and (self.tree.slice(returned) != "void" or "*" in head):  # fmt: skip
+        ) and (self.tree.slice(returned) != "void" or "*" in head) and not tail:  # fmt: skip
             self._add("kernel result", spelled, name.start_byte, name.end_byte)
 
     def _name(self, name: Node) -> str:
@@ -342,7 +355,7 @@ class _Finder:
         declarators = node.children_by_field_name("declarator")
         if not declarators or node.has_error:
             return
-        start = self.tree.head_start(node)
+        start = self._head_start(node)
         own = node.child_by_field_name("type")
         inside = None if own is None else own.child_by_field_name("body")
         values = (one.child_by_field_name("value") for one in declarators)
@@ -454,7 +467,8 @@ class _Finder:
         is_replaced = scope == "class" and re.search(r"=\s*(?:default|delete)\b", tail)
         # What is declared with C linkage may be one of CUDA's own functions.
         is_c = re.search(r'extern\s*"[^"]*"', self.tree.prepared.shown[max(start - 20, 0) : start])
-        if is_guide or is_replaced or is_c or self._is_unknown(start, name):
+        is_macro = self._name(name) in self._macros
+        if is_guide or is_replaced or is_c or is_macro or self._is_unknown(start, name):
             return
         kind: HostOnlyKind = "host function" if "__host__" in words else "function"
         key = "" if scope == "class" else self._key(name, function)
@@ -467,7 +481,8 @@ class _Finder:
         for start, name, header in self._named(body.start_byte, body.end_byte):
             kind: HostOnlyKind = "without include" if header else "library"
             self._add(kind, f"{name} <{header}>" if header else name, start, start + len(name))
-        own = self._constants - _declared_names(self.tree.plain[body.start_byte : body.end_byte])
+        # Where something else has the name as well, it may be meant: a parameter, a member.
+        own = {name for name in self._constants if self._counts[name] == 1} - self._macros
         if own:
             names = "|".join(map(re.escape, sorted(own)))
             written = re.compile(rf"(?<![\w.:>])({names})\s*(?:\[[^\[\]]*\]\s*)*{_WRITES}")
@@ -503,7 +518,7 @@ _DECLARED = re.compile(
     r"[\w>*&]\s*[\s*&]\s*([^\W\d]\w*)\s*(?=[=;,{\[)(:])|\busing\s+([^\W\d]\w*)\s*="
 )
 # A pointer to a function, a structured binding, a capture: `(*f)`, `[f, g]`, `[f = x]`.
-_DECLARED_INSIDE = re.compile(r"(?:\(\s*\*|\[|,)\s*([^\W\d]\w*)\s*(?=[)\],=])")
+_DECLARED_INSIDE = re.compile(r"(?:\(\s*\*|\[|,)\s*([^\W\d]\w*)\s*(?=[)\],={;]|\[)")
 _NO_TYPES = frozenset(
     ("return", "else", "case", "goto", "new", "delete", "throw", "do", "namespace")
 )
@@ -512,15 +527,20 @@ _TYPED = re.compile(r"([^\W\d]\w*)\s*(?:<[^<>;{}]*>)?[\s*&]+\Z")
 
 def _declared_names(code: str) -> set[str]:
     """Return the names that a source may declare by itself: behind a type."""
-    names = {found[1] for found in _DECLARED_INSIDE.finditer(code)}
+    return set(_all_declared(code))
+
+
+def _all_declared(code: str) -> Iterator[str]:
+    """Yield the name of each declaration that a source may have."""
+    for found in _DECLARED_INSIDE.finditer(code):
+        yield found[1]
     for found in _DECLARED.finditer(code):
         if found[2]:
-            names.add(found[2])
+            yield found[2]
             continue
         before = _TYPED.search(code, max(found.start() - 80, 0), found.start(1))
         if before is not None and before[1] not in _NO_TYPES:
-            names.add(found[1])
-    return names
+            yield found[1]
 
 
 _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from kerneltk.cuda_cpp.syntax.host_part.device_only import explanation, find_host_only
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.cuda_cpp.syntax.host_part.device_only import HOST_STD, explanation, find_host_only
 
 
 def found(source: str) -> list[tuple[str, str]]:
@@ -44,6 +47,19 @@ def found(source: str) -> list[tuple[str, str]]:
         ("__device__ void f() { struct S { __device__ int g() { return 1; } } s; }", []),
         ("struct S { __device__ int g() { return 1; } } s;", [("variable", "s")]),
         ("#if 0\nvoid f() {}\n#endif\n", []),
+        ("__device__ void f(int* x) { *x = std::plus<float>()(1, std::lerp(1, 2, 3)); }", []),
+        ("__constant__ float c; __global__ void k(float c) { c = 2 * c; }", []),
+        ("__constant__ int c; struct S { int c; __device__ S() { c = 1; } };", []),
+        ("__constant__ int c; __device__ void f() { for (int i = 0, c = 3; c < 4; ++c) {} }", []),
+        ("namespace a { __constant__ int c; } namespace b { __device__ int c; "
+         "__device__ void f() { c = 1; } }", []),
+        ("struct S { __device__ friend bool operator==(S, S) { return true; } "
+         "__device__ friend bool operator<(S, S); };", []),
+        ("#define FIELD(t, n) t n\nstruct S { FIELD(int, a); };", []),
+        ("struct D { __device__ int operator()(int a); };\n"
+         "__device__ void f() { D sleep{}, access, puts[2]; access(1); puts[0](2); }", []),
+        ("__global__ auto k(float* x) -> void {}", []),
+        ("__global__ auto k(float* x) { return 1; }", [("kernel result", "k")]),
         ("#define HD __device__\nHD int f() { return 1; }", []),
         ("#define NONE\nNONE int f() { return 1; }", [("function", "f")]),
     ],
@@ -67,3 +83,15 @@ def test_every_kind_is_explained() -> None:
             assert one.name.partition(" ")[0] in sentence
             assert hint.endswith(".")
             assert "{" not in hint
+
+
+def test_headers_for_nvrtc_have_opaque_types_alone_of_what_is_the_host_s() -> None:
+    files = [path for path in (INCLUDE_DIRECTORY / "nvrtc").rglob("*") if path.is_file()]
+    sources = [re.sub(r"//[^\n]*", "", path.read_text()) for path in files]
+    # Without what includes name, alone or in a condition.
+    code = "\n".join(re.sub(r"#.*", "", source) for source in sources)
+    names = "|".join(sorted(HOST_STD))
+    assert not re.findall(rf"\b(?:{names})\s*\(", re.sub(r"\bbasic_string\s*\(", "", code))
+    assert not re.findall(rf"\busing\s+(?:{names})\s*=", code)
+    for found in re.finditer(rf"\b(?:class|struct)\s+({names})\b[^;{{}}]*\{{([^{{}}]*)\}}", code):
+        assert not found[2].strip() or "_kt_opaque" in found[2], found[0]
