@@ -141,7 +141,7 @@ _CHANGES = _CHANGES_UNKNOWN | frozenset(
 )  # fmt: skip
 _WRITERS = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
 _VIEWS = frozenset(("T", "mT", "real", "imag", "flat"))
-_SLOTS = (types.MemberDescriptorType, property, functools.cached_property)
+_SLOTS = (types.MemberDescriptorType, property)
 _IGNORED = frozenset(
     ("CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "GET_ITER", "MAKE_CELL", "NOP", "PRECALL", "RESUME")
 )

@@ -104,7 +104,11 @@ class Reads:
             if _leads_to(value, owner):
                 return
             known = functools.partial(_itself, value)
-        self._add_test(f"{read} is {self._name('w', read, known)}()", asks_argument)
+        name = self._name("w", read, known)
+        # An object that is no more is none that is read: `None is None` says nothing.
+        self._add_test(
+            f"({name}_now := {name}()) is not None and {read} is {name}_now", asks_argument
+        )
         self._note_array(value)
 
     def _name(self, stem: str, key: Any, value: Any) -> str:

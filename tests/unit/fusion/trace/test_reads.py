@@ -108,6 +108,16 @@ def test_attributes_keep_no_argument_alive() -> None:
     assert end() is None
 
 
+def test_an_object_that_is_no_more_is_not_none() -> None:
+    first: Any = Thing(part=Thing())
+    reads = Reads()
+    reads.add_attribute(first, 0, "part", first.part)
+    assert reads.hold((first,))
+    first.part = None
+    gc.collect()
+    assert not reads.hold((first,))
+
+
 def test_arrays_by_names_are_asked_for_their_shapes() -> None:
     names: dict[str, Any] = {"table": np.zeros(4), "dtype": np.dtype("f4"), "kind": np.ndarray}
     reads = Reads()
