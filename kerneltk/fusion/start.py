@@ -53,6 +53,7 @@ from kerneltk.fusion.trace.state import (
     unsupported,
 )
 from kerneltk.fusion.trace.symbols import Expression, Guards, Symbol, broadcast_shapes
+from kerneltk.fusion.watching import watching
 
 HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign)
 NUMBERS = (bool, int, float, complex, np.generic)
@@ -100,6 +101,7 @@ def traced(
     handler = cupys(trace)
     with (
         handled_by(handler),
+        watching(rebuilding.outside.watch(rebuilding.original)),
         refusals_are_final(),
         foreign_errors_explained(),
         trace.guards.noting_exceptions(),
@@ -356,6 +358,7 @@ class _Rebuilding:
         self._trace = trace
         self._made: dict[int, tuple[Any, Any]] = {}
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._originals: dict[int, dict[str, Any]] = {}
         self.outside = Outside(
             trace.reads, lambda value: is_array(value) or is_traced_number(value)
         )
@@ -415,7 +418,12 @@ class _Rebuilding:
         if known is None:
             seen = {**names, "__builtins__": builtins}
             known = self._globals[id(names)] = names, seen
+            self._originals[id(seen)] = names
         return known[1]
+
+    def original(self, seen: dict[str, Any]) -> dict[str, Any] | None:
+        """The globals of a function that is traced with these."""
+        return self._originals.get(id(seen))
 
     def _replace_names(self, function: types.FunctionType) -> None:
         """Have the names that a function reads stand for what is traced."""

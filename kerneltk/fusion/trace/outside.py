@@ -16,6 +16,8 @@ import builtins
 import collections
 import dis
 import functools
+import gc
+import inspect
 import os
 import sys
 import types
@@ -28,6 +30,7 @@ from kerneltk.fusion.trace.constants import is_value
 from kerneltk.fusion.trace.location import location_of
 from kerneltk.fusion.trace.reads import MISSING, Reads
 from kerneltk.fusion.trace.state import unsupported
+from kerneltk.fusion.watching import Watch, can_watch, is_own
 
 
 def is_library(module: str | None) -> bool:
@@ -141,7 +144,6 @@ _CHANGES = _CHANGES_UNKNOWN | frozenset(
 )  # fmt: skip
 _WRITERS = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
 _VIEWS = frozenset(("T", "mT", "real", "imag", "flat"))
-_SLOTS = (types.MemberDescriptorType, property, functools.cached_property)
 _IGNORED = frozenset(
     ("CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "GET_ITER", "MAKE_CELL", "NOP", "PRECALL", "RESUME")
 )
@@ -166,6 +168,27 @@ def _outside(origin: Any) -> _Outer | None:
 def _entry_of(kind: type, name: str) -> Any:
     """What a class has by a name."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), MISSING)
+
+
+def _is_setter(entry: Any) -> bool:
+    """Whether what a class has by a name is asked before an instance's own attributes."""
+    return hasattr(type(entry), "__set__")
+
+
+def _held(value: Any, name: str) -> tuple[Any, bool]:
+    """An attribute of an instance, or what its class has by its name, and whether it is data: the
+    attribute as it is.
+    """
+    entry = _entry_of(type(value), name)
+    own = attribute_of(value, "__dict__")
+    if isinstance(own, dict) and name in own and not _is_setter(entry):
+        return own[name], True
+    if isinstance(entry, types.MemberDescriptorType):
+        try:
+            return entry.__get__(value), True
+        except AttributeError:
+            return MISSING, False
+    return entry, not hasattr(type(entry), "__get__")
 
 
 def _key(origin: Any) -> Any:
@@ -227,7 +250,9 @@ class Outside:
         self.arrays: list[Any] = []  # that were found
         self._home = ""
         self._arguments: dict[int, int] = {}  # which objects are arguments
+        self._watched: dict[int, tuple[Any, str | None]] = {}  # the user's, and how to read them
         self._visited: set[Any] = set()
+        self._codes: dict[tuple[int, int], Any] = {}  # that were looked at, with some globals
         self._pending: list[_Visit] = []
         self._loaded: list[tuple[Any, Any]] = []
         self._called: set[Any] = set()
@@ -239,6 +264,9 @@ class Outside:
         """Look at a function before it is executed with arguments, the last of which have keywords;
         raises UnsupportedError for an effect.
         """
+        for k, value in enumerate(args):
+            self._note_watched(value, f"a{k}")
+        self._note_watched(function, None)
         given = [
             None if self._is_traced(value) else self.found(value, k) for k, value in enumerate(args)
         ]
@@ -251,6 +279,57 @@ class Outside:
         named = dict(zip(keywords, given[first:], strict=True))
         self._reads.keep(attribute_of(called, "__func__", called))
         self._call(self.found(function, -1), given[:first], named)
+        self._finish()
+
+    def _note_watched(self, value: Any, read: str | None) -> None:
+        """Note an argument, or what the function is bound to, whose attributes can be watched."""
+        if isinstance(value, types.MethodType):
+            self._note_watched(value.__self__, None if read is None else f"{read}.__self__")
+        elif isinstance(value, functools.partial) and read is None:
+            for given in (*value.args, *value.keywords.values(), value.func):
+                self._note_watched(given, None)
+        elif not (is_value(value) or is_array(value) or isinstance(value, type | types.ModuleType)):
+            kind = type(value)
+            if can_watch(kind) and not is_library(attribute_of(kind, "__module__")):
+                self._watched.setdefault(id(value), (value, read))
+
+    def watch(self, names: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Watch:
+        """What is looked at while the function is executed; `names` are the globals of a function
+        that is traced with others.
+        """
+        objects = [value for value, _ in self._watched.values()]
+        return Watch(objects, self._read, _refuse_attribute, self._begun, names)
+
+    def _read(self, value: Any, name: str) -> None:
+        """Guard an attribute that the function has read."""
+        if name == "__dict__":
+            for own in list(attribute_of(value, name, ())):
+                self._guard(value, self._watched[id(value)][1], own)
+            return
+        self._guard(value, self._watched[id(value)][1], name)
+        entry, is_data = _held(value, name)
+        if is_data and entry is not MISSING:
+            self.follow(entry)
+
+    def _begun(self, frame: types.FrameType, names: dict[str, Any]) -> None:
+        """Look at a function that the others do not call by a name that is known."""
+        code = frame.f_code
+        if (id(code), id(names)) in self._codes:
+            return
+        self._codes[id(code), id(names)] = code
+        is_function = code.co_flags & inspect.CO_OPTIMIZED
+        if not is_function or not self._is_users_code(code, names) or _is_besides(frame):
+            return
+        free = [name for name in code.co_freevars if name != "__class__"]
+        if not free:
+            self._pending.append(_Visit(self, code, names, {}, {}))
+        else:
+            known = frame.f_locals if names is frame.f_globals else {}
+            for function in gc.get_referrers(code):
+                if type(function) is types.FunctionType and function.__globals__ is names:
+                    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+                    if all(known.get(n, c) in (c, content_of(c)) for n, c in cells if n in free):
+                        self._loaded.append((function, None))
         self._finish()
 
     def follow(self, function: Any) -> None:
@@ -332,13 +411,18 @@ class Outside:
 
     def _is_users(self, function: types.FunctionType) -> bool:
         """Whether a function is the user's, and of no other package that is installed."""
-        if is_library_function(function):
-            return False
-        path = function.__code__.co_filename
+        return not is_library_function(function) and self._is_own(
+            function.__code__, function.__globals__
+        )
+
+    def _is_users_code(self, code: types.CodeType, names: dict[str, Any]) -> bool:
+        return not is_library(names.get("__name__")) and self._is_own(code, names)
+
+    def _is_own(self, code: types.CodeType, names: dict[str, Any]) -> bool:
+        path = code.co_filename
         if "site-packages" not in path and "dist-packages" not in path:
             return True
-        home = function.__globals__.get("__name__")
-        return str(home).partition(".")[0] == self._home
+        return str(names.get("__name__")).partition(".")[0] == self._home
 
     def _call(self, callee: Any, positional: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """The result of a call that is no effect."""
@@ -392,28 +476,23 @@ class Outside:
             return None if entry is MISSING else self.found(entry)
         if isinstance(value, type):
             return self._of_class(_entry_of(value, name), None)
-        entry = _entry_of(type(value), name)
-        own = attribute_of(value, "__dict__")
-        is_own = isinstance(own, dict) and name in own and not isinstance(entry, _SLOTS)
-        if is_own:
-            entry = own[name]
-        elif isinstance(entry, types.MemberDescriptorType):
-            try:
-                entry = entry.__get__(value)
-            except AttributeError:
-                entry = MISSING
-        is_data = is_own or not hasattr(type(entry), "__get__")
+        entry, is_data = _held(value, name)
         getter: Any = type(value).__getattribute__
-        if outer.argument is not None and getter is object.__getattribute__:
-            if entry is not MISSING and is_data:
-                index = None if outer.argument < 0 else outer.argument
-                self._reads.add_attribute(value, index, name, entry)
-            elif isinstance(own, dict) and not isinstance(entry, _SLOTS):
-                index = None if outer.argument < 0 else outer.argument
-                self._reads.add_attribute(value, index, name, MISSING)
+        is_argument = outer.argument is not None and id(value) not in self._watched
+        if is_argument and getter is object.__getattribute__:
+            read = None if outer.argument < 0 else f"a{outer.argument}"  # type: ignore[operator]
+            self._guard(value, read, name)
         if entry is MISSING:
             return _Outer(_UNKNOWN)
         return self.found(entry) if is_data else self._of_class(entry, outer)
+
+    def _guard(self, value: Any, read: str | None, name: str) -> None:
+        """Guard an attribute of an argument that is no method or property, or that it has none."""
+        entry, is_data = _held(value, name)
+        if entry is not MISSING and is_data:
+            self._reads.add_attribute(value, read, name, entry)
+        elif isinstance(attribute_of(value, "__dict__"), dict) and not _is_setter(entry):
+            self._reads.add_attribute(value, read, name, MISSING)
 
     def _of_class(self, entry: Any, owner: Any) -> Any:
         """An entry of a class as an attribute of an instance, or of the class itself for None."""
@@ -470,6 +549,7 @@ class _Visit:
         known: dict[str, Any],
         cells: Mapping[str, tuple[types.FunctionType, int]],
     ) -> None:
+        outside._codes[id(code), id(names)] = code
         self._outside = outside
         self._code = code
         self._globals = names
@@ -716,3 +796,17 @@ class _Visit:
 def _is_changed(outer: _Outer) -> bool:
     """Whether an operator in place changes a value, and makes no new one."""
     return isinstance(outer.value, _CONTAINERS)
+
+
+def _refuse_attribute(name: str) -> None:
+    sentence = f"The attribute '{name}' of an object from outside is assigned"
+    raise unsupported(f"{sentence} in a fused function.", _HINT)
+
+
+def _is_besides(frame: types.FrameType | None) -> bool:
+    """Whether a module that is imported, or an object that ends, is what calls a function."""
+    while frame is not None and not is_own(frame.f_code):
+        if frame.f_code.co_name in ("<module>", "__del__"):
+            return True
+        frame = frame.f_back
+    return False

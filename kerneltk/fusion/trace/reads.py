@@ -84,15 +84,17 @@ class Reads:
         """Guard a function's code, which tools replace that load changed modules again."""
         self._add(f"{self._function(function)}.__code__", function.__code__)
 
-    def add_attribute(self, owner: Any, index: int | None, name: str, value: Any) -> None:
-        """Guard an attribute of an argument, or of the object that a method is bound to, but one
-        that would keep this object alive.
+    def add_attribute(self, owner: Any, read: str | None, name: str, value: Any) -> None:
+        """Guard an attribute of an argument, which is read by an expression, or of an object that
+        the function holds, but one that would keep this object alive.
         """
-        read = self._name("o", id(owner), owner) if index is None else f"a{index}"
+        asks_argument = read is not None
+        if read is None:
+            read = self._name("o", id(owner), owner)
         if value is MISSING:
-            self._add_test(f"{name!r} not in {read}.__dict__", index is not None)
+            self._add_test(f"{name!r} not in {read}.__dict__", asks_argument)
         else:
-            self._add_weakly(f"{read}.{name}", value, owner, index is not None)
+            self._add_weakly(f"{read}.{name}", value, owner, asks_argument)
 
     def _add_weakly(self, read: str, value: Any, owner: Any, asks_argument: bool = False) -> None:
         if is_value(value):
@@ -104,7 +106,11 @@ class Reads:
             if _leads_to(value, owner):
                 return
             known = functools.partial(_itself, value)
-        self._add_test(f"{read} is {self._name('w', read, known)}()", asks_argument)
+        name = self._name("w", read, known)
+        # An object that is no more is none that is read: `None is None` says nothing.
+        self._add_test(
+            f"({name}_now := {name}()) is not None and {read} is {name}_now", asks_argument
+        )
         self._note_array(value)
 
     def _name(self, stem: str, key: Any, value: Any) -> str:

@@ -242,6 +242,21 @@ def test_slots_of_arguments_are_guarded() -> None:
         fused(one, X)
 
 
+class Cached:
+    @functools.cached_property
+    def rate(self) -> Any:
+        return 2.0
+
+
+def test_cached_properties_of_arguments_are_guarded() -> None:
+    one = Cached()
+    fused = kerneltk.fuse(lambda one, x: x * one.rate)
+    for change in (lambda: None, lambda: setattr(one, "rate", 5.0), lambda: delattr(one, "rate")):
+        change()
+        for _ in range(2):
+            np.testing.assert_array_equal(fused(one, X), X * one.rate)
+
+
 def test_modules_that_import_others_when_they_are_asked_for(traces: list[Any]) -> None:
     """No attribute is asked for that the function does not ask for."""
     names: dict[str, Any] = {}

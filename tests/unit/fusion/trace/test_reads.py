@@ -74,8 +74,8 @@ def test_attributes_of_arguments() -> None:
     first: Any = Thing(rate=2.0, array=np.zeros(2), items=[1])
     reads = Reads()
     for name, value in vars(first).items():
-        reads.add_attribute(first, 1, name, value)
-    reads.add_attribute(first, 1, "gain", MISSING)
+        reads.add_attribute(first, "a1", name, value)
+    reads.add_attribute(first, "a1", "gain", MISSING)
     assert reads.is_named(first.array)
     assert reads.hold((0, first))
     assert reads.hold()  # which asks no argument
@@ -100,12 +100,22 @@ def test_attributes_keep_no_argument_alive() -> None:
     owner.many = [[k] for k in range(2000)]
     reads = Reads()
     for name, value in list(vars(owner).items()):
-        reads.add_attribute(owner, 0, name, value)
+        reads.add_attribute(owner, "a0", name, value)
     assert reads.hold((owner,))
     end = weakref.ref(owner)
     del owner, value
     gc.collect()
     assert end() is None
+
+
+def test_an_object_that_is_no_more_is_not_none() -> None:
+    first: Any = Thing(part=Thing())
+    reads = Reads()
+    reads.add_attribute(first, "a0", "part", first.part)
+    assert reads.hold((first,))
+    first.part = None
+    gc.collect()
+    assert not reads.hold((first,))
 
 
 def test_arrays_by_names_are_asked_for_their_shapes() -> None:
