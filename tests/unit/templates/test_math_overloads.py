@@ -209,3 +209,10 @@ def test_raw_kernels() -> None:
         kernel((1,), (1,), (x, 4, np.float32(2)))
         assert x[0] == 9
         kernel.compile_for("sm_75")
+
+
+def test_a_kernel_may_have_its_own_abs_of_unsigned_integers() -> None:
+    own = "template <class T> __device__ T abs(T x) { return x + 5; }"
+    kernel = ElementwiseKernel("T x", "T y", "y = abs(x)", "own", preamble=own)
+    assert kernel(np.ones(2, np.uint32)).tolist() == [6, 6]
+    kernel.compile(ArraySpec.make("uint32", 2), target="sm_90")

@@ -222,7 +222,14 @@ inline float remquo(T x, T y, int* quotient) {
     return remquof(static_cast<float>(x), static_cast<float>(y), quotient);
 }
 
-template <class T, kerneltk::if_number<T> = 0>
+// CUDA has no function of its own for unsigned integers: a kernel's template is preferred for them.
+template <class T, class... None, kerneltk::if_one<T, None...> = 0,
+          typename kerneltk::enable_if<!kerneltk::is_single<T>::value && (T(-1) > T(1))>::type = 0>
+inline auto abs(T x, None...) -> decltype(+x) {
+    return +x;
+}
+template <class T, kerneltk::if_number<T> = 0,
+          typename kerneltk::enable_if<kerneltk::is_single<T>::value || !(T(-1) > T(1))>::type = 0>
 inline auto abs(T x) -> decltype(+x) {
     const auto v = +x;
     using V = decltype(+x);
