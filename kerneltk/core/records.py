@@ -93,7 +93,8 @@ def _initializer(made: Any, own: Sequence[Field[Any]], slots: bool) -> Callable[
     if hasattr(made, "__post_init__"):
         lines.append(" self.__post_init__()")
     parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])
-    exec("\n".join([f"def __init__({parameters}):", *(lines or [" pass"])]), names)
+    source = "\n".join([f"def __init__({parameters}):", *(lines or [" pass"])])
+    exec(compile(source, "<record>", "exec"), names)
     found: Callable[..., None] = names["__init__"]
     found.__qualname__ = f"{made.__qualname__}.__init__"
     return found

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk.fusion.trace.reads import Reads
 from kerneltk.fusion.watching import Watch, can_watch, watching
 
 X = np.arange(4.0)
@@ -135,3 +137,16 @@ def test_classes_and_the_interpreter_are_as_before() -> None:
     assert (dict(vars(Thing)), sys.gettrace(), sys.getprofile()) == before
     assert can_watch(Thing)
     assert not can_watch(int)
+
+
+class NamedByTest(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_generated_code_adds_no_guards() -> None:
+    fused = kerneltk.fuse(lambda x: NamedByTest(x * 2 + 1, x).first)
+    fused(X)
+    reads = [found for found in gc.get_objects() if isinstance(found, Reads)]
+    (mine,) = (found for found in reads if "NamedByTest" in str(found.tests))
+    assert len(mine.tests) == 2, mine.tests  # the code, and the name of the class
