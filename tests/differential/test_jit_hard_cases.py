@@ -150,8 +150,8 @@ def integers_of_a_float(x: Any) -> Any:
 
 def largest_and_least(x: Any, y: Any) -> None:
     i = jit.grid(1)
-    v = x[i]
-    y[i, 0], y[i, 1], y[i, 2], y[i, 3] = max(v, i), max(i, v, 3), min(v, i), min(i - 5, v)
+    v, k = x[i], np.uint64(i)
+    y[i, 0], y[i, 1], y[i, 2], y[i, 3] = max(v, k), max(k, v, 3), min(v, k), min(v, 7)
 
 
 def test_extremes_of_uint64_and_python_int() -> None:

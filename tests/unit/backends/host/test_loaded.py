@@ -40,7 +40,7 @@ def mappings() -> int:
 
 def changed_and_dropped(code: str) -> None:
     module = kerneltk.RawModule(code=code)
-    module.get_array("scale")[1] = 5
+    module.get_array("scale", backend="host")[1] = 5
     assert launched(module.get_function("f")) == [5, *FIRST[1:]]
 
 
@@ -57,7 +57,7 @@ def test_many_modules_take_bounded_memory() -> None:
 def test_modules_that_live_have_variables_of_their_own() -> None:
     modules = [kerneltk.RawModule(code=CODE) for _ in range(3)]
     for number, module in enumerate(modules):
-        module.get_array("scale")[1] = number
+        module.get_array("scale", backend="host")[1] = number
     for number, module in enumerate(modules):
         assert launched(module.get_function("f")) == [number, *FIRST[1:]]
     templates = (
@@ -71,7 +71,7 @@ def test_modules_that_live_have_variables_of_their_own() -> None:
 def test_what_keeps_the_variables(kind: str) -> None:
     code = f"// {kind}\n{CODE}"
     module = kerneltk.RawModule(code=code)
-    scale = module.get_array("scale")
+    scale = module.get_array("scale", backend="host")
     scale[1] = 9
     x = np.zeros(4, "f4")
     if kind == "array":
