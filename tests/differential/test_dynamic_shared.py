@@ -148,7 +148,9 @@ __global__ void sum(float* x) {
 """
 
 
-def test_extents_of_its_own_and_templates_of_a_header(backend: Any, tmp_path: Path) -> None:
+def test_extents_of_its_own_and_templates_of_a_header_also_by_nvrtc(
+    backend: Any, tmp_path: Path
+) -> None:
     (tmp_path / "header.h").write_text(HEADER)
     (tmp_path / "file.cu").write_text(EXTENTS)
     names = ["turn", "back", "lib::sum<32>"]

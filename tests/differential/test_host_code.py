@@ -41,7 +41,7 @@ def test_what_compiling_decides(name: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["-default-device", "--device-as-default-execution-space"])
-def test_the_option_makes_functions_and_variables_the_device_s(option: str) -> None:
+def test_the_option_makes_functions_and_variables_the_device_s_also_by_nvrtc(option: str) -> None:
     source = (
         "float shift = 1; struct S { float v; float get() { return v; } };\n"
         "float twice(float x) { auto f = [](auto v) { return 2 * v; }; return f(x); }\n"

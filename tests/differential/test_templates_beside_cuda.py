@@ -41,7 +41,7 @@ extern "C" __global__ void f(int* x, Pair* pairs, unsigned long long* least) {
 PAIR = np.dtype([("a", "i4"), ("b", "i4")])
 
 
-def test_templates_with_names_of_cuda(backend: Any) -> None:
+def test_templates_with_names_of_cuda_also_by_nvrtc(backend: Any) -> None:
     kernel = kerneltk.RawKernel(TEMPLATES, "f")
     kernel.compile_for("sm_90")
     x = backend.asarray(np.array([99, 0, 0, 0, 40], np.int32))
@@ -70,7 +70,7 @@ extern "C" __global__ void least(uint64_t* y, const int64_t* x) {
 
 
 @pytest.mark.parametrize("types", TYPES)
-def test_integer_types_of_its_own(backend: Any, types: str) -> None:
+def test_integer_types_of_its_own_also_by_nvrtc(backend: Any, types: str) -> None:
     kernel = kerneltk.RawKernel(f"{types}{USE}", "least")
     kernel.compile_for("sm_90")
     y = backend.asarray(np.array([100], np.uint64))
@@ -88,7 +88,7 @@ HEADS = {
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("target", ["host", "sm_90"])
-def test_integer_types_in_files(tmp_path: Any, head: str, target: str) -> None:
+def test_integer_types_in_files_also_by_nvrtc(tmp_path: Any, head: str, target: str) -> None:
     (tmp_path / "file.cu").write_text(f"{HEADS[head]}\n{USE}int main() {{ return 0; }}\n")
     module = kerneltk.load(tmp_path / "file.cu")
     assert [name for name, _ in module.compile_for(target).symbols] == ["least"]

@@ -19,7 +19,7 @@ def test_batches(front_end: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 64])
-def test_units_for_gpus_compile(size: int) -> None:
+def test_units_compile_for_gpus(size: int) -> None:
     def spec(dtype: str, *shape: int) -> kerneltk.ArraySpec:
         return kerneltk.ArraySpec.make(dtype, shape or (size,))
 
@@ -45,34 +45,43 @@ def test_units_for_gpus_compile(size: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("auto old = m[i]; m[i] = !m[i]; z = old", [0, 1, 1, 1]),
-        ("bool& place = m[i]; z = place + 1; place = false", [1, 2, 2, 2]),
-        ("flip(m[i]); z = m[i]", [1, 0, 0, 0]),
-        ("z = taken(m[i])", [0, 1, 1, 1]),
-        ("bool both[] = {m[i], !m[i]}; z = both[0] * 10 + both[1]", [1, 10, 10, 10]),
-        ("auto* at = &m[i]; z = *at; *at = true", [0, 1, 1, 1]),
-        ("m[i] |= true; z = m[i] ? 5 : 6", [5, 5, 5, 5]),
-    ],
-)
-def test_raw_elements_that_are_written_are_bools(body: str, expected: list[int]) -> None:
+WRITTEN_ELEMENTS = [
+    ("auto old = m[i]; m[i] = !m[i]; z = old", [0, 1, 1, 1]),
+    ("bool& place = m[i]; z = place + 1; place = false", [1, 2, 2, 2]),
+    ("flip(m[i]); z = m[i]", [1, 0, 0, 0]),
+    ("z = taken(m[i])", [0, 1, 1, 1]),
+    ("bool both[] = {m[i], !m[i]}; z = both[0] * 10 + both[1]", [1, 10, 10, 10]),
+    ("auto* at = &m[i]; z = *at; *at = true", [0, 1, 1, 1]),
+    ("m[i] |= true; z = m[i] ? 5 : 6", [5, 5, 5, 5]),
+]
+
+
+def kernel_of_flags(body: str) -> kerneltk.ElementwiseKernel:
     preamble = """
     __device__ void flip(bool& b) { b = !b; }
     template <class T> __device__ int taken(T) = delete;
     template <> __device__ int taken<bool>(bool b) { return b; }
     """
-    kernel = kerneltk.ElementwiseKernel(
+    return kerneltk.ElementwiseKernel(
         "int32 x", "raw bool m, int32 z", body, "flags", preamble=preamble
     )
+
+
+@pytest.mark.parametrize(("body", "expected"), WRITTEN_ELEMENTS)
+def test_raw_elements_that_are_written_are_bools(body: str, expected: list[int]) -> None:
+    kernel = kernel_of_flags(body)
     memory = np.array([0, 1, 2, 255], np.uint8)
     result = np.empty(4, np.int32)
     kernel(np.arange(4, dtype=np.int32), memory.view(bool), result)
     assert result.tolist() == expected
     assert memory.max() <= 1
+
+
+def test_raw_elements_that_are_written_compile_for_gpus() -> None:
     spec = kerneltk.ArraySpec.make
-    kernel.compile(spec("int32", 4), spec("bool", 4), spec("int32", 4), target="sm_90")
+    for body, _ in WRITTEN_ELEMENTS:
+        given = spec("int32", 4), spec("bool", 4), spec("int32", 4)
+        kernel_of_flags(body).compile(*given, target="sm_90")
 
 
 def test_raw_elements_that_are_only_read_stay_as_they_are() -> None:

@@ -49,7 +49,9 @@ def load(code: ObjectCode, owner: object) -> runtime.HostLibrary:
     """Return a library that is the owner's alone, as long as that lives. Raises as
     `runtime.load_library`.
     """
-    if get_settings().host_debug:  # by a path that others have, too, or with checks of its memory
+    settings = get_settings()
+    # By a path that others have, too, or with checks of its memory: sanitizers have zones in it.
+    if settings.host_debug or settings.host_sanitizers:
         return runtime.load_library(code)
     free = _free.setdefault(code.code, [])
     try:

@@ -111,7 +111,9 @@ def test_libraries_that_a_debugger_reads_are_not_used_again(monkeypatch: Any) ->
     class Owner:
         pass
 
-    monkeypatch.setattr(loaded, "get_settings", lambda: SimpleNamespace(host_debug=("symbols",)))
+    monkeypatch.setattr(
+        loaded, "get_settings", lambda: SimpleNamespace(host_debug=("symbols",), host_sanitizers=())
+    )
     monkeypatch.setattr(loaded, "_free", {})
     code = kerneltk.RawModule(code=CODE).compile_for("host")
     handles = set()
