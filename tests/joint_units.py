@@ -32,6 +32,9 @@ _DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _COMPILED_ALONE = re.compile(r"^[ \t]*#[ \t]*include|\bthreadIdx\s*\.\s*y\b", re.MULTILINE)
 # What a generated text adds to a template of the package has to stand outside of namespaces.
 _OF_THE_PACKAGE = re.compile(r"^template <[^>]+>\nclass kerneltk::totals_of<.*;\n", re.MULTILINE)
+# Overloads of the mathematical functions: in a namespace they would hide CUDA's own.
+_OVERLOADS = re.compile(r"^KERNELTK_REAL_.*\n", re.MULTILINE)
+_OVERLOAD = re.compile(r"KERNELTK_REAL_\w+(?:\([^()]*\))?")
 _LONGEST = 64 << 10  # characters; g++ compiles very long texts with other options
 
 
@@ -201,9 +204,12 @@ def _renamed(unit: TranslationUnit, number: int) -> TranslationUnit:
 def _joined(group: Sequence[TranslationUnit]) -> TranslationUnit:
     """Return one unit of several, each in a namespace of its own."""
     units = [_renamed(unit, number) for number, unit in enumerate(group)]
-    parts = [_head(units[0])]
+    head = _head(units[0])
+    declared = (line for unit in units for line in _OVERLOADS.findall(unit.source))
+    overloads = dict.fromkeys(chain.from_iterable(map(_OVERLOAD.findall, declared)))
+    parts = [head, *(f"{overload}\n" for overload in overloads)]
     for number, unit in enumerate(units):
-        body = unit.source.removeprefix(parts[0])
+        body = _OVERLOADS.sub("", unit.source.removeprefix(head))
         for lists in _OF_THE_PACKAGE.findall(body):
             own = re.sub(r"(?<!::)\b(_type_reduce|_kt_lists)\b", rf"case{number}::\1", lists)
             body = body.replace(lists, f"}}\n{own}namespace case{number} {{\n")
