@@ -70,37 +70,42 @@ using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
 
 }  // namespace kerneltk
 
+#include <kerneltk/host_float_math.hpp>
+
 #define KERNELTK_MATH_1(name, vector)                                \
-    extern "C" double name(double) noexcept vector;                  \
     extern "C" float name##f(float) noexcept vector;                 \
+    KERNELTK_MATH_1_INLINE(name, vector)
+// Of those whose function of floats is in host_float_math.hpp.
+#define KERNELTK_MATH_1_INLINE(name, vector)                         \
+    extern "C" double name(double) noexcept vector;                  \
     template <class T, kerneltk::if_single<T> = 0>                   \
     inline float name(T x) {                                         \
         return name##f(static_cast<float>(x));                       \
     }
-KERNELTK_MATH_1(sin, KERNELTK_VECTOR)
-KERNELTK_MATH_1(cos, KERNELTK_VECTOR)
-KERNELTK_MATH_1(exp, KERNELTK_VECTOR)
-KERNELTK_MATH_1(log, KERNELTK_VECTOR)
+KERNELTK_MATH_1_INLINE(sin, KERNELTK_VECTOR)
+KERNELTK_MATH_1_INLINE(cos, KERNELTK_VECTOR)
+KERNELTK_MATH_1_INLINE(exp, KERNELTK_VECTOR)
+KERNELTK_MATH_1_INLINE(log, KERNELTK_VECTOR)
 KERNELTK_MATH_1(tan, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(asin, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(acos, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(asin, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(acos, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(atan, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(sinh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(cosh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(sinh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(cosh, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(tanh, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(asinh, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(acosh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(atanh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(exp2, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(expm1, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(log2, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(log10, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(log1p, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(cbrt, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(atanh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(exp2, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(expm1, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(log2, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(log10, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(log1p, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(cbrt, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(erf, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(erfc, KERNELTK_VECTOR_235)
 #ifdef __linux__
-KERNELTK_MATH_1(exp10, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1_INLINE(exp10, KERNELTK_VECTOR_235)
 #endif
 KERNELTK_MATH_1(sqrt, )
 KERNELTK_MATH_1(fabs, )
@@ -114,6 +119,7 @@ KERNELTK_MATH_1(logb, )
 KERNELTK_MATH_1(tgamma, )
 KERNELTK_MATH_1(lgamma, )
 #undef KERNELTK_MATH_1
+#undef KERNELTK_MATH_1_INLINE
 
 // Bessel functions have no overloads in C++; CUDA has a float variant of each.
 extern "C" {

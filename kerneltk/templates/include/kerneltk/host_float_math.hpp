@@ -1,0 +1,247 @@
+// Functions of floats whose vector forms in glibc leave their loop for one call per element: exp below -87, log of a
+// denormal, sin beyond 10^4 and others, 6 to 60 times slower. Here special arguments are replaced by harmless ones
+// and results are mended by arithmetic, without branches, so that loops stay vectorised. Exponentials are computed
+// here. Errors: tests/property/test_float_math.py.
+//
+// Argument reduction: Cody and Waite, Software Manual for the Elementary Functions, 1980, with fused multiply-adds.
+// The polynomials are minimax fits of this project.
+#pragma once
+
+#define KERNELTK_ALWAYS_INLINE __attribute__((always_inline)) inline
+// An inline definition of a function that the C library declares as well. Its address is the library's function.
+#define KERNELTK_FLOAT_MATH extern inline __attribute__((gnu_inline, always_inline)) float
+
+namespace kerneltk::float_math {
+
+// The C library's function, in the vector form that the compiler knows. 'const' lets GCC call it for elements
+// that do not need it.
+#ifdef __clang__
+#define KERNELTK_LIBRARY(name, vector) \
+    KERNELTK_ALWAYS_INLINE float library_##name(float x) { return __builtin_##name##f(x); }
+#else
+#define KERNELTK_LIBRARY(name, vector)                              \
+    extern "C" float library_##name(float) noexcept __asm__(#name "f") \
+        __attribute__((const)) vector;
+#endif
+KERNELTK_LIBRARY(log, KERNELTK_VECTOR)
+KERNELTK_LIBRARY(sin, KERNELTK_VECTOR)
+KERNELTK_LIBRARY(cos, KERNELTK_VECTOR)
+KERNELTK_LIBRARY(log2, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(log10, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(log1p, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(sinh, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(cosh, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(asin, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(acos, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(atanh, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(cbrt, KERNELTK_VECTOR_235)
+#undef KERNELTK_LIBRARY
+
+constexpr float infinity = __builtin_huge_valf();
+constexpr float smallest_normal = 1.17549435e-38f;
+
+KERNELTK_ALWAYS_INLINE float fused(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return static_cast<float>(static_cast<double>(a) * b + c);
+#endif
+}
+KERNELTK_ALWAYS_INLINE float power_of_two(int n) {  // -127 < n < 128
+    const int bits = (n + 127) << 23;
+    float x;
+    __builtin_memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+// `condition ? a : b` by bits. Of two conditional expressions with one condition GCC makes two ways through the
+// code, each with a call, and vectorises neither.
+KERNELTK_ALWAYS_INLINE float either(bool condition, float a, float b) {
+    int x, y;
+    __builtin_memcpy(&x, &a, sizeof(x));
+    __builtin_memcpy(&y, &b, sizeof(y));
+    const int mask = -static_cast<int>(condition);
+    x = (x & mask) | (y & ~mask);
+    __builtin_memcpy(&a, &x, sizeof(x));
+    return a;
+}
+KERNELTK_ALWAYS_INLINE float nan_of(float x) { return either(x == x, 0.0f, x); }
+// x between limits beyond which a result no longer changes; the lower one for NaN.
+KERNELTK_ALWAYS_INLINE float limited(float x, float low, float high) {
+    x = either(x > low, x, low);
+    return either(x < high, x, high);
+}
+
+// e^r 2^n for |r| <= log(2)/2. The power is two factors: the first product is exact, so that a
+// denormal result is rounded once.
+KERNELTK_ALWAYS_INLINE float exponential(float r, int n) {
+    float p = 1.39505237e-3f;
+    p = fused(p, r, 8.36890824e-3f);
+    p = fused(p, r, 4.16662053e-2f);
+    p = fused(p, r, 1.66665187e-1f);
+    p = fused(p, r, 0.5f);
+    p = fused(p, r * r, r) + 1.0f;
+    const int half = n >> 1;
+    return p * power_of_two(half) * power_of_two(n - half);
+}
+// The rest of x by n log(2).
+KERNELTK_ALWAYS_INLINE float rest(float x, float n) {
+    return fused(n, -1.42860677e-6f, fused(n, -0.693145752f, x));
+}
+
+// An argument of a logarithm: normal, and what the result needs then: `shift` binary digits, and `special`
+// for zero, infinity, negative numbers and NaN.
+struct operand {
+    float x, shift, special;
+};
+KERNELTK_ALWAYS_INLINE operand normal(float x) {
+    const bool usual = x > 0.0f && x < infinity, small = x < smallest_normal;
+    const float special = x == 0.0f ? -infinity : x > 0.0f ? x : __builtin_nanf("");
+    const float in = usual ? x : 1.0f;
+    return {usual && small ? in * 4294967296.0f : in, usual && small ? -32.0f : 0.0f,
+            usual ? 0.0f : special};
+}
+
+// x less the nearest multiple n pi of pi (`shift` 0) or odd multiple of pi/2 (1/2). The first product, with 24 digits of
+// pi, leaves an exact difference where |n| < 2^20.
+struct angle {
+    float r, n;
+};
+KERNELTK_ALWAYS_INLINE angle reduced(float x, float shift) {
+    const float n = __builtin_rintf(fused(x, 0.318309886f, -shift)) + shift;
+    const float r = fused(n, 8.74227766e-8f, fused(n, -3.14159274f, x));
+    return {fused(n, 3.430249e-15f, r), n};
+}
+// Angles that the vector functions leave to one call per element, and that `reduced` takes.
+KERNELTK_ALWAYS_INLINE bool is_wide(float x) {
+    const float size = __builtin_fabsf(x);
+    return size > 8000.0f && size < 2e6f;
+}
+KERNELTK_ALWAYS_INLINE float finite(float x) { return either(__builtin_fabsf(x) < infinity, x, 0.0f); }
+// (-1)^n sin(x - n pi): the sine of x for `shift` 0; for 1/2, where n is m + 1/2, (-1)^m of it, which is -cos(x).
+KERNELTK_ALWAYS_INLINE float sine_of_wide(float x, float shift) {
+    const angle a = reduced(x, shift);
+    const float z = a.r * a.r;
+    float p = -2.39094498e-08f;
+    p = fused(p, z, 2.75266313e-06f);
+    p = fused(p, z, -1.98408944e-04f);
+    p = fused(p, z, 8.33333133e-03f);
+    p = fused(p, z, -1.66666666e-01f);
+    const float m = a.n - shift;
+    const float sign = 1.0f - 2.0f * __builtin_fabsf(m - 2.0f * __builtin_rintf(0.5f * m));
+    return sign * fused(a.r * z, p, a.r);
+}
+
+// Beyond 64, sinh and cosh are 2^32 times those of an argument that is 32 log(2) less, by a number
+// with whose digits the difference is exact.
+KERNELTK_ALWAYS_INLINE bool is_large(float x) { return __builtin_fabsf(x) > 64.0f; }
+KERNELTK_ALWAYS_INLINE float lessened(float x) {
+    return limited(__builtin_fabsf(x), 0.0f, 100.0f) - either(is_large(x), 22.1807098388671875f, 0.0f);
+}
+KERNELTK_ALWAYS_INLINE float scaled(float y, bool large) {
+    return fused(y, either(large, 6.0948939e-8f, 0.0f), y) * either(large, 4294967296.0f, 1.0f);
+}
+
+}  // namespace kerneltk::float_math
+
+extern "C" {
+KERNELTK_FLOAT_MATH expf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const float c = limited(x, -105.0f, 90.0f), n = __builtin_rintf(c * 1.44269504f);
+    return exponential(rest(c, n), static_cast<int>(n)) + nan_of(x);
+}
+KERNELTK_FLOAT_MATH exp2f(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const float c = limited(x, -151.0f, 129.0f), n = __builtin_rintf(c);
+    return exponential((c - n) * 0.693147181f, static_cast<int>(n)) + nan_of(x);
+}
+KERNELTK_FLOAT_MATH exp10f(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const float c = limited(x, -46.0f, 39.0f), n = __builtin_rintf(c * 3.32192809f);
+    const float r = fused(n, -4.60503907e-6f, fused(n, -0.301025391f, c));
+    return exponential(r * 2.30258509f, static_cast<int>(n)) + nan_of(x);
+}
+KERNELTK_FLOAT_MATH expm1f(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const float c = limited(x, -20.0f, 89.0f), n = __builtin_rintf(c * 1.44269504f);
+    const float r = rest(c, n);
+    float p = 1.99142092e-4f;
+    p = fused(p, r, 1.39410360e-3f);
+    p = fused(p, r, 8.33327298e-3f);
+    p = fused(p, r, 4.16663543e-2f);
+    p = fused(p, r, 1.66666668e-1f);
+    p = fused(p, r, 0.5f);
+    p = fused(p, r * r, r);
+    const float half = power_of_two(static_cast<int>(n) - 1);
+    const float result = 2.0f * fused(p, half, half - 0.5f);
+    return x == x && x != 0.0f ? result : x;
+}
+KERNELTK_FLOAT_MATH logf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const operand a = normal(x);
+    return fused(a.shift, 0.693147181f, library_log(a.x)) + a.special;
+}
+KERNELTK_FLOAT_MATH log2f(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const operand a = normal(x);
+    return library_log2(a.x) + a.shift + a.special;
+}
+KERNELTK_FLOAT_MATH log10f(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const operand a = normal(x);
+    return fused(a.shift, 0.301029996f, library_log10(a.x)) + a.special;
+}
+KERNELTK_FLOAT_MATH log1pf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const bool usual = x > -1.0f && x < infinity;
+    const float special = x == -1.0f ? -infinity : x > 0.0f ? x : __builtin_nanf("");
+    return library_log1p(either(usual, x, 0.0f)) + either(usual, x * 0.0f, special);
+}
+KERNELTK_FLOAT_MATH sinhf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const float y = library_sinh(__builtin_copysignf(lessened(x), x));
+    return scaled(y, is_large(x)) + either(__builtin_fabsf(x) < infinity, x * 0.0f, x);
+}
+KERNELTK_FLOAT_MATH coshf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    return scaled(library_cosh(lessened(x)), is_large(x)) + nan_of(x);
+}
+KERNELTK_FLOAT_MATH sinf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const bool wide = is_wide(x);
+    const float y = library_sin(either(wide, 0.0f, finite(x)));
+    return either(wide, sine_of_wide(either(wide, x, 0.0f), 0.0f), y) + x * 0.0f;
+}
+KERNELTK_FLOAT_MATH cosf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const bool wide = is_wide(x);
+    const float y = library_cos(either(wide, 0.0f, finite(x)));
+    return either(wide, -sine_of_wide(either(wide, x, 0.0f), 0.5f), y) + x * 0.0f;
+}
+KERNELTK_FLOAT_MATH asinf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const bool usual = __builtin_fabsf(x) <= 1.0f;
+    return library_asin(either(usual, x, 0.0f)) +
+           either(usual, x * 0.0f, __builtin_nanf(""));
+}
+KERNELTK_FLOAT_MATH acosf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const bool usual = __builtin_fabsf(x) <= 1.0f;
+    return library_acos(either(usual, x, 0.0f)) + either(usual, 0.0f, __builtin_nanf(""));
+}
+KERNELTK_FLOAT_MATH atanhf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const float size = __builtin_fabsf(x);
+    const float special = size == 1.0f ? x * infinity : __builtin_nanf("");
+    return library_atanh(either(size < 1.0f, x, 0.0f)) + either(size < 1.0f, x * 0.0f, special);
+}
+KERNELTK_FLOAT_MATH cbrtf(float x) noexcept {
+    using namespace kerneltk::float_math;
+    const float size = __builtin_fabsf(x);
+    const bool small = size < smallest_normal, usual = size < infinity && size > 0.0f;
+    const float in = either(usual, x, 1.0f);
+    const float y = library_cbrt(in * either(small, 16777216.0f, 1.0f));
+    return either(usual, y * either(small, 0.00390625f, 1.0f), x);
+}
+}
+#undef KERNELTK_FLOAT_MATH
+#undef KERNELTK_ALWAYS_INLINE

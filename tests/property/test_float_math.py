@@ -1,0 +1,76 @@
+"""The float32 functions of host_float_math.hpp at all exponents and at special values."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+# Errors in units in the last place, of denormal results in those of the smallest ones.
+LIMITS = {
+    "exp": 1.5, "exp2": 1.5, "exp10": 1.5, "expm1": 1.6, "log": 4, "log2": 4, "log10": 4,
+    "log1p": 4, "sinh": 4, "cosh": 4, "sin": 2.5, "cos": 2.5, "asin": 4, "acos": 4,
+    "atanh": 4, "cbrt": 4,
+}  # fmt: skip
+REFERENCES = {
+    "exp10": lambda x: np.power(10.0, x),
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atanh": np.arctanh,
+}
+
+
+def arguments(limit: float) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    tiny, least, largest = np.finfo(np.float32).tiny, np.float32(1e-45), np.finfo(np.float32).max
+    special = np.float32(
+        [0, 1, 2, 10, 1000, 0.5, np.inf, np.nan, tiny, tiny / 2, least, largest, 87.5, 88.722,
+         88.73, 89.5, 103.5, 104, 126.5, 128, 149.5, 150, 37.9, 38.53, 45, 8000, 8001, 2e6, 1e8]
+    )  # fmt: skip
+    bits = rng.integers(0, 1 << 32, 60_000, dtype=np.uint32).view(np.float32)
+    near = rng.uniform(-limit, limit, 60_000).astype(np.float32)
+    return np.concatenate([special, -special, bits, near])
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_every_exponent(name: str) -> None:
+    x = np.concatenate([arguments(limit) for limit in (1, 3, 120, 1e5, 2e6)])
+    kernel = kerneltk.ElementwiseKernel("float32 x", "float32 y", f"y = {name}(x)")
+    found = kernel(x)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = REFERENCES.get(name, getattr(np, name, None))(x.astype(np.float64))
+        expected = exact.astype(np.float32)
+        unit = np.spacing(np.abs(expected)).astype(np.float64)
+        error = np.abs(found.astype(np.float64) - exact) / unit
+    finite = np.isfinite(expected) & np.isfinite(exact)
+    # Infinities may begin at a neighbour of the largest number.
+    edge = np.abs(exact) > 3.4028e38
+    np.testing.assert_array_equal(found[~finite & ~edge], expected[~finite & ~edge])
+    assert np.all(np.abs(found[edge & ~np.isnan(exact)]) > 3.4028e38)
+    inside = finite & ~edge
+    worst = int(np.argmax(np.where(inside, error, 0)))
+    assert error[worst] < LIMITS[name], (x[worst], found[worst], exact[worst])
+    zero = inside & (exact == 0)
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+def test_an_element_does_not_depend_on_its_neighbours() -> None:
+    x = arguments(100.0)[:1003]
+    kernel = kerneltk.ElementwiseKernel("float32 x", "float32 y", "y = exp(x) + expm1(x) + exp2(x)")
+    together = kernel(x)
+    alone = np.concatenate([kernel(x[i : i + 1].copy()) for i in range(len(x))])
+    np.testing.assert_array_equal(together.view(np.uint32), alone.view(np.uint32))
+
+
+def test_the_library_s_declarations_and_addresses() -> None:
+    kernel = kerneltk.ElementwiseKernel(
+        "float32 x",
+        "float32 y, float32 z",
+        "float (*f)(float) = ::expf; y = f(x); z = std::exp(x) + expf(x)",
+        preamble="#include <cmath>",
+    )
+    y, z = kernel(np.float32([0, 1]))
+    np.testing.assert_allclose(y, np.exp([0, 1]), rtol=1e-6)
+    np.testing.assert_allclose(z, 2 * np.exp([0, 1]), rtol=1e-6)
