@@ -45,6 +45,8 @@ HostOnlyKind = Literal[
     "device in function",
     "constant written",
     "library",
+    "extension",
+    "128 bits",
     "without include",
     "header",
 ]
