@@ -286,6 +286,11 @@ PROGRAMS: dict[str, tuple[bool, str]] = {
         False,
         'extern "C" __global__ void k(float* x) { int a = x[0]; x[0] = a ?: 3; }',
     ),
+    "size of a pack in a case": (
+        True,
+        "template <class... T> __device__ int f(int n, T...) { switch (n) { case sizeof...(T): return 1; } return 0; }\n"
+        'extern "C" __global__ void k(float* x) { x[0] = f(2, 1, 1); }',
+    ),
     "scope behind ?": (
         True,
         'extern "C" __global__ void k(float* x) { x[0] = x[0] > 0 ? ::sqrt(x[0]) : 0; }',

@@ -110,7 +110,7 @@ _BUILTIN = re.compile(
 # Extensions of the host's compilers: words and syntax that NVRTC does not take.
 _EXTENSION = re.compile(
     r"\b(?:_Float16|_Complex|__complex__|__asm__|__u?int128(?:_t)?|__float128)\b"
-    r"|(?<=[{,])\s*\.[^\W\d]\w*\s*=(?!=)|\?\s*:(?!:)|\bcase\b[^:;?{}\"']*?\.\.\."
+    r"|(?<=[{,])\s*\.[^\W\d]\w*\s*=(?!=)|\?\s*:(?!:)|\bcase\b[^:;?{}\"']*?(?<!sizeof)\.\.\."
 )
 _WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
 _BEHIND_STD = re.compile(r"(.*)\bstd\s*::\s*\Z", re.DOTALL)
