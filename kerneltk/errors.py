@@ -26,6 +26,7 @@ __all__ = [
     "SignatureError",
     "Snippet",
     "SourceError",
+    "SourceNotFoundError",
     "TypingError",
     "UnsupportedError",
     "render_message",
@@ -46,6 +47,10 @@ class ArgumentTypeError(KernelToolkitError, TypeError):
 
 class ArgumentValueError(KernelToolkitError, ValueError):
     """A call's arguments have shapes or values that the kernel cannot take."""
+
+
+class SourceNotFoundError(ArgumentValueError, FileNotFoundError):
+    """A file that a call names does not exist. Also Python's ``FileNotFoundError``."""
 
 
 class AxisError(ArgumentValueError, _NumpyAxisError):

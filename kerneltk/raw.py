@@ -21,6 +21,7 @@ from kerneltk.cuda_cpp.module import ModulePrograms
 from kerneltk.cuda_cpp.options import checked_compiler, checked_names, lasting_options
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.launch.called import Called, common_calls
@@ -181,7 +182,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         grid: Any,
         block: Any,
         args: Any,
-        *,
+        *more: Any,
         shared_mem: int = 0,
         stream: Any = None,
         **mode: Any,
@@ -229,6 +230,11 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
             The launch failed, or on the host: a barrier that not all threads reach, an access
             outside of memory, a failed assertion.
         """
+        if more:
+            raise ArgumentTypeError(
+                f"The arguments of kernel '{self.name}' must be one tuple.\n"
+                f"  Hint: write kernel(grid, block, (x, y, ...)), with 'shared_mem' by name."
+            )
         if recorders and (recorder := current_recorder()) is not None:
             recorder.call(self._recordable(grid, block, args, shared_mem, stream, mode))
             return
@@ -555,10 +561,21 @@ class RawModule(_MadeFromSource):
 class KernelTemplate:
     """A template of kernels in a ``.cu`` file: ``template["float", 4]`` is a kernel."""
 
-    def __init__(self, module: CudaFile, name: str, parameters: tuple[str, ...]) -> None:
+    def __init__(
+        self, module: CudaFile, name: str, parameters: tuple[str, ...], comment: str = ""
+    ) -> None:
         self._module = module
         self.name = name
         self.parameters = parameters
+        self.__doc__ = "\n\n".join(filter(None, (self._advice(), comment)))
+
+    def _advice(self) -> str:
+        given = [a if a.isdigit() else repr(a) for a in sample_arguments(self.parameters)]
+        example = f"{self.name.rpartition('::')[2]}[{', '.join(given) or repr('float')}](...)"
+        return (
+            f"'{self.name}' is a template of <{', '.join(self.parameters)}>.\n"
+            f"  Hint: name its arguments: {example}."
+        )
 
     def __getitem__(self, arguments: Any) -> RawKernel:
         """Return the kernel with these template arguments: types (C spellings, or dtypes) and
@@ -570,10 +587,7 @@ class KernelTemplate:
 
     def __call__(self, *args: Any, **words: Any) -> None:
         """Raise ArgumentTypeError: a template is no kernel yet."""
-        raise ArgumentTypeError(
-            f"'{self.name}' is a template of <{', '.join(self.parameters)}>.\n"
-            f"  Hint: name its arguments: {self.name.rpartition('::')[2]}['float'](...)."
-        )
+        raise ArgumentTypeError(self._advice())
 
     def __repr__(self) -> str:
         return f"<template <{', '.join(self.parameters)}> {self.name}>"
@@ -615,7 +629,7 @@ class CudaFile(RawModule):
             return self.get_function(name)
         kernel = self._programs.declared(name)
         if kernel.template_parameters:
-            return KernelTemplate(self, kernel.name, kernel.template_parameters)
+            return KernelTemplate(self, kernel.name, kernel.template_parameters, kernel.doc)
         return self.get_function(kernel.name)
 
     def __dir__(self) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kerneltk.core.artifacts import checked_options, checked_text
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SourceNotFoundError
 
 _DIRECTORIES = ("-I", "--include-path", "-isystem", "--system-include", "-iquote")
 _MACROS = {
@@ -103,12 +103,15 @@ def checked_compiler(backend: Any) -> Literal["nvrtc", "nvcc"]:
 
 
 def bytes_of(path: Path) -> bytes:
-    """The bytes of a file; raises ArgumentValueError if it cannot be read."""
+    """The bytes of a file. Raises SourceNotFoundError if it does not exist, and ArgumentValueError
+    if it cannot be read.
+    """
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentValueError(f"'{path}' cannot be read: {reason}.") from error
+        kind = SourceNotFoundError if isinstance(error, FileNotFoundError) else ArgumentValueError
+        raise kind(f"'{path}' cannot be read: {reason}.") from error
 
 
 def checked_names(names: Any) -> tuple[str, ...] | None:

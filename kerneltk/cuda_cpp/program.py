@@ -33,6 +33,7 @@ from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.cached import readers
+from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
     ParameterType,
@@ -74,6 +75,11 @@ def _add(requests: dict[str, Request], request: Request) -> None:
     requests[request.expression] = request
 
 
+# Of g++, clang and NVRTC.
+_SHARED_AGAIN = re.compile(
+    r"conflicting declaration '[^']*?(\w+) ?\[\]'|redefinition of '(\w+)' with a different type"
+    r"|incompatible with previous \"(\w+)\""
+)
 _DTYPES = {"bool": "bool", "half": "float16", "bfloat16": "uint16", "pointer": "uint64"}
 
 
@@ -701,9 +707,21 @@ class RawProgram:
         return CompileError(
             f"'{self.source.name}' offers no kernel '{expression}': {sentence}.\n"
             + (f"{shown}\n" if shown else "")
-            + f"  Hint: {self._hint(expression)}",
+            + f"  Hint: {self._shared_hint(sentence) or self._hint(expression)}",
             error.source if error else "",
             error.log if error else "",
+        )
+
+    def _shared_hint(self, sentence: str) -> str:
+        """Return a hint where a template declares its dynamic shared memory with several types."""
+        found = _SHARED_AGAIN.search(sentence)
+        name = next(filter(None, found.groups()), "") if found else ""
+        declared = (shared for one in self.source.declarations for shared in one.dynamic_shared)
+        if all(shared.name != name for shared in declared):
+            return ""
+        return (
+            f"instances of a template share 'extern __shared__' memory: declare bytes and cast, "
+            f"'extern __shared__ unsigned char bytes[]; T* {name} = reinterpret_cast<T*>(bytes);'."
         )
 
     def _hint(self, expression: str) -> str:
@@ -718,7 +736,8 @@ class RawProgram:
             if kernel.name == plain and kernel.template_parameters:
                 parameters = ", ".join(kernel.template_parameters)
                 if plain == expression:
-                    return f"it is a template of <{parameters}>: name it as '{plain}<...>'."
+                    example = ", ".join(sample_arguments(kernel.template_parameters)) or "..."
+                    return f"it is a template of <{parameters}>: name it as '{plain}<{example}>'."
                 return f"its parameters are <{parameters}>."
         close = difflib.get_close_matches(plain, known, n=1)
         if close and close[0] != plain:

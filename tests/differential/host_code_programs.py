@@ -254,6 +254,51 @@ PROGRAMS: dict[str, tuple[bool, str]] = {
         False,
         'extern "C" __global__ void k(float* x) { __typeof__(x[0]) a = 1; x[0] = a; }',
     ),
+    "variable length": (
+        False,
+        'extern "C" __global__ void k(float* x) { int n = x[0]; float v[n]; v[0] = 1; x[0] = v[0]; }',
+    ),
+    "constant length": (
+        True,
+        'extern "C" __global__ void k(float* x) { constexpr int n = 4; float v[n]; v[0] = 1; x[0] = v[0]; }',
+    ),
+    "128 bits": (
+        False,
+        'extern "C" __global__ void k(float* x) { __int128 a = x[0]; x[0] = float(a); }',
+    ),
+    "_Float16": (
+        False,
+        'extern "C" __global__ void k(float* x) { _Float16 a = x[0]; x[0] = float(a); }',
+    ),
+    "_Complex": (
+        False,
+        'extern "C" __global__ void k(float* x) { _Complex float a = 1.0f; x[0] = __real__ a; }',
+    ),
+    "asm in underscores": (
+        False,
+        'extern "C" __global__ void k(float* x) { __asm__(""); x[0] = 1; }',
+    ),
+    "designated": (
+        False,
+        'struct S { int a, b; }; extern "C" __global__ void k(float* x) { S s = {.a = 1, .b = 2}; x[0] = s.a; }',
+    ),
+    "no middle operand": (
+        False,
+        'extern "C" __global__ void k(float* x) { int a = x[0]; x[0] = a ?: 3; }',
+    ),
+    "size of a pack in a case": (
+        True,
+        "template <class... T> __device__ int f(int n, T...) { switch (n) { case sizeof...(T): return 1; } return 0; }\n"
+        'extern "C" __global__ void k(float* x) { x[0] = f(2, 1, 1); }',
+    ),
+    "scope behind ?": (
+        True,
+        'extern "C" __global__ void k(float* x) { x[0] = x[0] > 0 ? ::sqrt(x[0]) : 0; }',
+    ),
+    "range of cases": (
+        False,
+        'extern "C" __global__ void k(float* x) { switch (int(x[0])) { case 1 ... 3: x[0] = 1; } }',
+    ),
     "macro helper": (
         True,
         "#define D __device__\n"

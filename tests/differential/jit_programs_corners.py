@@ -678,3 +678,30 @@ def arrays_that_are_read_only(x, y):
 def array_with_an_empty_axis(x, y):
     k = jit.grid(1)
     y[k] = x.size + x.shape[2] + len(x[1])
+
+
+@TABLE.program(ints(64, 0, 4), floats(64), out((2, 64)), grid=1, block=64)
+def local_arrays_behind_a_barrier(which, x, y):
+    t = jit.threadIdx.x
+    moved = jit.shared_memory(np.float32, 64)
+    moved[t] = x[t]
+    jit.syncthreads()
+    of_thread = jit.local_memory(np.float32, 4)
+    for k in range(4):
+        of_thread[k] = moved[t] * (k + 1)
+    y[0, t] = of_thread[which[t]]
+    y[1, t] = moved[63 - t]
+
+
+def thread_index():
+    return jit.threadIdx.x
+
+
+@TABLE.program(ints(64), out((2, 64), "i4"), grid=1, block=64)
+def coordinates_of_a_function_behind_a_barrier(x, y):
+    t = jit.threadIdx.x
+    moved = jit.shared_memory(np.int32, 64)
+    moved[t] = x[t]
+    jit.syncthreads()
+    y[0, t] = moved[63 - t]
+    y[1, t] = thread_index()

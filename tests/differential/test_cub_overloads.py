@@ -174,3 +174,28 @@ def test_sorts_by_a_decomposer(backend: Any) -> None:
 
 def test_they_compile_for_gpus() -> None:
     assert module().compile_for("sm_90").code
+
+
+TRAITS = r"""
+#include <cub/cub.cuh>
+template <class T> __device__ void order(typename cub::Traits<T>::UnsignedBits* y, T x) {
+    using traits = cub::Traits<T>;
+    y[0] = traits::TwiddleIn(reinterpret_cast<typename traits::UnsignedBits&>(x));
+    y[1] = traits::TwiddleOut(y[0]);
+}
+__global__ void f(unsigned* y, float x, int z, unsigned w) {
+    order(y, x);
+    order(y + 2, z);
+    order(y + 4, w);
+    y[6] = cub::Traits<float>::CATEGORY == cub::FLOATING_POINT;
+}
+"""
+
+
+def test_traits_of_keys(backend: Any) -> None:
+    kernel = kerneltk.RawKernel(TRAITS, "f")
+    kernel.compile_for("sm_90")
+    y = backend.asarray(np.zeros(7, np.uint32))
+    kernel(1, 1, (y, -1.5, -3, 7))
+    wanted = [0x403FFFFF, 0xBFC00000, 0x7FFFFFFD, 0xFFFFFFFD, 7, 7, 1]
+    assert backend.asnumpy(y).tolist() == wanted

@@ -9,8 +9,8 @@ from kerneltk import CompileError, RawKernel
 from kerneltk.cuda_cpp.source import RawSource
 from tests.differential.host_code_programs import PROGRAMS
 
-# Whether the preprocessor sees these is known when they are compiled.
-CONDITIONAL = ("ifndef CUDACC", "ifdef CUDACC", "arch only")
+# Whether the compiler sees or takes these is known when they are compiled.
+CONDITIONAL = ("ifndef CUDACC", "ifdef CUDACC", "arch only", "variable length")
 NAMES = sorted(PROGRAMS)
 
 
@@ -53,4 +53,16 @@ def test_the_option_makes_functions_and_variables_the_device_s_also_by_nvrtc(opt
     x = np.full(1, 3, np.float32)
     kernel(1, 1, (x,))
     assert x[0] == 7
+    kernel.compile_for("sm_90")
+
+
+@pytest.mark.parametrize(("declared", "option"), [
+    ("__int128 a = 5; x[0] = int(a)", "--device-int128"),
+    ("struct { int v; } s = {.v = 5}; x[0] = s.v", "--std=c++20"),
+])  # fmt: skip
+def test_options_for_extensions(declared: str, option: str) -> None:
+    kernel = RawKernel(f"__global__ void k(float* x) {{ {declared}; }}", "k", (option,))
+    x = np.zeros(1, np.float32)
+    kernel(1, 1, (x,))
+    assert x[0] == 5
     kernel.compile_for("sm_90")

@@ -511,6 +511,19 @@ def test_local_memory(backend: Any) -> None:
     same(backend, digits(backend.asarray(x)), np.array([0, 7, 2, 9, 5]))
 
 
+def test_local_memory_is_of_each_element(backend: Any) -> None:
+    @jit.kernel
+    def scaled(x, k):
+        found = jit.local_memory(np.float32, 4)
+        for j in range(4):
+            found[j] = x * (j + 1)
+        return found[k]
+
+    x = np.arange(1000, dtype=np.float32)
+    k = (np.arange(1000) * 7 // 3 % 4).astype(np.int32)
+    same(backend, scaled(backend.asarray(x), backend.asarray(k)), x * (k + 1).astype(np.float32))
+
+
 def test_records_by_element_and_raw(backend: Any) -> None:
     dtype = np.dtype([("mass", np.float32), ("place", np.int32)], align=True)
     x = np.zeros(10, dtype)

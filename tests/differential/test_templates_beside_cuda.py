@@ -92,3 +92,52 @@ def test_integer_types_in_files_also_by_nvrtc(tmp_path: Any, head: str, target: 
     (tmp_path / "file.cu").write_text(f"{HEADS[head]}\n{USE}int main() {{ return 0; }}\n")
     module = kerneltk.load(tmp_path / "file.cu")
     assert [name for name, _ in module.compile_for(target).symbols] == ["least"]
+
+
+NAMES = "abs round floor sqrt exp lround"
+OWN = "".join(
+    f"template <class T> __device__ T {n}(T x) {{ return x + 100; }}\n" for n in NAMES.split()
+)
+OWN += "template <class T> __device__ T ldexp(T x, int n) { return x + 100; }\n"
+OWN += "template <class T> __device__ T fmax(T x, T y) { return x + 100; }\n"
+
+
+@pytest.mark.parametrize(("ctype", "is_cuda"), [
+    ("float", True), ("double", True), ("int", "abs"), ("long long", "abs"), ("short", False),
+    ("unsigned", False), ("Number", False),
+])  # fmt: skip
+def test_mathematical_templates_also_by_nvrtc(
+    backend: Any, ctype: str, is_cuda: bool | str
+) -> None:
+    calls = [f"{name}(x)" for name in NAMES.split()] + ["ldexp(x, 0)", "fmax(x, x)"]
+    lines = "".join(f"y[{k}] = double({call});" for k, call in enumerate(calls))
+    kernel = kerneltk.RawKernel(
+        "struct Number { double v; __device__ Number operator+(int n) const { return {v + n}; }\n"
+        "    __device__ explicit operator double() const { return v; } };\n"
+        f"{OWN}__global__ void f(double* y) {{ {ctype} x = {{1}}; {lines} }}",
+        "f",
+    )
+    kernel.compile_for("sm_90")
+    y = backend.asarray(np.zeros(len(calls)))
+    kernel((1,), (1,), (y,))
+    plain = [1, 1, 1, 1, np.exp(np.float32(1) if ctype == "float" else 1.0), 1, 1, 1]
+    expected = [
+        value if is_cuda is True or (is_cuda and call.startswith("abs")) else 101
+        for value, call in zip(plain, calls, strict=True)
+    ]
+    np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("call", "is_taken"), [
+    ("sqrt(e)", False), ("lround(e)", False), ("pow(e, 2)", False), ("fmax(e, e)", False),
+    ("abs(e)", True), ("fmod(e, 2.0f)", True), ("pow(2.0, e)", True), ("ldexp(1.0f, e)", True),
+])  # fmt: skip
+@pytest.mark.parametrize("target", ["host", "sm_75"])
+def test_functions_of_enumerators_also_by_nvrtc(call: str, is_taken: bool, target: str) -> None:
+    source = f"enum E {{ A, B }}; __global__ void f(double* y) {{ E e = B; y[0] = {call}; }}"
+    kernel = kerneltk.RawKernel(source, "f")
+    if is_taken:
+        kernel.compile_for(target)
+    else:
+        with pytest.raises(kerneltk.CompileError):
+            kernel.compile_for(target)

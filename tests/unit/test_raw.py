@@ -243,6 +243,8 @@ def test_arguments_must_be_a_tuple() -> None:
     kernel, x, _ = axpy()
     with pytest.raises(ArgumentTypeError, match="must be a tuple"):
         kernel(1, 32, x)
+    with pytest.raises(ArgumentTypeError, match=r"must be one tuple.*\n.*\(x, y, ...\)"):
+        kernel(1, 32, x, x, 8)
 
 
 @pytest.mark.parametrize(
@@ -453,6 +455,8 @@ def test_several_files(cu_file: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ArgumentValueError, match=r"nothing.cu' cannot be read"):
         kerneltk.load(tmp_path / "nothing.cu")
+    with pytest.raises(FileNotFoundError):
+        kerneltk.load(tmp_path / "nothing.cu")
     (tmp_path / "x.cubin").write_text("hello")
     with pytest.raises(ArgumentValueError, match="neither PTX nor a cubin"):
         kerneltk.RawModule(path=tmp_path / "x.cubin")
@@ -487,3 +491,23 @@ def test_what_fails_on_the_host_is_said() -> None:
         kernel(1, 8, (x, 1))
     kernel(1, 8, (x, 4), exited_arrive=True)
     kerneltk.RawKernel(code, "fail", exited_threads="arrive")(1, 8, (x, 4))
+
+
+def test_templates_say_how_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "t.cu").write_text(
+        "// Fill x.\ntemplate <class T, int N, bool B = true>\n"
+        "__global__ void fill(T* x) { *x = N; }"
+    )
+    template = kerneltk.load(tmp_path / "t.cu").fill
+    assert "Fill x." in template.__doc__
+    with pytest.raises(ArgumentTypeError, match=r"fill\['float', 4\]\(\.\.\.\)"):
+        template(1, 1, ())
+
+
+@pytest.mark.parametrize("target", ["host", "sm_90"])
+def test_a_template_s_dynamic_shared_memory_of_several_types(target: str) -> None:
+    source = """template <class T> __global__ void g(T* x) {
+        extern __shared__ T s[]; s[0] = x[0]; x[0] = s[0]; }"""
+    module = kerneltk.RawModule(code=source, name_expressions=["g<float>", "g<double>"])
+    with pytest.raises(CompileError, match=r"declare bytes and cast.*T\* s = reinterpret_cast"):
+        module.compile_for(target)

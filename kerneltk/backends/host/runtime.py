@@ -122,6 +122,11 @@ def _not_loaded(error: OSError) -> LaunchError:
     hint = ""
     if "__cxa_guard_" in reason:
         hint = "give a function's static variable a constant value, as a GPU needs, too."
+    elif "undefined symbol" in reason:
+        hint = (
+            "what is declared 'extern' needs a definition in the same source: include the file "
+            "that has it."
+        )
     return LaunchError(
         render_message(f"The compiled kernel cannot be loaded: {reason}.", hint=hint)
     )

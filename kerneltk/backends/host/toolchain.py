@@ -328,7 +328,9 @@ def _code_options(compiler: Compiler, raw: bool = False) -> tuple[str, ...]:
     x86 = os.uname().machine == "x86_64"
     options = [
         "-march=native" if x86 else "-mcpu=native",
-        *("-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt", "-w"),
+        *("-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt"),
+        # NVRTC has no arrays whose length the run decides; `-w` would hide the error, too.
+        "-Werror=vla" if raw else "-w",
         # Some systems' compilers define it: then a jump from one stack to another ends the process.
         "-U_FORTIFY_SOURCE",
     ]
@@ -461,13 +463,13 @@ _LETTERS = ("-D", "-U", "-I")  # the value may follow at once
 _FLAGS = {
     "-use_fast_math": ("-ffast-math",),
     "--use_fast_math": ("-ffast-math",),
-    "-w": ("-w",),
-    "--disable-warnings": ("-w",),
+    "-w": (),  # warnings of the host's compiler are not shown
+    "--disable-warnings": (),
 }
 # They allow less precision or guide the device's code generator: right to ignore here.
 _WITHOUT_EFFECT = (
     r"--?(default-device|device-as-default-execution-space|extra-device-vectorization|restrict"
-    r"|lineinfo|generate-line-info|G|device-debug|(ftz|prec-div|prec-sqrt)=(true|false)"
+    r"|device-int128|device-float128|lineinfo|generate-line-info|G|device-debug|(ftz|prec-div|prec-sqrt)=(true|false)"
     r"|maxrregcount=\d+)"
 )
 # They are for ptxas, the linker of device code and the messages of NVRTC and nvcc.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MARK = "kerneltk: code of the host"
 _MARKED = re.compile(rf"{_MARK} (\d+)")
 _DEFAULT_DEVICE = re.compile(r"--?(?:default-device|device-as-default-execution-space)\Z")
+_CPP20 = re.compile(r"--?std=(?:c|gnu)\+\+(?:2|[3-9])\w+\Z")
 # What the option makes the device's, and what `load` leaves out or takes for the device's.
 _UNANNOTATED = frozenset(
     ("function", "host function", "variable", "member", "lambda", "generic lambda")
@@ -74,6 +75,8 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
         or source.compiler != "nvrtc"
         or any(map(_DEFAULT_DEVICE.match, options))
     )
+    has_128 = {"int128", "float128"}.intersection(o.removeprefix("--device-") for o in options)
+    is_cpp20 = any(map(_CPP20.match, options))
     # A word before a name may be a macro of a header that is not read.
     has_unread = bool(source.unread_names())
     parts: list[HostPart] = []
@@ -89,6 +92,15 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
                 or (bool(part.key) and not annotated.isdisjoint(_keys(part)))
                 or not macros.isdisjoint((*part.words, part.name, "std"))
                 or (has_unread and part.kind in _UNANNOTATED and bool(part.words))
+                or (part.kind in ("extension", "128 bits") and source.compiler != "nvrtc")
+                # `load` writes some in another way for NVRTC.
+                or (
+                    part.kind == "extension"
+                    and source.has_host_code
+                    and not part.name.startswith("_")
+                )
+                or (part.name.startswith(".") and is_cpp20)
+                or (part.kind == "128 bits" and part.name.rpartition("<")[2][:-1] in has_128)
                 # Another header may declare the same name.
                 or (
                     part.kind == "library"

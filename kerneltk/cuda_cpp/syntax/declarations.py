@@ -45,6 +45,8 @@ HostOnlyKind = Literal[
     "device in function",
     "constant written",
     "library",
+    "extension",
+    "128 bits",
     "without include",
     "header",
 ]
@@ -331,3 +333,15 @@ class Refusals(NamedTuple):
         """
         source, functions = fields
         return cls(str(source), tuple(Refused(*fields) for fields in functions))
+
+
+def sample_arguments(parameters: Sequence[str]) -> tuple[str, ...]:
+    """Return arguments for the parameters of a template that have no default, as messages show.
+
+    Examples
+    --------
+    >>> sample_arguments(("class T", "int N", "bool B = true"))
+    ('float', '4')
+    """
+    needed = (p for p in parameters if "=" not in p and "..." not in p)
+    return tuple("float" if p.startswith(("class", "typename")) else "4" for p in needed)

@@ -32,6 +32,12 @@ def may_trap(node: Any) -> bool:
     return isinstance(node, ir.Call | ir.Assert | ir.Print)
 
 
+def is_local_memory(node: Any) -> bool:
+    """Whether a node is an array of the thread's own, or a field of a record that is an array."""
+    kind = getattr(node, "type", None)
+    return isinstance(kind, Array) and kind.space == "local"
+
+
 def element_definition(
     own: Definition,
     program: ir.Program,
@@ -92,6 +98,7 @@ def element_definition(
         ),
         loops=any(isinstance(node, ir.For | ir.While) for node in nodes),
         traps=any(map(may_trap, nodes)),
+        local_memory=any(map(is_local_memory, nodes)),
     )
     return ElementwiseDefinition(
         user_signature(in_text, out_text, (*snippets, source.snippet(source.span(source.node)))),

@@ -121,7 +121,7 @@ def outcome_of(
         definition.return_tuple,
         [path for path, _ in definition.user_sources],
         [sorted(facts.observed), sorted(facts.overwritten)],
-        [facts.by_reference, facts.loops, facts.traps],
+        [facts.by_reference, facts.loops, facts.traps, facts.local_memory],
         names,
         index_ndim,
     )
@@ -138,7 +138,7 @@ def kernel_of_outcome(
     """Return the kernel, and what else `outcome_of` was given."""
     (
         in_text, out_text, spans, name, preamble, operation, no_return, return_tuple, paths,
-        (observed, overwritten), (by_reference, loops, traps), names, index_ndim,
+        (observed, overwritten), (by_reference, loops, traps, local_memory), names, index_ndim,
     ) = known.outcome  # fmt: skip
     path, text = own.text
     origin = origin_of(path)
@@ -157,6 +157,7 @@ def kernel_of_outcome(
             by_reference=by_reference,
             loops=loops,
             traps=traps,
+            local_memory=local_memory,
         ),
         user_sources=known.origins(paths),
     )

@@ -265,7 +265,7 @@ def test_what_a_source_is_asked_for() -> None:
     ("name", "hint"),
     [
         ("plane", "did you mean 'plain'"),
-        ("of_type", r"template of <class T, int N>: name it as 'of_type<...>'"),
+        ("of_type", r"template of <class T, int N>: name it as 'of_type<float, 4>'"),
         ("nothing_like_it", "its kernels are 'plain', 'ns::inner', 'of_type', 'twice', 'either'"),
     ],
 )

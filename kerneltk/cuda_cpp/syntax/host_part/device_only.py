@@ -107,6 +107,11 @@ _BUILTIN = re.compile(
     r"\b__typeof__\b|__builtin_(?!(?:expect|assume|assume_aligned|unreachable|bit_cast|is_constant_evaluated"
     r"|addressof|copysign|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
 )
+# Extensions of the host's compilers: words and syntax that NVRTC does not take.
+_EXTENSION = re.compile(
+    r"\b(?:_Float16|_Complex|__complex__|__asm__|__u?int128(?:_t)?|__float128)\b"
+    r"|(?<=[{,])\s*\.[^\W\d]\w*\s*=(?!=)|\?\s*:(?!:)|\bcase\b[^:;?{}\"']*?(?<!sizeof)\.\.\."
+)
 _WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
 _BEHIND_STD = re.compile(r"(.*)\bstd\s*::\s*\Z", re.DOTALL)
 _INNER = re.compile(r"\w\s*::\s*\Z")  # `cuda::` before `std::`
@@ -478,6 +483,15 @@ class _Finder:
 
     def _read_body(self, body: Node) -> None:
         """Find what device code names of libraries for the host."""
+        for found in _EXTENSION.finditer(self.tree.plain, body.start_byte, body.end_byte):
+            name = found[0].strip()
+            wide = re.search("int128|float128", name)
+            self._add(
+                "128 bits" if wide else "extension",
+                f"{name} <{wide[0]}>" if wide else name,
+                found.end() - len(name),
+                found.end(),
+            )
         for start, name, header in self._named(body.start_byte, body.end_byte):
             kind: HostOnlyKind = "without include" if header else "library"
             self._add(kind, f"{name} <{header}>" if header else name, start, start + len(name))
@@ -599,6 +613,12 @@ _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
         "it is the host's; for code that CPU cores alone run, write '#ifdef __KERNELTK_HOST__' "
         "around it",
     ),
+    "extension": (
+        "'{0}' is an extension of C++ that NVRTC does not have",
+        "write standard C++; for code that CPU cores alone run, write '#ifdef __KERNELTK_HOST__' "
+        "around it",
+    ),
+    "128 bits": ("NVRTC takes '{0}' with an option only", "pass the option '--device-{1}'"),
     "without include": ("identifier '{0}' is undefined", "write '#include <{1}>'"),
     "header": ("it includes '{0}', which NVRTC does not have", "leave it out for device code"),
 }

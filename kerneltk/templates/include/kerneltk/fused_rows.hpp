@@ -441,6 +441,8 @@ public:
     template <class T, class Layout, class Value>
     __forceinline__ void store(T* first, ptrdiff_t step, Layout, const Value& value) const {
         if constexpr (Layout::value) {
+            // The values are expressions of numbers, without arrays of their own. Without the pragma,
+            // rows that are updated where they lie take 10 % longer (g++ 12).
 #pragma GCC ivdep
             for (long long k = 0; k < length; ++k) first[k] = value(k);
         } else {

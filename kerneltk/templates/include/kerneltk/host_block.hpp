@@ -171,13 +171,6 @@ inline __attribute__((always_inline)) void _kt_run_blocks(const void* block, lon
         name##_of_threads[::kerneltk::grid::most_threads * sizeof(__VA_ARGS__)];                 \
     auto* const name = reinterpret_cast<__VA_ARGS__*>(name##_of_threads);
 
-// Between two barriers no thread depends on what another one does.
-#ifdef __clang__
-#define KERNELTK_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define KERNELTK_INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
 // Before a short loop of a thread, of a known number of rounds: inside of another loop neither
 // compiler vectorises that one, clang never does.
 #ifdef __clang__
@@ -230,8 +223,10 @@ inline __attribute__((always_inline)) void _kt_run_blocks(const void* block, lon
         [[maybe_unused]] const ::kerneltk::grid::coordinates threadIdx = {_kt_x, _kt_y, _kt_z};  \
         return condition;                                                                        \
     }
+// No pragma declares the rounds free of dependences: local arrays, and the coordinates that are
+// written down, lie in memory that all of them share (clang 22 gave threads the values of others),
+// and the loops are vectorised without one.
 #define KERNELTK_ROW(begin, end, note)                                                           \
-            KERNELTK_INDEPENDENT                                                                 \
             for (long long _kt_x = begin; _kt_x < end; ++_kt_x) {                                \
                 __label__ _kt_done;                                                              \
                 [[maybe_unused]] const ::kerneltk::grid::coordinates threadIdx = {_kt_x, _kt_y,  \

@@ -316,6 +316,50 @@ public:
     }
 };
 
+// The bits of numbers as radix sorts take them, and in their order (CUB's util_type.cuh).
+enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };
+namespace kerneltk_details {
+template <int>
+struct unsigned_bits {
+    using type = unsigned char;
+};
+template <>
+struct unsigned_bits<2> {
+    using type = unsigned short;
+};
+template <>
+struct unsigned_bits<4> {
+    using type = unsigned int;
+};
+template <>
+struct unsigned_bits<8> {
+    using type = unsigned long long;
+};
+}  // namespace kerneltk_details
+template <class T, bool IS_NUMBER = ::kerneltk::is_number<T>::value>
+struct Traits {
+    static constexpr Category CATEGORY = NOT_A_NUMBER;
+    static constexpr bool PRIMITIVE = false, NULL_TYPE = __is_same(T, NullType);
+};
+template <class T>
+struct Traits<T, true> {
+    using UnsignedBits = typename kerneltk_details::unsigned_bits<sizeof(T)>::type;
+    static constexpr bool is_integer = ::kerneltk::is_integer<T>::value || __is_same(T, bool);
+    static constexpr Category CATEGORY = !is_integer        ? FLOATING_POINT
+                                         : T(-1) < T(0) ? SIGNED_INTEGER
+                                                            : UNSIGNED_INTEGER;
+    static constexpr bool PRIMITIVE = true, NULL_TYPE = false;
+    static constexpr UnsignedBits HIGH = UnsignedBits(1ull << (8 * sizeof(T) - 1));
+    static constexpr UnsignedBits TwiddleIn(UnsignedBits key) {
+        if (CATEGORY == UNSIGNED_INTEGER) return key;
+        return key ^ (CATEGORY == FLOATING_POINT && (key & HIGH) ? UnsignedBits(-1) : HIGH);
+    }
+    static constexpr UnsignedBits TwiddleOut(UnsignedBits key) {
+        if (CATEGORY == UNSIGNED_INTEGER) return key;
+        return key ^ (CATEGORY == FLOATING_POINT && !(key & HIGH) ? UnsignedBits(-1) : HIGH);
+    }
+};
+
 namespace kerneltk_details {
 
 // A key's bits, ordered as unsigned integers are. Zeros of both signs are equal.

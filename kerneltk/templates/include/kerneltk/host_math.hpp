@@ -42,6 +42,22 @@ template <class T>
 using if_real = typename enable_if<is_single<T>::value || is_double<T>::value>::type;
 template <class T>
 using if_number = typename enable_if<is_number<T>::value>::type;
+// 16-bit types. The empty packs make functions less specialised than a kernel's own templates; those
+// of `float` are templates that are more specialised, as CUDA's functions, which are none, are
+// preferred to a kernel's. They cannot be plain functions: <math.h> has the same and may follow.
+template <class T, class... None>
+using if_small = typename enable_if<is_single<T>::value && !is_same<T, float>::value &&
+                                    sizeof...(None) == 0>::type;
+template <class T, class... None>
+using if_enum = typename enable_if<__is_enum(T) && sizeof...(None) == 0>::type;
+template <class T>
+struct is_whole {
+    static constexpr bool value =
+        __is_enum(T) || (is_number<T>::value && !is_single<T>::value && !is_double<T>::value);
+};
+template <class A, class B, class... None>
+using if_enums = typename enable_if<(__is_enum(A) || __is_enum(B)) && is_whole<A>::value &&
+                                    is_whole<B>::value && sizeof...(None) == 0>::type;
 template <class T, class... None>
 using if_one = typename enable_if<is_number<T>::value && sizeof...(None) == 0>::type;
 
@@ -72,16 +88,25 @@ using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
 
 #include <kerneltk/host_float_math.hpp>
 
+// CUDA has a function of floats and one of doubles, between which an enumerator is ambiguous.
+#define KERNELTK_SINGLE(result, name)                                              \
+    template <int = 0>                                                             \
+    inline result name(float x) {                                                  \
+        return name##f(x);                                                         \
+    }                                                                              \
+    template <class T, class... None, kerneltk::if_small<T, None...> = 0>          \
+    inline result name(T x, None...) {                                             \
+        return name##f(static_cast<float>(x));                                     \
+    }                                                                              \
+    template <class T, class... None, kerneltk::if_enum<T, None...> = 0>           \
+    inline result name(T x, None...) = delete;
 #define KERNELTK_MATH_1(name, vector)                                \
     extern "C" float name##f(float) noexcept vector;                 \
     KERNELTK_MATH_1_INLINE(name, vector)
 // Of those whose function of floats is in host_float_math.hpp.
 #define KERNELTK_MATH_1_INLINE(name, vector)                         \
     extern "C" double name(double) noexcept vector;                  \
-    template <class T, kerneltk::if_single<T> = 0>                   \
-    inline float name(T x) {                                         \
-        return name##f(static_cast<float>(x));                       \
-    }
+    KERNELTK_SINGLE(float, name)
 KERNELTK_MATH_1_INLINE(sin, KERNELTK_VECTOR)
 KERNELTK_MATH_1_INLINE(cos, KERNELTK_VECTOR)
 KERNELTK_MATH_1_INLINE(exp, KERNELTK_VECTOR)
@@ -140,22 +165,26 @@ float ynf(int, float) noexcept;
 #define KERNELTK_MATH_1_TO(result, name)             \
     extern "C" result name(double) noexcept;         \
     extern "C" result name##f(float) noexcept;       \
-    template <class T, kerneltk::if_single<T> = 0>   \
-    inline result name(T x) {                        \
-        return name##f(static_cast<float>(x));       \
-    }
+    KERNELTK_SINGLE(result, name)
 KERNELTK_MATH_1_TO(int, ilogb)
 KERNELTK_MATH_1_TO(long, lrint)
 KERNELTK_MATH_1_TO(long, lround)
 KERNELTK_MATH_1_TO(long long, llrint)
 KERNELTK_MATH_1_TO(long long, llround)
 #undef KERNELTK_MATH_1_TO
+#undef KERNELTK_SINGLE
 
 // The empty pack makes these less specialised than <math.h>'s own templates.
 #define KERNELTK_MATH_2(name, vector) KERNELTK_MATH_2_IN(real, name, vector)
 #define KERNELTK_MATH_2_IN(real, name, vector)                                     \
     extern "C" double name(double, double) noexcept vector;                        \
     extern "C" float name##f(float, float) noexcept vector;                        \
+    template <int = 0>                                                             \
+    inline float name(float a, float b) {                                          \
+        return name##f(a, b);                                                      \
+    }                                                                              \
+    template <class A, class B, class... None, kerneltk::if_enums<A, B, None...> = 0> \
+    inline double name(A a, B b, None...) = delete;                                \
     template <class A, class B, class... None, kerneltk::if_pair<A, B, None...> = 0> \
     inline kerneltk::real<A, B> name(A a, B b, None...) {                          \
         using T = kerneltk::real<A, B>;                                            \
@@ -203,26 +232,21 @@ template <class A, class B, class C, class... None, kerneltk::if_single<A> = 0,
 inline float fma(A x, B y, C z, None...) {
     return fmaf(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
 }
-template <class T, kerneltk::if_single<T> = 0>
-inline float ldexp(T x, int exponent) {
-    return ldexpf(static_cast<float>(x), exponent);
-}
-template <class T, kerneltk::if_single<T> = 0>
-inline float scalbn(T x, int exponent) {
-    return scalbnf(static_cast<float>(x), exponent);
-}
-template <class T, kerneltk::if_single<T> = 0>
-inline float scalbln(T x, long exponent) {
-    return scalblnf(static_cast<float>(x), exponent);
-}
-template <class T, kerneltk::if_single<T> = 0>
-inline float frexp(T x, int* exponent) {
-    return frexpf(static_cast<float>(x), exponent);
-}
-template <class T, kerneltk::if_single<T> = 0>
-inline float modf(T x, float* whole) {
-    return modff(static_cast<float>(x), whole);
-}
+#define KERNELTK_SINGLE_BY(name, By)                                               \
+    template <int = 0>                                                             \
+    inline float name(float x, By by) {                                            \
+        return name##f(x, by);                                                     \
+    }                                                                              \
+    template <class T, class... None, kerneltk::if_small<T, None...> = 0>          \
+    inline float name(T x, By by, None...) {                                       \
+        return name##f(static_cast<float>(x), by);                                 \
+    }
+KERNELTK_SINGLE_BY(ldexp, int)
+KERNELTK_SINGLE_BY(scalbn, int)
+KERNELTK_SINGLE_BY(scalbln, long)
+KERNELTK_SINGLE_BY(frexp, int*)
+KERNELTK_SINGLE_BY(modf, float*)
+#undef KERNELTK_SINGLE_BY
 template <class T, kerneltk::if_single<T> = 0>
 inline float remquo(T x, T y, int* quotient) {
     return remquof(static_cast<float>(x), static_cast<float>(y), quotient);
@@ -234,19 +258,20 @@ template <class T, class... None, kerneltk::if_one<T, None...> = 0,
 inline auto abs(T x, None...) -> decltype(+x) {
     return +x;
 }
-template <class T, kerneltk::if_number<T> = 0,
-          typename kerneltk::enable_if<kerneltk::is_single<T>::value || !(T(-1) > T(1))>::type = 0>
-inline auto abs(T x) -> decltype(+x) {
-    const auto v = +x;
-    using V = decltype(+x);
-    if constexpr (kerneltk::is_double<V>::value)
-        return __builtin_fabs(v);
-    else if constexpr (kerneltk::is_single<V>::value)
-        return __builtin_fabsf(v);
-    else if constexpr (V(-1) < V(1))
-        return v < 0 ? -v : v;
-    else
-        return v;
+#define KERNELTK_ABS(T, expression) \
+    template <int = 0>              \
+    inline T abs(T x) {             \
+        return expression;          \
+    }
+KERNELTK_ABS(int, x < 0 ? -x : x)
+KERNELTK_ABS(long, x < 0 ? -x : x)
+KERNELTK_ABS(long long, x < 0 ? -x : x)
+KERNELTK_ABS(float, __builtin_fabsf(x))
+KERNELTK_ABS(double, __builtin_fabs(x))
+#undef KERNELTK_ABS
+template <class T, class... None, kerneltk::if_small<T, None...> = 0>
+inline float abs(T x, None...) {
+    return __builtin_fabsf(static_cast<float>(x));
 }
 template <class T, class... None, kerneltk::if_one<T, None...> = 0>
 inline bool isnan(T x, None...) {

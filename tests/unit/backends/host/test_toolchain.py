@@ -271,7 +271,7 @@ def test_an_unknown_function_is_an_error_at_load() -> None:
     source = """extern "C" void no_such_function();
     extern "C" void f(const void*, long long, long long) { no_such_function(); }"""
     code = toolchain.compile_unit(unit(source, "f"))
-    with pytest.raises(LaunchError, match=r": undefined symbol: no_such_function\.$"):
+    with pytest.raises(LaunchError, match=r": undefined symbol: no_such_function\.\n.*'extern'"):
         runtime.load(code)
 
 
@@ -294,7 +294,7 @@ def test_a_static_variable_of_a_function_needs_a_constant() -> None:
         (("-I/a", "-I", "/b", "--include-path=/c"), ("-I/a", "-I/b", "-I/c")),
         (("--use_fast_math", "-use_fast_math"), ("-ffast-math", "-ffast-math")),
         (("--fmad=false", "-fmad=true"), ("-ffp-contract=off", "-ffp-contract=fast")),
-        (("-w", "--pre-include=no_such.h"), ("-w", "-include", "no_such.h")),
+        (("-w", "--pre-include=no_such.h"), ("-include", "no_such.h")),
         (("--ftz=true", "--prec-div=false", "--maxrregcount=32", "-default-device", "-G"), ()),
         (
             ("--ptxas-options=-v", "-Xptxas", "-O3", "-Xptxas=-v", "-DN", "-rdc=true", "-dc"),

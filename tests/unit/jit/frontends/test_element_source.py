@@ -164,3 +164,11 @@ def test_what_a_cpu_may_raise_a_signal_in(function: Any, traps: bool) -> None:
     found = definition(function).known_facts
     assert found is not None
     assert found.traps is traps
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [(lambda x: jit.local_memory("f4", 2)[0] + x, True), (lambda x: (x, x)[0], False)],
+)
+def test_local_arrays_are_known(function: Any, found: bool) -> None:
+    assert definition(function).known_facts.local_memory is found
