@@ -27,6 +27,7 @@ from kerneltk.jit.intrinsics.python import absolute
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
+    chosen_type,
     common_number,
     floating_of,
     in_floats,
@@ -158,16 +159,20 @@ def _comparison(op: Any) -> Rule:
 
 def _same_type(
     name: str, function: Any, parameters: tuple[str, ...], headers: tuple[str, ...] = _NUMBERS,
-    *, integers: bool = True, reals: bool = True, complexes: bool = False, bools: bool = False,
+    *, integers: bool = True, reals: bool = True, complexes: bool = False, chooses: bool = False,
 ) -> Rule:  # fmt: skip
-    """Return the rule of a function whose arguments and result have one type."""
+    """Return the rule of a function whose arguments and result have one type; `chooses`: the
+    result is one of the arguments.
+    """
     places = ", ".join(f"{{{k}}}" for k in range(len(parameters)))
     operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=headers)
 
     @computes(function, None if integers else floating_of)
     def rule(low: Builder, site: CallSite) -> Value:
         values, kind = numbers_of(low, site, parameters)
-        if kind == BOOL and not bools:
+        if chooses:
+            kind = chosen_type(low, values, kind, site)
+        elif kind == BOOL:
             kind = PY_INT
         if not integers and kind.is_integer:
             kind = floating_of(kind)
@@ -284,7 +289,7 @@ def choose(low: Builder, site: CallSite, names: tuple[str, str, str]) -> Value:
     values = arguments_of(low, site, names)
     condition = low.truth(values[names[0]], site.span_of(0))
     numbers = [low.as_number(values[names[k]], site.span_of(k)) for k in (1, 2)]
-    kind = common_number(low, numbers, site)
+    kind = chosen_type(low, numbers, common_number(low, numbers, site), site)
     then, orelse = (low.fitted(number, kind) for number in numbers)
     if isinstance(condition, Static):
         return then if condition.value else orelse
@@ -490,10 +495,10 @@ def _table() -> dict[Any, Rule]:
     ):
         add(_comparison(node), function)
     for name in ("maximum", "minimum", "fmax", "fmin"):
-        add(_same_type(name, getattr(np, name), ("x", "y"), bools=True), getattr(np, name))
+        add(_same_type(name, getattr(np, name), ("x", "y"), chooses=True), getattr(np, name))
     add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)
     add(_same_type("reciprocal", np.reciprocal, ("x",), complexes=True), np.reciprocal)
-    add(_same_type("clip", np.clip, ("a", "a_min", "a_max"), bools=True), np.clip)
+    add(_same_type("clip", np.clip, ("a", "a_min", "a_max"), chooses=True), np.clip)
     add(_same_type("heaviside", np.heaviside, ("x", "h0"), _MORE, integers=False), np.heaviside)
     add(_same_type("logaddexp", np.logaddexp, ("x", "y"), _MORE, integers=False), np.logaddexp)
     add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)
