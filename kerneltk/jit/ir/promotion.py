@@ -96,7 +96,8 @@ def operand_type(op: str, left: Number, right: Number, mode: str) -> Number | No
             return PY_INT
         return kind if kind.is_integer else None
     if op in ("<", "<=", ">", ">=", "==", "!="):
-        return None if kind.is_complex and op not in ("==", "!=") else kind
+        # NumPy orders complex numbers, and Python does not.
+        return None if kind == PY_COMPLEX and op not in ("==", "!=") else kind
     if kind == BOOL:
         kind = PY_INT
     if op in ("//", "%") and kind.is_complex:

@@ -61,12 +61,12 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "acosh*": (math.acosh, np.arccosh),
     "atanh*": (math.atanh, np.arctanh),
     "exp*": (math.exp, np.exp),
-    "exp2": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
-    "expm1": (math.expm1, np.expm1),
+    "exp2*": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
+    "expm1*": (math.expm1, np.expm1),
     "log*": (np.log,),
-    "log2": (math.log2, np.log2),
+    "log2*": (math.log2, np.log2),
     "log10*": (math.log10, np.log10),
-    "log1p": (math.log1p, np.log1p),
+    "log1p*": (math.log1p, np.log1p),
     "sqrt*": (math.sqrt, np.sqrt),
     "cbrt": (math.cbrt, np.cbrt) if hasattr(math, "cbrt") else (np.cbrt,),
     "erf": (math.erf,),
@@ -74,6 +74,7 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "tgamma": (math.gamma,),
     "lgamma": (math.lgamma,),
     "fabs": (math.fabs, np.fabs),
+    "cyl_bessel_i0": (np.i0,),
 }
 _OWN_UNARY: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "degrees": ((math.degrees, np.degrees, np.rad2deg), _MORE),
@@ -90,7 +91,7 @@ _BINARY: dict[str, tuple[Any, ...]] = {
 
 
 # Parsing them takes a compiler long: what is not needed is left out.
-_COMPLEX_POWERS = ("exp", "log", "log10", "sqrt")
+_COMPLEX_POWERS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt")
 
 
 def complex_operation(name: str) -> Operation:
@@ -176,7 +177,7 @@ def _same_type(
             kind = PY_INT
         if not integers and kind.is_integer:
             kind = floating_of(kind)
-        if (kind.is_complex and not complexes) or (not reals and not kind.is_integer):
+        if (kind.is_complex and not (complexes or chooses)) or (not reals and not kind.is_integer):
             raise uncomputable(low, site, kind)
         return call(operation, [low.fitted(value, kind) for value in values], kind, site)
 
