@@ -713,6 +713,19 @@ def a_class_that_is_called(x):
 
 @refused(
     """
+    UnsupportedError: 'np.random.rand' is no function that kernels can call.
+      +1:     x[0] = np.random.rand()
+                     ^^^^^^^^^^^^^^^^
+      Hint: draw the numbers before, and pass them as an array: kernels have no generator.
+    """,
+    F32,
+)
+def a_random_number(x):
+    x[0] = np.random.rand()
+
+
+@refused(
+    """
     UnsupportedError: 'operator.itemgetter' is no function that kernels can call.
       +1:     x[0] = operator.itemgetter(0)(x)
                      ^^^^^^^^^^^^^^^^^^^^^^
