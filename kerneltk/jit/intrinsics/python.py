@@ -71,6 +71,13 @@ def _extreme(operation: Operation, function: Any) -> Rule:
             spans = [spans[0]] * len(values)
         if not values:
             raise count_error(low, site, "two arguments or more")
+        for value, span in zip(values, spans, strict=True):
+            if not isinstance(value, Static) and isinstance(value.type, Tuple):
+                raise low.refuse(
+                    f"'{site.name}' takes numbers in a kernel. {low.describe(value)} was given.",
+                    span,
+                    "compare the two: 'a if a < b else b'.",
+                )
         numbers = [low.as_number(v, span) for v, span in zip(values, spans, strict=True)]
         kind = low.joined_values(numbers, spans)  # the result is one of them, by value
         assert isinstance(kind, Number)
