@@ -46,7 +46,7 @@ def disassemble(code: ObjectCode | bytes) -> str:
     if program is None:
         raise BackendUnavailableError(
             "nvdisasm, the disassembler of the CUDA toolkit, is neither on PATH nor in CUDA_HOME.\n"
-            "  Hint: install the CUDA toolkit; PTX ('compile_for(\"compute_90\")') needs nothing."
+            "  Hint: install the CUDA toolkit; PTX needs nothing: target 'compute_90', not 'sm_90'."
         )
     with temporary.directory() as directory:
         (directory / "code.cubin").write_bytes(data)

@@ -22,7 +22,7 @@ _HALF_NAMES = pattern(r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil
 _COMPLEX_NAMES = (
     (
         "complex_powers.hpp",
-        frozenset(("exp", "expm1", "log", "log10", "log2", "log1p", "sqrt", "pow")),
+        frozenset(("exp", "exp2", "expm1", "log", "log10", "log2", "log1p", "sqrt", "pow")),
     ),
     (
         "complex_circular.hpp",

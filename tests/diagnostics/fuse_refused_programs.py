@@ -477,22 +477,6 @@ REFUSED: list[tuple[str, str, str]] = [
         "  Hint: convert the base: 'x.astype(float)'.",
     ),
     (
-        "return z < z",
-        "UnsupportedError",
-        "'<' cannot be computed for 'complex64' and 'complex64'.\n"
-        "  program.py:2:     return z < z\n"
-        "                           ^^^^^\n"
-        "  Hint: compute it outside of the function.",
-    ),
-    (
-        "return np.maximum(z, 1j)",
-        "UnsupportedError",
-        "'maximum' cannot be computed for 'complex64'.\n"
-        "  program.py:2:     return np.maximum(z, 1j)\n"
-        "                           ^^^^^^^^^^^^^^^^^\n"
-        "  Hint: compute it outside of the function.",
-    ),
-    (
         "return x & 1",
         "ArgumentTypeError",
         "'bitwise_and' cannot be computed for 'float32' and 'int'.\n"
@@ -529,20 +513,6 @@ REFUSED: list[tuple[str, str, str]] = [
         "  program.py:2:     return (x > 0) - (x < 1)\n"
         "                           ^^^^^^^^^^^^^^^^^\n"
         "  Hint: convert one of them: 'x.astype(dtype)'.",
-    ),
-    (
-        "return z.max()",
-        "UnsupportedError",
-        "The 'max' of complex numbers is not fused.\n"
-        "  program.py:2:     return z.max()\n"
-        "                           ^^^^^^^",
-    ),
-    (
-        "return z.argmax()",
-        "UnsupportedError",
-        "The 'argmax' of complex numbers is not fused.\n"
-        "  program.py:2:     return z.argmax()\n"
-        "                           ^^^^^^^^^^",
     ),
     (
         "return np.round(z, 2)",

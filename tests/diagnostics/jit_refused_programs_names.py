@@ -188,6 +188,26 @@ def a_uint64_and_then_a_signed_integer(x, y):
 
 @refused(
     """
+    TypingError: 'best' is assigned values whose types do not go together.
+      +1:     best = x[0]
+                     ^^^^ here it is 'uint64'
+      +4:         best = y[0]
+                         ^^^^ here it is 'int32'
+      Hint: use a second variable, or convert one of the values, with 'np.int64(x)' or 'np.uint64(x)': no integer type holds both.
+    """,
+    U64,
+    I32,
+)
+def a_uint64_a_float_and_a_signed_integer(x, y):
+    best = x[0]
+    if y[0] > 3:
+        best = np.float64(0.5)
+        best = y[0]
+    x[0] = best
+
+
+@refused(
+    """
     TypingError: 'last' may have no value here.
       +6:         while last > 0:
                         ^^^^
@@ -689,6 +709,19 @@ def an_array_that_is_called(x):
 )
 def a_class_that_is_called(x):
     x[0] = Opaque()
+
+
+@refused(
+    """
+    UnsupportedError: 'np.random.rand' is no function that kernels can call.
+      +1:     x[0] = np.random.rand()
+                     ^^^^^^^^^^^^^^^^
+      Hint: draw the numbers before, and pass them as an array: kernels have no generator.
+    """,
+    F32,
+)
+def a_random_number(x):
+    x[0] = np.random.rand()
 
 
 @refused(

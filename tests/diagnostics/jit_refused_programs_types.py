@@ -111,15 +111,15 @@ def two_kinds_of_half_precision(x, y):
 
 @refused(
     """
-    TypingError: '<' cannot be computed for 'complex64' and 'complex64'.
-      +1:     if z[0] < z[1]:
-                 ^^^^^^^^^^^
-      Hint: compare 'abs(z)', or the parts.
+    TypingError: '<' cannot be computed for 'complex' and 'complex'.
+      +1:     if complex(z[0]) < complex(z[1]):
+                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Hint: compare 'abs(z)' or the parts, or convert one with 'np.complex128(z)'.
     """,
     C64,
 )
 def complex_numbers_in_order(z):
-    if z[0] < z[1]:
+    if complex(z[0]) < complex(z[1]):
         z[0] = 0
 
 
@@ -137,14 +137,14 @@ def the_floor_of_a_complex_quotient(z):
 
 @refused(
     """
-    TypingError: 'max' cannot be computed for 'complex64'.
-      +1:     z[0] = max(z[0], z[1])
-                     ^^^^^^^^^^^^^^^
+    TypingError: 'max' cannot be computed for 'complex'.
+      +1:     z[0] = max(z[0].item(), 1j)
+                     ^^^^^^^^^^^^^^^^^^^^
     """,
     C64,
 )
 def the_largest_of_complex_numbers(z):
-    z[0] = max(z[0], z[1])
+    z[0] = max(z[0].item(), 1j)
 
 
 @refused(

@@ -772,6 +772,23 @@ def complex_cases() -> Iterator[Case]:
                 lambda x, f=function: getattr(np, f)(x),
                 tolerance=limit,
             )
+        order = "y = (x < w) + 2 * (x <= w) + 4 * (x > w) + 8 * (x >= w)"
+        grid = [complex(a, b) for a in (1, 2, np.nan) for b in (1, 2, np.nan)]
+        yield Case(
+            f"order-{dtype}",
+            ElementwiseKernel("T x, T w", "int64 y", order, "c_order"),
+            lambda d=dtype, grid=grid: (np.array(grid, d), np.array(grid, d)[:, None]),
+            np.errstate(invalid="ignore")(
+                lambda x, w: (x < w) + 2 * (x <= w) + 4 * (x > w) + 8 * (x >= w)
+            ),
+        )
+        yield Case(
+            f"powers-{dtype}",
+            ElementwiseKernel("T x", "T y", "y = expm1(x) + exp2(x) + log2(x) + log1p(x)"),
+            lambda d=dtype: ((values(d, 60) / d.type(7)).astype(d),),
+            lambda x: np.expm1(x) + np.exp2(x) + np.log2(x) + np.log1p(x),
+            tolerance=limit,
+        )
         yield Case(
             f"parts-{dtype}",
             ElementwiseKernel(

@@ -134,7 +134,7 @@ FLOATING: list[Program] = [
     lambda x, y: scipy.special.xlogy(y, y),
     lambda x, y: scipy.special.gammaln(y + 1),
     lambda x, y: np.isclose(x, y),
-    lambda x, y: np.sinc(x),
+    lambda x, y: np.sinc(x) + np.i0(y),
 ]
 INTEGER: list[Program] = [
     lambda x, y: x & y,
@@ -190,6 +190,10 @@ COMPLEX: list[Program] = [
     lambda x, y: x.var(axis=1),
     lambda x, y: np.abs(x) ** 2,
     lambda x, y: (x * x.conj()).real.sum(),
+    lambda x, y: ((x < y) + 2 * (x >= y.real), np.maximum(x, y), np.clip(x, -1, y)),
+    lambda x, y: (x.max(), y.min(axis=0), x.argmax(axis=1), np.argmin(y)),
+    lambda x, y: x - x.max(axis=1, keepdims=True),
+    lambda x, y: np.expm1(x) + np.exp2(y) + np.log2(x) + np.log1p(y),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -100,6 +101,18 @@ class Money:
         return self.amount < other.amount
 
 
+@functools.total_ordering
+@dataclass
+class Rank:
+    value: Any
+
+    def __lt__(self, other):
+        return self.value < other.value
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+
 @dataclass
 class Fee:
     amount: Any
@@ -124,6 +137,16 @@ class Window:
 
 
 UNIT = Vector(2.0, 3.0)
+
+
+@TABLE.program(floats(), out((4, N), "?"))
+def total_ordering(x, y):
+    i = jit.grid(1)
+    a, b = Rank(x[i]), Rank(x[i // 2])
+    y[0, i] = a <= b
+    y[1, i] = a > b
+    y[2, i] = a >= b
+    y[3, i] = np.dtype("float32").type(x[i]) < b.value
 
 
 @TABLE.program(floats(), out((8, N), "f8"))

@@ -1,6 +1,6 @@
 """Programs about statements."""
 
-# ruff: noqa: B007, SIM108, SIM113
+# ruff: noqa: B007, F821, SIM108, SIM113
 from __future__ import annotations
 
 import numpy as np
@@ -107,6 +107,17 @@ def while_with_continue(x, y):
             continue
         total += k
     y[i] = total
+
+
+@TABLE.program(ints(N, 0, 9), ints(), out(N, "i8"))
+def for_with_a_value_behind_a_flag(n, x, y):
+    i = jit.grid(1)
+    first = True
+    for k in range(n[i]):
+        if first or x[k] > most:
+            most = x[k]
+            first = False
+    y[i] = -1 if first else most
 
 
 @TABLE.program(ints(N, 0, 9), out(N, "i8"))

@@ -489,6 +489,7 @@ def shuffles(x, y):
     y[2, t] = jit.shfl_up_sync(ALL, x[t], 3)
     y[3, t] = jit.shfl_down_sync(ALL, x[t], 4)
     y[4, t] = jit.shfl_xor_sync(ALL, x[t], 9)
+    y[5, t] = jit.shfl_down_sync(ALL, x[t], 1, 4 << (t // 32))
 
 
 for _dtype in ("i4", "u4", "i8", "u8", "f4", "f8"):
@@ -497,7 +498,7 @@ for _dtype in ("i4", "u4", "i8", "u8", "f4", "f8"):
         floats(64, -1, 1, _dtype)
         if _info == "float"
         else ints(64, 0, 2 ** (8 * int(_dtype[1]) - 1), _dtype),
-        out((5, 64), _dtype),
+        out((6, 64), _dtype),
         name=f"shuffles_of_{_info}{8 * int(_dtype[1])}",
         grid=1,
         block=64,

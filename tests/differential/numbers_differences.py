@@ -37,9 +37,14 @@ class Difference:
 
 def _both_zeros(inputs: tuple[Array, ...], _: list[Array]) -> Any:
     """Return where zeros of both signs meet."""
-    zeros = [(x == 0, np.signbit(x)) for x in inputs]
-    plus = np.any([zero & ~sign for zero, sign in zeros], axis=0)
-    return plus & np.any([zero & sign for zero, sign in zeros], axis=0)
+    found: Any = False
+    is_complex = inputs[0].dtype.kind == "c"
+    parted = [(x.real, x.imag) if is_complex else (x,) for x in inputs]
+    for parts in zip(*parted, strict=True):
+        zeros = [(x == 0, np.signbit(x)) for x in parts]
+        plus = np.any([zero & ~sign for zero, sign in zeros], axis=0)
+        found |= plus & np.any([zero & sign for zero, sign in zeros], axis=0)
+    return found
 
 
 def _not_finite(inputs: tuple[Array, ...], results: list[Array]) -> Any:
@@ -90,7 +95,7 @@ DIFFERENCES = (
     Difference(
         "the greater of two zeros",
         "np.maximum np.minimum np.fmax np.fmin np.clip",
-        FLOATS,
+        (*FLOATS, *COMPLEX),
         _both_zeros,
         "0.0 and -0.0 are equal; which of them is the result is not the same for all dtypes and "
         "machines in NumPy either.",
@@ -136,12 +141,36 @@ DIFFERENCES = (
     ),
     Difference(
         "complex quotients, powers, squares and signs beyond finite numbers",
-        "np.divide / np.power np.float_power pow ** np.square np.sign np.multiply * np.reciprocal",
+        "np.divide / np.power np.float_power pow ** np.square np.sign np.multiply * np.reciprocal "
+        "np.exp2 np.log1p",
         COMPLEX,
         _not_finite,
         "Where a part of an operand or of the result is infinite or NaN, or its square overflows, "
         "what of the result is infinite, NaN or zero may differ.",
         everywhere=False,
+    ),
+    Difference(
+        "i0 of infinities and float16",
+        "np.i0",
+        FLOATS,
+        lambda inputs, _: np.isinf(inputs[0]) | (inputs[0].dtype == np.float16),
+        "NumPy's i0 of an infinity is NaN, and it rounds a float16 at each step.",
+    ),
+    Difference(
+        "log1p of complex numbers near zero",
+        "np.log1p",
+        COMPLEX,
+        lambda inputs, _: np.abs(inputs[0]) < 0.5,
+        "NumPy's is the logarithm of the rounded sum `1 + z`, which has few digits of a small `z`.",
+        everywhere=False,
+    ),
+    Difference(
+        "the order of complex numbers with NaN",
+        "min max np.clip",
+        COMPLEX,
+        lambda inputs, _: np.any([np.isnan(x) for x in inputs], axis=0),
+        "They have none, as for comparisons of NumPy's arrays; NumPy's scalars and `np.clip` order "
+        "them by their real parts.",
     ),
 )
 

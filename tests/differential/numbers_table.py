@@ -455,6 +455,7 @@ _ULPS = (
     ("angle degrees rad2deg radians deg2rad sinc erfc", 6),
     ("logaddexp logaddexp2 gamma lgamma", 12),
     ("power float_power pow **", _POWERS),
+    ("i0", 32),
 )
 _COMPLEX_ROUNDED = "np.multiply np.divide np.reciprocal np.sign np.absolute abs np.square * /"
 

@@ -244,7 +244,8 @@ def describe(finding: int, told: str) -> str:
             )
         return (
             f"{access} {where}, which {other}, and nothing orders the two.\n"
-            "  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."
+            "  Hint: put '__syncwarp()' between them (in Python 'jit.syncwarp()'), or make the "
+            "memory 'volatile'."
         )
     if kind in (_IN_ARRAY, _READ_ONLY):
         parameter, dtype, elements = _own.arrays[index]

@@ -105,7 +105,8 @@ def _limit(dtype: np.dtype[Any], greatest: bool) -> str:
             return "(-9223372036854775807LL - 1)"
         suffix = "ULL" if dtype.kind == "u" else "LL"
         return f"{ctype_cast(ctype)}({value}{suffix})"
-    return f"{'' if greatest else '-'}__int_as_float(0x7f800000)"  # NVRTC has no math.h
+    infinity = f"{'' if greatest else '-'}__int_as_float(0x7f800000)"  # NVRTC has no math.h
+    return f"{ctype}({infinity}, {infinity})" if dtype.kind == "c" else infinity
 
 
 def ctype_cast(ctype: str) -> str:
@@ -129,7 +130,7 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
         ia, ib = f"a.{place}", f"b.{place}"
         first = f"{a} {sign} {b}"
         tie = f"{a} == {b} && {ia} < {ib}"
-        if dtype.kind == "f" or dtype.name == "bfloat16":
+        if dtype.kind in "fc" or dtype.name == "bfloat16":
             tie = f"{tie} || {a} != {a} && ({b} == {b} || {ia} < {ib})"
             first = f"!({b} != {b} && {a} == {a}) && ({first}"
             tie = f"{tie})"

@@ -234,8 +234,6 @@ def _plain(
             neutral = new_array(trace, _initial(trace, initial, array.dtype))
         mask = mask_of(trace, where).broadcast_to(array.extents)
         array = _choose(mask, array, neutral, array.dtype)
-    if kind in ("min", "max") and array.dtype.kind == "c":
-        raise unsupported(f"The '{kind}' of complex numbers is not fused.")
     node = _reduction(kind, array, axis, keepdims, result, result, initial is not None)
     if initial is not None:
         first = new_array(trace, _initial(trace, initial, result))
@@ -269,8 +267,6 @@ def _choose(where: Any, array: LazyArray, other: Any, dtype: np.dtype[Any]) -> L
 
 def _arg(kind: str, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
     array = as_array(trace_of(a), a)
-    if array.dtype.kind == "c":
-        raise unsupported(f"The '{kind}' of complex numbers is not fused.")
     if isinstance(axis, tuple | list):
         raise wrong_type(f"'axis' of '{kind}' must be an integer.")
     if out is not None and not np.can_cast(out.dtype, _INDEX, "safe"):
@@ -608,12 +604,13 @@ def _angle(z: Any, deg: bool = False) -> Any:
     return found * (180 / np.pi) if deg else found
 
 
-def _sinc(x: Any) -> Any:
-    array = as_array(trace_of(x), x)
-    return new_array(
-        array.trace,
-        array.trace.apply(np.sinc, [node := _floats(array)], node.dtype),
-    )
+def _of_floats(function: Any) -> Callable[[Any], Any]:
+    def found(x: Any) -> Any:
+        array = as_array(trace_of(x), x)
+        node = _floats(array)
+        return new_array(array.trace, array.trace.apply(function, [node], node.dtype))
+
+    return found
 
 
 def _floats(array: LazyArray) -> Node:
@@ -867,7 +864,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": _where, "clip": _clip, "round": _round, "around": _round,
     "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
     "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
-    "angle": _angle, "sinc": _sinc, "fix": _fix, "nan_to_num": _nan_to_num, "isclose": _isclose,
+    "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0), "fix": _fix,
+    "nan_to_num": _nan_to_num, "isclose": _isclose,
     "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(0), "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
     "ndim": lambda a: as_array(trace_of(a), a).ndim,

@@ -42,6 +42,7 @@ _SPECIAL = {
     "log1p": np.log1p,
     "cbrt": np.cbrt,
     "sinc": np.sinc,
+    "i0": np.i0,
 }
 
 

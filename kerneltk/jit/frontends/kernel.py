@@ -231,12 +231,7 @@ class ElementKernel(Called, Decorated):
 
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the parameters' order, defaults filled in."""
-        try:
-            bound = self._definition.signature.bind(*args, **named)
-        except TypeError as error:
-            raise ArgumentTypeError(f"Kernel '{self.name}': {error}.") from None
-        bound.apply_defaults()
-        return tuple(bound.arguments[name] for name in self._definition.parameters)
+        return self._definition.bound(args, named)
 
     def _writes(
         self, typed: TypedKernel, args: Sequence[Any]
@@ -488,6 +483,14 @@ class ElementKernel(Called, Decorated):
 
     def _type_of(self, value: Any, index: int) -> Type:
         path = self._definition.paths[index]
+        if isinstance(value, tuple | list):
+            raise ArgumentTypeError(
+                path.message(
+                    f"Parameter '{path.name}' of kernel '{self.name}' was given a "
+                    f"{'list' if isinstance(value, list) else 'tuple'}.",
+                    f"pass an array, 'np.array({path.name})'; '@jit.rawkernel' takes tuples.",
+                )
+            )
         owner, own = foreign_arrays.own_array(value)
         array_type = owner.array_type if owner is not None else np.ndarray
         kind = type_of(own, array_type, path)
@@ -500,11 +503,12 @@ class ElementKernel(Called, Decorated):
                     "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records.",
                 )
             )
-        if isinstance(kind, Tuple):
+        if isinstance(kind, Tuple):  # an instance of a dataclass
             raise ArgumentTypeError(
                 path.message(
-                    f"Parameter '{path.name}' of kernel '{self.name}' was given a tuple.",
-                    "give its items one by one; '@jit.rawkernel' takes tuples.",
+                    f"Parameter '{path.name}' of kernel '{self.name}' was given an object with "
+                    "fields.",
+                    "pass the fields one by one; '@jit.rawkernel' takes such objects.",
                 )
             )
         return kind
@@ -594,6 +598,9 @@ def array_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:
             name = getattr(item.func, "attr", getattr(item.func, "id", ""))
             if (name == "len" or name.startswith("atomic_")) and item.args:
                 note(item.args[0])
+            elif name in ("enumerate", "zip", "reversed"):
+                for argument in item.args:
+                    note(argument)
     return frozenset(found)
 
 

@@ -9,7 +9,7 @@ import inspect
 import math
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -111,6 +111,26 @@ class Definition:
 
     def _declared(self, index: int) -> Snippet:
         return self.source.snippet(self.spans[index])
+
+    def bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments in the parameters' order, defaults filled in."""
+        try:
+            bound = self.signature.bind(*args, **named)
+        except TypeError as error:
+            snippets = [path.snippet for path in self.paths if path.snippet]
+            if snippets:
+                last = snippets[-1] if self.spans[-1].line == self.spans[0].line else snippets[0]
+                snippets = [replace(snippets[0], end=last.end)]
+            hint = ""
+            if self.parameters[:1] == ("self",):
+                hint = (
+                    "kernels are no methods: take 'self' out, and pass what of the object the "
+                    "kernel reads."
+                )
+            sentence = f"These arguments do not fit kernel '{self.function.__name__}': {error}."
+            raise ArgumentTypeError(render_message(sentence, *snippets, hint=hint)) from None
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in self.parameters)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A definition is pickled as what it was made of."""
@@ -464,18 +484,7 @@ class JitKernel(Decorated):
         """Return the arguments in the parameters' order, defaults filled in."""
         if not named and len(args) == len(self._definition.parameters):
             return args
-        try:
-            bound = self._definition.signature.bind(*args, **named)
-        except TypeError as error:
-            spans = self._definition.spans
-            snippets = [path.snippet for path in self._definition.paths if path.snippet]
-            if snippets:
-                last = snippets[-1] if spans[-1].line == spans[0].line else snippets[0]
-                snippets = [replace(snippets[0], end=last.end)]
-            sentence = f"These arguments do not fit kernel '{self.name}': {error}."
-            raise ArgumentTypeError(render_message(sentence, *snippets)) from None
-        bound.apply_defaults()
-        return tuple(bound.arguments[name] for name in self._definition.parameters)
+        return self._definition.bound(args, named)
 
     def _compiled(self, arguments: Arguments) -> CompiledKernel:
         """Return the kernel for such arguments on the current device."""

@@ -16,9 +16,9 @@ from kerneltk.jit.intrinsics.typing_rules import (
     count_error,
     integer,
     number_argument,
-    real_number,
+    uncomputable,
 )
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_INT, Array, Number, Tuple
 
 _HEADERS = ("jit_numbers.hpp",)
 ABSOLUTE = Operation(
@@ -71,10 +71,18 @@ def _extreme(operation: Operation, function: Any) -> Rule:
             spans = [spans[0]] * len(values)
         if not values:
             raise count_error(low, site, "two arguments or more")
+        for value, span in zip(values, spans, strict=True):
+            if not isinstance(value, Static) and isinstance(value.type, Tuple):
+                raise low.refuse(
+                    f"'{site.name}' takes numbers in a kernel. {low.describe(value)} was given.",
+                    span,
+                    "compare the two: 'a if a < b else b'.",
+                )
         numbers = [low.as_number(v, span) for v, span in zip(values, spans, strict=True)]
         kind = low.joined_values(numbers, spans)  # the result is one of them, by value
         assert isinstance(kind, Number)
-        real_number(low, site, kind)
+        if kind == PY_COMPLEX:
+            raise uncomputable(low, site, kind)
         found = low.cast(numbers[0], kind)
         for number in numbers[1:]:
             found = call(operation, [found, low.cast(number, kind)], kind, site)

@@ -133,6 +133,21 @@ def common_number(low: Builder, values: Sequence[ir.Expression], site: CallSite)
     return kind
 
 
+def chosen_type(
+    low: Builder, values: Sequence[ir.Expression], kind: Number, site: CallSite
+) -> Number:
+    """Return the type of a result that is one of several numbers, which meet in `kind`: a Python
+    int that is no constant keeps its value beside narrow integers, as in ``a if c else b``.
+    """
+    unknown = [v for v in values if v.type == PY_INT and not isinstance(v, ir.Literal_)]
+    if not unknown or kind.weak or not kind.is_integer:
+        return kind
+    dtyped = next(v for v in values if not ir.number_type(v).weak)
+    found = low.joined_values([low.cast(dtyped, kind), *unknown], [site.span] * (len(unknown) + 1))
+    assert isinstance(found, Number)
+    return found
+
+
 def number_argument(low: Builder, site: CallSite, name: str = "x") -> tuple[ir.Expression, Number]:
     """Return the only argument of a call, a number, and its type."""
     value = low.as_number(arguments_of(low, site, (name,))[name], site.span_of(0))

@@ -104,7 +104,7 @@ def without_weak(kind: Type) -> Type:
 
 def narrow_join(mode: str, first: Type, second: Type) -> Type | None:
     """Return the type that values of both types meet in where Python's numbers give way."""
-    return _join(mode, plain(first), plain(second), narrow_join_numbers)
+    return _join(mode, first, second, narrow_join_numbers)
 
 
 def join(mode: str, first: Type, second: Type) -> Type | None:

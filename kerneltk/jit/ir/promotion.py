@@ -8,6 +8,7 @@ dtype where that can hold its kind. Bools count as Python's: their sum is an int
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,8 @@ def operand_type(op: str, left: Number, right: Number, mode: str) -> Number | No
             return PY_INT
         return kind if kind.is_integer else None
     if op in ("<", "<=", ">", ">=", "==", "!="):
-        return None if kind.is_complex and op not in ("==", "!=") else kind
+        # NumPy orders complex numbers, and Python does not.
+        return None if kind == PY_COMPLEX and op not in ("==", "!=") else kind
     if kind == BOOL:
         kind = PY_INT
     if op in ("//", "%") and kind.is_complex:
@@ -136,7 +138,8 @@ def joined_constant(value: Any) -> Joined:
     """Return the number of a variable that one of Python's numbers, a constant, is assigned to."""
     kind = PY_INT if isinstance(value, int) else PY_FLOAT
     kind = PY_COMPLEX if isinstance(value, complex) else kind
-    return Joined(kind.dtype, True, None, None, kind, _held_by(kind.dtype.kind, value))
+    held = _held_by(kind.dtype.kind, value)
+    return Joined(kind.dtype, True, constant=kind, held=held)
 
 
 def nothing_joined(kind: Number) -> Joined:
@@ -148,8 +151,8 @@ def _parts(kind: Number) -> Joined:
     if isinstance(kind, Joined):
         return kind
     if kind.weak:
-        return Joined(kind.dtype, True, None, kind)
-    return Joined(kind.dtype, False, kind)
+        return Joined(kind.dtype, True, unknown=kind)
+    return Joined(kind.dtype, False, frozenset((kind,)))
 
 
 def _both(first: Number | None, second: Number | None, mode: str) -> Number | None:
@@ -158,18 +161,32 @@ def _both(first: Number | None, second: Number | None, mode: str) -> Number | No
     return common_type(first, second, mode)
 
 
-def _strong_join(first: Number | None, second: Number | None, mode: str) -> Number | None:
-    """Return the type of a variable that numbers of two dtypes are assigned to; None if none.
+@lru_cache(maxsize=4096)
+def _strong_join(kinds: frozenset[Number], mode: str) -> Number | None:
+    """Return the type of a variable that numbers of some dtypes are assigned to; None if none.
 
-    An integer keeps its value among integers, in both modes: uint64 and a signed integer have no
-    join. Integers and floats meet by the mode.
+    All dtypes join at once, so that their order does not matter. Integers keep their values among
+    integers, in both modes: uint64 and a signed integer have no join, whatever else there is. What
+    they join to meets the floats by the mode.
     """
-    if first is None or second is None:
-        return first or second
-    if first.is_integer and second.is_integer:
-        kind = Number(np.result_type(first.dtype, second.dtype))
-        return kind if kind.is_integer else None
-    return common_type(first, second, mode)
+    integers = [kind.dtype for kind in kinds if kind.is_integer]
+    found = [Number(np.result_type(*integers))] if integers else []
+    halves = {kind.dtype.name for kind in kinds if kind.is_half}
+    if (found and not found[0].is_integer) or len(halves) == 2:
+        return None
+    found += [kind for kind in kinds if not kind.is_integer]
+    kind: Number | None = found[0]
+    for other in found[1:]:
+        kind = kind and common_type(kind, other, mode)
+    return kind
+
+
+def clashing(first: Number, second: Number, mode: str) -> tuple[Number, Number]:
+    """Return the two dtypes, one of each number, that have no join; else the numbers' types."""
+    for pair in product(_parts(first).strong, _parts(second).strong):
+        if _strong_join(frozenset(pair), mode) is None:
+            return pair
+    return Number(first.dtype, first.weak), Number(second.dtype, second.weak)
 
 
 def _with_unknown(kind: Number, other: Number) -> Number | None:
@@ -185,8 +202,17 @@ def _with_unknown(kind: Number, other: Number) -> Number | None:
 
 def narrow_join_numbers(first: Number, second: Number, mode: str) -> Number | None:
     """Return the type that two numbers join to where Python's numbers give way; None if none."""
-    is_strong = not (first.weak or second.weak)
-    return (_strong_join if is_strong else common_type)(first, second, mode)
+    strong = _parts(first).strong | _parts(second).strong
+    if first.weak or second.weak:
+        a, b = (Number(kind.dtype, kind.weak) for kind in (first, second))
+        found = common_type(a, b, mode)
+        if found not in (a, b) and found is not None:  # a float beside integers
+            strong |= {found}
+    else:
+        found = _strong_join(strong, mode)
+    if found is None or found.weak or len(strong) < 2:
+        return found
+    return Joined(found.dtype, False, strong)
 
 
 @lru_cache(maxsize=4096)
@@ -197,12 +223,12 @@ def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
     Python's numbers has 64 bits.
     """
     a, b = _parts(first), _parts(second)
-    strong = _strong_join(a.strong, b.strong, mode)
-    if strong is None and a.strong and b.strong:
+    strong = a.strong | b.strong
+    kind = _strong_join(strong, mode) if strong else None
+    if strong and kind is None:
         return None
     unknown, constant = _both(a.unknown, b.unknown, mode), _both(a.constant, b.constant, mode)
     held = a.held & b.held if a.constant and b.constant else a.held or b.held
-    kind = strong
     for other, is_known in ((constant, True), (unknown, False)):
         if kind is None or other is None:
             kind = kind or other
@@ -215,6 +241,6 @@ def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
         kind = met
     if kind is None:
         return first
-    if constant is None and (strong is None or unknown is None):
+    if constant is None and len(strong) < 2 and not (strong and unknown):
         return kind
     return Joined(kind.dtype, kind.weak, strong, unknown, constant, held)

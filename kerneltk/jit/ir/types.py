@@ -97,7 +97,7 @@ class Joined(Number):
     are not known, and constants, of which only the dtypes count that hold them all.
     """
 
-    strong: Number | None = None
+    strong: frozenset[Number] = frozenset()
     unknown: Number | None = None
     constant: Number | None = None
     held: frozenset[str] = frozenset()

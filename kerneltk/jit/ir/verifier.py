@@ -33,8 +33,8 @@ _SHIFTS = frozenset(("<<", ">>"))
 _INTEGER_ONLY = frozenset(("div", "rem"))
 _NO_COMPLEX = frozenset(("//", "%"))
 _BINARY = frozenset(("+", "-", "*", "/", "**")) | _BITWISE | _SHIFTS | _INTEGER_ONLY | _NO_COMPLEX
-_ORDERINGS = frozenset(("<", "<=", ">", ">="))
-_COMPARISONS = _ORDERINGS | {"==", "!="}
+
+_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 _WEAK_DTYPES = frozenset(("int64", "float64", "complex128"))
 _LITERALS: dict[str, Any] = {
     "b": (bool, np.bool_),
@@ -321,8 +321,6 @@ class _Checker:
         if not isinstance(kind, Number):
             self.fail(node, f"the left operand is {_described(kind)}, no number")
         self.operand(node, node.right, kind, f"the right operand of '{node.op}'")
-        if kind.dtype.kind == "c" and node.op in _ORDERINGS:
-            self.fail(node, f"'{node.op}' of complex numbers")
 
     def logical(self, node: ir.Logical) -> None:
         if node.op not in ("and", "or"):

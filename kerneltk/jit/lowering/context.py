@@ -111,7 +111,7 @@ class Context:
         self.joined_result: Type | None = None
         self.minds_constants = False  # a parameter that may be given a constant is joined
         self.origins: dict[str, ir.Span] = {}
-        self.joins: dict[tuple[str, bool], ir.Span] = {}  # of a number by whether it is Python's
+        self.joins: dict[tuple[str, Type], ir.Span] = {}  # of the first number of each type
         self.result: Type | None = None
         self.result_span: ir.Span | None = None
         self.annotated: dict[str, Number] = {}

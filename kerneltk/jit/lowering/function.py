@@ -16,7 +16,7 @@ from kerneltk.jit.lowering.context import Context, NotImplementedResult, Pending
 from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node
-from kerneltk.jit.lowering.values.joins import joined, use_of
+from kerneltk.jit.lowering.values.joins import clash_of, joined, use_of
 from kerneltk.jit.source.scope import parameters_of
 
 _MOST_PASSES = 16  # over one function's types; each pass widens at least one of them
@@ -224,19 +224,17 @@ def give_back(low: Context, value: Value, span: ir.Span) -> None:
         raise _mixed_results(low, found.type, span)
     before, use = low.joined_result, use_of(low, found)
     if isinstance(use, Number):
-        low.joins.setdefault(("", use.weak), span)
+        low.joins.setdefault(("", plain(use)), span)
     low.joined_result = use if before is None else joined(low, before, use)
     if low.joined_result is None:
-        assert low.result is not None
+        assert before is not None
         assert low.result_span is not None
-        other = low.result_span
-        if isinstance(low.result, Number):
-            other = low.joins.get(("", low.result.weak), other)
+        first, second = clash_of(low, before, use)
         raise low.clash(
             f"'{low.source.name}' returns values whose types do not go together.",
-            (other, f"'{low.result}'"),
-            (span, f"'{found.type}'"),
-            hint=hint_for(low.result, found.type),
+            (low.joins.get(("", first), low.result_span), f"'{first}'"),
+            (span, f"'{second}'"),
+            hint=hint_for(first, second),
         )
     known, low.result = low.result, plain(low.joined_result)
     low.result_span = low.result_span or span

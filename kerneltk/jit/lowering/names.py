@@ -19,7 +19,7 @@ from kerneltk.jit.lowering.context import Context, LocalFunction, Pending
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.description import phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, settled, settled_lvalue
-from kerneltk.jit.lowering.values.joins import joined, use_of
+from kerneltk.jit.lowering.values.joins import clash_of, joined, use_of
 from kerneltk.jit.lowering.values.references import is_part, memory_of, record_at
 from kerneltk.jit.source.lookups import global_of
 from kerneltk.jit.source.syntax import escaping_names, is_read_outside, leaves_early, stored_names
@@ -83,11 +83,11 @@ def _global_value(low: Context, name: str, span: ir.Span) -> Static:
 def learn(low: Context, name: str, kind: Type, span: ir.Span) -> Type:
     """Return the type of a variable that a value is assigned to, of a type of `use_of`."""
     if isinstance(kind, Number):
-        low.joins.setdefault((name, kind.weak), span)
+        low.joins.setdefault((name, plain(kind)), span)
     before = low.joined.get(name)
     found = kind if before is None else joined(low, before, kind)
     if found is None:
-        raise type_conflict(low, name, plain(before), plain(kind), span)  # type: ignore[arg-type]
+        raise type_conflict(low, name, before, kind, span)  # type: ignore[arg-type]
     low.joined[name] = found
     low.origins.setdefault(name, span)
     known = low.types.get(name)
@@ -99,10 +99,10 @@ def learn(low: Context, name: str, kind: Type, span: ir.Span) -> Type:
 
 def type_conflict(low: Context, name: str, known: Type, kind: Type, span: ir.Span) -> Exception:
     """Return the error for values of a variable whose types do not join."""
-    hint, origin = hint_for(known, kind), low.origins.get(name)
+    known, kind = clash_of(low, known, kind)
+    hint, origin = hint_for(known, kind), low.joins.get((name, known), low.origins.get(name))
     if isinstance(known, Number) and isinstance(kind, Number):
         hint = f"use a second variable, or {hint}"
-        origin = low.joins.get((name, known.weak), origin)
     uses = [(origin, f"'{known}'"), (span, f"'{kind}'")]
     return low.clash(
         f"'{name}' is assigned values whose types do not go together.",

@@ -74,7 +74,7 @@ REFUSED_CALLS: dict[str, str] = {
     "setattr": "write into an array.",
     "sorted": "sort outside of the kernel, or use 'jit.cub.BlockSort'.",
     "str": "print the number itself.",
-    "super": "call the function directly.",
+    "super": "name the class: 'Base.method(self)'.",
     "type": "compare 'x.dtype'.",
     "vars": "name the variable itself.",
 }

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
+from kerneltk.jit.intrinsics.base import (
+    Builder,
+    CallSite,
+    Intrinsic,
+    Operation,
+    Rule,
+    Static,
+    Value,
+)
 from kerneltk.jit.intrinsics.execution.threads import as_mask
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, Number, Record, Tuple
@@ -18,11 +26,14 @@ _INT = Number(np.dtype(np.int32))
 
 
 def _shuffle(name: str, lane: str) -> Rule:
-    operation = Operation(
-        name,
-        f"kerneltk::jit::{name}({{0}}, {{1}}, {{2}}, {{static0}})",
-        _WAITS,
-        ("jit_shuffle.hpp",),
+    operation, of_variable = (
+        Operation(
+            name,
+            f"kerneltk::jit::{name}({{0}}, {{1}}, {{2}}, {width})",
+            _WAITS,
+            ("jit_shuffle.hpp",),
+        )
+        for width in ("{static0}", "{3}")
     )
 
     def rule(low: Builder, site: CallSite) -> Value:
@@ -33,6 +44,9 @@ def _shuffle(name: str, lane: str) -> Rule:
             raise low.fail(f"{low.describe(var)} cannot be exchanged.", site.span_of(1))
         place = low.cast(integer(low, values[lane], site.span_of(2), "A lane"), _INT)
         span = site.places(tuple(values))["width"]
+        if not isinstance(values["width"], Static):  # a power of two, as CUDA has it
+            parts = low.cast(integer(low, values["width"], span, "'width'"), _INT)
+            return low.temporary(call(of_variable, [mask, var, place, parts], var.type, site))
         width = static_value(low, values["width"], span, "'width'")
         if width not in (1, 2, 4, 8, 16, 32):
             raise low.fail(f"'width' must be a power of two up to 32, not {width!r}.", span)

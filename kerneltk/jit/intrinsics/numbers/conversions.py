@@ -11,7 +11,7 @@ import numpy as np
 from kerneltk.core.dtypes import as_dtype, dtype_names
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
-from kerneltk.jit.intrinsics.typing_rules import arguments_of, call
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, element_of
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
 
@@ -82,8 +82,14 @@ def _bool(low: Builder, site: CallSite) -> Value:
     return low.truth(values["x"], site.span)
 
 
+def _dtype(low: Builder, site: CallSite) -> Value:
+    value = arguments_of(low, site, ("dtype",))["dtype"]
+    return Static(element_of(low, value, site.span_of(0)).dtype)
+
+
 def _table() -> dict[Any, Rule]:
     table: dict[Any, Rule] = {
+        np.dtype: _dtype,
         builtins.int: cast_to(PY_INT),
         builtins.float: cast_to(PY_FLOAT, 0.0),
         builtins.bool: _bool,

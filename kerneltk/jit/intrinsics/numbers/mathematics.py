@@ -27,6 +27,7 @@ from kerneltk.jit.intrinsics.python import absolute
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
+    chosen_type,
     common_number,
     floating_of,
     in_floats,
@@ -60,12 +61,12 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "acosh*": (math.acosh, np.arccosh),
     "atanh*": (math.atanh, np.arctanh),
     "exp*": (math.exp, np.exp),
-    "exp2": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
-    "expm1": (math.expm1, np.expm1),
+    "exp2*": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
+    "expm1*": (math.expm1, np.expm1),
     "log*": (np.log,),
-    "log2": (math.log2, np.log2),
+    "log2*": (math.log2, np.log2),
     "log10*": (math.log10, np.log10),
-    "log1p": (math.log1p, np.log1p),
+    "log1p*": (math.log1p, np.log1p),
     "sqrt*": (math.sqrt, np.sqrt),
     "cbrt": (math.cbrt, np.cbrt) if hasattr(math, "cbrt") else (np.cbrt,),
     "erf": (math.erf,),
@@ -73,6 +74,7 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "tgamma": (math.gamma,),
     "lgamma": (math.lgamma,),
     "fabs": (math.fabs, np.fabs),
+    "cyl_bessel_i0": (np.i0,),
 }
 _OWN_UNARY: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "degrees": ((math.degrees, np.degrees, np.rad2deg), _MORE),
@@ -89,7 +91,7 @@ _BINARY: dict[str, tuple[Any, ...]] = {
 
 
 # Parsing them takes a compiler long: what is not needed is left out.
-_COMPLEX_POWERS = ("exp", "log", "log10", "sqrt")
+_COMPLEX_POWERS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt")
 
 
 def complex_operation(name: str) -> Operation:
@@ -158,20 +160,24 @@ def _comparison(op: Any) -> Rule:
 
 def _same_type(
     name: str, function: Any, parameters: tuple[str, ...], headers: tuple[str, ...] = _NUMBERS,
-    *, integers: bool = True, reals: bool = True, complexes: bool = False, bools: bool = False,
+    *, integers: bool = True, reals: bool = True, complexes: bool = False, chooses: bool = False,
 ) -> Rule:  # fmt: skip
-    """Return the rule of a function whose arguments and result have one type."""
+    """Return the rule of a function whose arguments and result have one type; `chooses`: the
+    result is one of the arguments.
+    """
     places = ", ".join(f"{{{k}}}" for k in range(len(parameters)))
     operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=headers)
 
     @computes(function, None if integers else floating_of)
     def rule(low: Builder, site: CallSite) -> Value:
         values, kind = numbers_of(low, site, parameters)
-        if kind == BOOL and not bools:
+        if chooses:
+            kind = chosen_type(low, values, kind, site)
+        elif kind == BOOL:
             kind = PY_INT
         if not integers and kind.is_integer:
             kind = floating_of(kind)
-        if (kind.is_complex and not complexes) or (not reals and not kind.is_integer):
+        if (kind.is_complex and not (complexes or chooses)) or (not reals and not kind.is_integer):
             raise uncomputable(low, site, kind)
         return call(operation, [low.fitted(value, kind) for value in values], kind, site)
 
@@ -284,7 +290,7 @@ def choose(low: Builder, site: CallSite, names: tuple[str, str, str]) -> Value:
     values = arguments_of(low, site, names)
     condition = low.truth(values[names[0]], site.span_of(0))
     numbers = [low.as_number(values[names[k]], site.span_of(k)) for k in (1, 2)]
-    kind = common_number(low, numbers, site)
+    kind = chosen_type(low, numbers, common_number(low, numbers, site), site)
     then, orelse = (low.fitted(number, kind) for number in numbers)
     if isinstance(condition, Static):
         return then if condition.value else orelse
@@ -490,10 +496,10 @@ def _table() -> dict[Any, Rule]:
     ):
         add(_comparison(node), function)
     for name in ("maximum", "minimum", "fmax", "fmin"):
-        add(_same_type(name, getattr(np, name), ("x", "y"), bools=True), getattr(np, name))
+        add(_same_type(name, getattr(np, name), ("x", "y"), chooses=True), getattr(np, name))
     add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)
     add(_same_type("reciprocal", np.reciprocal, ("x",), complexes=True), np.reciprocal)
-    add(_same_type("clip", np.clip, ("a", "a_min", "a_max"), bools=True), np.clip)
+    add(_same_type("clip", np.clip, ("a", "a_min", "a_max"), chooses=True), np.clip)
     add(_same_type("heaviside", np.heaviside, ("x", "h0"), _MORE, integers=False), np.heaviside)
     add(_same_type("logaddexp", np.logaddexp, ("x", "y"), _MORE, integers=False), np.logaddexp)
     add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)

@@ -144,6 +144,10 @@ def _not_called(low: FunctionBuilder, function: Any, site: CallSite) -> Exceptio
         "call a Python function whose text can be had, a function of 'math' or NumPy's scalar "
         "functions."
     )
+    owner = type(getattr(function, "__self__", None))
+    module = getattr(function, "__module__", None) or owner.__module__
+    if module.startswith(("random", "numpy.random")):
+        hint = "draw the numbers before, and pass them as an array: kernels have no generator."
     if function in (np.array, np.empty, np.zeros, np.ones, np.full):
         hint = "declare 'jit.local_memory(dtype, shape)', or pass an array."
     return low.refuse(f"'{site.name}' is no function that kernels can call.", site.span, hint)

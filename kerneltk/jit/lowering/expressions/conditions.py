@@ -10,6 +10,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.context import Pending
 from kerneltk.jit.lowering.values.comparisons import combined
 from kerneltk.jit.lowering.values.conversion import kept
 from kerneltk.jit.lowering.values.evaluation import evaluate
@@ -25,7 +26,11 @@ def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         inner = condition_of(low, node.operand)
         return Static(not inner.value) if isinstance(inner, Static) else ir.Not(inner, span)
-    return low.truth(evaluate(low, node), span)
+    try:
+        return low.truth(evaluate(low, node), span)
+    except Pending:
+        # What stands behind the condition may show the type: 'if first or x > m: m = x'.
+        return ir.Literal_(True, BOOL, span)
 
 
 def _logical(low: FunctionBuilder, node: ast.BoolOp, span: ir.Span) -> ir.Expression | Static:
@@ -94,8 +99,11 @@ def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:
         if left.type != BOOL:
             left = low.temporary(left)
             truth = low.truth(left, span)
-        with low.captured() as added:
-            right = evaluate(low, part)
+        try:
+            with low.captured() as added:
+                right = evaluate(low, part)
+        except Pending:
+            return left  # another pass knows more
         if left.type == BOOL:
             is_bool = (
                 isinstance(right.value, bool) if isinstance(right, Static) else right.type == BOOL
@@ -122,10 +130,16 @@ def ternary_node(low: FunctionBuilder, node: ast.IfExp) -> Value:
     condition = condition_of(low, node.test)
     if isinstance(condition, Static):
         return evaluate(low, node.body if condition.value else node.orelse)
-    with low.captured() as then_added:
-        then = evaluate(low, node.body)
-    with low.captured() as orelse_added:
-        orelse = evaluate(low, node.orelse)
+    try:
+        with low.captured() as then_added:
+            then = evaluate(low, node.body)
+    except Pending:
+        return evaluate(low, node.orelse)  # another pass knows the type of both
+    try:
+        with low.captured() as orelse_added:
+            orelse = evaluate(low, node.orelse)
+    except Pending:
+        return then
     spans = (low.span(node.body), low.span(node.orelse))
     return _choose(low, condition, then, then_added, orelse, orelse_added, span, spans)
 

@@ -145,6 +145,8 @@ def _item_by_class(
     kind = class_of(value)
     if kind is None:
         return None
+    if isinstance(node.ctx, ast.Store) and method_of(low, kind, "__setitem__", span) is not None:
+        raise own_method(low, kind, "__setitem__", span)
     method = method_of(low, kind, "__getitem__", span)
     if isinstance(method, types.FunctionType):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

@@ -366,8 +366,11 @@ def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.S
         same = left.value is right.value
         if not any(value.value is None for value in (left, right)):
             low.program.lookups.give_up()  # which of two equal objects it is has no description
-    elif any(isinstance(v, Static) and v.value is None for v in (left, right)):
-        same = False  # what has a value at run time is not None
+    elif any(
+        isinstance(v, Static) and (v.value is None or v.value is NotImplemented)
+        for v in (left, right)
+    ):
+        same = False  # what has a value at run time is neither
     else:
         raise low.refuse(
             "'is' cannot compare numbers in a kernel.", span, "use '==', or compare with None."

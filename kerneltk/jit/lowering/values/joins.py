@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.joining import hint_for, join, narrow_join, plain
-from kerneltk.jit.ir.promotion import joined_constant
+from kerneltk.jit.ir.promotion import clashing, joined_constant
 from kerneltk.jit.ir.types import Number, Tuple, Type
 from kerneltk.jit.lowering.context import Context
 
@@ -46,21 +46,29 @@ def joined(low: Context, first: Type, second: Type) -> Type | None:
 
 def joined_values(low: Context, values: Sequence[ir.Expression], spans: Sequence[ir.Span]) -> Type:
     """Return the type of an expression that is one of several values; raises if they have none."""
-    found, before = use_of(low, values[0]), spans[0]
+    found = use_of(low, values[0])
+    origins = {plain(found): spans[0]}
     for value, span in zip(values[1:], spans[1:], strict=True):
-        both = joined(low, found, use_of(low, value))
+        use = use_of(low, value)
+        both = joined(low, found, use)
         if both is None:
-            first = plain(found)
+            first, second = clash_of(low, found, use)
             raise low.clash(
                 "The types of the two values do not go together.",
-                (before, f"'{first}'"),
-                (span, f"'{value.type}'"),
-                hint=hint_for(first, value.type),
+                (origins.get(first, spans[0]), f"'{first}'"),
+                (span, f"'{second}'"),
+                hint=hint_for(first, second),
             )
-        if plain(both) != plain(found):
-            before = span
+        origins.setdefault(plain(use), span)
         found = both
     return plain(found)
+
+
+def clash_of(low: Context, first: Type, second: Type) -> tuple[Type, Type]:
+    """Return the types to name where two have no join: of numbers the two dtypes."""
+    if isinstance(first, Number) and isinstance(second, Number):
+        return clashing(first, second, low.mode)
+    return plain(first), plain(second)
 
 
 def _is_held(low: Context, kind: Type, value: Type) -> bool:

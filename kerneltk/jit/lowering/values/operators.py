@@ -197,8 +197,8 @@ def operation_type(low: Context, op: str, left: Number, right: Number, span: ir.
             hint = "convert with 'int(x)', or use 'and', 'or' and 'not' for conditions."
         elif {str(left), str(right)} == {"float16", "bfloat16"}:
             hint = "convert one of them with 'np.float32(x)'."
-        elif op in COMPARED:  # of complex numbers
-            hint = "compare 'abs(z)', or the parts."
+        elif op in COMPARED:  # of Python's complex numbers
+            hint = "compare 'abs(z)' or the parts, or convert one with 'np.complex128(z)'."
         raise low.fail(f"'{op}' cannot be computed for '{left}' and '{right}'.", span, hint)
     return kind
 

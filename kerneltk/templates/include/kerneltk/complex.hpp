@@ -171,7 +171,8 @@ KERNELTK_COMPLEX_OPERATOR(/, (kerneltk::quotient(complex<R>(a, b), complex<R>(c,
                           (kerneltk::quotient(complex<R>(a), complex<R>(c, d))))
 #undef KERNELTK_COMPLEX_OPERATOR
 
-// Comparisons order by the real part, then by the imaginary one, as NumPy does.
+// Comparisons order by the real part, then by the imaginary one; where one is NaN in a part, they
+// do not hold, as in NumPy.
 #define KERNELTK_COMPLEX_COMPARISON(op, expression)                                       \
     template <class A, class B>                                                           \
     __device__ __forceinline__ bool operator op(const complex<A>& x, const complex<B>& y) { \
@@ -191,10 +192,10 @@ KERNELTK_COMPLEX_OPERATOR(/, (kerneltk::quotient(complex<R>(a, b), complex<R>(c,
     }
 KERNELTK_COMPLEX_COMPARISON(==, a == c && b == d)
 KERNELTK_COMPLEX_COMPARISON(!=, a != c || b != d)
-KERNELTK_COMPLEX_COMPARISON(<, a < c || (a == c && b < d))
-KERNELTK_COMPLEX_COMPARISON(<=, a < c || (a == c && b <= d))
-KERNELTK_COMPLEX_COMPARISON(>, a > c || (a == c && b > d))
-KERNELTK_COMPLEX_COMPARISON(>=, a > c || (a == c && b >= d))
+KERNELTK_COMPLEX_COMPARISON(<, (a < c && b == b && d == d) || (a == c && b < d))
+KERNELTK_COMPLEX_COMPARISON(<=, (a < c && b == b && d == d) || (a == c && b <= d))
+KERNELTK_COMPLEX_COMPARISON(>, (a > c && b == b && d == d) || (a == c && b > d))
+KERNELTK_COMPLEX_COMPARISON(>=, (a > c && b == b && d == d) || (a == c && b >= d))
 #undef KERNELTK_COMPLEX_COMPARISON
 
 // ---- parts ----

@@ -49,11 +49,13 @@ __device__ inline complex<T> exp(const complex<T>& z) {
     return {e * c, e * s};
 }
 template <class T>
+__device__ inline complex<T> exp2(const complex<T>& z) {
+    return exp(z * static_cast<T>(M_LN2));
+}
+template <class T>
 __device__ inline complex<T> expm1(const complex<T>& z) {
-    const T x = z.real(), y = z.imag();
-    if (!(fabs(x) < T(1))) return exp(z) - T(1);
-    const T half = sin(y / 2), e = expm1(x);
-    return {e * cos(y) - 2 * half * half, (e + 1) * sin(y)};
+    const T x = z.real(), y = z.imag(), half = sin(y / 2);
+    return {expm1(x) * cos(y) - 2 * half * half, exp(x) * sin(y)};
 }
 template <class T>
 __device__ inline complex<T> log(const complex<T>& z) {

@@ -225,13 +225,9 @@ __device__ __forceinline__ bool isnan([[maybe_unused]] const T& x) {
         return static_cast<wide<T>>(x) != static_cast<wide<T>>(x);
 }
 
-// Complex numbers are ordered by real parts, then by imaginary ones; one that is NaN is never less.
 template <class T>
 __device__ __forceinline__ bool less(const T& a, const T& b) {
-    if constexpr (is_complex<T>)
-        return a < b && !jit::isnan(a) && !jit::isnan(b);
-    else
-        return static_cast<wide<T>>(a) < static_cast<wide<T>>(b);
+    return static_cast<wide<T>>(a) < static_cast<wide<T>>(b);
 }
 
 // NumPy's: a NaN is passed on.

@@ -22,6 +22,10 @@ from ....differential.raw_cases import CASES, WARP_CASES
 HERE = Path(__file__).parent
 ZIG = pytest.param("zig", marks=pytest.mark.exhaustive)
 COMPILERS = ["", *([ZIG] if importlib.util.find_spec("ziglang") else [])]
+ORDER = (
+    "\n  Hint: put '__syncwarp()' between them (in Python 'jit.syncwarp()'), or make the memory "
+    "'volatile'."
+)
 KERNELS = (HERE / "memory_faults.cu").read_text().splitlines()
 
 
@@ -182,15 +186,15 @@ WRONG = {
     "told 0": (0, 1, "] = words[threadIdx",
         "reading 4 bytes at offset 0 of the shared variable 'words', which thread (0, 0, 0) of the "
         f"same warp writes at memory_faults.cu:{line_of('32] = k + 1')}, and nothing orders the "
-        "two.\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+        f"two.{ORDER}"),
     "told 7": (0, 7, "32] = k + 1",
         "writing 4 bytes at offset 0 of the shared variable 'words', which thread (6, 0, 0) of the "
         f"same warp reads at memory_faults.cu:{line_of('] = words[threadIdx')}, and nothing orders "
-        "the two.\n  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+        f"the two.{ORDER}"),
     "shifted 1": (0, 1, "threadIdx.x + k] + 1",
         "writing 4 bytes at offset 4 of 'y', which thread (0, 0, 0) of the same warp reads at "
-        f"memory_faults.cu:{line_of('threadIdx.x + k] + 1')}, and nothing orders the two.\n"
-        "  Hint: put '__syncwarp()' between them, or make the memory 'volatile'."),
+        f"memory_faults.cu:{line_of('threadIdx.x + k] + 1')}, and nothing orders the two."
+        f"{ORDER}"),
     "borrowed": (0, 63, "*other", "reading 4 bytes of another thread's own variables."),
 }  # fmt: skip
 

@@ -79,7 +79,7 @@ def test_wrong_kernels_are_reported(messages: dict[str, str], name: str) -> None
         assert "with another value, and nothing orders the two.\n  Hint: let one lane write" in said
     else:
         assert "of the same warp" in said
-        assert "and nothing orders the two.\n  Hint: put '__syncwarp()' between them" in said
+        assert "and nothing orders the two.\n  Hint: put '__syncwarp()' between them (in" in said
     assert "ordered_kernels" in said
 
 

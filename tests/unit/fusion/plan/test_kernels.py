@@ -114,7 +114,7 @@ def test_one_read_of_what_is_broadcast(function: Any) -> None:
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8", "?"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8", "?", "c8", "c16"])
 def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
     def extremes(x: Any) -> Any:
         return x.min(axis=1), x.max(axis=1)
@@ -123,7 +123,7 @@ def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
     compiler, target = compiler_for(unit, "sm_90")
     assert len(compiler.compile(unit, target).code) > 1000
     x = (np.random.default_rng(1).random((64, 96)) * 100).astype(dtype)
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fc":
         x[3, 5], x[4, :], x[5, 7], x[6, 0] = np.nan, np.inf, -np.inf, np.nan
     for found, wanted in zip(kerneltk.fuse(extremes)(x), extremes(x), strict=True):
         np.testing.assert_array_equal(found, wanted)

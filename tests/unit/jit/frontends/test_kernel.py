@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import NotCompiledError
+from kerneltk.errors import ArgumentTypeError, NotCompiledError, UnsupportedError
 
 FACTOR = 2
 
@@ -87,3 +87,30 @@ def test_pickles_are_read_in_another_process() -> None:
         check=True,
     )
     assert done.stdout == "[1. 3. 5.]\n"
+
+
+class _Scaled:
+    @jit.kernel
+    def by_element(self, x):
+        return x + 1
+
+    @jit.rawkernel()
+    def by_thread(self, x):
+        x[0] = 1
+
+
+def test_kernels_are_no_methods() -> None:
+    x = np.ones(3)
+    for call in (lambda: _Scaled().by_element(x), lambda: _Scaled().by_thread[1, 1](x)):
+        with pytest.raises(ArgumentTypeError, match=r"missing.*'x'(?s:.*)kernels are no methods"):
+            call()
+
+
+def test_arrays_that_loops_are_over_are_whole() -> None:
+    @jit.kernel
+    def total(x):
+        for _, value in enumerate(x):
+            return value
+
+    with pytest.raises(UnsupportedError, match="and index"):
+        total(np.ones(3))

@@ -9,7 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.promotion import (
+    clashing,
     common_type,
     join_numbers,
     joined_constant,
@@ -201,11 +203,30 @@ def test_joins_hold_every_value(values: tuple[Any, ...], expected: str | None, m
 @pytest.mark.parametrize("mode", ["cuda", "numpy"])
 def test_joins_where_pythons_numbers_give_way(mode: str) -> None:
     assert narrow_join_numbers(U1, PY_INT, mode) == U1
-    assert narrow_join_numbers(U1, I1, mode) == number("int16")
+    assert plain(narrow_join_numbers(U1, I1, mode)) == number("int16")
     assert narrow_join_numbers(I8, U8, mode) is None
 
 
 def test_integers_and_floats_join_by_the_mode() -> None:
     for join in (join_numbers, narrow_join_numbers):
-        assert join(number("int32"), F4, "cuda") == F4
-        assert join(number("int32"), F4, "numpy") == F8
+        assert plain(join(number("int32"), F4, "cuda")) == F4
+        assert plain(join(number("int32"), F4, "numpy")) == F8
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+@pytest.mark.parametrize("join", [join_numbers, narrow_join_numbers])
+def test_dtypes_join_in_any_order(join: Any, mode: str) -> None:
+    for kinds in itertools.combinations([kind for kind in EVERY if not kind.weak], 3):
+        found = set()
+        for first, second, third in itertools.permutations(kinds):
+            both = join(first, second, mode)
+            whole = None if both is None else join(both, third, mode)
+            found.add(None if whole is None else str(whole))
+        assert len(found) == 1, (kinds, found)
+
+
+@pytest.mark.parametrize("mode", ["cuda", "numpy"])
+def test_the_dtypes_without_a_join_are_known_behind_a_third_one(mode: str) -> None:
+    for join in (join_numbers, narrow_join_numbers):
+        assert clashing(join(U8, F8, mode), I8, mode) == (U8, I8)
+        assert clashing(join(F4, BFLOAT16, mode), F2, mode) == (BFLOAT16, F2)

@@ -300,10 +300,6 @@ FAULTS: dict[str, tuple[ir.Program, str]] = {
     ),
     "unknown operation": (faulty(binary("@", F, F)), "there is no operation '@'"),
     "unknown comparison": (faulty(ir.Compare("is", F, F, SPAN)), "there is no comparison 'is'"),
-    "order of complex": (
-        faulty(ir.Compare("<", local("z"), local("z"), SPAN)),
-        "'<' of complex numbers",
-    ),
     "comparison of arrays": (
         faulty(ir.Compare("<", local("x"), local("x"), SPAN)),
         "the left operand is 1-d array of float32, no number",

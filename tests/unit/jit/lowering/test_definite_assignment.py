@@ -216,6 +216,55 @@ def flag_of_two(x, o, n):
     o[0] = v if ok else 2
 
 
+def read_behind_a_flag(x, o, n):
+    first = True
+    for i in range(n):
+        if first or x[i] > m:
+            m = x[i]
+            first = False
+    if not first:
+        o[0] = m
+
+
+def read_behind_a_count(x, o, n):
+    count = 0
+    while count == 0 or m < 5:
+        m = x[count]
+        count += 1
+    o[0] = m
+
+
+def chosen_in_the_first_pass(x, o, n):
+    for i in range(4):
+        m = x[i] if i == 0 else max(m, x[i])
+    o[0] = m
+
+
+def chosen_by_or(x, o, n):
+    for i in range(4):
+        is_new = i == 0 or x[i] > m
+        if is_new:
+            m = x[i]
+    o[0] = is_new
+
+
+def flag_behind_the_read(x, o, n):
+    first = True
+    for i in range(n):
+        if x[i] > m or first:
+            m = x[i]
+            first = False
+
+
+def flag_of_a_loop_that_may_not_run(x, o, n):
+    first = True
+    for i in range(n):
+        if first or x[i] > m:
+            m = x[i]
+            first = False
+    o[0] = m
+
+
 def loop_that_may_not_run(x, o, n):
     for j in range(n):
         v = j
@@ -539,6 +588,7 @@ DECIDED_AT_RUN_TIME = (
     part_of_a_condition,
     changing_condition,
     first_pass_of_two_loops,
+    chosen_by_or,
 )
 RIGHT = (
     endless_loop,
@@ -576,6 +626,9 @@ RIGHT = (
     int_flag,
     changing_condition,
     first_pass_of_two_loops,
+    read_behind_a_flag,
+    read_behind_a_count,
+    chosen_in_the_first_pass,
 )
 ASSERTED = (other_branch_fails, other_case_fails, else_of_a_loop_fails)
 WRONG = {
@@ -606,6 +659,8 @@ WRONG = {
     second_pass: "this loop does not run",
     start_that_changes: "this condition does not hold",
     start_of_its_own: "this condition does not hold",
+    flag_behind_the_read: "this loop runs for the first time",
+    flag_of_a_loop_that_may_not_run: "this loop does not run",
 }
 KINDS = (Array(number(np.float64), 1), Array(number(np.float64), 1), PY_INT)
 

@@ -20,6 +20,10 @@ VALUES = [
         "t: float32 = shfl_down_sync<8>(65535:uint32, x[0], int32(i)); return t",
     ),
     (
+        lambda x, i: jit.shfl_sync(-1, x[0], 3, i),
+        "t: float32 = shfl_sync(4294967295:uint32, x[0], 3:int32, int32(i)); return t",
+    ),
+    (
         lambda b: jit.shfl_xor_sync(-1, b[0], 1, 16),
         "t: bool = shfl_xor_sync<16>(4294967295:uint32, b[0], 1:int32); return t",
     ),
@@ -60,13 +64,7 @@ def test_what_is_computed(case: Any) -> None:
 
 REFUSED = [
     (lambda x: jit.shfl_sync(-1, x[0], 3, 3), "'width' must be a power of two up to 32, not 3."),
-    (
-        lambda x, i: jit.shfl_sync(-1, x[0], 3, i),
-        (
-            "'width' must be known when the kernel is compiled. Hint: use a literal, a "
-            "global, or a variable that is assigned once, to a constant."
-        ),
-    ),
+    (lambda x: jit.shfl_sync(-1, x[0], 3, x[0]), "'width' must be an integer, not 'float32'."),
     (lambda x: jit.shfl_sync(-1, x[0], 3, 64), "'width' must be a power of two up to 32, not 64."),
     (
         lambda x: jit.shfl_sync(-1, x, 3),

@@ -52,6 +52,17 @@ VALUES = [
     (lambda u1: np.bitwise_count(u1[0]), "uint8(bitwise_count(u1[0]))"),
     (lambda i, j: math.gcd(i, j), "gcd(i, j)"),
     (lambda i4, y: np.lcm(i4, y[0]), "lcm(int64(i4), y[0])"),
+    (
+        lambda u1, i: np.where(u1[0] > 3, u1[0], i),
+        "int64(u1[0]) if (u1[0] > 3:uint8) else int64(i)",
+    ),
+    (
+        lambda u1, i: jit.selp(u1[0] > 3, i, u1[1]),
+        "int64(i) if (u1[0] > 3:uint8) else int64(u1[1])",
+    ),
+    (lambda u1, i: np.minimum(i, u1[0]), "minimum(int64(i), int64(u1[0]))"),
+    (lambda u1, i: np.clip(u1[0], 300, i), "clip(int64(u1[0]), 300:int64, int64(i))"),
+    (lambda u1: np.maximum(u1[0], 3), "maximum(u1[0], 3:uint8)"),
     (lambda x: np.maximum(x[0], 0), "maximum(x[0], 0.0:float32)"),
     (lambda x, i: np.clip(x[0], 0, i), "clip(x[0], 0.0:float32, float32(i))"),
     (lambda i4: np.divmod(i4, 2)[1], "t: int32 = i4; return t % 2:int32"),

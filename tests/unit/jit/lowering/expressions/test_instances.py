@@ -110,6 +110,20 @@ def test_what_is_computed(function: Any, expected: str) -> None:
     assert value_of(function) == expected
 
 
+@dataclass
+class Stored:
+    x: Any
+
+    def __setitem__(self, k: Any, value: Any) -> None:
+        self.x = value
+
+
+def put_into(f: Any) -> Any:
+    stored = Stored(f)
+    stored[0] = f
+    return f
+
+
 REFUSED = [
     (lambda f: Vector(f).z, "'Vector' has no field 'z'. Hint: its fields are x, y."),
     (lambda f: Vector(f).cached, "'cached' of 'Vector', a 'cached_property', cannot be used in a "
@@ -127,6 +141,10 @@ REFUSED = [
      "make the object outside, and pass it as an argument."),
     (lambda f: int(Vector(f)), "'__int__' of 'Vector' returns a number of type 'float', not "
      "'int'."),
+    (lambda f: max(Vector(f), Vector(1.0)).x, "'max' takes numbers in a kernel. A value of type "
+     "'Vector' was given. Hint: compare the two: 'a if a < b else b'."),
+    (put_into, "'Stored' has '__setitem__' of its own, which kernels do not run. Hint: write a "
+     "plain function of its fields."),
     (lambda f: isinstance(f, float), "'isinstance' cannot be used in a kernel. Hint: types are "
      "known when the kernel is compiled: compare 'x.dtype'."),
 ]  # fmt: skip
