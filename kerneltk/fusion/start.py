@@ -80,7 +80,7 @@ def traced(
     rebuilding = _Rebuilding(trace)
     given: list[Any] = []
     arrays: dict[int, int] = {}
-    rebuilding.outside.look(function, args, keywords)
+    rebuilding.outside.look(function, args)
     for index, value in enumerate(args):
         if is_array(value):
             number = len(trace.sources)
@@ -406,9 +406,11 @@ class _Rebuilding:
             setattr(made, name, getattr(function, name))
         made.__dict__.update(function.__dict__)
         self._replace_names(function)
-        for new, old in zip(empty or (), cells or (), strict=True):
+        for index, (new, old) in enumerate(zip(empty or (), cells or (), strict=True)):
             value = content_of(old)
             if value is not old:  # else it is assigned later
+                if type(value) is self._trace.array_type:
+                    self._trace.reads.add_cell(function, index)
                 new.cell_contents = self.seen(value)
         return made
 
@@ -431,6 +433,8 @@ class _Rebuilding:
         _import_cupy(names_of(function.__code__) - names.keys())
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
+                if type(names[name]) is self._trace.array_type:
+                    self._trace.reads.add_global(names, name)
                 seen[name] = self.seen(names[name])
             elif name == "type":
                 seen[name] = _Type

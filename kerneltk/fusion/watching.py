@@ -6,6 +6,7 @@ refuse that one is assigned. Only the thread that traces is looked at, and only 
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType, WrapperDescriptorType
 from typing import Any, NamedTuple
+
+from kerneltk.fusion.trace.state import unsupported
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NAMES = ("__getattribute__", "__setattr__", "__delattr__")
@@ -49,6 +52,7 @@ class _State(threading.local):
     def __init__(self) -> None:
         self.watches: list[tuple[Watch, set[int]]] = []
         self.is_busy = False  # whether what was seen is being looked at
+        self.install: Callable[[], None] = lambda: None  # has calls reported
 
 
 _state = _State()
@@ -159,22 +163,36 @@ def _undisturbed(report: Callable[..., None], *seen: Any) -> None:
 
 @contextmanager
 def _calls_reported() -> Iterator[None]:
-    """Report calls of functions in Python, by what a debugger or a profiler does not use."""
-    ways: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
-        (sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile),
-    ]  # fmt: skip
-    if any(get() is _on_call for get, _ in ways):
-        yield
+    """Report calls of functions in Python, by what a debugger or a profiler does not use, or
+    together with the debugger.
+    """
+    if len(_state.watches) > 1:
+        try:
+            yield
+        finally:  # an error that is raised in a hook ends it
+            _state.install()
         return
-    put = next((put for get, put in ways if get() is None), None)
-    if put is None:
-        yield
-        return
-    put(_on_call)
+    is_profile = sys.gettrace() is not None and sys.getprofile() is None
+    get: Callable[[], Any] = sys.getprofile if is_profile else sys.gettrace
+    put: Callable[[Any], None] = sys.setprofile if is_profile else sys.settrace
+    before = get()
+
+    def with_debugger(frame: FrameType, event: Any, argument: Any) -> Any:
+        _on_call(frame, event, argument)
+        return before(frame, event, argument)
+
+    hook = _on_call if before is None else with_debugger
+    _state.install = functools.partial(put, hook)
+    _state.install()
     try:
         yield
+        if get() is not hook:
+            raise unsupported(
+                "A debugger or a profiler has ended what follows the calls of a fused function.",
+                "trace it without one of them.",
+            )
     finally:
-        put(None)
+        put(before)
 
 
 def _on_call(frame: FrameType, event: str, _: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import functools
@@ -350,6 +351,8 @@ def test_an_array_of_an_object_that_the_function_writes_to_unseen() -> None:
 # -- effects -----------------------------------------------------------------------------------
 
 LOG: list[Any] = []
+LISTS: list[Any] = [[], []]
+FUNCTIONS: Any = (np.tanh, np.sin)
 ITERATOR = iter([1])
 COUNT = 0
 THING: Any = types.SimpleNamespace(n=0, items=[], table={"a": [1]}, w=np.ones(4))
@@ -405,6 +408,11 @@ def with_nonlocal() -> Callable[[Any], Any]:
     return f
 
 
+def sets_by_globals(x: Any) -> Any:
+    globals()["COUNT"] = x
+    return x
+
+
 def replaces(x: Any) -> Any:
     THING.n = 3
     return x
@@ -439,6 +447,22 @@ EFFECTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "setattr": (lambda x: setattr(THING, "n", x), "An attribute of an object", "setattr(THING"),  # type: ignore[func-returns-value]
     "next": (lambda x, it=ITERATOR: x * next(it), "'next' moves", "next(it)"),
     "default": (lambda x, items=[]: items.append(x), "'append' changes", "append(x)"),  # type: ignore[misc]
+    "vars": (lambda x: vars(THING).update(n=x), "'update' changes", "vars(THING)"),
+    "dict of an object": (lambda x: THING.__dict__.pop("n"), "'pop' changes", "__dict__.pop"),
+    "globals": (sets_by_globals, "An item of an object", 'globals()["COUNT"] = x'),
+    "function of a class": (lambda x: list.append(LOG, x), "'append' changes", "list.append"),
+    "object's setter": (
+        lambda x: object.__setattr__(THING, "n", x),  # type: ignore[func-returns-value]
+        "An attribute of an object",
+        "object.__setattr__",
+    ),
+    "item of an argument of a comprehension": (
+        lambda x: [part.append(x) for part in THING.table.values()],
+        "'append' changes",
+        "part.append(x)",
+    ),
+    "out by position": (lambda x: np.add(x, x, THING.w), "An array from outside", "np.add"),
+    "items of a slice": (lambda x: [f.append(x) for f in LISTS[:]], "'append' changes", "f.append"),
 }
 
 
@@ -506,6 +530,34 @@ def test_effects_on_objects_of_the_function_are_none() -> None:
     fused = kerneltk.fuse(local_effects)
     for _ in range(2):
         np.testing.assert_array_equal(fused(X), local_effects(X))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, collections.deque])
+def test_copies_of_containers_are_the_functions(kind: Any) -> None:
+    def own(x: Any) -> Any:
+        functions = list(FUNCTIONS)
+        functions.append(np.cos)
+        if kind is not collections.deque:
+            part = [*FUNCTIONS[1:], *FUNCTIONS[:1]]
+            part += FUNCTIONS[:]
+            last = FUNCTIONS[1:]
+            last += last
+            functions += part
+        if kind is list:
+            several = FUNCTIONS[:]
+            several.append(np.exp)
+            several[0] = np.cos
+            del several[1:2]
+            functions += several
+        for function in functions:
+            x = function(x)
+        return x
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "FUNCTIONS", kind(FUNCTIONS))
+        fused = kerneltk.fuse(own)
+        for _ in range(2):
+            np.testing.assert_allclose(fused(X), own(X), rtol=1e-14)
 
 
 # -- values --------------------------------------------------------------------------------------
