@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -70,6 +71,27 @@ def test_functions_of_cupyx() -> None:
 
     fused = kerneltk.fuse(lambda x: special.erf(x))
     np.testing.assert_allclose(fused(X), scipy.special.erf(X), rtol=1e-15)
+
+
+@functools.lru_cache
+def coefficient(n: Any, shape: Any = ()) -> float:
+    return float(n) * 2 + len(shape)
+
+
+def test_functions_with_caches_take_numbers_by_value() -> None:
+    functions: list[Any] = [
+        lambda x, n: x * coefficient(n),
+        lambda x, n: x[:n] * coefficient(x.shape[0], shape=x.shape),
+        lambda x, n: x * coefficient.__wrapped__(int(n)) + coefficient.cache_info().maxsize,
+    ]
+    for function in functions:
+        fused = kerneltk.fuse(function)
+        for n, x in ((2, X), (3, X), (2, X[:2]), (2, X)):
+            coefficient.cache_clear()
+            np.testing.assert_array_equal(fused(x, n), function(x, n))
+        assert coefficient(3) == 6
+    with pytest.raises(TypeError, match="unhashable"):
+        kerneltk.fuse(lambda x: coefficient(x))(X)
 
 
 def test_a_traced_value_does_not_outlive_its_function() -> None:
