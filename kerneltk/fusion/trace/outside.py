@@ -197,8 +197,11 @@ class Outside:
         """Guard an attribute of an argument that is no method or property, or that it has none."""
         read = self._arguments[id(value)][1]
         entry, is_data = _held(value, name)
+        slot = _entry_of(type(value), name)
         if is_data:
             self._reads.add_attribute(value, read, name, entry)
+        elif isinstance(slot, types.MemberDescriptorType):
+            self._reads.add_attribute(value, read, name, MISSING, slot)
         elif isinstance(attribute_of(value, "__dict__"), dict) and not hasattr(
             type(entry), "__set__"
         ):

@@ -229,7 +229,7 @@ def test_attributes_of_arguments_are_guarded(traces: list[Any]) -> None:
 
 
 class Slotted:
-    __slots__ = ("rate",)
+    __slots__ = ("gain", "rate")
 
 
 def test_slots_of_arguments_are_guarded() -> None:
@@ -241,6 +241,14 @@ def test_slots_of_arguments_are_guarded() -> None:
     del one.rate
     with pytest.raises(AttributeError):
         fused(one, X)
+    several = kerneltk.fuse(lambda one, x: x * (one.gain if hasattr(one, "gain") else 1))
+    changes: list[Callable[[], object]] = [
+        lambda: None, lambda: setattr(one, "gain", 2.0), lambda: delattr(one, "gain"),
+    ]  # fmt: skip
+    for change in changes:
+        change()
+        for _ in range(2):
+            np.testing.assert_array_equal(several(one, X), X * getattr(one, "gain", 1))
 
 
 class Cached:
