@@ -272,6 +272,20 @@ def test_calls_with_constants_search_no_program(
         assert fused(X, other).tolist() == X.tolist()
 
 
+def test_a_tuple_is_the_same_object_where_blocks_were_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with kerneltk.fuse() as block:
+        y = block(X) + 1
+    assert np.asarray(y).tolist() == (X + 1).tolist()
+    fused = kerneltk.fuse(lambda x, pair: x * pair[0])
+    pair = (2, "a")
+    fused(X, pair)
+    fused._by_shape.clear()
+    monkeypatch.setattr(type(fused), "_call", None)  # nothing but the shortcut is left
+    assert fused(X, pair).tolist() == (X * 2).tolist()
+
+
 def test_equal_constants_with_other_attributes() -> None:
     fused = kerneltk.fuse(lambda x, options: x * options.rate * len(options.name))
     for name in ("a", "abc", "a", "ab"):
