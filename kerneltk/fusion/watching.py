@@ -28,7 +28,7 @@ class Watch(NamedTuple):
     Attributes
     ----------
     objects : sequence
-        The arguments whose attributes are looked at.
+        Those whose attributes are looked at: arguments, and what is found (`watch_also`).
     read : callable
         Takes such an object and the name of an attribute that the function has read.
     store : callable
@@ -50,7 +50,8 @@ class _State(threading.local):
     """The traces of a thread, the innermost one last."""
 
     def __init__(self) -> None:
-        self.watches: list[tuple[Watch, set[int]]] = []
+        # With the addresses of their objects, and the classes that are watched for each.
+        self.watches: list[tuple[Watch, set[int], list[type]]] = []
         self.is_busy = False  # whether what was seen is being looked at
         self.install: Callable[[], None] = lambda: None  # has calls reported
 
@@ -78,18 +79,24 @@ def _entry(kind: type, name: str) -> Any:
 @contextmanager
 def watching(watch: Watch) -> Iterator[None]:
     """Report what this thread does within."""
-    kinds: list[type] = []
-    _state.watches.append((watch, {id(value) for value in watch.objects}))
+    _state.watches.append((watch, set(), []))
     try:
         for value in watch.objects:
-            _install(type(value))
-            kinds.append(type(value))
+            watch_also(value)
         with _calls_reported():
             yield
     finally:
-        for kind in kinds:
+        for kind in _state.watches.pop()[2]:
             _restore(kind)
-        _state.watches.pop()
+
+
+def watch_also(value: Any) -> None:
+    """Look at the attributes of another object, in the innermost trace; it stays alive."""
+    _, objects, kinds = _state.watches[-1]
+    objects.add(id(value))
+    if type(value) not in kinds:
+        _install(type(value))
+        kinds.append(type(value))
 
 
 def _install(kind: type) -> None:
@@ -146,7 +153,7 @@ def _methods(
 
 
 def _watches_of(value: Any) -> list[Watch]:
-    return [watch for watch, objects in _state.watches if id(value) in objects]
+    return [watch for watch, objects, _ in _state.watches if id(value) in objects]
 
 
 def _undisturbed(report: Callable[..., None], *seen: Any) -> None:
@@ -200,7 +207,7 @@ def _on_call(frame: FrameType, event: str, _: Any) -> None:
         return
     if frame.f_globals.get("__name__", "").startswith("namedtuple_"):
         return  # the constructor of a named tuple's class
-    watches = [watch for watch, _ in _state.watches]
+    watches = [watch for watch, _, _ in _state.watches]
     found = (watch.names(frame.f_globals) for watch in watches)
     names = next((names for names in found if names is not None), frame.f_globals)
     for watch in watches:

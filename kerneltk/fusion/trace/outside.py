@@ -16,11 +16,13 @@ import array
 import bisect
 import builtins
 import collections
+import collections.abc
 import dis
 import functools
 import gc
 import heapq
 import inspect
+import itertools
 import operator
 import os
 import sys
@@ -34,7 +36,7 @@ from kerneltk.fusion.trace.constants import is_value
 from kerneltk.fusion.trace.location import location_of
 from kerneltk.fusion.trace.reads import MISSING, Reads
 from kerneltk.fusion.trace.state import unsupported
-from kerneltk.fusion.watching import Watch, can_watch, is_own
+from kerneltk.fusion.watching import Watch, can_watch, is_own, watch_also
 
 
 def is_library(module: str | None) -> bool:
@@ -146,6 +148,8 @@ class Outside:
         self._home = ""
         self._arguments: dict[int, tuple[Any, str | None]] = {}  # objects, and how to read them
         self._found: dict[int, Any] = {}  # objects from outside
+        self._watched: list[Any] = []  # those whose classes report what is done to them
+        self._is_executed = False
         self._functions: dict[types.CodeType, list[types.FunctionType]] = {}
         self._inner: dict[types.CodeType, tuple[set[str], dict[str, Any]]] = {}
         self._scanned: dict[Any, Any] = {}  # with what their keys are addresses of
@@ -173,20 +177,19 @@ class Outside:
                 self._note_argument(given, None)
         elif not (is_value(value) or is_array(value) or isinstance(value, type | types.ModuleType)):
             self._arguments.setdefault(id(value), (value, read))
+            if _is_watched(value):
+                self._watched.append(value)
 
     def watch(self, names: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Watch:
         """What is looked at while the function is executed; `names` are the globals of a function
         that is traced with others.
         """
-        objects = [
-            value
-            for value, _ in self._arguments.values()
-            if can_watch(type(value)) and not is_library(attribute_of(type(value), "__module__"))
-        ]
-        return Watch(objects, self._read, _refuse_attribute, self._begun, names)
+        return Watch(list(self._watched), self._read, _refuse_attribute, self._begun, names)
 
     def _read(self, value: Any, name: str) -> None:
         """Guard an attribute of an argument that the function has read."""
+        if id(value) not in self._arguments:
+            return
         for own in list(attribute_of(value, name, ())) if name == "__dict__" else [name]:
             self._guard(value, own)
         entry, is_data = _held(value, name)
@@ -214,6 +217,10 @@ class Outside:
         if is_value(value) or id(value) in self._found:
             return _Outer(value)
         self._found[id(value)] = value
+        if _is_watched(value) and not _is_installed(_file_of(type(value))):
+            self._watched.append(value)
+            if self._is_executed:
+                watch_also(value)
         if isinstance(value, types.FunctionType):
             self._functions.setdefault(value.__code__, []).append(value)
             for default in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
@@ -235,15 +242,18 @@ class Outside:
 
     def _begun(self, frame: types.FrameType, names: dict[str, Any]) -> None:
         """Look at a function that begins."""
+        self._is_executed = True
         code = frame.f_code
         inner = self._inner.get(code)
         if inner is None and not self._is_users(frame, names):
             return
         count = code.co_argcount + code.co_kwonlyargcount
         given = [(name, frame.f_locals.get(name)) for name in code.co_varnames[:count]]
-        known = {name: _Outer(value) for name, value in given if id(value) in self._found}
+        known: dict[str, Any] = {n: _Outer(value) for n, value in given if id(value) in self._found}
+        several = [name for name in inspect.getargs(code)[1:] if name in frame.f_locals]
+        known.update((n, _Items(self.item(_Outer(frame.f_locals[n])))) for n in several)
         free = [frame.f_locals.get(name) for name in code.co_freevars]
-        key = code, id(names), *(id(origin.value) for origin in known.values()), *map(id, free)
+        key = code, id(names), *(id(o[0]) for o in known.values()), *map(id, free)
         if key in self._scanned:
             return
         self._scanned[key] = free
@@ -258,8 +268,10 @@ class Outside:
                 outer.add(name)
             inner = None
         if inner is not None:
-            outer = inner[0]
+            outer = {*inner[0]}
             known = {**inner[1], **known}
+        if frame.f_locals is frame.f_globals:  # of `exec`
+            outer.update(code.co_names)
         _Scan(self, code, names, known, outer).execute()
 
     def _functions_of(
@@ -286,10 +298,11 @@ class Outside:
     def _is_users(self, frame: types.FrameType, names: dict[str, Any]) -> bool:
         """Whether a function is the user's, and of no other package that is installed."""
         code, home = frame.f_code, names.get("__name__")
-        if is_library(home) or _is_besides(frame):
+        if is_library(home) or _is_besides(frame if frame.f_globals is names else frame.f_back):
             return False
-        path = code.co_filename
-        if "site-packages" in path or "dist-packages" in path:
+        if code.co_name == "<module>":
+            return names is not frame.f_globals  # of `exec`
+        if _is_installed(code.co_filename):
             return str(home).partition(".")[0] == self._home
         return bool(code.co_flags & inspect.CO_OPTIMIZED)
 
@@ -322,6 +335,8 @@ class Outside:
             self._guard(value, name)
         if is_data:
             return self.follow(entry)
+        if isinstance(entry, classmethod):
+            self.follow(type(value))
         if isinstance(entry, types.FunctionType | staticmethod | classmethod):
             return self.follow(getattr(entry, "__func__", entry))
         return unknown
@@ -345,15 +360,38 @@ class Outside:
         if is_slice:
             return _Items(self.item(origin))
         if isinstance(key, _Outer) and type(key.value) in (int, str):
+            if isinstance(value, dict) and hasattr(type(value), "__missing__"):
+                return self.follow(dict.get(value, key.value, _UNKNOWN))
             try:
-                return self.follow(value[key.value])
+                return self.follow(_base(value).__getitem__(value, key.value))
             except (LookupError, TypeError):
                 return None
-        items = list(value.values() if isinstance(value, dict) else value)[:_ITEMS]
+        every = dict.values(value) if isinstance(value, dict) else _base(value).__iter__(value)
+        items = list(itertools.islice(every, _ITEMS))
         found = [self.follow(item) for item in items]
         if all(is_value(item) for item in items):
             return None
         return found[0] if len(set(map(type, items))) == 1 else _Outer()
+
+
+def _base(value: Any) -> Any:
+    """The built-in class of a container, whose methods execute nothing of the user's."""
+    return next(b for b in (dict, list, tuple, collections.deque) if isinstance(value, b))
+
+
+def _is_installed(path: str) -> bool:
+    return "site-packages" in path or "dist-packages" in path
+
+
+def _file_of(kind: type) -> str:
+    return str(attribute_of(sys.modules.get(str(kind.__module__)), "__file__"))
+
+
+def _is_watched(value: Any) -> bool:
+    kind = type(value)
+    if isinstance(value, type | types.ModuleType) or is_library(attribute_of(kind, "__module__")):
+        return False
+    return can_watch(kind)
 
 
 def _is_container(value: Any) -> bool:
@@ -383,9 +421,10 @@ _ASSIGNERS = (
 )  # fmt: skip
 _WRITERS = (
     np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask, operator.setitem,
-    operator.delitem, heapq.heappush, heapq.heappop, heapq.heapify, bisect.insort,
-    bisect.insort_left,
+    operator.delitem, operator.iadd, operator.iconcat, heapq.heappush, heapq.heappop, heapq.heapify,
+    bisect.insort, bisect.insort_left,
 )  # fmt: skip
+_ITERATING = (list, tuple, set, dict, sorted, sum, any, all, min, max, enumerate, zip)
 _VIEWS = frozenset(("T", "mT", "real", "imag", "flat"))
 _HINT = "return the new value, and assign it outside of the function."
 
@@ -411,7 +450,7 @@ class _Scan:
     known : dict
         Variables of which something is known, by their names.
     outer : set of str
-        The closed-over variables that are assigned outside.
+        The variables that are assigned outside: closed-over ones, and globals of `exec`.
     """
 
     def __init__(
@@ -471,6 +510,7 @@ class _Scan:
                 pass
             case "GET_ITER":
                 outside.item(stack[-1] if stack else None)
+                self._check_moved(stack[-1] if stack else None)
                 if stack and self._inner is not None:  # a comprehension, whose argument this is
                     outside._inner[self._inner][1][".0"] = stack[-1]
             case "LOAD_CLASSDEREF" | "LOAD_FROM_DICT_OR_DEREF":
@@ -494,6 +534,8 @@ class _Scan:
                 stack += [None] * (effect - 1)
                 stack.append(None if found is MISSING else outside.follow(found))
             case "STORE_GLOBAL" | "DELETE_GLOBAL":
+                self._refuse(f"The global '{value}' is assigned")
+            case "STORE_NAME" | "DELETE_NAME" if value in self._outer:
                 self._refuse(f"The global '{value}' is assigned")
             case "LOAD_CONST":
                 stack.append(_Outer(value))
@@ -521,8 +563,12 @@ class _Scan:
             case "BUILD_SLICE":
                 self._pop(argument)
                 stack.append(_SLICE)
-            case "BUILD_TUPLE":
+            case "BUILD_TUPLE" | "BUILD_LIST":
                 stack.append(tuple(self._pop(argument)))
+            case "LIST_EXTEND" | "DICT_UPDATE":
+                item = outside.item(self._pop()[0])
+                if item is not None and argument <= len(stack):
+                    stack[-argument] = _Items(item)
             case "STORE_SUBSCR" | "DELETE_SUBSCR" | "STORE_SLICE":
                 container = self._pop(-effect)[0 if i.opname == "DELETE_SUBSCR" else 1]
                 if isinstance(container, _Outer):
@@ -555,6 +601,8 @@ class _Scan:
                 count, names = len(given) - len(self._keywords), self._keywords
                 self._keywords = ()
                 named = dict(zip(names, given[count:], strict=True))
+                for container in given:  # whose items may be arguments of what is called
+                    outside.item(container)
                 self._check_call(callee := second if first is None else first, given[:count], named)
                 stack.append(self._result(callee, given[:count]))
             case name if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
@@ -580,8 +628,8 @@ class _Scan:
             self._refuse("An attribute of an object from outside is assigned")
         if is_first and any(function is own for own in _WRITERS):
             self._refuse_change(first, "An object from outside is written to")
-        if is_first and function is next:
-            self._refuse("'next' moves an iterator from outside")
+        if is_first and any(function is own for own in (next, *_ITERATING)):
+            self._check_moved(given[0])
         written = [named.get("out")]
         if isinstance(function, np.ufunc):
             written += given[function.nin :]
@@ -589,13 +637,19 @@ class _Scan:
             if isinstance(out, _Outer) and is_array(out.value):
                 self._refuse_change(out.value, "")
 
+    def _check_moved(self, origin: Any) -> None:
+        if isinstance(origin, _Outer) and isinstance(origin.value, collections.abc.Iterator):
+            self._refuse("An iterator from outside is moved")
+
     def _result(self, callee: Any, given: list[Any]) -> Any:
         """The result of a call that has something from outside."""
         if not isinstance(callee, _Outer):
             return None
         outside, (function, owner, name) = self._outside, callee
         first = given[0] if given else None
-        if name in ("get", "values", "items", "copy") and isinstance(owner, dict):
+        if name == "copy" and isinstance(owner, list | dict | collections.deque):
+            return _Items(outside.item(_Outer(owner)))
+        if name in ("get", "values", "items") and isinstance(owner, dict):
             item = outside.item(_Outer(owner), first if name == "get" else None)
             return item if name == "get" else _Items((None, item) if name == "items" else item)
         if function is globals:
@@ -606,7 +660,7 @@ class _Scan:
             return outside.attribute(first, str(given[1].value))
         if function is type:
             return outside.attribute(first, "__class__")
-        if any(function is own for own in (list, tuple, iter, reversed, sorted)):
+        if any(function is own for own in (list, tuple, dict, iter, reversed, sorted)):
             return _Items(outside.item(first))
         if function is enumerate:
             return _Items((None, outside.item(first)))

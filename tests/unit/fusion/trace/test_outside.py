@@ -421,6 +421,35 @@ def sets_by_globals(x: Any) -> Any:
     return x
 
 
+class Part:
+    n = 1
+
+
+PART = Part()
+MAKING: Any = collections.defaultdict(list)
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def result_of_a_helper(x: Any) -> Any:
+    part = same(PART)
+    part.n = 2
+    return x
+
+
+def bump_all(*parts: Any) -> Any:
+    for part in parts:
+        part.n = 2
+
+
+def loops(x: Any) -> Any:
+    for value in ITERATOR:
+        x = x * value
+    return x
+
+
 def replaces(x: Any) -> Any:
     THING.n = 3
     return x
@@ -453,7 +482,19 @@ EFFECTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "list in a dict": (lambda x: THING.table["a"].append(x), "'append' changes", "append(x)"),
     "comprehension": (lambda x: [LOG.append(k) for k in range(3)], "'append' changes", "append(k)"),
     "setattr": (lambda x: setattr(THING, "n", x), "An attribute of an object", "setattr(THING"),  # type: ignore[func-returns-value]
-    "next": (lambda x, it=ITERATOR: x * next(it), "'next' moves", "next(it)"),
+    "next": (lambda x, it=ITERATOR: x * next(it), "An iterator from outside", "next(it)"),
+    "loop over an iterator": (loops, "An iterator from outside", "ITERATOR"),
+    "attribute of a result": (result_of_a_helper, "attribute 'n' of an object", "part.n = 2"),
+    "several arguments": (lambda x: bump_all(PART, PART), "attribute 'n' of", "part.n = 2"),
+    "key of a function": (
+        lambda x: max([PART, PART], key=bump_all),
+        "attribute 'n' of an object",
+        "part.n = 2",
+    ),
+    "copy of a list": (lambda x: LISTS.copy()[0].append(x), "'append' changes", ".append(x)"),
+    "a dict that makes items": (lambda x: MAKING["a"].append(x), "'append' changes", "append(x)"),
+    "globals by exec": (lambda x: exec("global COUNT; COUNT = 5"), "The global 'COUNT'", ""),
+    "item of a new list": (lambda x: [*LISTS, 1][0].append(x), "'append' changes", ".append(x)"),
     "default": (lambda x, items=[]: items.append(x), "'append' changes", "append(x)"),  # type: ignore[misc]
     "vars": (lambda x: vars(THING).update(n=x), "'update' changes", "vars(THING)"),
     "dict of an object": (lambda x: THING.__dict__.pop("n"), "'pop' changes", "__dict__.pop"),
@@ -477,11 +518,11 @@ EFFECTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
 @pytest.mark.parametrize("name", EFFECTS)
 def test_effects_are_refused_at_their_lines(name: str) -> None:
     function, message, line = EFFECTS[name]
-    before = repr((LOG, COUNT, THING))
+    before = repr((LOG, COUNT, THING, vars(PART), MAKING))
     with pytest.raises(kerneltk.UnsupportedError, match=message) as caught:
         kerneltk.fuse(function)(X)
     assert line in str(caught.value)
-    assert repr((LOG, COUNT, THING)) == before
+    assert repr((LOG, COUNT, THING, vars(PART), MAKING)) == before
 
 
 def test_what_runs_unfused_has_its_effects_once() -> None:
