@@ -247,13 +247,24 @@ class Outside:
         inner = self._inner.get(code)
         if inner is None and not self._is_users(frame, names):
             return
-        count = code.co_argcount + code.co_kwonlyargcount
-        given = [(name, frame.f_locals.get(name)) for name in code.co_varnames[:count]]
-        known: dict[str, Any] = {n: _Outer(value) for n, value in given if id(value) in self._found}
-        several = [name for name in inspect.getargs(code)[1:] if name in frame.f_locals]
-        known.update((n, _Items(self.item(_Outer(frame.f_locals[n])))) for n in several)
+        several = [name for name in inspect.getargs(code)[1:] if name is not None]
+        given: dict[str, Any] = {}
+        items: dict[str, Any] = {}
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            value = frame.f_locals.get(name)
+            if id(value) in self._found:
+                given[name] = value
+        for name in several:  # the first of them stands for all
+            values = frame.f_locals.get(name, ())
+            values = list(values.values()) if isinstance(values, dict) else values
+            for value in values if isinstance(values, list | tuple) else ():
+                if id(value) in self._found:
+                    items.setdefault(name, value)
+        known: dict[str, Any] = {name: _Outer(value) for name, value in given.items()}
+        known.update((name, _Items(_Outer(value))) for name, value in items.items())
         free = [frame.f_locals.get(name) for name in code.co_freevars]
-        key = code, id(names), *(id(o[0]) for o in known.values()), *map(id, free)
+        origins = {**given, **items}.items()
+        key = code, id(names), *((name, id(value)) for name, value in origins), *map(id, free)
         if key in self._scanned:
             return
         self._scanned[key] = free
@@ -565,6 +576,8 @@ class _Scan:
                 stack.append(_SLICE)
             case "BUILD_TUPLE" | "BUILD_LIST":
                 stack.append(tuple(self._pop(argument)))
+            case "LIST_APPEND":
+                self._pop()
             case "LIST_EXTEND" | "DICT_UPDATE":
                 item = outside.item(self._pop()[0])
                 if item is not None and argument <= len(stack):

@@ -560,6 +560,9 @@ def local_effects(x: Any) -> Any:
     made.add(x)
     made.count += 1
     push(items, own["rate"] * x)
+    part = Part()
+    bump_all(part, Part())
+    made.count += part.n
     w = np.ones(4)
     w[1:] = 2
     copied = THING.w.copy()
