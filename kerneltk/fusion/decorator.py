@@ -441,18 +441,19 @@ def _shape_key(args: Sequence[Any]) -> Any:
                 continue
             from kerneltk.fusion.trace.constants import constant_kind
 
-            known = constant_kind(value)
-            if type(known) is not tuple or type(known[-1]) is not weakref.ref:
-                return None
-            key.append(known)
-    return tuple(key)
+            key.append(constant_kind(value))
+    try:
+        hash(made := tuple(key))
+    except (TypeError, ValueError):  # as in `_found`
+        return None
+    return made
 
 
 def _has_ended(key: Any) -> bool:
     """Whether an object of a key of shapes is no more."""
-    return any(
-        type(item) is tuple and type(item[-1]) is weakref.ref and item[-1]() is None for item in key
-    )
+    from kerneltk.fusion.trace.constants import objects_in
+
+    return any(found is None for found in objects_in(key))
 
 
 def _forget(fused: weakref.ref[Fused], key: Any) -> None:

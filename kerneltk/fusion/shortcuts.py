@@ -16,7 +16,7 @@ from kerneltk.fusion.memory import extent_in_memory
 from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program
-from kerneltk.fusion.trace.constants import constant_kind, is_plain
+from kerneltk.fusion.trace.constants import constant_kind, objects_in
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
@@ -155,15 +155,17 @@ def _tests_of_writes(
 
 
 def _constant_test(value: Any) -> tuple[str, Any] | None:
-    """How to ask whether an argument is a constant, and what with; None where that takes long."""
+    """How to ask whether an argument is a constant, and what with; None where that takes long.
+    Other objects that are equal to it have other ways.
+    """
     if type(value) is str:
         return "a{0} == value_of{0}", value
-    kind, *known = constant_kind(value)
-    if len(known) == 1 and type(known[0]) is weakref.ref:
-        return "value_of{0}() is a{0}", known[0]
-    if kind is tuple and all(map(is_plain, value)):
-        return "a{0} is value_of{0}", value
-    return None
+    key = constant_kind(value)
+    if len(key) == 2 and type(key[1]) is weakref.ref:
+        return "value_of{0}() is a{0}", key[1]
+    if any(True for _ in objects_in(key)):
+        return None  # which the shortcut would keep alive
+    return "a{0} is value_of{0}", value
 
 
 def _extent(array: Any, backend: Backend) -> tuple[int, int]:

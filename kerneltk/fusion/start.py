@@ -51,6 +51,7 @@ from kerneltk.fusion.trace.state import (
     Trace,
     refusals_are_final,
     unsupported,
+    wrong_type,
 )
 from kerneltk.fusion.trace.symbols import Expression, Guards, Symbol, broadcast_shapes
 from kerneltk.fusion.watching import watching
@@ -80,7 +81,7 @@ def traced(
     rebuilding = _Rebuilding(trace)
     given: list[Any] = []
     arrays: dict[int, int] = {}
-    rebuilding.outside.look(function, args, keywords)
+    rebuilding.outside.look(function, args)
     for index, value in enumerate(args):
         if is_array(value):
             number = len(trace.sources)
@@ -406,9 +407,11 @@ class _Rebuilding:
             setattr(made, name, getattr(function, name))
         made.__dict__.update(function.__dict__)
         self._replace_names(function)
-        for new, old in zip(empty or (), cells or (), strict=True):
+        for index, (new, old) in enumerate(zip(empty or (), cells or (), strict=True)):
             value = content_of(old)
             if value is not old:  # else it is assigned later
+                if type(value) is self._trace.array_type:
+                    self._trace.reads.add_cell(function, index)
                 new.cell_contents = self.seen(value)
         return made
 
@@ -431,6 +434,8 @@ class _Rebuilding:
         _import_cupy(names_of(function.__code__) - names.keys())
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
+                if type(names[name]) is self._trace.array_type:
+                    self._trace.reads.add_global(names, name)
                 seen[name] = self.seen(names[name])
             elif name == "type":
                 seen[name] = _Type
@@ -449,6 +454,8 @@ class _Rebuilding:
         refused = _refused_randomness(value)
         if refused is not None:
             return refused
+        if isinstance(value, functools._lru_cache_wrapper):
+            return _Memoised(value)
         module = attribute_of(value, "__module__")
         if isinstance(module, str) and callable(value) and not isinstance(value, type):
             root = module.partition(".")[0]
@@ -551,6 +558,31 @@ def _check_seed(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 def _known(value: Any) -> Any:
     """A number that decides, in which later calls must agree."""
     return value.trace.guards.value(value.symbol) if isinstance(value, LazyNumber) else value
+
+
+class _Memoised:
+    """A function with a cache: it is called with numbers by value, and keeps no traced ones."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(
+            *map(_hashed, args), **{name: _hashed(value) for name, value in kwargs.items()}
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+def _hashed(value: Any) -> Any:
+    """An argument of a cache; arrays have no hash, as NumPy's have none."""
+    if isinstance(value, LazyArray):
+        raise wrong_type(
+            "An array is an argument of a function with a cache: it is unhashable.",
+            "call the function without its cache, such as 'function.__wrapped__(x)'.",
+        )
+    return tuple(map(_hashed, value)) if type(value) is tuple else _known(value)
 
 
 class _Random:

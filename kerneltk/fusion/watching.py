@@ -6,6 +6,7 @@ refuse that one is assigned. Only the thread that traces is looked at, and only 
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType, WrapperDescriptorType
 from typing import Any, NamedTuple
+
+from kerneltk.fusion.trace.state import unsupported
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NAMES = ("__getattribute__", "__setattr__", "__delattr__")
@@ -25,7 +28,7 @@ class Watch(NamedTuple):
     Attributes
     ----------
     objects : sequence
-        The arguments whose attributes are looked at.
+        Those whose attributes are looked at: arguments, and what is found (`watch_also`).
     read : callable
         Takes such an object and the name of an attribute that the function has read.
     store : callable
@@ -47,8 +50,10 @@ class _State(threading.local):
     """The traces of a thread, the innermost one last."""
 
     def __init__(self) -> None:
-        self.watches: list[tuple[Watch, set[int]]] = []
+        # With the addresses of their objects, and the classes that are watched for each.
+        self.watches: list[tuple[Watch, set[int], list[type]]] = []
         self.is_busy = False  # whether what was seen is being looked at
+        self.install: Callable[[], None] = lambda: None  # has calls reported
 
 
 _state = _State()
@@ -74,18 +79,24 @@ def _entry(kind: type, name: str) -> Any:
 @contextmanager
 def watching(watch: Watch) -> Iterator[None]:
     """Report what this thread does within."""
-    kinds: list[type] = []
-    _state.watches.append((watch, {id(value) for value in watch.objects}))
+    _state.watches.append((watch, set(), []))
     try:
         for value in watch.objects:
-            _install(type(value))
-            kinds.append(type(value))
+            watch_also(value)
         with _calls_reported():
             yield
     finally:
-        for kind in kinds:
+        for kind in _state.watches.pop()[2]:
             _restore(kind)
-        _state.watches.pop()
+
+
+def watch_also(value: Any) -> None:
+    """Look at the attributes of another object, in the innermost trace; it stays alive."""
+    _, objects, kinds = _state.watches[-1]
+    objects.add(id(value))
+    if type(value) not in kinds:
+        _install(type(value))
+        kinds.append(type(value))
 
 
 def _install(kind: type) -> None:
@@ -142,7 +153,7 @@ def _methods(
 
 
 def _watches_of(value: Any) -> list[Watch]:
-    return [watch for watch, objects in _state.watches if id(value) in objects]
+    return [watch for watch, objects, _ in _state.watches if id(value) in objects]
 
 
 def _undisturbed(report: Callable[..., None], *seen: Any) -> None:
@@ -159,22 +170,36 @@ def _undisturbed(report: Callable[..., None], *seen: Any) -> None:
 
 @contextmanager
 def _calls_reported() -> Iterator[None]:
-    """Report calls of functions in Python, by what a debugger or a profiler does not use."""
-    ways: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
-        (sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile),
-    ]  # fmt: skip
-    if any(get() is _on_call for get, _ in ways):
-        yield
+    """Report calls of functions in Python, by what a debugger or a profiler does not use, or
+    together with the debugger.
+    """
+    if len(_state.watches) > 1:
+        try:
+            yield
+        finally:  # an error that is raised in a hook ends it
+            _state.install()
         return
-    put = next((put for get, put in ways if get() is None), None)
-    if put is None:
-        yield
-        return
-    put(_on_call)
+    is_profile = sys.gettrace() is not None and sys.getprofile() is None
+    get: Callable[[], Any] = sys.getprofile if is_profile else sys.gettrace
+    put: Callable[[Any], None] = sys.setprofile if is_profile else sys.settrace
+    before = get()
+
+    def with_debugger(frame: FrameType, event: Any, argument: Any) -> Any:
+        _on_call(frame, event, argument)
+        return before(frame, event, argument)
+
+    hook = _on_call if before is None else with_debugger
+    _state.install = functools.partial(put, hook)
+    _state.install()
     try:
         yield
+        if get() is not hook:
+            raise unsupported(
+                "A debugger or a profiler has ended what follows the calls of a fused function.",
+                "trace it without one of them.",
+            )
     finally:
-        put(None)
+        put(before)
 
 
 def _on_call(frame: FrameType, event: str, _: Any) -> None:
@@ -182,7 +207,7 @@ def _on_call(frame: FrameType, event: str, _: Any) -> None:
         return
     if frame.f_globals.get("__name__", "").startswith("namedtuple_"):
         return  # the constructor of a named tuple's class
-    watches = [watch for watch, _ in _state.watches]
+    watches = [watch for watch, _, _ in _state.watches]
     found = (watch.names(frame.f_globals) for watch in watches)
     names = next((names for names in found if names is not None), frame.f_globals)
     for watch in watches:

@@ -22,8 +22,10 @@ def computed(value: Any) -> Any:
     if type(value) is ComputedArray:
         return object.__getattribute__(value, "_value")
     if type(value) in (tuple, list):
-        return type(value)([computed(item) for item in value])
-    return value
+        items = [computed(item) for item in value]
+        if any(new is not old for new, old in zip(items, value, strict=True)):
+            return type(value)(items)
+    return value  # the same object, by which the next call finds its program
 
 
 _OF_COMPUTED = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import gc
 import weakref
 from types import CodeType, FrameType, FunctionType
@@ -37,6 +38,14 @@ class Alive:
         self._values = []
         if value is None:
             return
+        cached = _cached_function(value)
+        if cached is not None:
+            cached.cache_clear()  # a traced value in it would be an error of later calls
+            raise UnsupportedError(
+                f"The function '{cached.__name__}' keeps a traced value in its cache.\n"
+                f"  Hint: give it a number by value, such as '{cached.__name__}(int(n))', and "
+                "nothing that is computed of arrays."
+            )
         where, name = _holder(value)
         snippet = None
         code = getattr(getattr(function, "__func__", function), "__code__", None)
@@ -51,6 +60,20 @@ class Alive:
                 "objects of the results.",
             )
         )
+
+
+def _cached_function(value: Any) -> Any:
+    """The function of `functools.lru_cache` that has a value among its arguments or results."""
+    holders: list[Any] = [value]
+    for _ in range(4):  # a tuple, an entry, a dict, the function
+        found = gc.get_referrers(*holders)
+        for holder in found:
+            if type(holder) is functools._lru_cache_wrapper:
+                return holder
+        holders = [h for h in found if type(h).__name__ in ("tuple", "dict", "_lru_list_elem")]
+        if not holders:
+            break
+    return None
 
 
 def _holder(value: Any) -> tuple[str, str | None]:

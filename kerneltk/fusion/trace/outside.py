@@ -1,27 +1,33 @@
-"""What a traced function reads from outside by names, the functions that it calls, and effects.
+"""What a traced function reads from outside by names, and its effects.
 
-The code of the function, and of the Python functions of the user's that it calls, is executed over
-values that are known beforehand: globals, closed-over variables, arguments that are constants, and
-what is found in them without executing anything of the user's. Everything else is unknown. The
-names become guards (`reads`). What lies deeper is constant. An assignment to what comes from
-outside is refused at its line, before the function is executed.
+Each function of the user's that begins while a function is traced (`watching`) is looked at before
+it is executed: the names in its code become guards (`reads`), and its code is gone through once
+with what stands for a value from outside: globals, closed-over variables, defaults, arguments that
+are known to be from outside, and what is found in them without executing anything of the user's.
+An assignment to such a value is refused at its line. Everything else is unknown, and what lies
+deeper than the names is constant.
 
-Branches are executed one after the other, so a local variable is what was last assigned to it.
+Branches are gone through one after the other, so a local variable is what was last assigned to it.
 """
 
 from __future__ import annotations
 
 import array
+import bisect
 import builtins
 import collections
+import collections.abc
 import dis
 import functools
 import gc
+import heapq
 import inspect
+import itertools
+import operator
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +36,7 @@ from kerneltk.fusion.trace.constants import is_value
 from kerneltk.fusion.trace.location import location_of
 from kerneltk.fusion.trace.reads import MISSING, Reads
 from kerneltk.fusion.trace.state import unsupported
-from kerneltk.fusion.watching import Watch, can_watch, is_own
+from kerneltk.fusion.watching import Watch, can_watch, is_own, watch_also
 
 
 def is_library(module: str | None) -> bool:
@@ -42,20 +48,14 @@ def is_library(module: str | None) -> bool:
     return root in sys.stdlib_module_names and not _is_shadowed(root)
 
 
+@functools.cache
 def _is_shadowed(root: str) -> bool:
     """Whether a module of the user's has the name of one of the standard library."""
-    known = _SHADOWED.get(root)
-    if known is None:
-        path = getattr(sys.modules.get(root), "__file__", None)
-        if path is None:
-            return False
-        folder = os.path.dirname(os.path.abspath(path))
-        own = not folder.startswith(_STANDARD) or "site-packages" in folder
-        known = _SHADOWED[root] = own
-    return known
+    path = getattr(sys.modules.get(root), "__file__", None)
+    folder = _STANDARD if path is None else os.path.dirname(os.path.abspath(path))
+    return not folder.startswith(_STANDARD) or "site-packages" in folder
 
 
-_SHADOWED: dict[str, bool] = {}
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__))
 
 
@@ -92,87 +92,9 @@ def attribute_of(value: Any, name: str, default: Any = None) -> Any:
         return default
 
 
-# -- values that are known beforehand ---------------------------------------------------------
-
-
-class _Outer(NamedTuple):
-    """A value from outside of the function."""
-
-    value: Any
-    argument: int | None = None  # which one it is; -1 of what the function is bound to
-
-
-class _Constant(NamedTuple):
-    """A number, a string, or a tuple of these."""
-
-    value: Any
-
-
-class _Made(NamedTuple):
-    """An instance that the function itself makes."""
-
-    kind: type
-
-
-class _Method(NamedTuple):
-    """A method that is not written in Python, or one of an unknown value."""
-
-    receiver: _Outer
-    name: str
-
-
-class _Bound(NamedTuple):
-    """A function of Python's with its first argument."""
-
-    function: types.FunctionType
-    owner: Any
-
-
-_UNKNOWN = object()  # the value of what comes from outside all the same
-_SLICE = _Constant(slice(None))
-_ITEMS = 64  # of a container that are looked at
-_VISITS = 2000
-_CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array, np.ndarray)
-_CHANGES_UNKNOWN = frozenset(
-    ("append", "appendleft", "extend", "extendleft", "setdefault", "popitem")
-)
-_CHANGES = _CHANGES_UNKNOWN | frozenset(
-    ("add", "byteswap", "clear", "difference_update", "discard", "fill", "insert",
-     "intersection_update", "itemset", "move_to_end", "partition", "pop", "popleft", "put",
-     "remove", "resize", "reverse", "rotate", "setfield", "setflags", "sort",
-     "symmetric_difference_update", "update")
-)  # fmt: skip
-_WRITERS = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
-_VIEWS = frozenset(("T", "mT", "real", "imag", "flat"))
-_IGNORED = frozenset(
-    ("CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "GET_ITER", "MAKE_CELL", "NOP", "PRECALL", "RESUME")
-)
-_ACTIONS = {
-    "LOAD_FAST_CHECK": "_load_fast", "LOAD_FAST_AND_CLEAR": "_load_fast",
-    "STORE_FAST_MAYBE_NULL": "_store_fast", "LOAD_CLASSDEREF": "_load_deref",
-    "LOAD_FROM_DICT_OR_DEREF": "_load_deref", "LOAD_NAME": "_load_global",
-    "LOAD_METHOD": "_load_attr", "DELETE_ATTR": "_store_attr", "DELETE_GLOBAL": "_store_global",
-    **dict.fromkeys(_IGNORED, "_keep"), "PRECALL": "_stay",
-}  # fmt: skip
-_ENDS = ("RETURN", "RAISE", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
-_HINT = "return the new value, and assign it outside of the function."
-
-
-def _outside(origin: Any) -> _Outer | None:
-    """What comes from outside, of which some methods may be attributes."""
-    if isinstance(origin, _Method) and origin.receiver.value is _UNKNOWN:
-        return origin.receiver
-    return origin if isinstance(origin, _Outer) else None
-
-
 def _entry_of(kind: type, name: str) -> Any:
     """What a class has by a name."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), MISSING)
-
-
-def _is_setter(entry: Any) -> bool:
-    """Whether what a class has by a name is asked before an instance's own attributes."""
-    return hasattr(type(entry), "__set__")
 
 
 def _held(value: Any, name: str) -> tuple[Any, bool]:
@@ -181,56 +103,31 @@ def _held(value: Any, name: str) -> tuple[Any, bool]:
     """
     entry = _entry_of(type(value), name)
     own = attribute_of(value, "__dict__")
-    if isinstance(own, dict) and name in own and not _is_setter(entry):
+    if isinstance(own, dict) and name in own and not hasattr(type(entry), "__set__"):
         return own[name], True
     if isinstance(entry, types.MemberDescriptorType):
         try:
             return entry.__get__(value), True
         except AttributeError:
             return MISSING, False
-    return entry, not hasattr(type(entry), "__get__")
+    return entry, entry is not MISSING and not hasattr(type(entry), "__get__")
 
 
-def _key(origin: Any) -> Any:
-    if isinstance(origin, _Outer):
-        return id(origin.value), origin.argument
-    return origin.kind if isinstance(origin, _Made) else None
+_UNKNOWN = object()  # the value of what comes from outside all the same
 
 
-class _Instruction(NamedTuple):
-    """An instruction, and what it does to the stack: where it goes on, and where it jumps."""
+class _Outer(NamedTuple):
+    """A value from outside of the function, or a constant, as an attribute of another one."""
 
-    offset: int
-    action: str  # the method of `_Visit` that executes it
-    argument: int
-    value: Any
-    target: int | None
-    effect: int
-    jumping: int
-    is_end: bool  # whether the next one is reached by jumps alone
+    value: Any = _UNKNOWN
+    owner: Any = None
+    name: str = ""
 
 
-@functools.lru_cache(maxsize=1024)
-def _instructions(code: types.CodeType) -> tuple[list[_Instruction], dict[int, int]]:
-    """The instructions of a function, and by the offset of each handler the depth of its stack."""
-    jumps = {*dis.hasjrel, *dis.hasjabs}
-    bytecode = dis.Bytecode(code)
-    entries = bytecode.exception_entries  # type: ignore[attr-defined]
-    handlers = {entry.target: entry.depth + 1 + entry.lasti for entry in entries}
-    found = []
-    for i in bytecode:
-        if i.opname in _IGNORED and not i.is_jump_target and i.offset not in handlers:
-            continue
-        action = _ACTIONS.get(i.opname, f"_{i.opname.lower()}")
-        if not hasattr(_Visit, action):
-            action = "_keep" if i.opname.startswith("POP_") or i.opcode in jumps else "_compute"
-        effect, jumping = (dis.stack_effect(i.opcode, i.arg, jump=k) for k in (False, True))
-        target = i.argval if i.opcode in jumps else None
-        is_end = i.opname.startswith(_ENDS)
-        found.append(
-            _Instruction(i.offset, action, i.arg or 0, i.argval, target, effect, jumping, is_end)
-        )
-    return found, handlers
+class _Items(NamedTuple):
+    """A new object with items from outside."""
+
+    item: Any
 
 
 class Outside:
@@ -249,297 +146,323 @@ class Outside:
         self._is_traced = is_traced
         self.arrays: list[Any] = []  # that were found
         self._home = ""
-        self._arguments: dict[int, int] = {}  # which objects are arguments
-        self._watched: dict[int, tuple[Any, str | None]] = {}  # the user's, and how to read them
-        self._visited: set[Any] = set()
-        self._codes: dict[tuple[int, int], Any] = {}  # that were looked at, with some globals
-        self._pending: list[_Visit] = []
-        self._loaded: list[tuple[Any, Any]] = []
-        self._called: set[Any] = set()
-        self._held: list[Any] = []  # no other object may be found at their addresses
+        self._arguments: dict[int, tuple[Any, str | None]] = {}  # objects, and how to read them
+        self._found: dict[int, Any] = {}  # objects from outside
+        self._watched: list[Any] = []  # those whose classes report what is done to them
+        self._is_executed = False
+        self._functions: dict[types.CodeType, list[types.FunctionType]] = {}
+        self._inner: dict[types.CodeType, tuple[set[str], dict[str, Any]]] = {}
+        self._scanned: dict[Any, Any] = {}  # with what their keys are addresses of
 
-    def look(
-        self, function: Callable[..., Any], args: Sequence[Any], keywords: Sequence[str]
-    ) -> None:
-        """Look at a function before it is executed with arguments, the last of which have keywords;
-        raises UnsupportedError for an effect.
-        """
+    def look(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
+        """Take notice of a function and of the arguments of its call."""
         for k, value in enumerate(args):
-            self._note_watched(value, f"a{k}")
-        self._note_watched(function, None)
-        given = [
-            None if self._is_traced(value) else self.found(value, k) for k, value in enumerate(args)
-        ]
-        first = len(given) - len(keywords)
-        called = function
+            if not self._is_traced(value):
+                self._note_argument(value, f"a{k}")
+        self._note_argument(function, None)
+        called: Any = function
         while isinstance(called, functools.partial):
             called = called.func
-        module = attribute_of(attribute_of(called, "__func__", called), "__module__")
-        self._home = str(module).partition(".")[0]
-        named = dict(zip(keywords, given[first:], strict=True))
-        self._reads.keep(attribute_of(called, "__func__", called))
-        self._call(self.found(function, -1), given[:first], named)
-        self._finish()
+        called = attribute_of(called, "__func__", called)
+        self._home = str(attribute_of(called, "__module__")).partition(".")[0]
+        self._reads.keep(called)
 
-    def _note_watched(self, value: Any, read: str | None) -> None:
-        """Note an argument, or what the function is bound to, whose attributes can be watched."""
+    def _note_argument(self, value: Any, read: str | None) -> None:
+        """Note an argument, or what the function is bound to, whose attributes are guarded."""
+        self.follow(value)
         if isinstance(value, types.MethodType):
-            self._note_watched(value.__self__, None if read is None else f"{read}.__self__")
+            self._note_argument(value.__self__, None if read is None else f"{read}.__self__")
         elif isinstance(value, functools.partial) and read is None:
             for given in (*value.args, *value.keywords.values(), value.func):
-                self._note_watched(given, None)
+                self._note_argument(given, None)
         elif not (is_value(value) or is_array(value) or isinstance(value, type | types.ModuleType)):
-            kind = type(value)
-            if can_watch(kind) and not is_library(attribute_of(kind, "__module__")):
-                self._watched.setdefault(id(value), (value, read))
+            self._arguments.setdefault(id(value), (value, read))
+            if _is_watched(value):
+                self._watched.append(value)
 
     def watch(self, names: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Watch:
         """What is looked at while the function is executed; `names` are the globals of a function
         that is traced with others.
         """
-        objects = [value for value, _ in self._watched.values()]
-        return Watch(objects, self._read, _refuse_attribute, self._begun, names)
+        return Watch(list(self._watched), self._read, _refuse_attribute, self._begun, names)
 
     def _read(self, value: Any, name: str) -> None:
-        """Guard an attribute that the function has read."""
-        if name == "__dict__":
-            for own in list(attribute_of(value, name, ())):
-                self._guard(value, self._watched[id(value)][1], own)
+        """Guard an attribute of an argument that the function has read."""
+        if id(value) not in self._arguments:
             return
-        self._guard(value, self._watched[id(value)][1], name)
+        for own in list(attribute_of(value, name, ())) if name == "__dict__" else [name]:
+            self._guard(value, own)
         entry, is_data = _held(value, name)
-        if is_data and entry is not MISSING:
+        if is_data:
             self.follow(entry)
 
-    def _begun(self, frame: types.FrameType, names: dict[str, Any]) -> None:
-        """Look at a function that the others do not call by a name that is known."""
-        code = frame.f_code
-        if (id(code), id(names)) in self._codes:
-            return
-        self._codes[id(code), id(names)] = code
-        is_function = code.co_flags & inspect.CO_OPTIMIZED
-        if not is_function or not self._is_users_code(code, names) or _is_besides(frame):
-            return
-        free = [name for name in code.co_freevars if name != "__class__"]
-        if not free:
-            self._pending.append(_Visit(self, code, names, {}, {}))
-        else:
-            known = frame.f_locals if names is frame.f_globals else {}
-            for function in gc.get_referrers(code):
-                if type(function) is types.FunctionType and function.__globals__ is names:
-                    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-                    if all(known.get(n, c) in (c, content_of(c)) for n, c in cells if n in free):
-                        self._loaded.append((function, None))
-        self._finish()
-
-    def follow(self, function: Any) -> None:
-        """Look at a function that is found while another one is executed."""
-        self.found(function)
-        self._finish()
-
-    def _finish(self) -> None:
-        while len(self._visited) < _VISITS:
-            if self._pending:
-                self._pending.pop().execute()
-            elif self._loaded:  # those that are not called by these names may be called by others
-                function, positional = self._loaded.pop()
-                if function not in self._called:
-                    self._visit(function, positional)
-            else:
-                break
+    def _guard(self, value: Any, name: str) -> None:
+        """Guard an attribute of an argument that is no method or property, or that it has none."""
+        read = self._arguments[id(value)][1]
+        entry, is_data = _held(value, name)
+        slot = _entry_of(type(value), name)
+        if is_data:
+            self._reads.add_attribute(value, read, name, entry)
+        elif isinstance(slot, types.MemberDescriptorType):
+            self._reads.add_attribute(value, read, name, MISSING, slot)
+        elif isinstance(attribute_of(value, "__dict__"), dict) and not hasattr(
+            type(entry), "__set__"
+        ):
+            self._reads.add_attribute(value, read, name, MISSING)
 
     # -- functions -------------------------------------------------------------------------------
 
-    def found(self, value: Any, argument: int | None = None) -> Any:
-        """A value that a name stands for. Functions are looked at, as they may be called."""
-        if is_value(value):
-            return _Constant(value)
-        if argument is None:
-            argument = self._arguments.get(id(value))
-        else:
-            self._arguments[id(value)] = argument
-        self._held.append(value)
+    def follow(self, value: Any) -> _Outer:
+        """Take notice of an object from outside, which may be a function or have one."""
+        if is_value(value) or id(value) in self._found:
+            return _Outer(value)
+        self._found[id(value)] = value
+        if _is_watched(value) and not _is_installed(_file_of(type(value))):
+            self._watched.append(value)
+            if self._is_executed:
+                watch_also(value)
         if isinstance(value, types.FunctionType):
-            self._loaded.append((value, None))
+            self._functions.setdefault(value.__code__, []).append(value)
+            for default in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
+                self.follow(default)
+        elif isinstance(value, types.MethodType):
+            self.follow(value.__func__)
+            self.follow(value.__self__)
+        elif isinstance(value, functools.partial):
+            for item in (value.func, *value.args, *value.keywords.values()):
+                self.follow(item)
         elif hasattr(type(value), "shape"):
             self.arrays.append(value)
-        elif isinstance(value, types.MethodType):
-            bound = _Bound(value.__func__, _Outer(value.__self__, argument))  # type: ignore[arg-type]
-            self._loaded.append((value.__func__, [bound.owner]))
-            return bound
-        elif isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, _CONTAINERS):
-            return _Method(_Outer(value.__self__), value.__name__)
-        elif isinstance(value, functools.partial):
-            self.found(value.func)
         elif not isinstance(value, type | types.ModuleType):
-            wrapped = attribute_of(value, "__wrapped__")
-            if isinstance(wrapped, types.FunctionType):
-                return self.found(wrapped)
-        return _Outer(value, argument)
+            own = _entry_of(type(value), "__call__")
+            for function in (attribute_of(value, "__wrapped__"), own):
+                if isinstance(function, types.FunctionType):
+                    self.follow(function)
+        return _Outer(value)
 
-    def _visit(
-        self,
-        function: Any,
-        positional: Sequence[Any] | None = None,
-        named: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Look at a function later; without arguments where it is not known how it is called."""
-        if not isinstance(function, types.FunctionType) or not self._is_users(function):
+    def _begun(self, frame: types.FrameType, names: dict[str, Any]) -> None:
+        """Look at a function that begins."""
+        self._is_executed = True
+        code = frame.f_code
+        inner = self._inner.get(code)
+        if inner is None and not self._is_users(frame, names):
             return
-        named = named or {}
-        shown = () if positional is None else tuple(map(_key, positional))
-        key = function, positional is None, shown, tuple((n, _key(o)) for n, o in named.items())
-        if key in self._visited:
+        several = [name for name in inspect.getargs(code)[1:] if name is not None]
+        given: dict[str, Any] = {}
+        items: dict[str, Any] = {}
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            value = frame.f_locals.get(name)
+            if id(value) in self._found:
+                given[name] = value
+        for name in several:  # the first of them stands for all
+            values = frame.f_locals.get(name, ())
+            values = list(values.values()) if isinstance(values, dict) else values
+            for value in values if isinstance(values, list | tuple) else ():
+                if id(value) in self._found:
+                    items.setdefault(name, value)
+        known: dict[str, Any] = {name: _Outer(value) for name, value in given.items()}
+        known.update((name, _Items(_Outer(value))) for name, value in items.items())
+        free = [frame.f_locals.get(name) for name in code.co_freevars]
+        origins = {**given, **items}.items()
+        key = code, id(names), *((name, id(value)) for name, value in origins), *map(id, free)
+        if key in self._scanned:
             return
-        self._visited.add(key)
-        self._called.add(function)
-        self._reads.add_code(function)
-        code = function.__code__
-        count = code.co_argcount + code.co_kwonlyargcount
-        values = function.__defaults__ or ()
-        last = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
-        defaults = {**dict(zip(last, values, strict=True)), **(function.__kwdefaults__ or {})}
-        known: dict[str, Any] = {}
-        for name, value in defaults.items():
-            origin = self.found(value)
-            if positional is not None or not isinstance(value, _CONTAINERS):
-                known[name] = origin
-        known.update(zip(code.co_varnames[: code.co_argcount], positional or (), strict=False))
-        known.update((n, o) for n, o in named.items() if n in code.co_varnames[:count])
-        cells = {name: (function, k) for k, name in enumerate(code.co_freevars)}
-        self._pending.append(_Visit(self, code, function.__globals__, known, cells))
+        self._scanned[key] = free
+        outer: set[str] = set()
+        for function in self._functions_of(frame, names, inner is None):
+            self._reads.add_code(function)
+            for k, (name, cell) in enumerate(_cells(function)):
+                content = content_of(cell)
+                if content is not cell and name != "__class__":
+                    self._reads.add_cell(function, k)
+                    known[name] = self.follow(content)
+                outer.add(name)
+            inner = None
+        if inner is not None:
+            outer = {*inner[0]}
+            known = {**inner[1], **known}
+        if frame.f_locals is frame.f_globals:  # of `exec`
+            outer.update(code.co_names)
+        _Scan(self, code, names, known, outer).execute()
 
-    def _is_users(self, function: types.FunctionType) -> bool:
+    def _functions_of(
+        self, frame: types.FrameType, names: dict[str, Any], is_searched: bool
+    ) -> list[types.FunctionType]:
+        """The functions that a frame may execute, with their variables."""
+        code = frame.f_code
+        known = frame.f_locals if names is frame.f_globals else {}
+
+        def executed(functions: Iterable[Any]) -> list[types.FunctionType]:
+            return [
+                f
+                for f in functions
+                if type(f) is types.FunctionType
+                and f.__globals__ is names
+                and all(known.get(n, c) is c or known[n] is content_of(c) for n, c in _cells(f))
+            ]
+
+        found = executed(self._functions.get(code, ()))
+        if not found and is_searched and any(name != "__class__" for name in code.co_freevars):
+            found = executed(gc.get_referrers(code))
+        return found
+
+    def _is_users(self, frame: types.FrameType, names: dict[str, Any]) -> bool:
         """Whether a function is the user's, and of no other package that is installed."""
-        return not is_library_function(function) and self._is_own(
-            function.__code__, function.__globals__
-        )
-
-    def _is_users_code(self, code: types.CodeType, names: dict[str, Any]) -> bool:
-        return not is_library(names.get("__name__")) and self._is_own(code, names)
-
-    def _is_own(self, code: types.CodeType, names: dict[str, Any]) -> bool:
-        path = code.co_filename
-        if "site-packages" not in path and "dist-packages" not in path:
-            return True
-        return str(names.get("__name__")).partition(".")[0] == self._home
-
-    def _call(self, callee: Any, positional: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """The result of a call that is no effect."""
-        if isinstance(callee, _Bound):
-            self._visit(callee.function, [callee.owner, *positional], named)
-        if isinstance(callee, _Made):
-            self._visit(_entry_of(callee.kind, "__call__"), [callee, *positional], named)
-        if isinstance(callee, _Method) and callee.name in ("get", "values", "items"):
-            key = positional[0] if positional else None
-            item = self.item(callee.receiver, key if callee.name == "get" else None)
-            return {"get": item, "values": callee.receiver}.get(callee.name)
-        if not isinstance(callee, _Outer):
-            return None
-        value = callee.value
-        if value in (getattr, hasattr) if type(value) is types.BuiltinFunctionType else False:
-            owner, name = [*positional, None, None][:2]
-            if isinstance(name, _Constant) and isinstance(name.value, str):
-                return self.attribute(owner, name.value)
-        elif isinstance(value, types.FunctionType):
-            self._visit(value, positional, named)
-        elif isinstance(value, functools.partial):
-            own = [self.found(item) for item in value.args]
-            fixed = {name: self.found(item) for name, item in value.keywords.items()}
-            self._call(self.found(value.func), [*own, *positional], {**fixed, **named})
-        elif isinstance(value, type):
-            if not is_library(value.__module__):
-                for name in ("__init__", "__post_init__"):
-                    given = positional if name == "__init__" else ()
-                    self._visit(_entry_of(value, name), [_Made(value), *given], named)
-                return _Made(value)
-        elif value is not _UNKNOWN:
-            self._visit(_entry_of(type(value), "__call__"), [callee, *positional], named)
-        return None
+        code, home = frame.f_code, names.get("__name__")
+        if is_library(home) or _is_besides(frame if frame.f_globals is names else frame.f_back):
+            return False
+        if code.co_name == "<module>":
+            return names is not frame.f_globals  # of `exec`
+        if _is_installed(code.co_filename):
+            return str(home).partition(".")[0] == self._home
+        return bool(code.co_flags & inspect.CO_OPTIMIZED)
 
     # -- what is found in values -------------------------------------------------------------------
 
     def attribute(self, origin: Any, name: str) -> Any:
         """An attribute, without executing anything of the user's."""
-        if isinstance(origin, _Made):
-            return self._of_class(_entry_of(origin.kind, name), origin)
-        outer = _outside(origin)
-        if outer is None:
+        if not isinstance(origin, _Outer) or is_value(origin.value):
             return None
-        value = outer.value
+        value = origin.value
+        unknown = _Outer(_UNKNOWN, value, name)
         if value is _UNKNOWN:
-            return _Method(outer, name)
-        if isinstance(value, np.ndarray):
-            return outer if name in _VIEWS else _Method(outer, name)
+            return unknown
+        if is_array(value):
+            return origin if name in _VIEWS else unknown
+        if name == "__class__":
+            return self.follow(type(value))
+        if name == "__dict__":
+            return self.follow(attribute_of(value, name))
         if isinstance(value, types.ModuleType):
             entry = vars(value).get(name, MISSING)
-            return None if entry is MISSING else self.found(entry)
+            return None if entry is MISSING else self.follow(entry)
         if isinstance(value, type):
-            return self._of_class(_entry_of(value, name), None)
+            entry = _entry_of(value, name)
+            entry = getattr(entry, "__func__", entry)
+            return None if entry is MISSING else self.follow(entry)
         entry, is_data = _held(value, name)
-        getter: Any = type(value).__getattribute__
-        is_argument = outer.argument is not None and id(value) not in self._watched
-        if is_argument and getter is object.__getattribute__:
-            read = None if outer.argument < 0 else f"a{outer.argument}"  # type: ignore[operator]
-            self._guard(value, read, name)
-        if entry is MISSING:
-            return _Outer(_UNKNOWN)
-        return self.found(entry) if is_data else self._of_class(entry, outer)
+        is_plain: Any = type(value).__getattribute__
+        if id(value) in self._arguments and is_plain is object.__getattribute__:
+            self._guard(value, name)
+        if is_data:
+            return self.follow(entry)
+        if isinstance(entry, classmethod):
+            self.follow(type(value))
+        if isinstance(entry, types.FunctionType | staticmethod | classmethod):
+            return self.follow(getattr(entry, "__func__", entry))
+        return unknown
 
-    def _guard(self, value: Any, read: str | None, name: str) -> None:
-        """Guard an attribute of an argument that is no method or property, or that it has none."""
-        entry, is_data = _held(value, name)
-        if entry is not MISSING and is_data:
-            self._reads.add_attribute(value, read, name, entry)
-        elif isinstance(attribute_of(value, "__dict__"), dict) and not _is_setter(entry):
-            self._reads.add_attribute(value, read, name, MISSING)
-
-    def _of_class(self, entry: Any, owner: Any) -> Any:
-        """An entry of a class as an attribute of an instance, or of the class itself for None."""
-        if isinstance(entry, staticmethod | classmethod):
-            function: Any = entry.__func__
-            if isinstance(entry, staticmethod):
-                return self.found(function)
-            return _Bound(function, None)
-        if isinstance(entry, property | functools.cached_property):
-            getter = entry.fget if isinstance(entry, property) else entry.func
-            self._visit(getter, [owner])
-            return _Outer(_UNKNOWN) if isinstance(owner, _Outer) else None
-        function = attribute_of(entry, "__wrapped__", entry)  # of a fused function, too
-        if isinstance(function, types.FunctionType) and owner is not None:
-            return _Bound(function, owner)
-        if isinstance(owner, _Outer) and hasattr(type(entry), "__get__"):
-            return _Method(owner, "" if entry is MISSING else getattr(entry, "__name__", ""))
-        return None if entry is MISSING else self.found(entry)
-
-    def item(self, origin: Any, key: Any) -> Any:
+    def item(self, origin: Any, key: Any = None) -> Any:
         """An item of a container; `key` is None where it is not known."""
-        outer = _outside(origin)
-        if outer is None:
+        if type(origin) is tuple:
+            return next((item for item in origin if item is not None), None)
+        if isinstance(origin, _Items):
+            return origin.item
+        if not isinstance(origin, _Outer):
             return None
-        value = outer.value
-        if value is _UNKNOWN:
-            return outer
-        if isinstance(value, np.ndarray):
-            return outer if key is _SLICE else None
+        value = origin.value
+        is_slice = isinstance(key, _Outer) and isinstance(key.value, slice)
+        if is_array(value):
+            return origin if is_slice else None
+        if isinstance(value, str | bytes | range) or is_value(value):
+            return None
         if not isinstance(value, dict | list | tuple | collections.deque):
-            self._visit(_entry_of(type(value), "__getitem__"), [outer])
-            return None if isinstance(value, str | bytes | range) else _Outer(_UNKNOWN)
-        if isinstance(key, _Constant) and type(key.value) in (int, str):
+            return _Outer()
+        if is_slice:
+            return _Items(self.item(origin))
+        if isinstance(key, _Outer) and type(key.value) in (int, str):
+            if isinstance(value, dict) and hasattr(type(value), "__missing__"):
+                return self.follow(dict.get(value, key.value, _UNKNOWN))
             try:
-                return self.found(value[key.value])
+                return self.follow(_base(value).__getitem__(value, key.value))
             except (LookupError, TypeError):
                 return None
-        items = list(value.values() if isinstance(value, dict) else value)[:_ITEMS]
-        found = [self.found(item) for item in items]
-        if all(isinstance(item, _Constant) for item in found):
+        every = dict.values(value) if isinstance(value, dict) else _base(value).__iter__(value)
+        items = list(itertools.islice(every, _ITEMS))
+        found = [self.follow(item) for item in items]
+        if all(is_value(item) for item in items):
             return None
-        is_one_kind = len(set(map(type, items))) == 1 and isinstance(found[0], _Outer)
-        return found[0] if is_one_kind else _Outer(_UNKNOWN)
+        return found[0] if len(set(map(type, items))) == 1 else _Outer()
 
 
-class _Visit:
-    """One execution of a function's code."""
+def _base(value: Any) -> Any:
+    """The built-in class of a container, whose methods execute nothing of the user's."""
+    return next(b for b in (dict, list, tuple, collections.deque) if isinstance(value, b))
+
+
+def _is_installed(path: str) -> bool:
+    return "site-packages" in path or "dist-packages" in path
+
+
+def _file_of(kind: type) -> str:
+    return str(attribute_of(sys.modules.get(str(kind.__module__)), "__file__"))
+
+
+def _is_watched(value: Any) -> bool:
+    kind = type(value)
+    if isinstance(value, type | types.ModuleType) or is_library(attribute_of(kind, "__module__")):
+        return False
+    return can_watch(kind)
+
+
+def _is_container(value: Any) -> bool:
+    """Whether methods and operators in place change a value."""
+    return isinstance(value, _CONTAINERS) or is_array(value)
+
+
+def _cells(function: types.FunctionType) -> list[tuple[str, types.CellType]]:
+    return list(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+_ITEMS = 64  # of a container that are looked at
+_CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array)
+_CHANGES_UNKNOWN = frozenset(
+    ("append", "appendleft", "extend", "extendleft", "setdefault", "popitem")
+)
+_CHANGES = _CHANGES_UNKNOWN | frozenset(
+    ("add", "byteswap", "clear", "difference_update", "discard", "fill", "insert",
+     "intersection_update", "itemset", "move_to_end", "partition", "pop", "popleft", "put",
+     "remove", "resize", "reverse", "rotate", "setfield", "setflags", "sort",
+     "symmetric_difference_update", "update", "__setitem__", "__delitem__", "__iadd__")
+)  # fmt: skip
+_ASSIGNERS = (
+    setattr, delattr, object.__setattr__, object.__delattr__, type.__setattr__, type.__delattr__,
+)  # fmt: skip
+_WRITERS = (
+    np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask, operator.setitem,
+    operator.delitem, operator.iadd, operator.iconcat, heapq.heappush, heapq.heappop, heapq.heapify,
+    bisect.insort, bisect.insort_left,
+)  # fmt: skip
+_ITERATING = (list, tuple, set, dict, sorted, sum, any, all, min, max, enumerate, zip)
+_VIEWS = frozenset(("T", "mT", "real", "imag", "flat"))
+_HINT = "return the new value, and assign it outside of the function."
+
+
+@functools.lru_cache(maxsize=1024)
+def _instructions(code: types.CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
+    """The instructions of a function, and by the offset of each handler the depth of its stack."""
+    bytecode = dis.Bytecode(code)
+    entries = bytecode.exception_entries  # type: ignore[attr-defined]
+    return list(bytecode), {entry.target: entry.depth + 1 + entry.lasti for entry in entries}
+
+
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+_ENDS = ("RETURN", "RAISE", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
+_KEPT = ("CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "MAKE_CELL", "NOP", "RESUME", "POP_", "<")
+
+
+class _Scan:
+    """Goes through a function's code once.
+
+    Parameters
+    ----------
+    known : dict
+        Variables of which something is known, by their names.
+    outer : set of str
+        The variables that are assigned outside: closed-over ones, and globals of `exec`.
+    """
 
     def __init__(
         self,
@@ -547,40 +470,40 @@ class _Visit:
         code: types.CodeType,
         names: dict[str, Any],
         known: dict[str, Any],
-        cells: Mapping[str, tuple[types.FunctionType, int]],
+        outer: set[str],
     ) -> None:
-        outside._codes[id(code), id(names)] = code
         self._outside = outside
         self._code = code
         self._globals = names
         self._known = known
-        self._cells = cells
+        self._outer = outer
         self._stack: list[Any] = []
         self._keywords: tuple[str, ...] = ()
+        self._inner: types.CodeType | None = None  # the last one within this one
         self._offset = 0
 
     def execute(self) -> None:
-        """Execute all instructions, in their order."""
+        """Go through all instructions, in their order."""
         instructions, handlers = _instructions(self._code)
         saved: dict[int, list[Any]] = {}
         is_reached = True
-        for instruction in instructions:
-            self._offset = instruction.offset
-            before = saved.get(self._offset)
-            if before is None and self._offset in handlers:
-                before, is_reached = [None] * handlers[self._offset], False
+        for i in instructions:
+            self._offset = i.offset
+            before = saved.get(i.offset)
+            if before is None and i.offset in handlers:
+                before, is_reached = [None] * handlers[i.offset], False
             if not is_reached:
                 self._stack = list(before or ())
             elif before is not None and len(before) == len(self._stack):
-                self._stack = [
-                    b if a is None else a for a, b in zip(self._stack, before, strict=True)
-                ]
-            getattr(self, instruction.action)(instruction)
-            if instruction.target is not None:
-                depth = len(self._stack) - instruction.effect + instruction.jumping
+                pairs = zip(self._stack, before, strict=True)
+                self._stack = [b if a is None else a for a, b in pairs]
+            effect, jumping = (dis.stack_effect(i.opcode, i.arg, jump=k) for k in (False, True))
+            self._step(i, effect)
+            if i.opcode in _JUMPS:
+                depth = len(self._stack) - effect + jumping
                 jumped = [*self._stack[: max(depth, 0)], *[None] * (depth - len(self._stack))]
-                saved.setdefault(instruction.target, jumped)
-            is_reached = not instruction.is_end
+                saved.setdefault(i.argval, jumped)
+            is_reached = not i.opname.startswith(_ENDS)
 
     def _pop(self, count: int = 1) -> list[Any]:
         """The uppermost values, in their order."""
@@ -589,198 +512,177 @@ class _Visit:
         del self._stack[len(self._stack) - count + missing :]
         return found
 
-    def _keep(self, instruction: _Instruction) -> None:
-        if instruction.effect < 0:
-            del self._stack[instruction.effect :]
-        else:
-            self._stack += [None] * instruction.effect
+    def _step(self, i: dis.Instruction, effect: int) -> None:
+        """What an instruction does to the stack; raises for an effect."""
+        argument, value = i.arg or 0, i.argval
+        stack, known, outside = self._stack, self._known, self._outside
+        match i.opname:
+            case "PRECALL":
+                pass
+            case "GET_ITER":
+                outside.item(stack[-1] if stack else None)
+                self._check_moved(stack[-1] if stack else None)
+                if stack and self._inner is not None:  # a comprehension, whose argument this is
+                    outside._inner[self._inner][1][".0"] = stack[-1]
+            case "LOAD_CLASSDEREF" | "LOAD_FROM_DICT_OR_DEREF":
+                del stack[len(stack) + effect - 1 :]  # the names of a class
+                stack.append(known.get(value))
+            case "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW":
+                stack += map(known.get, value)
+            case "STORE_FAST_STORE_FAST":
+                for name in value:
+                    known[name] = self._pop()[0]
+            case "STORE_FAST_LOAD_FAST":
+                known[value[0]] = self._pop()[0]
+                stack.append(known.get(value[1]))
+            case "STORE_DEREF" | "DELETE_DEREF" if value in self._outer:
+                self._refuse(f"The variable '{value}' of an outer function is assigned")
+            case "STORE_FAST" | "STORE_FAST_MAYBE_NULL" | "STORE_DEREF":
+                known[value] = self._pop()[0]
+            case "LOAD_GLOBAL" | "LOAD_NAME":
+                outside._reads.add_global(self._globals, value)
+                found = self._globals.get(value, vars(builtins).get(value, MISSING))
+                stack += [None] * (effect - 1)
+                stack.append(None if found is MISSING else outside.follow(found))
+            case "STORE_GLOBAL" | "DELETE_GLOBAL":
+                self._refuse(f"The global '{value}' is assigned")
+            case "STORE_NAME" | "DELETE_NAME" if value in self._outer:
+                self._refuse(f"The global '{value}' is assigned")
+            case "LOAD_CONST":
+                stack.append(_Outer(value))
+                if isinstance(value, types.CodeType):  # of a function, comprehension or class
+                    free = {name: known.get(name) for name in value.co_freevars}
+                    outside._inner[value] = free.keys() & self._outer, free
+                    self._inner = value
+            case "IMPORT_NAME":
+                parts = self._pop(2)[1]
+                is_whole = not isinstance(parts, _Outer) or not parts.value
+                module = sys.modules.get(value.partition(".")[0] if is_whole else value)
+                stack.append(None if module is None else outside.follow(module))
+            case "IMPORT_FROM":
+                stack.append(outside.attribute(stack[-1], value))
+            case "LOAD_ATTR" | "LOAD_METHOD":
+                stack.append(outside.attribute(self._pop()[0], value))
+                stack += [None] * effect
+            case "STORE_ATTR" | "DELETE_ATTR":
+                if isinstance(self._pop(-effect)[-1], _Outer):
+                    self._refuse(f"The attribute '{value}' of an object from outside is assigned")
+            case "BINARY_SUBSCR":
+                stack.append(outside.item(*self._pop(2)))
+            case "BINARY_SLICE":
+                stack.append(outside.item(self._pop(3)[0], _SLICE))
+            case "BUILD_SLICE":
+                self._pop(argument)
+                stack.append(_SLICE)
+            case "BUILD_TUPLE" | "BUILD_LIST":
+                stack.append(tuple(self._pop(argument)))
+            case "LIST_APPEND":
+                self._pop()
+            case "LIST_EXTEND" | "DICT_UPDATE":
+                item = outside.item(self._pop()[0])
+                if item is not None and argument <= len(stack):
+                    stack[-argument] = _Items(item)
+            case "STORE_SUBSCR" | "DELETE_SUBSCR" | "STORE_SLICE":
+                container = self._pop(-effect)[0 if i.opname == "DELETE_SUBSCR" else 1]
+                if isinstance(container, _Outer):
+                    sentence = "An item of an object from outside is assigned"
+                    self._refuse_change(container.value, sentence)
+            case "BINARY_OP":
+                left, right = self._pop(2)
+                is_changed = isinstance(left, _Outer) and _is_container(left.value)
+                if 13 <= argument < _SUBSCRIPT and is_changed:
+                    self._refuse_change(left.value, "An object from outside is changed in place")
+                stack.append(outside.item(left, right) if argument == _SUBSCRIPT else None)
+            case "FOR_ITER":
+                stack.append(outside.item(stack[-1] if stack else None))
+            case "UNPACK_SEQUENCE":
+                (found,) = self._pop()
+                is_known = type(found) is tuple and len(found) == argument
+                stack += reversed(found if is_known else [outside.item(found)] * argument)
+            case "COPY":
+                stack.append(([None] * argument + stack)[-argument])
+            case "SWAP":
+                if argument <= len(stack):
+                    stack[-1], stack[-argument] = stack[-argument], stack[-1]
+            case "KW_NAMES":
+                self._keywords = self._code.co_consts[argument]
+            case "CALL" | "CALL_KW":
+                if i.opname == "CALL_KW":
+                    self._keywords = self._pop()[0].value
+                # A function and nothing, or nothing and a function, by the version of Python.
+                first, second, *given = self._pop(argument + 2)
+                count, names = len(given) - len(self._keywords), self._keywords
+                self._keywords = ()
+                named = dict(zip(names, given[count:], strict=True))
+                for container in given:  # whose items may be arguments of what is called
+                    outside.item(container)
+                self._check_call(callee := second if first is None else first, given[:count], named)
+                stack.append(self._result(callee, given[:count]))
+            case name if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
+                stack.append(known.get(value))
+            case name:
+                del stack[len(stack) + min(effect, 0) :]
+                stack += [None] * effect
+                if stack and i.opcode not in _JUMPS and not name.startswith(_KEPT):
+                    stack[-1] = None
 
-    def _stay(self, instruction: _Instruction) -> None:
-        """Do nothing."""
+    def _check_call(self, callee: Any, given: list[Any], named: dict[str, Any]) -> None:
+        function, owner, name = callee if isinstance(callee, _Outer) else (None, None, "")
+        is_first = bool(given) and isinstance(given[0], _Outer)
+        first = given[0].value if is_first else None
+        if isinstance(function, types.BuiltinMethodType):
+            owner, name = function.__self__, function.__name__
+        elif isinstance(function, types.MethodDescriptorType) and is_first:
+            owner, name = first, function.__name__
+        changes = _CHANGES_UNKNOWN if owner is _UNKNOWN else _CHANGES
+        if name in changes and (owner is _UNKNOWN or _is_container(owner)):
+            self._refuse_change(owner, f"'{name}' changes an object from outside")
+        if is_first and any(function is own for own in _ASSIGNERS):
+            self._refuse("An attribute of an object from outside is assigned")
+        if is_first and any(function is own for own in _WRITERS):
+            self._refuse_change(first, "An object from outside is written to")
+        if is_first and any(function is own for own in (next, *_ITERATING)):
+            self._check_moved(given[0])
+        written = [named.get("out")]
+        if isinstance(function, np.ufunc):
+            written += given[function.nin :]
+        for out in written:
+            if isinstance(out, _Outer) and is_array(out.value):
+                self._refuse_change(out.value, "")
 
-    def _compute(self, instruction: _Instruction) -> None:
-        self._keep(instruction)
-        if self._stack:
-            self._stack[-1] = None
+    def _check_moved(self, origin: Any) -> None:
+        if isinstance(origin, _Outer) and isinstance(origin.value, collections.abc.Iterator):
+            self._refuse("An iterator from outside is moved")
 
-    # -- names -----------------------------------------------------------------------------------
+    def _result(self, callee: Any, given: list[Any]) -> Any:
+        """The result of a call that has something from outside."""
+        if not isinstance(callee, _Outer):
+            return None
+        outside, (function, owner, name) = self._outside, callee
+        first = given[0] if given else None
+        if name == "copy" and isinstance(owner, list | dict | collections.deque):
+            return _Items(outside.item(_Outer(owner)))
+        if name in ("get", "values", "items") and isinstance(owner, dict):
+            item = outside.item(_Outer(owner), first if name == "get" else None)
+            return item if name == "get" else _Items((None, item) if name == "items" else item)
+        if function is globals:
+            return outside.follow(self._globals)
+        if function is vars:
+            return outside.attribute(first, "__dict__")
+        if function is getattr and len(given) > 1 and isinstance(given[1], _Outer):
+            return outside.attribute(first, str(given[1].value))
+        if function is type:
+            return outside.attribute(first, "__class__")
+        if any(function is own for own in (list, tuple, dict, iter, reversed, sorted)):
+            return _Items(outside.item(first))
+        if function is enumerate:
+            return _Items((None, outside.item(first)))
+        if function is zip:
+            return _Items(tuple(map(outside.item, given)))
+        return None
 
-    def _load_fast(self, instruction: _Instruction) -> None:
-        self._stack.append(self._known.get(instruction.value))
-
-    def _load_fast_load_fast(self, instruction: _Instruction) -> None:
-        self._stack += map(self._known.get, instruction.value)
-
-    def _store_fast(self, instruction: _Instruction) -> None:
-        (self._known[instruction.value],) = self._pop()
-
-    def _store_fast_store_fast(self, instruction: _Instruction) -> None:
-        for name in instruction.value:
-            (self._known[name],) = self._pop()
-
-    def _load_deref(self, instruction: _Instruction) -> None:
-        if instruction.effect == 0:  # in a class, whose own names are on the stack
-            self._pop()
-        closed, found = self._cells.get(instruction.value), self._known.get(instruction.value)
-        if closed is not None:
-            function, k = closed
-            cell = (function.__closure__ or ())[k]
-            content = content_of(cell)
-            found = None
-            if content is not cell:
-                self._outside._reads.add_cell(function, k)
-                found = self._outside.found(content)
-        self._stack.append(found)
-
-    def _load_global(self, instruction: _Instruction) -> None:
-        name = instruction.value
-        if instruction.effect > 1:
-            self._stack.append(None)
-        self._outside._reads.add_global(self._globals, name)
-        value = self._globals.get(name, vars(builtins).get(name, MISSING))
-        self._stack.append(None if value is MISSING else self._outside.found(value))
-
-    def _load_const(self, instruction: _Instruction) -> None:
-        value = instruction.value
-        self._stack.append(_Constant(value))
-        if isinstance(value, types.CodeType):  # of a function, a comprehension or a class
-            free = value.co_freevars
-            known = {name: self._known.get(name) for name in free}
-            cells = {name: self._cells[name] for name in free if name in self._cells}
-            visit = _Visit(self._outside, value, self._globals, known, cells)
-            self._outside._pending.append(visit)
-
-    def _import_name(self, instruction: _Instruction) -> None:
-        _, parts = self._pop(2)
-        name = instruction.value
-        if not isinstance(parts, _Constant) or not parts.value:
-            name = name.partition(".")[0]
-        module = sys.modules.get(name)
-        self._stack.append(None if module is None else _Outer(module))
-
-    def _import_from(self, instruction: _Instruction) -> None:
-        self._stack.append(self._outside.attribute(self._stack[-1], instruction.value))
-
-    def _store_fast_load_fast(self, instruction: _Instruction) -> None:
-        stored, loaded = instruction.value
-        (self._known[stored],) = self._pop()
-        self._stack.append(self._known.get(loaded))
-
-    def _store_deref(self, instruction: _Instruction) -> None:
-        (self._known[instruction.value],) = self._pop()
-        self._delete_deref(instruction)
-
-    def _delete_deref(self, instruction: _Instruction) -> None:
-        if instruction.value in self._cells:
-            self._refuse(f"The variable '{instruction.value}' of an outer function is assigned")
-
-    def _store_global(self, instruction: _Instruction) -> None:
-        self._refuse(f"The global '{instruction.value}' is assigned")
-
-    # -- attributes and items ----------------------------------------------------------------------
-
-    def _load_attr(self, instruction: _Instruction) -> None:
-        (owner,) = self._pop()
-        self._stack.append(self._outside.attribute(owner, instruction.value))
-        if instruction.effect > 0:
-            self._stack.append(None)
-
-    def _store_attr(self, instruction: _Instruction) -> None:
-        owner = self._pop(-instruction.effect)[-1]
-        if _outside(owner) is not None:
-            self._refuse(
-                f"The attribute '{instruction.value}' of an object from outside is assigned"
-            )
-
-    def _binary_subscr(self, instruction: _Instruction) -> None:
-        container, key = self._pop(2)
-        self._stack.append(self._outside.item(container, key))
-
-    def _binary_slice(self, instruction: _Instruction) -> None:
-        container, _, _ = self._pop(3)
-        self._stack.append(self._outside.item(container, _SLICE))
-
-    def _build_slice(self, instruction: _Instruction) -> None:
-        self._pop(instruction.argument)
-        self._stack.append(_SLICE)
-
-    def _store_subscr(self, instruction: _Instruction) -> None:
-        self._store_item(self._pop(3)[1])
-
-    def _delete_subscr(self, instruction: _Instruction) -> None:
-        self._store_item(self._pop(2)[0])
-
-    def _store_slice(self, instruction: _Instruction) -> None:
-        self._store_item(self._pop(4)[1])
-
-    def _store_item(self, container: Any) -> None:
-        outer = _outside(container)
-        if outer is not None:
-            self._refuse_change(outer, "An item of an object from outside is assigned")
-
-    def _binary_op(self, instruction: _Instruction) -> None:
-        left, _ = self._pop(2)
-        outer = _outside(left)
-        if outer is not None and instruction.argument >= 13 and _is_changed(outer):  # in place
-            self._refuse_change(outer, "An object from outside is changed in place")
-        self._stack.append(None)
-
-    def _for_iter(self, instruction: _Instruction) -> None:
-        self._stack.append(self._outside.item(self._stack[-1] if self._stack else None, None))
-
-    def _unpack_sequence(self, instruction: _Instruction) -> None:
-        (value,) = self._pop()
-        self._stack += [self._outside.item(value, None)] * instruction.argument
-
-    def _copy(self, instruction: _Instruction) -> None:
-        self._stack.append(([None] * instruction.argument + self._stack)[-instruction.argument])
-
-    def _swap(self, instruction: _Instruction) -> None:
-        stack, k = self._stack, instruction.argument
-        if k <= len(stack):
-            stack[-1], stack[-k] = stack[-k], stack[-1]
-
-    # -- calls -----------------------------------------------------------------------------------
-
-    def _kw_names(self, instruction: _Instruction) -> None:
-        self._keywords = self._code.co_consts[instruction.argument]
-
-    def _call_kw(self, instruction: _Instruction) -> None:
-        (names,) = self._pop()
-        self._keywords = names.value if isinstance(names, _Constant) else ()
-        self._call(instruction)
-
-    def _call(self, instruction: _Instruction) -> None:
-        # A function and nothing, or nothing and a function, by the version of Python.
-        first, second, *given = self._pop(instruction.argument + 2)
-        callee = second if first is None else first
-        count = len(given) - len(self._keywords)
-        named = dict(zip(self._keywords, given[count:], strict=True))
-        self._keywords = ()
-        self._check_call(callee, given[:count], named)
-        self._stack.append(self._outside._call(callee, given[:count], named))
-
-    def _check_call(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> None:
-        first = _outside(positional[0]) if positional else None
-        if isinstance(callee, _Method):
-            outer, name = callee.receiver, callee.name
-            is_unknown = outer.value is _UNKNOWN
-            is_container = isinstance(outer.value, _CONTAINERS)
-            if (is_unknown and name in _CHANGES_UNKNOWN) or (is_container and name in _CHANGES):
-                self._refuse_change(outer, f"'{name}' changes an object from outside")
-        elif isinstance(callee, _Outer) and first is not None:
-            if any(callee.value is own for own in (setattr, delattr)):
-                self._refuse("An attribute of an object from outside is assigned")
-            if any(callee.value is own for own in _WRITERS):
-                self._refuse_change(first, "An object from outside is written to")
-            if callee.value is next:
-                self._refuse("'next' moves an iterator from outside")
-        out = _outside(named.get("out"))
-        if out is not None and isinstance(out.value, np.ndarray):
-            self._refuse_change(out, "")
-
-    def _refuse_change(self, outer: _Outer, sentence: str) -> None:
-        if is_array(outer.value):
+    def _refuse_change(self, value: Any, sentence: str) -> None:
+        if is_array(value):
             location = location_of(self._code, self._offset, self._globals)
             raise unsupported(
                 "An array from outside of the fused function is written to.",
@@ -793,9 +695,8 @@ class _Visit:
         raise unsupported(f"{sentence} in a fused function.", _HINT, location)
 
 
-def _is_changed(outer: _Outer) -> bool:
-    """Whether an operator in place changes a value, and makes no new one."""
-    return isinstance(outer.value, _CONTAINERS)
+_SLICE = _Outer(slice(None))
+_SUBSCRIPT = 26  # the operator `BINARY_OP` of Python 3.14
 
 
 def _refuse_attribute(name: str) -> None:

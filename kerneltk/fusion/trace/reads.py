@@ -41,7 +41,7 @@ class Reads:
 
     def __init__(self) -> None:
         self.tests: dict[str, bool] = {}
-        self.names: dict[str, Any] = {"unset": MISSING, "same": is_same}
+        self.names: dict[str, Any] = {"unset": MISSING, "same": is_same, "is_unset": _is_unset}
         self._arrays: set[int] = set()
         self._kept: set[int] = set()  # what is not to be referred to weakly
         self._known: dict[Any, str] = {}
@@ -84,14 +84,19 @@ class Reads:
         """Guard a function's code, which tools replace that load changed modules again."""
         self._add(f"{self._function(function)}.__code__", function.__code__)
 
-    def add_attribute(self, owner: Any, read: str | None, name: str, value: Any) -> None:
+    def add_attribute(
+        self, owner: Any, read: str | None, name: str, value: Any, slot: Any = None
+    ) -> None:
         """Guard an attribute of an argument, which is read by an expression, or of an object that
-        the function holds, but one that would keep this object alive.
+        the function holds, but one that would keep this object alive. One that is not there may
+        have a slot.
         """
         asks_argument = read is not None
         if read is None:
             read = self._name("o", id(owner), owner)
-        if value is MISSING:
+        if value is MISSING and slot is not None:
+            self._add_test(f"is_unset({self._name('d', slot, slot)}, {read})", asks_argument)
+        elif value is MISSING:
             self._add_test(f"{name!r} not in {read}.__dict__", asks_argument)
         else:
             self._add_weakly(f"{read}.{name}", value, owner, asks_argument)
@@ -162,6 +167,14 @@ class Reads:
             exec(_compiled(source), names)
             holds = self._holds[is_call] = names["holds"]
         return holds(arguments or ())
+
+
+def _is_unset(slot: Any, owner: Any) -> bool:
+    try:
+        slot.__get__(owner)
+    except AttributeError:
+        return True
+    return False
 
 
 def _is_array(value: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import fractions
 from typing import Any
 
 import numpy as np
@@ -229,6 +231,66 @@ def test_calls_with_strings_and_none_go_the_short_way(monkeypatch: pytest.Monkey
         program(wanted, *kind)
         np.testing.assert_array_equal(x, wanted)
     assert calls == []
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    rate: float
+    name: str = dataclasses.field(default="", compare=False)
+
+
+class Scale:
+    def scaled(self, x: Any) -> Any:
+        return x * 2
+
+
+SCALE = Scale()
+CONSTANTS: list[tuple[Any, Any]] = [
+    (lambda: np.sin, np.cos),
+    (lambda: np.dtype("f4"), np.dtype("f8")),
+    (lambda: Options(0.5), Options(1.5)),
+    (lambda: SCALE.scaled, Scale().scaled),
+    (lambda: frozenset({1, 2}), frozenset({1, 2.0})),
+    (lambda: range(4), range(5)),
+    (lambda: (1, (2.0, "a")), (1, (2, "a"))),
+    (lambda: fractions.Fraction(1, 2), fractions.Fraction(2, 1)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CONSTANTS)))
+def test_calls_with_constants_search_no_program(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, other = CONSTANTS[number]
+    fused = kerneltk.fuse(lambda x, constant: x * (1 + (repr(constant) == repr(make()))))
+    for _ in range(2):
+        assert fused(X, make()).tolist() == (2 * X).tolist()
+        assert fused(X, other).tolist() == X.tolist()
+    monkeypatch.setattr(type(fused), "_call", None)
+    for _ in range(2):
+        assert fused(X, make()).tolist() == (2 * X).tolist()
+        assert fused(X, other).tolist() == X.tolist()
+
+
+def test_a_tuple_is_the_same_object_where_blocks_were_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with kerneltk.fuse() as block:
+        y = block(X) + 1
+    assert np.asarray(y).tolist() == (X + 1).tolist()
+    fused = kerneltk.fuse(lambda x, pair: x * pair[0])
+    pair = (2, "a")
+    fused(X, pair)
+    fused._by_shape.clear()
+    monkeypatch.setattr(type(fused), "_call", None)  # nothing but the shortcut is left
+    assert fused(X, pair).tolist() == (X * 2).tolist()
+
+
+def test_equal_constants_with_other_attributes() -> None:
+    fused = kerneltk.fuse(lambda x, options: x * options.rate * len(options.name))
+    for name in ("a", "abc", "a", "ab"):
+        for _ in range(2):
+            assert fused(X, Options(2.0, name)).tolist() == (X * 2 * len(name)).tolist()
 
 
 def test_calls_that_write_refuse_arrays_that_become_read_only() -> None:

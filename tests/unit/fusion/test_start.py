@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -72,12 +73,33 @@ def test_functions_of_cupyx() -> None:
     np.testing.assert_allclose(fused(X), scipy.special.erf(X), rtol=1e-15)
 
 
+@functools.lru_cache
+def coefficient(n: Any, shape: Any = ()) -> float:
+    return float(n) * 2 + len(shape)
+
+
+def test_functions_with_caches_take_numbers_by_value() -> None:
+    functions: list[Any] = [
+        lambda x, n: x * coefficient(n),
+        lambda x, n: x[:n] * coefficient(x.shape[0], shape=x.shape),
+        lambda x, n: x * coefficient.__wrapped__(int(n)) + coefficient.cache_info().maxsize,
+    ]
+    for function in functions:
+        fused = kerneltk.fuse(function)
+        for n, x in ((2, X), (3, X), (2, X[:2]), (2, X)):
+            coefficient.cache_clear()
+            np.testing.assert_array_equal(fused(x, n), function(x, n))
+        assert coefficient(3) == 6
+    with pytest.raises(TypeError, match="unhashable"):
+        kerneltk.fuse(lambda x: coefficient(x))(X)
+
+
 def test_a_traced_value_does_not_outlive_its_function() -> None:
     kept: list[Any] = []
 
     @kerneltk.fuse
     def keep(x: Any) -> Any:
-        list.append(kept, x)  # which is not seen in the code
+        list(map(kept.append, [x]))  # which is not seen in the code
         return x + 1
 
     with pytest.raises(kerneltk.UnsupportedError, match="keeps a traced value in a list"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ class Model:
     """What a function may not assign to is found in its code, but not by every way there is."""
 
     def step(self, x: Any) -> Any:
-        vars(self)["last"] = x * 2
+        list(map(vars(self).__setitem__, ["last"], [x * 2]))
         return x
 
 
@@ -45,6 +46,24 @@ class Own(list[Any]):
 
 class Table(dict[Any, Any]):
     pass
+
+
+class Cached:
+    @staticmethod
+    @functools.cache
+    def doubled(n: Any) -> Any:
+        return 2 * n
+
+
+def test_a_cache_that_is_called_by_no_name_keeps_nothing() -> None:
+    fused = kerneltk.fuse(lambda x, n: x * Cached.doubled(n))
+    for _ in range(2):
+        with pytest.raises(kerneltk.UnsupportedError, match=r"in its cache.\n  Hint: .*int\(n\)"):
+            fused(X, 3)
+        assert Cached.doubled(3) == 6
+    by_value = kerneltk.fuse(lambda x, n: x * Cached.doubled(int(n)))
+    for n in (3, 4, 3):
+        np.testing.assert_array_equal(by_value(X, n), X * 2 * n)
 
 
 def appended(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import functools
@@ -228,7 +229,7 @@ def test_attributes_of_arguments_are_guarded(traces: list[Any]) -> None:
 
 
 class Slotted:
-    __slots__ = ("rate",)
+    __slots__ = ("gain", "rate")
 
 
 def test_slots_of_arguments_are_guarded() -> None:
@@ -240,6 +241,14 @@ def test_slots_of_arguments_are_guarded() -> None:
     del one.rate
     with pytest.raises(AttributeError):
         fused(one, X)
+    several = kerneltk.fuse(lambda one, x: x * (one.gain if hasattr(one, "gain") else 1))
+    changes: list[Callable[[], object]] = [
+        lambda: None, lambda: setattr(one, "gain", 2.0), lambda: delattr(one, "gain"),
+    ]  # fmt: skip
+    for change in changes:
+        change()
+        for _ in range(2):
+            np.testing.assert_array_equal(several(one, X), X * getattr(one, "gain", 1))
 
 
 class Cached:
@@ -350,6 +359,8 @@ def test_an_array_of_an_object_that_the_function_writes_to_unseen() -> None:
 # -- effects -----------------------------------------------------------------------------------
 
 LOG: list[Any] = []
+LISTS: list[Any] = [[], []]
+FUNCTIONS: Any = (np.tanh, np.sin)
 ITERATOR = iter([1])
 COUNT = 0
 THING: Any = types.SimpleNamespace(n=0, items=[], table={"a": [1]}, w=np.ones(4))
@@ -405,6 +416,40 @@ def with_nonlocal() -> Callable[[Any], Any]:
     return f
 
 
+def sets_by_globals(x: Any) -> Any:
+    globals()["COUNT"] = x
+    return x
+
+
+class Part:
+    n = 1
+
+
+PART = Part()
+MAKING: Any = collections.defaultdict(list)
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def result_of_a_helper(x: Any) -> Any:
+    part = same(PART)
+    part.n = 2
+    return x
+
+
+def bump_all(*parts: Any) -> Any:
+    for part in parts:
+        part.n = 2
+
+
+def loops(x: Any) -> Any:
+    for value in ITERATOR:
+        x = x * value
+    return x
+
+
 def replaces(x: Any) -> Any:
     THING.n = 3
     return x
@@ -437,19 +482,47 @@ EFFECTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "list in a dict": (lambda x: THING.table["a"].append(x), "'append' changes", "append(x)"),
     "comprehension": (lambda x: [LOG.append(k) for k in range(3)], "'append' changes", "append(k)"),
     "setattr": (lambda x: setattr(THING, "n", x), "An attribute of an object", "setattr(THING"),  # type: ignore[func-returns-value]
-    "next": (lambda x, it=ITERATOR: x * next(it), "'next' moves", "next(it)"),
+    "next": (lambda x, it=ITERATOR: x * next(it), "An iterator from outside", "next(it)"),
+    "loop over an iterator": (loops, "An iterator from outside", "ITERATOR"),
+    "attribute of a result": (result_of_a_helper, "attribute 'n' of an object", "part.n = 2"),
+    "several arguments": (lambda x: bump_all(PART, PART), "attribute 'n' of", "part.n = 2"),
+    "key of a function": (
+        lambda x: max([PART, PART], key=bump_all),
+        "attribute 'n' of an object",
+        "part.n = 2",
+    ),
+    "copy of a list": (lambda x: LISTS.copy()[0].append(x), "'append' changes", ".append(x)"),
+    "a dict that makes items": (lambda x: MAKING["a"].append(x), "'append' changes", "append(x)"),
+    "globals by exec": (lambda x: exec("global COUNT; COUNT = 5"), "The global 'COUNT'", ""),
+    "item of a new list": (lambda x: [*LISTS, 1][0].append(x), "'append' changes", ".append(x)"),
     "default": (lambda x, items=[]: items.append(x), "'append' changes", "append(x)"),  # type: ignore[misc]
+    "vars": (lambda x: vars(THING).update(n=x), "'update' changes", "vars(THING)"),
+    "dict of an object": (lambda x: THING.__dict__.pop("n"), "'pop' changes", "__dict__.pop"),
+    "globals": (sets_by_globals, "An item of an object", 'globals()["COUNT"] = x'),
+    "function of a class": (lambda x: list.append(LOG, x), "'append' changes", "list.append"),
+    "object's setter": (
+        lambda x: object.__setattr__(THING, "n", x),  # type: ignore[func-returns-value]
+        "An attribute of an object",
+        "object.__setattr__",
+    ),
+    "item of an argument of a comprehension": (
+        lambda x: [part.append(x) for part in THING.table.values()],
+        "'append' changes",
+        "part.append(x)",
+    ),
+    "out by position": (lambda x: np.add(x, x, THING.w), "An array from outside", "np.add"),
+    "items of a slice": (lambda x: [f.append(x) for f in LISTS[:]], "'append' changes", "f.append"),
 }
 
 
 @pytest.mark.parametrize("name", EFFECTS)
 def test_effects_are_refused_at_their_lines(name: str) -> None:
     function, message, line = EFFECTS[name]
-    before = repr((LOG, COUNT, THING))
+    before = repr((LOG, COUNT, THING, vars(PART), MAKING))
     with pytest.raises(kerneltk.UnsupportedError, match=message) as caught:
         kerneltk.fuse(function)(X)
     assert line in str(caught.value)
-    assert repr((LOG, COUNT, THING)) == before
+    assert repr((LOG, COUNT, THING, vars(PART), MAKING)) == before
 
 
 def test_what_runs_unfused_has_its_effects_once() -> None:
@@ -487,6 +560,9 @@ def local_effects(x: Any) -> Any:
     made.add(x)
     made.count += 1
     push(items, own["rate"] * x)
+    part = Part()
+    bump_all(part, Part())
+    made.count += part.n
     w = np.ones(4)
     w[1:] = 2
     copied = THING.w.copy()
@@ -506,6 +582,34 @@ def test_effects_on_objects_of_the_function_are_none() -> None:
     fused = kerneltk.fuse(local_effects)
     for _ in range(2):
         np.testing.assert_array_equal(fused(X), local_effects(X))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, collections.deque])
+def test_copies_of_containers_are_the_functions(kind: Any) -> None:
+    def own(x: Any) -> Any:
+        functions = list(FUNCTIONS)
+        functions.append(np.cos)
+        if kind is not collections.deque:
+            part = [*FUNCTIONS[1:], *FUNCTIONS[:1]]
+            part += FUNCTIONS[:]
+            last = FUNCTIONS[1:]
+            last += last
+            functions += part
+        if kind is list:
+            several = FUNCTIONS[:]
+            several.append(np.exp)
+            several[0] = np.cos
+            del several[1:2]
+            functions += several
+        for function in functions:
+            x = function(x)
+        return x
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "FUNCTIONS", kind(FUNCTIONS))
+        fused = kerneltk.fuse(own)
+        for _ in range(2):
+            np.testing.assert_allclose(fused(X), own(X), rtol=1e-14)
 
 
 # -- values --------------------------------------------------------------------------------------
