@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,8 +33,6 @@ _ENDED = pattern(
 
 def _not_written(reason: str, path: str | None = None) -> BackendUnavailableError:
     if path is None:
-        import tempfile
-
         try:
             path = tempfile.gettempdir()
         except OSError:
@@ -98,8 +97,6 @@ def directory() -> Iterator[Path]:
     Raises BackendUnavailableError where it cannot be made or written: a full disk, a limit on
     sizes, a directory that is missing or read-only.
     """
-    import tempfile
-
     try:
         root = tempfile.gettempdir()
         if root not in _cleaned:

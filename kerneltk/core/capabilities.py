@@ -17,6 +17,15 @@ group of them, that several blocks share. They are zero before and after each la
 launches on one stream share them.
 """
 
+WARP = 32
+"""Threads of a warp."""
+
+VECTOR_BYTES = 16
+"""The widest access of one thread (bytes)."""
+
+SHARED_BYTES = 48 << 10
+"""Shared memory (bytes) that a block of every GPU has without asking for more."""
+
 
 @record
 class Capabilities:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kerneltk.core.lexer import blanked, lex
-from kerneltk.core.records import record
 from kerneltk.errors import Snippet, render_message
 
 _MAX_SNIPPETS = 3
@@ -49,7 +48,7 @@ _SUGGESTION = re.compile(r"; did you mean ['\"](?P<name>[^'\"]+)['\"]\?$")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Location:
     """Where something is.
 

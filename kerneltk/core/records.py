@@ -1,5 +1,7 @@
-"""Frozen dataclasses that cost little at import: ``dataclass`` compiles seven methods for each, in
-a third of a millisecond, and every process that imports the package waits for all of them.
+"""Frozen dataclasses that cost little at import: for the modules that first calls load. With
+``dataclass(frozen=True, slots=True)`` in their place, which compiles seven methods for each, the
+first elementwise call of a process, its code cached, took 83 ms instead of 54, and a fused one 187
+instead of 141 (least of 15 processes on two busy cores). Other modules have dataclasses.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from kerneltk.backends.base import Backend
@@ -88,7 +87,9 @@ class ModulePrograms:
                 "  Hint: use 'get_function' with the whole name."
             )
         if not found:
-            close = get_close_matches(name, list(known), n=1)
+            import difflib  # only who has an error needs it
+
+            close = difflib.get_close_matches(name, list(known), n=1)
             hint = f"\n  Hint: did you mean '{close[0]}'?" if close else ""
             raise NoSuchKernelError(f"'{self.title}' has no kernel '{name}'.{hint}")
         (kernel,) = found.values()

@@ -33,7 +33,7 @@ from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.cached import readers
-from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
+from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
     ParameterType,
@@ -126,7 +126,6 @@ def errors_of_log(
     to leave it out.
     """
     from kerneltk.core.diagnostics import read_log  # only who has an error needs these
-    from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
 
     code = {name: source.split("\n") for name, source in sources.items()}
     places: dict[tuple[str, int, int, str], None] = {}
@@ -197,8 +196,6 @@ class HostRefusals:
 
     def recall(self, key: str) -> bool:
         """Take over what an earlier process has kept by this key; False for nothing."""
-        from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals
-
         self._key = string_key("refused", readers(), key)
         data = get_cache().get(self._key)
         if data is not None:
@@ -216,19 +213,18 @@ class HostRefusals:
 
     def add(self, error: CompileError) -> bool:
         """Leave out what a compiler has refused; False for nothing more, or another mistake."""
-        from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
-
         known = self._errors or CompilerErrors()
         new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
         return self._take(self._sources[0].without(known, new))
 
     def rebase(self, source: RawSource) -> bool:
         """Take another form of the source; False where it cannot do without what is refused."""
-        if self.found is not None and self._errors is not None:
-            from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors
-
-            if not self._take(source.without(CompilerErrors(), self._errors)):
-                return False
+        if (
+            self.found is not None
+            and self._errors is not None
+            and not self._take(source.without(CompilerErrors(), self._errors))
+        ):
+            return False
         self.use(source)
         return True
 
@@ -726,7 +722,7 @@ class RawProgram:
 
     def _hint(self, expression: str) -> str:
         """Return a hint for a name expression that is none of a kernel."""
-        import difflib
+        import difflib  # only who has an error needs it
 
         known = [kernel.name for kernel in self.source.kernels]
         plain = plain_name(expression)

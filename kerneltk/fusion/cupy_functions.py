@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 _COUNTERPARTS = {  # which module has the functions of the same names
     "cupy": "numpy",
     "cupy.linalg": "numpy.linalg",
@@ -266,7 +268,6 @@ def named(module: str, name: str) -> Any:
 
 def _as_host(value: Any, stream: Any = None, order: str = "C", out: Any = None, *,
              blocking: bool = True) -> Any:  # fmt: skip
-    import numpy as np
 
     return np.asarray(value, order=order)  # type: ignore[call-overload]
 

@@ -15,6 +15,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.identifiers import identifier_problem
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -392,7 +393,6 @@ def _is_foreign(value: Any) -> bool:
 
 def _kernel_name(function: Callable[..., Any]) -> str:
     name = getattr(function, "__name__", "fused")
-    from kerneltk.core.identifiers import identifier_problem
 
     return "fused" if identifier_problem(name) else name
 

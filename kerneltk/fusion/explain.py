@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from kerneltk.core.records import record
 from kerneltk.errors import Snippet
 from kerneltk.fusion.plan.body import Leaf, elements
 from kerneltk.fusion.plan.planner import Step
 from kerneltk.fusion.plan.program import Program
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class KernelTraffic:
     """One launch.
 
@@ -44,7 +44,7 @@ class KernelTraffic:
         return f"{self.kind} over {shape}: reads {shown(self.reads)}; writes {shown(self.writes)}"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Note:
     """Why something was not fused, and where."""
 
@@ -57,7 +57,7 @@ class Note:
         return f"{self.sentence}\n{self.where.render()}"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What a call launches.
 

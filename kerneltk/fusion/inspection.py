@@ -14,11 +14,11 @@ from kerneltk.fusion.plan.body import Leaf, same_extents
 from kerneltk.fusion.plan.planner import Step
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.reductions import FusedReduction
-from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace.graph import viewed
 from kerneltk.fusion.trace.layout import dense_strides
 from kerneltk.fusion.trace.symbols import Environment, evaluated
+from kerneltk.schedule.rows import OLDER, Device
 
 
 def translation_units(
@@ -67,7 +67,7 @@ class _Reader:
         outputs = []
         for target, node in zip(step.targets, step.nodes, strict=True):
             shape = loop
-            is_full = step.shaping is not None and same_extents(node.shape, step.shape)
+            is_full = step.schedule is not None and same_extents(node.shape, step.shape)
             if step.axes is not None and not is_full:
                 shape = tuple(n for k, n in enumerate(loop) if k not in step.axes)
             if target.array not in self._arrays:
@@ -79,16 +79,14 @@ class _Reader:
         kernel = step.kernel
         if isinstance(kernel, FusedReduction):
             return kernel.translation_unit(*arguments, axis=step.axes, backend=backend)
-        if step.shaping is not None:
-            shaping, inner = step.shaping, {step.axis}
-            if shaping.width:
+        if step.schedule is not None:
+            schedule, inner = step.schedule, {step.axis}
+            if schedule.width:
                 inner.add(len(loop) - 1)
             rows = math.prod(extent for d, extent in enumerate(loop) if d not in inner)
-            size = rows * shaping.tiles(loop[-1]) * shaping.threads
-            if shaping.waiting:
-                size = shaping.waiting_threads(rows, loop[step.axis], loop[-1])
+            size = schedule.size(rows, loop[step.axis], loop[-1])
             return kernel.translation_unit(
-                *arguments, *outputs, backend=backend, size=size, block_size=shaping.block
+                *arguments, *outputs, backend=backend, size=size, block_size=schedule.block
             )
         if step.allocates:
             return kernel.translation_unit(*arguments, backend=backend)

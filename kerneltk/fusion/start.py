@@ -23,7 +23,6 @@ from kerneltk.fusion.memory import extent_in_memory
 from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import CHANGEABLE, Copied, Program, Result
-from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.results import with_parts
 from kerneltk.fusion.trace.functions import (
     arange,
@@ -55,6 +54,7 @@ from kerneltk.fusion.trace.state import (
 )
 from kerneltk.fusion.trace.symbols import Expression, Guards, Symbol, broadcast_shapes
 from kerneltk.fusion.watching import watching
+from kerneltk.schedule.rows import OLDER, Device
 
 HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign)
 NUMBERS = (bool, int, float, complex, np.generic)

@@ -3,7 +3,7 @@
 That is whether a tensor is a lazy view (conjugated or negated), and where its storage ends. Asking
 for it takes ten times as long as the table. Nothing says where it is, so it is looked for in
 tensors of which it is known; there is one offset for each, the same in all of them, or the tensor's
-methods are called.
+methods are called. Launches need it: a tensor takes 0.3 to 0.4 µs of one (docs/benchmarks.md).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ The names are those of ``cupyx.jit``, and more; numba's spellings are in ``jit.c
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ def _load() -> None:
 
 def __getattr__(name: str) -> Any:  # intrinsics, too, for type checkers
     if name in _SUBMODULES:
-        import importlib
-
         return importlib.import_module(f"kerneltk.jit.{name}")
     if name not in _PARTS and "kernel" not in globals():
         _load()

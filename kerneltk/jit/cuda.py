@@ -13,6 +13,7 @@ Around them: :func:`jit`, :func:`to_device`, :func:`device_array`, :func:`device
 
 from __future__ import annotations
 
+import importlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,8 +86,6 @@ __all__ += [name for table in _TABLES for name in table]
 
 def __getattr__(name: str) -> Any:
     if name == "cg":
-        import importlib
-
         return importlib.import_module("kerneltk.jit.cg")
     instead = INSTEAD.get(name)
     if instead is not None:

@@ -27,15 +27,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kerneltk.core.arrays import Loop, collapse, is_c_contiguous, merge_in_order
+from kerneltk.core.capabilities import VECTOR_BYTES
 from kerneltk.core.records import record
 
 TILE = 32
 """Elements along one side of a tile in shared memory."""
 
-_VECTOR = 16  # bytes of the widest single access
+INT32_MAX = 2**31 - 1
+"""The largest 32-bit index."""
+
 _MOST_COMPUTED = 4  # elements a thread whose addresses are computed one by one
 _MOST_GATHERED = 8  # elements a thread that are loaded one by one
-_INT32 = 2**31 - 1
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MIN_TILED = 16  # a shorter side does not pay for a tile
 _MIN_BUSY = 0.85  # of the elements of blocks that have patches
@@ -126,7 +128,7 @@ class Layout:
 
 def alignment_of(*values: int) -> int:
     """The largest power of two, at most 16, that divides every value."""
-    bits = _VECTOR
+    bits = VECTOR_BYTES
     for value in values:
         bits |= value
     return bits & -bits
@@ -143,16 +145,27 @@ def choose_vector_width(itemsizes: Sequence[int]) -> int:
     """
     if not itemsizes or any(size & (size - 1) for size in itemsizes):
         return 1
-    return max(1, _VECTOR // max(itemsizes))
+    return max(1, VECTOR_BYTES // max(itemsizes))
+
+
+def vector_chunk(operand: Operand, width: int, steps: Sequence[int], shift: int = 0) -> int:
+    """Bytes of one access to `width` neighbours whose addresses differ by `steps`, `shift` elements
+    before the operand's first.
+    """
+    limit = min(VECTOR_BYTES, width * operand.itemsize)
+    return min(limit, alignment_of(operand.offset - shift * operand.itemsize, *steps))
+
+
+def span(loop: Loop, row: Sequence[int]) -> int:
+    """Bytes between the first and the last element of a loop."""
+    return sum((extent - 1) * abs(step) for extent, step in zip(loop.shape, row, strict=True))
 
 
 def _needs_wide_index(loop: Loop, operands: Sequence[Operand]) -> bool:
-    if loop.size > _INT32 - _SLACK:
+    if loop.size > INT32_MAX - _SLACK:
         return True
     return any(
-        sum((extent - 1) * abs(step) for extent, step in zip(loop.shape, row, strict=True))
-        + operand.itemsize
-        > _INT32
+        span(loop, row) + operand.itemsize > INT32_MAX
         and not is_c_contiguous(loop.shape, row, operand.itemsize)
         for operand, row in zip(operands, loop.strides, strict=True)
     )
@@ -264,10 +277,7 @@ def _choose_vector(
 
     def chunk_of(k: int, width: int) -> int:
         operand, row = reached[k]
-        limit = min(_VECTOR, width * operand.itemsize)
-        address = operand.offset - shift * operand.itemsize
-        outer = () if flat[k] else row[:-1]
-        return min(limit, alignment_of(address, *outer))
+        return vector_chunk(operand, width, () if flat[k] else row[:-1], shift)
 
     written = [k for k, operand in enumerate(operands) if operand.written]
     if (
@@ -290,7 +300,7 @@ def _choose_vector(
         good = all(
             k in dense
             and (flat[k] or divisible)
-            and chunk_of(k, width) >= min(_VECTOR, width * operands[k].itemsize)
+            and chunk_of(k, width) >= min(VECTOR_BYTES, width * operands[k].itemsize)
             for k in written
         )
         if good:
@@ -326,7 +336,7 @@ def _common_shift(dense: Sequence[Operand], width: int) -> int:
     """Elements to leave out of the first vector so that all dense operands align."""
     shifts = set()
     for operand in dense:
-        unit = min(_VECTOR, width * operand.itemsize)
+        unit = min(VECTOR_BYTES, width * operand.itemsize)
         if operand.offset % operand.itemsize:
             return 0
         shifts.add((operand.offset % unit) // operand.itemsize)
@@ -349,7 +359,7 @@ def _interleaved(
 def _singles(operands: Sequence[Operand]) -> int:
     """How many elements a thread moves one by one."""
     widest = max((operand.itemsize for operand in operands), default=4)
-    return 1 if widest >= _VECTOR else 2 if widest >= 8 else _MOST_COMPUTED
+    return 1 if widest >= VECTOR_BYTES else 2 if widest >= 8 else _MOST_COMPUTED
 
 
 def _of_patches(loop: Loop, operands: Sequence[Operand], wide: bool, block: int) -> Layout | None:
@@ -378,7 +388,7 @@ def _of_patches(loop: Loop, operands: Sequence[Operand], wide: bool, block: int)
 def _has_wide_steps(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> bool:
     """Whether an operand that is reached by steps in bytes, dense or not, needs a wide index."""
     return any(
-        sum(extent * abs(step) for extent, step in zip(shape, row, strict=True)) > _INT32
+        sum(extent * abs(step) for extent, step in zip(shape, row, strict=True)) > INT32_MAX
         for row in strides
     )
 

@@ -143,6 +143,14 @@ def _collapsed(
     return collapse_by(order, extents, rows)
 
 
+def totals_within(capacity: int, size: int) -> int:
+    """Return the largest power of two of totals of `size` bytes in `capacity` bytes.
+
+    The host's generated source computes the same from the true size, which is no more than `size`.
+    """
+    return 1 << max(capacity // size, 1).bit_length() - 1
+
+
 def main_input(geometry: Geometry, outer: Loop, reduction: Loop) -> int | None:
     """Return the input that moves the most bytes."""
     best, most = None, 0

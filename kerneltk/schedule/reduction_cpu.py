@@ -34,6 +34,7 @@ from kerneltk.schedule.reduction import (
     ReductionSchedule,
     collapsed_loops,
     main_input,
+    totals_within,
 )
 
 PART = 1 << 16
@@ -164,7 +165,7 @@ def plan_reduction_host(geometry: Geometry, accumulator: int) -> HostReductionSc
         Size (bytes) of ``_type_reduce``, or the most that it may be.
     """
     outer, reduction = collapsed_loops(geometry)
-    most = _totals_within(STRIP_BYTES, accumulator)
+    most = totals_within(STRIP_BYTES, accumulator)
     strategy, strip, row_block = _shape(geometry, outer, reduction, most)
     tiles = geometry.outputs // outer.shape[-1] * -(-outer.shape[-1] // strip)
     split, chunk = _parts(geometry.length, strip, tiles, row_block)
@@ -211,14 +212,6 @@ def _access(
     if strategy is HostShortSchedule and along[-1] == unit and step == length * unit:
         kind = "flat"
     return Access(kind, element_chunk(operand, (*across, *along)))
-
-
-def _totals_within(capacity: int, size: int) -> int:
-    """The largest power of two of totals of `size` bytes in `capacity` bytes.
-
-    The generated source computes the same from the true size, which is no more than `size`.
-    """
-    return 1 << max(capacity // size, 1).bit_length() - 1
 
 
 def _shape(

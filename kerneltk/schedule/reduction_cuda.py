@@ -27,20 +27,32 @@ from abc import ABC
 from collections.abc import Sequence
 
 from kerneltk.core.arrays import Loop
-from kerneltk.core.capabilities import COUNTERS
+from kerneltk.core.capabilities import COUNTERS, SHARED_BYTES, VECTOR_BYTES, WARP
 from kerneltk.core.records import record
-from kerneltk.schedule.elementwise import Access, Operand, alignment_of, element_chunk
-from kerneltk.schedule.reduction import Geometry, ReductionSchedule, collapsed_loops, main_input
+from kerneltk.schedule.elementwise import (
+    INT32_MAX,
+    Access,
+    Operand,
+    alignment_of,
+    choose_vector_width,
+    element_chunk,
+    span,
+    vector_chunk,
+)
+from kerneltk.schedule.reduction import (
+    Geometry,
+    ReductionSchedule,
+    collapsed_loops,
+    main_input,
+    totals_within,
+)
 
 DEFAULT_MULTIPROCESSORS = 132
 """Multiprocessors that are assumed where there is no device to ask."""
 
-_VECTOR = 16  # bytes of the widest single access
-_INT32 = 2**31 - 1
 _SLACK = 1 << 24  # elements beyond the end that a 32-bit index may still reach
 _BLOCK = 256
 _RESIDENT = 2048 // _BLOCK  # blocks on one multiprocessor at a time
-_WARP = 32
 
 
 @record(kw_only=True)
@@ -196,10 +208,6 @@ class ColumnSchedule(CudaReductionSchedule):
         return (*self.outer.shape[:-1], self.outer.shape[-1] // self.output_vector)
 
 
-def _span(loop: Loop, row: Sequence[int]) -> int:
-    return sum((extent - 1) * abs(step) for extent, step in zip(loop.shape, row, strict=True))
-
-
 def _reduces_along_memory(geometry: Geometry, outer: Loop, reduction: Loop) -> bool:
     """Return whether neighbours in memory belong to the same output."""
     main = main_input(geometry, outer, reduction)
@@ -214,13 +222,7 @@ def _reduces_along_memory(geometry: Geometry, outer: Loop, reduction: Loop) -> b
         return False
     # Short stretches of each output, far apart: neighbours do better with neighbouring outputs.
     stretch = reduction.shape[-1] * geometry.operands[main].itemsize
-    return not (len(reduction.shape) > 1 and stretch < 2 * _VECTOR)
-
-
-def _chunk(operand: Operand, width: int, steps: Sequence[int]) -> int:
-    """Return the bytes of one access to `width` neighbours whose addresses differ by `steps`."""
-    limit = min(_VECTOR, width * operand.itemsize)
-    return min(limit, alignment_of(operand.offset, *steps))
+    return not (len(reduction.shape) > 1 and stretch < 2 * VECTOR_BYTES)
 
 
 def _access(operand: Operand, inner: int, width: int, outer: Sequence[int]) -> Access:
@@ -229,7 +231,7 @@ def _access(operand: Operand, inner: int, width: int, outer: Sequence[int]) -> A
     if inner == 0:
         return Access("broadcast", single)
     if inner == operand.itemsize and width > 1 and not operand.is_index:
-        return Access("row", _chunk(operand, width, [width * operand.itemsize, *outer]))
+        return Access("row", vector_chunk(operand, width, [width * operand.itemsize, *outer]))
     return Access("strided", single)
 
 
@@ -246,9 +248,19 @@ def _whole_vectors(
 ) -> bool:
     """Return whether vectors of dense operands can be moved as a whole, wherever `outer` leads."""
     return all(
-        _chunk(operands[k], width, steps) >= min(_VECTOR, width * operands[k].itemsize)
+        vector_chunk(operands[k], width, steps) >= min(VECTOR_BYTES, width * operands[k].itemsize)
         for k, steps in zip(dense, outer, strict=True)
     )
+
+
+def _whole_width(
+    operands: Sequence[Operand], dense: Sequence[int], width: int, outer: Sequence[Sequence[int]],
+    extent: int,
+) -> int:  # fmt: skip
+    """Return the widest vectors, at most `width`, that make up an extent as a whole."""
+    while width > 1 and (extent % width or not _whole_vectors(operands, dense, width, outer)):
+        width //= 2
+    return width
 
 
 def _single(operand: Operand, row: Sequence[int]) -> int:
@@ -260,11 +272,6 @@ def _single(operand: Operand, row: Sequence[int]) -> int:
     if operand.is_index or size & (size - 1) or aligned >= size:
         return element_chunk(operand, row)
     return aligned
-
-
-def _power_of_two(number: int) -> int:
-    """Return the smallest power of two that is not less than `number`."""
-    return 1 << max(number - 1, 0).bit_length()
 
 
 def plan_reduction_cuda(
@@ -283,9 +290,9 @@ def plan_reduction_cuda(
     """
     outer, reduction = collapsed_loops(geometry)
     wide = (
-        geometry.outputs > _INT32 - _SLACK
-        or geometry.length > _INT32 - _SLACK
-        or any(_span(reduction, row) > _INT32 - _SLACK * 2 for row in reduction.strides)
+        geometry.outputs > INT32_MAX - _SLACK
+        or geometry.length > INT32_MAX - _SLACK
+        or any(span(reduction, row) > INT32_MAX - _SLACK * 2 for row in reduction.strides)
     )
     if not _reduces_along_memory(geometry, outer, reduction):
         return _columns(geometry, outer, reduction, wide, accumulator, multiprocessors)
@@ -304,10 +311,9 @@ def _row_width(geometry: Geometry, outer: Loop, reduction: Loop) -> tuple[int, b
     operands = geometry.operands
     inner = [row[-1] for row in reduction.strides]
     dense = _dense(operands, inner)
-    sizes = [operands[k].itemsize for k in dense]
-    if not sizes or any(size & (size - 1) or size > _VECTOR for size in sizes):
+    width = choose_vector_width([operands[k].itemsize for k in dense])
+    if width == 1:
         return 1, False
-    width = max(1, _VECTOR // max(sizes))
     length = reduction.shape[-1]
     others = [(*outer.strides[k], *reduction.strides[k][:-1]) for k in dense]
     if _whole_vectors(operands, dense, width, others) and (
@@ -324,17 +330,9 @@ def _row_width(geometry: Geometry, outer: Loop, reduction: Loop) -> tuple[int, b
         value % operands[first].itemsize == 0
         for value in (operands[first].offset, *outer.strides[first], *reduction.strides[first])
     )
-    if (
-        width > 1
-        and len(begins) == 1
-        and whole
-        and length >= 2 * width
-        and len(reduction.shape) == 1
-    ):
+    if len(begins) == 1 and whole and length >= 2 * width and len(reduction.shape) == 1:
         return width, True
-    while width > 1 and (length % width or not _whole_vectors(operands, dense, width, others)):
-        width //= 2
-    return width, False
+    return _whole_width(operands, dense, width, others, length), False
 
 
 def _lanes(vectors: int) -> int:
@@ -369,7 +367,7 @@ def _rows(
     lanes = _lanes(max(vectors, 1))
     block, rows, split, chunk = _BLOCK, 1, 1, max(vectors, 1)
     # Long rows, or so few that warps alone do not fill the device.
-    if vectors > 16 * _WARP or (vectors > 2 * _WARP and outputs * _WARP < threads // 4):
+    if vectors > 16 * WARP or (vectors > 2 * WARP and outputs * WARP < threads // 4):
         if vectors <= _LONG_BLOCK * most * 2 and outputs * _LONG_BLOCK <= threads:
             block = _LONG_BLOCK if vectors > _BLOCK * most else _BLOCK
         elif outputs <= COUNTERS:
@@ -384,7 +382,7 @@ def _rows(
         # Where an element is takes registers: of two rounds one is under way while the other is
         # combined.
         unroll -= unroll // 2
-    if lanes <= _WARP and not peeled:
+    if lanes <= WARP and not peeled:
         rows = max(1, min(most // unroll, outputs * lanes // threads))
     tiles = -(-outputs // (block // lanes * rows))
     accesses = tuple(
@@ -400,7 +398,7 @@ def _rows(
     )
     if peeled:  # vectors are aligned by where they begin
         accesses = tuple(
-            Access("row", min(_VECTOR, width * operand.itemsize)) if a.kind == "row" else a
+            Access("row", min(VECTOR_BYTES, width * operand.itemsize)) if a.kind == "row" else a
             for a, operand in zip(accesses, geometry.operands, strict=True)
         )
     return RowSchedule(
@@ -452,7 +450,6 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
 # -- staged --------------------------------------------------------------------------------
 
 _MOST_STAGED = 1024  # bytes of a row
-_STAGED_BYTES = 48 << 10  # shared memory that every block may have
 _MOST_VECTORS = 6  # that a thread brings in
 
 
@@ -473,10 +470,10 @@ def _staged(
     most = max(sizes)
     bytes_of_row = length * most
     if (
-        any(size & (size - 1) or size > _VECTOR for size in sizes)
-        or bytes_of_row % _VECTOR == 0
+        any(size & (size - 1) or size > VECTOR_BYTES for size in sizes)
+        or bytes_of_row % VECTOR_BYTES == 0
         or bytes_of_row > _MOST_STAGED
-        or geometry.outputs * bytes_of_row < multiprocessors * _BLOCK * _VECTOR
+        or geometry.outputs * bytes_of_row < multiprocessors * _BLOCK * VECTOR_BYTES
         or len(dense) < len(_dense(operands, [row[-1] for row in reduction.strides]))
     ):
         return None
@@ -485,8 +482,8 @@ def _staged(
         busy = length / (-(-length // lanes) * lanes)
         for rows in range(1, 9):
             held = _BLOCK // lanes * rows
-            vectors = held * bytes_of_row / (_BLOCK * _VECTOR)
-            if (held * length * min(sizes)) % _VECTOR or not 1 < vectors <= _MOST_VECTORS:
+            vectors = held * bytes_of_row / (_BLOCK * VECTOR_BYTES)
+            if (held * length * min(sizes)) % VECTOR_BYTES or not 1 < vectors <= _MOST_VECTORS:
                 continue
             # Loads of vectors that are there, and lanes that have elements; fewer lanes at a row
             # need fewer steps to put their totals together.
@@ -498,9 +495,10 @@ def _staged(
         return None
     _, lanes, rows = best
     held = _BLOCK // lanes * rows
-    wide = wide or geometry.outputs * geometry.length > _INT32 - _SLACK
-    brought = {k: -(-held * length * operands[k].itemsize // (_BLOCK * _VECTOR)) for k in dense}
-    if sum(brought.values()) * _BLOCK * _VECTOR > _STAGED_BYTES:
+    wide = wide or geometry.outputs * geometry.length > INT32_MAX - _SLACK
+    block_bytes = _BLOCK * VECTOR_BYTES
+    brought = {k: -(-held * length * operands[k].itemsize // block_bytes) for k in dense}
+    if sum(brought.values()) * block_bytes > SHARED_BYTES:
         return None
     accesses = tuple(
         Access("staged", brought[k])
@@ -531,7 +529,7 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
         reduction.strides[k][-1] != operands[k].itemsize
         or outer.strides[k][-1] != length * operands[k].itemsize
         or operands[k].itemsize & (operands[k].itemsize - 1)
-        or operands[k].itemsize > _VECTOR
+        or operands[k].itemsize > VECTOR_BYTES
         for k in dense
     ):
         return None
@@ -540,19 +538,18 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
         return None
     if any(outer.strides[k][-1] for k in inputs if k not in dense):
         return None  # one value a row
-    rows = max(_VECTOR // math.gcd(_VECTOR, length * operands[k].itemsize) for k in dense)
+    rows = max(VECTOR_BYTES // math.gcd(VECTOR_BYTES, length * operands[k].itemsize) for k in dense)
     bytes_of_thread = rows * length * max(operands[k].itemsize for k in dense)
     if rows == 1 or rows * length > _MOST_SHORT or bytes_of_thread > _MOST_SHORT_BYTES:
         return None
-    wide = wide or geometry.outputs * geometry.length > _INT32 - _SLACK
+    wide = wide or geometry.outputs * geometry.length > INT32_MAX - _SLACK
     accesses = []
     for k, operand in enumerate(operands):
         if operand.written:
-            accesses.append(Access("row", _chunk(operand, rows, [rows * operand.itemsize])))
+            accesses.append(Access("row", vector_chunk(operand, rows, [rows * operand.itemsize])))
         elif k in dense:
-            accesses.append(
-                Access("row", _chunk(operand, rows * length, [rows * length * operand.itemsize]))
-            )
+            held = rows * length
+            accesses.append(Access("row", vector_chunk(operand, held, [held * operand.itemsize])))
         else:
             accesses.append(Access("broadcast", _single(operand, outer.strides[k])))
     threads = -(-geometry.outputs // rows)
@@ -567,7 +564,7 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
 
 _MOST_COLUMNS = 8  # outputs a thread
 _STRETCH = 512
-_SHARED_BYTES = 32768  # of a block's totals
+_TOTALS_BYTES = 32768  # shared memory of a block's totals
 _FEW_ROWS = 64
 _COLUMN_BYTES = 32  # of a thread's accumulators
 
@@ -575,24 +572,17 @@ _COLUMN_BYTES = 32  # of a thread's accumulators
 def _column_width(geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int) -> int:
     operands = geometry.operands
     dense = _dense(operands, [row[-1] for row in outer.strides])
-    sizes = [operands[k].itemsize for k in dense]
-    if not sizes or any(size & (size - 1) or size > _VECTOR for size in sizes):
-        return 1
     width = min(
-        _VECTOR // max(sizes),
+        choose_vector_width([operands[k].itemsize for k in dense]),
         _MOST_COLUMNS,
-        _power_of_two(max(1, _COLUMN_BYTES // accumulator) + 1) // 2,
+        totals_within(_COLUMN_BYTES, accumulator),
     )
     others = [(*outer.strides[k][:-1], *reduction.strides[k]) for k in dense]
-    while width > 1 and (
-        outer.shape[-1] % width or not _whole_vectors(operands, dense, width, others)
-    ):
-        width //= 2
-    return width
+    return _whole_width(operands, dense, width, others, outer.shape[-1])
 
 
 def _whole_warps(threads: int) -> int:
-    return -(-threads // _WARP) * _WARP
+    return -(-threads // WARP) * WARP
 
 
 # The source depends on this number: four of them between powers of two keep sources few.
@@ -640,7 +630,7 @@ def _columns(
     resident = multiprocessors * _RESIDENT
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
-    wanted = max(_WARP, min(_STRETCH // moved, _BLOCK))
+    wanted = max(WARP, min(_STRETCH // moved, _BLOCK))
     lanes = _lanes_across(inner, wanted)
     if length <= _FEW_ROWS and vectors >= resident * _BLOCK // 2:
         lanes = _BLOCK  # threads enough: none has to share its elements
@@ -650,7 +640,7 @@ def _columns(
     below, split, chunk = max(1, _BLOCK // lanes), 1, max(length, 1)
     if tiles < resident // 2 and length >= 4 * most * below:
         # Larger blocks leave fewer partial results to combine.
-        capacity = min(2 * _BLOCK, _SHARED_BYTES // (accumulator * width))
+        capacity = min(2 * _BLOCK, _TOTALS_BYTES // (accumulator * width))
         below = max(1, capacity // lanes)
         resident = multiprocessors * (_column_threads(most * moved) // _whole_warps(below * lanes))
         split, chunk = _split(length, below * most, tiles, resident)
@@ -662,7 +652,7 @@ def _columns(
         wanted = min(most // unroll, _COLUMN_BYTES // accumulator, vectors // (resident * lanes), 4)
         spread, width = wanted > 1, max(1, wanted)
     tiles = -(-vectors // (lanes * (width if spread else 1)))
-    wide = wide or any(abs(row[-1]) * width > _INT32 for row in outer.strides)
+    wide = wide or any(abs(row[-1]) * width > INT32_MAX for row in outer.strides)
     accesses = tuple(
         _access(
             operand,

@@ -12,11 +12,11 @@ import kerneltk
 from kerneltk import ArraySpec
 from kerneltk.backends.registry import compiler_for
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.rows import Device
+from kerneltk.schedule.rows import Device
 
 Function = Callable[..., Any]
 
-# Of float32: one or more lengths of every division in kerneltk.fusion.plan.rows.
+# Of float32: one or more lengths of every division in kerneltk.schedule.rows.
 ROWS = (256, 1000, 1024, 2048, 3000, 4096, 8192, 16383, 16384, 16385, 32768, 60001, 65536, 131072)
 COLUMNS = (1, 2, 3, 4, 5, 8, 13, 31, 33, 64, 100, 128, 200, 256, 300, 512, 513, 1024, 1500, 2048)
 LONG_COLUMNS = (2049, 8192)

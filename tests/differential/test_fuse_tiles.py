@@ -12,7 +12,7 @@ import kerneltk
 from kerneltk import ArraySpec
 from kerneltk.backends.registry import backend_named, compiler_for
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.rows import Device
+from kerneltk.schedule.rows import Device
 
 Function = Callable[..., Any]
 HOPPER = Device(8, 132)

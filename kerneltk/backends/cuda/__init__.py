@@ -9,7 +9,7 @@ from typing import Any
 from kerneltk.backends.base import Backend, Compiler
 from kerneltk.backends.registry import Registration, register
 from kerneltk.core.artifacts import Target, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.capabilities import WARP, Capabilities
 from kerneltk.errors import BackendUnavailableError
 
 
@@ -53,7 +53,7 @@ register(
             name="cuda",
             location="a GPU",
             template_suffix="cu",
-            warp_size=32,
+            warp_size=WARP,
             is_fallback=False,
             in_host_memory=False,
             emulates_cuda=False,

@@ -1,7 +1,8 @@
 """Where CuPy's arrays keep in memory what launchers read: reading an attribute takes longer.
 
 Nothing says where that is, so it is looked for in arrays of which it is known what they hold. There
-is one offset for each value, the same in all of them, or attributes are read.
+is one offset for each value, the same in all of them, or attributes are read. Launches need it: one
+with 16 arrays takes 2.0 µs more than a C loop, of which a launch alone is 1.1 (docs/benchmarks.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """C functions that CuPy's modules export to each other: launchers call them sooner than Python's.
 
 A function is exported with its signature, by Cython. One whose signature is another one than here,
-or that does something else, is not used.
+or that does something else, is not used. Calls that allocate need it: an array takes 2.5 µs instead
+of 3.8 by its class (docs/benchmarks.md).
 """
 
 from __future__ import annotations

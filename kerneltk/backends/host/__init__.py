@@ -9,7 +9,7 @@ import numpy as np
 from kerneltk.backends.base import Backend, Compiler
 from kerneltk.backends.registry import Registration, backend_named, register
 from kerneltk.core.artifacts import Target, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.capabilities import WARP, Capabilities
 
 
 def _load() -> Backend:
@@ -33,7 +33,7 @@ register(
             name="host",
             location="host memory",
             template_suffix="host",
-            warp_size=32,
+            warp_size=WARP,
             is_fallback=True,
             in_host_memory=True,
             emulates_cuda=True,

@@ -11,6 +11,7 @@ import re
 import struct
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ import numpy as np
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.core.patterns import pattern
-from kerneltk.core.records import record
 from kerneltk.object_code import elf
 
 unit_symbol = "_kt_memory"
@@ -53,7 +53,7 @@ _WRITABLE, _HOLDS_ADDRESSES, _IS_PARAMETERS = 1, 2, 4
 _NEAR = 4096  # bytes within which an access is taken to be meant for an array, whatever its size
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Unit:
     """The addresses of a library that is loaded, and its bytes."""
 

@@ -16,11 +16,13 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from kerneltk.backends import processes
@@ -28,7 +30,6 @@ from kerneltk.cache.fingerprint import fingerprint
 from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.lexer import includes_by_option
-from kerneltk.core.records import record
 
 AFTER = 3
 """The number of units without it after which a header is precompiled."""
@@ -40,7 +41,7 @@ _HEADER = "prelude.hpp"
 _FOR_LINKER = "-Wl,"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Job:
     """A g++ that precompiles a prelude into a file in memory."""
 
@@ -139,8 +140,6 @@ def _collect(key: str, *, is_last: bool = False) -> None:
         process, status = job.process, -1
     if process == 0:
         if is_last or time.monotonic() - job.begun > _TIME_LIMIT:
-            import signal
-
             # g++ removes its temporary files then, as it would not if it were killed.
             os.killpg(job.process, signal.SIGTERM)
         return

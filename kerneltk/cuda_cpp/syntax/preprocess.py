@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.lexer import comma_spans
-from kerneltk.core.records import record
 
 _NOISE = re.compile(
     r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
@@ -87,7 +86,7 @@ _NO_MACROS: Mapping[str, str] = {}
 _MAX_GROWTH = 1 << 16
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Directive:
     """A line for the preprocessor, with its continuations."""
 
@@ -99,7 +98,7 @@ class Directive:
     end: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Region:
     """Source between two conditional directives."""
 
@@ -114,7 +113,7 @@ class Region:
     is_dead: bool  # whether no compiler will see it (``#if 0``)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Word:
     """An attribute of CUDA, as a position in :attr:`Prepared.shown`."""
 
@@ -124,7 +123,7 @@ class Word:
     end: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Macro:
     parameters: tuple[str, ...] | None
     replacement: str

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kerneltk.core.records import record
 from kerneltk.cuda_cpp.syntax.declarations import Meetings, Unmarked, Unordered
 from kerneltk.cuda_cpp.syntax.preprocess import (
     Directive,
@@ -146,7 +146,7 @@ def with_meetings(
     return Meetings(edited, tuple(before[:-1]), tuple(unmarked))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Macro:
     """A macro: its directive, its name and parameters, and its replacement.
 

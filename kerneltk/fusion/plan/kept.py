@@ -28,7 +28,7 @@ from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.fusion.plan.body import Leaf, Operands
 from kerneltk.fusion.plan.kernels import elementwise_kernel
 from kerneltk.fusion.plan.planner import Plan, Planner, Step, Target
-from kerneltk.fusion.plan.rows import Choice, Device, Shaping, Sizes, row_kernel
+from kerneltk.fusion.plan.rows import row_kernel
 from kerneltk.fusion.trace.description import Description, described_function, dtype_code
 from kerneltk.fusion.trace.graph import (
     Broadcast,
@@ -44,6 +44,7 @@ from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 from kerneltk.jit.frontends.analyses import READERS
 from kerneltk.jit.source.lookups import UndescribedError
+from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parser import parse_signature
 
 PLANNERS = (*READERS, "kerneltk.fusion", "kerneltk.reduction", "kerneltk.launch", "kerneltk.cache",
@@ -140,11 +141,12 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _decider(given: Any) -> Callable[..., Any]:
+def _decider(given: Any) -> Any:
     if isinstance(given, str):
         return _function(given)
     on_chunks, clusters, (early, late, *totals), *rest = given
-    return Choice(on_chunks, clusters, Sizes(tuple(early), tuple(late), *totals), *rest)
+    sizes = Sizes(tuple(early), tuple(late), *totals)
+    return RowPlanner(on_chunks, clusters, sizes, *rest)
 
 
 def _function(name: str) -> Callable[..., Any]:
@@ -185,7 +187,7 @@ class _Writer:
     def decision(self, expression: tuple[Any, ...], value: Any) -> Any:
         """What the planner has decided by extents."""
         _, function, operands = expression
-        maker = function.parts if isinstance(function, Choice) else self._named(function)
+        maker = function if isinstance(function, RowPlanner) else self._named(function)
         return maker, [self._expression(operand) for operand in operands], _plain(value)
 
     def _shape(self, shape: Shape) -> list[Any]:
@@ -246,7 +248,7 @@ class _Writer:
             step.allocates,
             step.axes,
             [self._node(node) for node in step.reduces],
-            step.shaping,
+            step.schedule,
             [(*key, array) for key, array in step.replaced.items()],
         )
 
@@ -304,7 +306,7 @@ class _Reader:
 
     def _launch(
         self, name: str, definition: Any, leaves: Any, scalars: Any, targets: Any, nodes: Any,
-        shape: Any, allocates: bool, axes: Any, reduces: Any, shaping: Any, replaced: Any,
+        shape: Any, allocates: bool, axes: Any, reduces: Any, schedule: Any, replaced: Any,
     ) -> Step:  # fmt: skip
         operands = Operands()
         for leaf in map(self._leaf, leaves):
@@ -325,7 +327,7 @@ class _Reader:
             made = maker(
                 parse_signature(*texts), name, known_facts=_facts(observed), **_values(values)
             )
-            kernel = elementwise_kernel(made) if shaping is None else row_kernel(made)
+            kernel = elementwise_kernel(made) if schedule is None else row_kernel(made)
         return Step(
             kernel,
             operands,
@@ -335,7 +337,7 @@ class _Reader:
             allocates,
             None if axes is None else tuple(axes),
             [self._node(node) for node in reduces],  # type: ignore[misc]
-            None if shaping is None else Shaping(*shaping),
+            None if schedule is None else OnChipSchedule(*schedule),
             {(array, version): copy for array, version, copy in replaced},
         )
 

@@ -30,12 +30,8 @@ from kerneltk.fusion.plan.kernels import (
     total_size,
 )
 from kerneltk.fusion.plan.rows import (
-    OLDER,
-    Choice,
-    Device,
     RowKernel,
     RowWork,
-    Shaping,
     is_reducible,
     keeping_of,
     row_definition,
@@ -55,6 +51,7 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, product
+from kerneltk.schedule.rows import OLDER, Device, OnChipSchedule, RowPlanner
 
 if TYPE_CHECKING:
     from kerneltk.fusion.plan.reductions import FusedReduction
@@ -94,13 +91,13 @@ class Step:
     allocates: bool = True
     axes: tuple[int, ...] | None = None
     reduces: Sequence[Reduce] = ()
-    shaping: Shaping | None = None
+    schedule: OnChipSchedule | None = None
     replaced: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
         """What it is, for `explain`."""
-        if self.shaping is not None:
+        if self.schedule is not None:
             return "rows"
         return "reduction" if self.axes is not None else "elementwise"
 
@@ -354,7 +351,7 @@ class Planner:
             return False
         shape, guards = work.shape, self._trace.guards
         definition, operands, sizes = row_definition(
-            self._name, work, Shaping(1, 1, 1, 1), self.kept
+            self._name, work, OnChipSchedule(1, 1, 1, 1), self.kept
         )
         for root in roots:
             target = root.target
@@ -373,17 +370,17 @@ class Planner:
         several = len(reduces) > 1
         first = [node for node in reduces if self._is_first(node)]
         is_joint = self.is_online and bool(work.full) and tiles.is_joint(reduces, first)
-        choice = Choice(
+        planner: Any = RowPlanner(  # mypy takes no named tuple for a function
             self._backend.walks_chunks, clusters, sizes, several,
-            2 * self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
+            self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
         )  # fmt: skip
         across = (shape[-1],) if work.is_across else ()
-        shaping: Shaping | None = guards.decide(choice, rows, shape[work.axis], *across)
-        if shaping is None:
+        schedule: OnChipSchedule | None = guards.decide(planner, rows, shape[work.axis], *across)
+        if schedule is None:
             return False
         by_node = {id(root.node): root.target for root in roots}
-        if shaping.waiting:
-            definition, operands = tiles.tile_definition(self._name, work, shaping, self.kept)
+        if schedule.waiting:
+            definition, operands = tiles.tile_definition(self._name, work, schedule, self.kept)
         else:
             keeping = None
             if self._backend.walks_chunks:
@@ -391,7 +388,7 @@ class Planner:
                 used += [target.array for target in by_node.values()]
                 is_free = [used.count(by_node[id(node)].array) == 1 for node in work.full]
                 keeping = keeping_of(work, is_free)
-            definition, operands, _ = row_definition(self._name, work, shaping, self.kept, keeping)
+            definition, operands, _ = row_definition(self._name, work, schedule, self.kept, keeping)
         restored = Index(tuple(None if d == work.axis else WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]
@@ -404,7 +401,7 @@ class Planner:
         self._steps.append(
             Step(
                 row_kernel(definition), operands, [by_node[id(node)] for node in nodes], nodes,
-                shape, False, (work.axis,), reduces, shaping,
+                shape, False, (work.axis,), reduces, schedule,
             )
         )  # fmt: skip
         return True

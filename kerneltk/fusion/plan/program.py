@@ -209,28 +209,28 @@ class Program:
         given = []
         for target, node in zip(step.targets, step.nodes, strict=True):
             shape = step.shape
-            if step.shaping is not None and not same_extents(node.shape, shape):
+            if step.schedule is not None and not same_extents(node.shape, shape):
                 shape = without_axes(shape, (step.axis,))  # one element a row
             given.append(self._given(target, node, shape, step.axes or ()))
         arguments += given
         launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
-        if step.shaping is not None:
-            shaping, inner = step.shaping, {step.axis}
+        if step.schedule is not None:
+            schedule, inner = step.schedule, {step.axis}
             factors = []
-            if shaping.width:
+            if schedule.width:
                 inner.add(len(step.shape) - 1)
                 across = self.expression(step.shape[-1].expression)
-                factors.append(f"-(-{across} // {shaping.width})")
+                factors.append(f"-(-{across} // {schedule.width})")
             factors += [
                 self.expression(extent.expression)
                 for d, extent in enumerate(step.shape)
                 if d not in inner
             ]
-            size, block = " * ".join([str(shaping.threads), *factors]), shaping.block
-            if shaping.waiting:
+            size, block = " * ".join([str(schedule.threads), *factors]), schedule.block
+            if schedule.waiting:
                 stacks = " * ".join(factors[1:]) or "1"
                 length = self.expression(step.shape[step.axis].expression)
-                threads = self._constant(shaping.waiting_threads, "threads")
+                threads = self._constant(schedule.waiting_threads, "threads")
                 size = f"{threads}({stacks}, {length}, {across})"
             options = f"None, ({size}, {block})"
             if by_calls:

@@ -1,9 +1,8 @@
 """Kernels that read a row or a column once: reductions along one axis, and what is computed with
 their totals and the elements, while these are on chip.
 
-A row has a block of threads on a GPU, or a cluster of blocks, whose registers hold it, and one core
-on the host, whose cache does. Columns, along any axis but the last, are side by side in tiles, on
-GPUs alone. Longer rows, and few of them, are left to kernels of one reduction each.
+`schedule.rows` chooses how rows and columns are divided, and which are left to kernels of one
+reduction each.
 """
 
 from __future__ import annotations
@@ -38,205 +37,11 @@ from kerneltk.fusion.trace.graph import (
     is_known_one,
     operands_of,
 )
-from kerneltk.fusion.trace.symbols import NumberFunction, Symbol
+from kerneltk.fusion.trace.symbols import Symbol
+from kerneltk.schedule.rows import OnChipSchedule, Sizes
 from kerneltk.signature.parser import parse_signature
 
-_MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
-_MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
-_MOST_LATE_BYTES = 384  # the same with what only the results need
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
-
-
-class Device(NamedTuple):
-    """What plans rely on: how many blocks a cluster has at most, and on how many multiprocessors
-    blocks may wait for each other.
-    """
-
-    clusters: int = 1
-    multiprocessors: int = 0
-
-
-OLDER = Device()
-"""A device without clusters."""
-
-
-class Shaping(NamedTuple):
-    """How a row or a tile of columns is divided: threads of a block, elements of a thread, elements
-    of a vector; how much work a row is on the host (elements); how many blocks a multiprocessor
-    must have room for, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; and
-    how many blocks wait for each other at most, where a group of them has a tile, 0 elsewhere.
-    """
-
-    block: int
-    items: int
-    vector: int
-    work: int
-    resident: int = 0
-    width: int = 0
-    cluster: int = 1
-    waiting: int = 0
-
-    @property
-    def threads(self) -> int:
-        """The threads that have a row or a tile."""
-        return self.block * self.cluster
-
-    def tiles(self, across: int) -> int:
-        """How many tiles columns side by side are; one row is one."""
-        return -(-across // self.width) if self.width else 1
-
-    def waiting_threads(self, stacks: int, length: int, across: int) -> int:
-        """The threads of a grid whose groups of blocks have a tile of so long columns each."""
-        blocks = self.group(length)
-        groups = min(stacks * self.tiles(across), self.waiting // blocks, _MOST_GROUPS)
-        return groups * blocks * self.block
-
-    def group(self, length: int) -> int:
-        """How many blocks have a tile of so long columns together."""
-        return -(-length * TILE_LANES // (self.block * (self.items // self.vector)))
-
-
-# The longest row (elements), threads, elements a thread, blocks of a cluster. The first whose
-# registers have room for it is taken.
-_BLOCKS = (
-    (1024, 64, 16, 1), (1024, 128, 8, 1), (2048, 256, 8, 1), (4096, 256, 16, 1),
-    (8192, 512, 16, 1), (16384, 512, 32, 1), (32768, 256, 64, 2), (32768, 512, 32, 2),
-    (65536, 256, 64, 4), (65536, 512, 32, 4), (131072, 256, 64, 8), (131072, 512, 32, 8),
-)  # fmt: skip
-
-# A tile's width (bytes), threads, vectors a thread. Memory is read by 32 bytes, and best by 128:
-# longer columns would need narrower tiles, or clusters, which are slower than a second read.
-_TILES = (
-    (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
-    (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
-)  # fmt: skip
-# Tiles of groups of blocks: threads, vectors side by side, bytes of a thread's vectors, a quarter
-# of them in registers and the others in shared memory, and how many vectors it has at most. Two
-# blocks have room on a multiprocessor.
-_TILE_BLOCK, TILE_LANES, _TILE_BYTES, _MOST_VECTORS = 256, 16, 512, 32
-# A group waits for its slowest block: with fewer of them under way nothing is gained, the less, the
-# more a thread computes meanwhile.
-_FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
-# Tiles of a group, one after the other: with fewer of them a second read finds all in the cache.
-_FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
-_TOTALS_BYTES = 16 << 10  # of shared memory
-
-_VECTOR_BYTES = 16
-_FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
-_REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that has room for two blocks
-_SHARED_BYTES = 48 << 10  # that a block has without asking for more
-_WARP = 32
-
-
-class Sizes(NamedTuple):
-    """The sizes of elements (bytes): of arrays that are reduced, of those that only results need,
-    and of the totals of one row, each by itself and as one structure.
-    """
-
-    early: tuple[int, ...]
-    late: tuple[int, ...] = ()
-    totals: int = 0
-    joint: int = 0
-
-    @property
-    def together(self) -> int:
-        """Of all arrays (bytes)."""
-        return sum(self.early) + sum(self.late)
-
-
-class Choice(NumberFunction):
-    """The shaping of rows or columns of some length, as a decision that guards a trace."""
-
-    __slots__ = (
-        "_clusters", "_on_chunks", "_several", "_sizes", "_twice", "_waiting",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        on_chunks: bool,
-        clusters: int,
-        sizes: Sizes,
-        several: bool = True,
-        waiting: int = 0,
-        twice: bool = False,
-    ) -> None:
-        """`several` says that there are several totals. `waiting` is how many blocks may wait for
-        each other, if all totals can be had together, and `twice` whether a thread goes through its
-        elements twice for them.
-        """
-        super().__init__(on_chunks, clusters, sizes, several, waiting, twice)
-        self._on_chunks = on_chunks
-        self._clusters = clusters
-        self._sizes = sizes
-        self._several = several
-        self._waiting = waiting
-        self._twice = twice
-
-    def __call__(self, rows: int, length: int, across: int = 0) -> Shaping | None:
-        """The shaping; None where a row is better read several times. `across` is how many columns
-        are side by side, 0 for rows.
-        """
-        if self._on_chunks:
-            if across or length < 16 or rows < 8:
-                return None
-            if length * self._sizes.together > _MOST_HOST_BYTES:
-                return None
-            return Shaping(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))
-        greatest = max(*self._sizes.early, *self._sizes.late, 1)
-        vector = min(8, max(1, _VECTOR_BYTES // greatest))
-        if across:
-            return self._of_columns(rows, length, across, vector)
-        if length < 256 or rows < 128:
-            return None
-        for longest, block, items, cluster in _BLOCKS:
-            if length > longest or cluster > self._clusters:
-                continue
-            if cluster > 1 and rows * cluster < _FEWEST_BLOCKS:
-                continue
-            if self._fits(items):
-                return Shaping(block, items, vector, 1, self._resident(block, items), 0, cluster)
-        return None
-
-    def _of_columns(self, rows: int, length: int, across: int, vector: int) -> Shaping | None:
-        if length == 1:  # the totals are the elements
-            return None
-        unit = _VECTOR_BYTES // vector
-        for size, block, vectors in _TILES:
-            width, items = max(1, size // unit), vectors * vector
-            if length > block * vector // width * vectors or across < width:
-                continue
-            if (block // _WARP + 1) * width * self._sizes.totals > _SHARED_BYTES:
-                continue
-            if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
-                return Shaping(block, items, vector, 1, self._resident(block, items), width)
-        return self._of_groups(rows, length, across, vector)
-
-    def _of_groups(self, rows: int, length: int, across: int, vector: int) -> Shaping | None:
-        """Tiles of several blocks each."""
-        vectors = min(_MOST_VECTORS, _TILE_BYTES // (vector * self._sizes.together)) // 4 * 4
-        width, warps = TILE_LANES * vector, _TILE_BLOCK // _WARP
-        shaping = Shaping(_TILE_BLOCK, vectors * vector, vector, 1, 2, width, 1, self._waiting)
-        if vectors == 0:
-            return None
-        groups = min(self._waiting // shaping.group(length), _MOST_GROUPS)
-        shared = width * max(warps, _TILE_BLOCK // width) * self._sizes.joint
-        fewest = _FEWEST_OF_TWO if self._twice else _FEWEST_GROUPS
-        if groups < fewest or shared > _TOTALS_BYTES:
-            return None
-        turns = -(-rows * shaping.tiles(across) // groups)
-        is_busy = across * rows >= _BUSY * turns * groups * width
-        return shaping if turns >= _FEWEST_TURNS and is_busy else None
-
-    def _fits(self, items: int) -> bool:
-        kept, together = sum(self._sizes.early), self._sizes.together
-        return items * kept <= _MOST_REGISTER_BYTES and items * together <= _MOST_LATE_BYTES
-
-    def _resident(self, block: int, items: int) -> int:
-        """While one row waits for its total, another one is loaded: with fewer elements a thread
-        the compiler leaves room for that by itself.
-        """
-        has_room = 2 * block * items * self._sizes.together <= _REGISTER_BYTES
-        return 2 if items >= 32 and has_room and self._several else 0
 
 
 class RowKernel(ElementwiseKernel):
@@ -512,7 +317,7 @@ class RowWriter:
 
 
 def row_definition(
-    name: str, work: RowWork, shaping: Shaping, kept: Kept, keeping: Keeping | None = None
+    name: str, work: RowWork, schedule: OnChipSchedule, kept: Kept, keeping: Keeping | None = None
 ) -> tuple[ElementwiseDefinition, Operands, Sizes]:
     """The kernel of some rows, what it reads, and the sizes of that."""
     writer = RowWriter(work, kept)
@@ -538,13 +343,13 @@ def row_definition(
     integer = np.dtype(np.int64)
     extents = [writer.operands.scalar(extent, integer) for extent in work.shape]
     last = len(work.shape) - 1
-    sizes = f"{shaping.block}, {shaping.items}, {shaping.vector}"
-    given = [f"i / {shaping.threads}", extents[last]]
+    sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}"
+    given = [f"i / {schedule.threads}", extents[last]]
     if work.is_across:
-        kind = f"kerneltk::fused_columns<{sizes}, {max(shaping.width, 1)}>"
+        kind = f"kerneltk::fused_columns<{sizes}, {max(schedule.width, 1)}>"
         given.insert(1, extents[work.axis])
     else:
-        kind = f"kerneltk::fused_row<{sizes}, {shaping.cluster}>"
+        kind = f"kerneltk::fused_row<{sizes}, {schedule.cluster}>"
     head = [
         f"const {kind} _kt_row({', '.join(given)});",
         f"using _kt_slots = typename {kind}::slots;",
@@ -577,11 +382,11 @@ def row_definition(
             *inner,
             "});",
         ]
-    if shaping.cluster > 1:
+    if schedule.cluster > 1:
         inner.append("_kt_row.end();")
     definition = finished_definition(
         name, work, writer, "\n".join([*head, *inner]), "fused_rows.hpp", ElementwiseDefinition,
-        work=shaping.work, resident=shaping.resident, cluster=shaping.cluster,
+        work=schedule.work, resident=schedule.resident, cluster=schedule.cluster,
     )  # fmt: skip
     leaves = [*writer.operands.leaves.values()]
     moved = Sizes(

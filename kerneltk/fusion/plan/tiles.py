@@ -25,10 +25,8 @@ from kerneltk.fusion.plan.kernels import (
     total_of,
 )
 from kerneltk.fusion.plan.rows import (
-    TILE_LANES,
     RowWork,
     RowWriter,
-    Shaping,
     finished_definition,
     outer_indices,
     output_address,
@@ -36,9 +34,9 @@ from kerneltk.fusion.plan.rows import (
     varies,
 )
 from kerneltk.fusion.trace.graph import Node, Reduce
+from kerneltk.schedule.rows import TILE_LANES, OnChipSchedule
 
 _WORD = 8  # bytes; each field of a total takes some of them, with its padding
-_STAGED = 3  # quarters of a thread's vectors that are in shared memory
 
 
 def is_joint(reduces: Sequence[Reduce], first: Sequence[Reduce]) -> bool:
@@ -76,9 +74,9 @@ class _Totals:
 class _TileWriter(RowWriter):
     """The C++ of one kernel."""
 
-    def __init__(self, work: RowWork, shaping: Shaping, kept: Kept) -> None:
+    def __init__(self, work: RowWork, schedule: OnChipSchedule, kept: Kept) -> None:
         super().__init__(work, kept)
-        self._shaping = shaping
+        self._schedule = schedule
         self.totals = _Totals()
 
     def reductions(self, reduces: Sequence[Reduce]) -> None:
@@ -123,7 +121,7 @@ class _TileWriter(RowWriter):
     def _online(self, node: Reduce, name: str, base: Reduce, largest: str) -> str:
         total = online_total(node, name, largest)
         ctype, near, totals = total.fields[0][0], f"_kt_near_{name}", self.totals
-        given, vector = describe(base.dtype).ctype, self._shaping.vector
+        given, vector = describe(base.dtype).ctype, self._schedule.vector
         totals.between += [
             f"kerneltk::thread_totals<{given}, {vector}> {near};",
             "#pragma unroll",
@@ -144,7 +142,7 @@ class _TileWriter(RowWriter):
         spread = spread_of(node)
         assert spread is not None
         ctype, totals = describe(node.dtype).ctype, self.totals
-        mean, vector = f"_kt_mean_{name}", self._shaping.vector
+        mean, vector = f"_kt_mean_{name}", self._schedule.vector
         value = self.call(spread.value, in_row=True, totals={})
         own = f"_kt_own[_kt_v].{name}"
         totals.between += [
@@ -192,10 +190,10 @@ class _TileWriter(RowWriter):
 
 
 def tile_definition(
-    name: str, work: RowWork, shaping: Shaping, kept: Kept
+    name: str, work: RowWork, schedule: OnChipSchedule, kept: Kept
 ) -> tuple[ElementwiseDefinition, Operands]:
     """The kernel of some columns, and what it reads."""
-    writer = _TileWriter(work, shaping, kept)
+    writer = _TileWriter(work, schedule, kept)
     writer.reductions([node for node in work.order if isinstance(node, Reduce)])
     for node in work.order:
         if not isinstance(node, Reduce):
@@ -210,9 +208,9 @@ def tile_definition(
         then = "_kt_fetch_staged, _kt_fetch_held" if is_last else "[](int) {}, [](int) {}"
         writer.statements.append(writer.store(node, outputs[k], then))
     extents = extents_of(writer, work)
-    vectors, vector = shaping.items // shaping.vector, shaping.vector
-    staged = vectors * _STAGED // 4
-    sizes = f"{shaping.block}, {staged}, {vectors - staged}, {vector}, {TILE_LANES}"
+    staged, vector = schedule.staged, schedule.vector
+    held = schedule.items // vector - staged
+    sizes = f"{schedule.block}, {staged}, {held}, {vector}, {TILE_LANES}"
     kind = f"kerneltk::fused_tiles<{sizes}>"
     stacks = " * ".join(extents[d] for d in work.outer) or "1"
     head = [
@@ -221,7 +219,7 @@ def tile_definition(
         f"_kt_a._kt_scratch + {4 * COUNTERS},",
         f"    {extents[work.axis]}, {extents[-1]}, {stacks});",
     ]
-    aims, held, once, shared = [], [], [], 0
+    aims, fetched, once, shared = [], [], [], 0
     indices = outer_indices(work, extents)
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
@@ -229,12 +227,12 @@ def tile_definition(
             once.append(f"const auto _kt_{x} = {writer.loaded(x, leaf)};")
             continue
         ctype = describe(leaf.dtype).ctype
-        parts = f"{ctype}, {staged}, {vectors - staged}, {vector}, {shaping.block}, {shared}"
+        parts = f"{ctype}, {staged}, {held}, {vector}, {schedule.block}, {shared}"
         head.append(f"kerneltk::tile_vectors<{parts}> _kt_{x};")
         line, last = (writer.stride(x, leaf, axis) for axis in (work.axis, len(work.shape) - 1))
         first = writer.address(x, leaf.shape)
         aims.append(f"_kt_row.aim(_kt_{x}, {first}, {line}, {last}, _kt_next);")
-        held.append(f"_kt_{x}")
+        fetched.append(f"_kt_{x}")
         shared += staged * vector * leaf.dtype.itemsize
     totals = writer.totals
     pointers = []
@@ -250,7 +248,7 @@ def tile_definition(
         "};",
         *(
             f"const auto _kt_{what} = [&](int _kt_j{more}) {{ "
-            + " ".join(f"{x}.{what}(_kt_j{given});" for x in held) + " };"
+            + " ".join(f"{x}.{what}(_kt_j{given});" for x in fetched) + " };"
             for what, more, given in (
                 ("fetch_staged", "", ""),
                 ("fetch_held", "", ""),
@@ -282,8 +280,8 @@ def tile_definition(
     ]  # fmt: skip
     definition = finished_definition(
         name, work, writer, "\n".join(operation), "fused_tiles.hpp", WaitingDefinition,
-        resident=shaping.resident, shared=shared * shaping.block,
-        published=2 * shaping.width * -(-structure_size(totals.sizes) // 16) * 16,
+        resident=schedule.resident, shared=shared * schedule.block,
+        published=2 * schedule.width * -(-structure_size(totals.sizes) // 16) * 16,
     )  # fmt: skip
     return definition, writer.operands
 

@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,31 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
+from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import Handle, stream_handle
+from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
+from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.core_signature import Core, CoreSignature
+from kerneltk.jit.frontends.core_source import (
+    Operand,
+    Result,
+    Role,
+    core_definition,
+    returned,
+    stored_kinds,
+    written_inputs,
+)
+from kerneltk.jit.frontends.element_source import check_operations
+from kerneltk.jit.frontends.inspection import described
 from kerneltk.jit.frontends.kernel import are_small
 from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.frontends.vectorized_kernel import (
     DTypes,
     apart,
@@ -34,17 +49,13 @@ from kerneltk.jit.frontends.vectorized_kernel import (
     own_lists,
     strong,
 )
+from kerneltk.jit.ir.joining import join
 from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
+from kerneltk.jit.lowering.definite_assignment import unwritten
+from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.launch.dispatch import copy_for_launch
 from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
-
-# A call loads what compiles the function: decorating it takes none of that.
-if TYPE_CHECKING:
-    from kerneltk.core.artifacts import TranslationUnit
-    from kerneltk.jit import ir
-    from kerneltk.jit.frontends.core_source import Operand, Result, Role
-    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 _MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
 _WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
@@ -477,17 +488,6 @@ class CoreKernel:
         backend: Capabilities,
         work: int = 1,
     ) -> _Typed:
-        from kerneltk.jit.compile import PassContext
-        from kerneltk.jit.frontends.core_source import (
-            Operand,
-            core_definition,
-            returned,
-            written_inputs,
-        )
-        from kerneltk.jit.frontends.element_source import check_operations
-        from kerneltk.jit.frontends.typed_kernel import typed_kernel
-        from kerneltk.jit.passes.effects import written_parameters
-
         if self._otypes is not None:
             check_result_dtypes(self.name, given, self._otypes)
         definition, signature = self._definition, self._signature
@@ -565,8 +565,6 @@ class CoreKernel:
         """Raise for an output that the function does not write to; one that is given may stay as it
         is where the function so decides.
         """
-        from kerneltk.jit.lowering.definite_assignment import unwritten
-
         positions = [k for k, role in enumerate(self._roles) if role == "output"]
         for position, core in zip(positions, self._signature.outputs, strict=True):
             name = _given_name(program, self._roles, position)
@@ -598,11 +596,9 @@ class CoreKernel:
         )
 
     def _operand(self, value: Any, index: int) -> Operand:
-        from kerneltk.jit.frontends.core_source import Operand
-
         path, role, core = self._definition.paths[index], self._roles[index], self._cores[index]
         own = value
-        kind = self._described(value)
+        kind = described(value)
         if kind is None:
             owner, own = foreign_arrays.own_array(value)
             kind = type_of(own, np.ndarray if owner is None else owner.array_type, path)
@@ -618,11 +614,6 @@ class CoreKernel:
         assert isinstance(kind, Array)
         is_dense = _is_dense(own, core)
         return Operand(role, core, array_of(own.dtype, len(core), is_dense), True, is_dense)
-
-    def _described(self, value: Any) -> Type | None:
-        from kerneltk.jit.frontends.inspection import described
-
-        return described(value)
 
     def _output_kind(self, dtype: np.dtype[Any], core: Core, is_dense: bool) -> Type:
         return array_of(dtype, max(len(core), 1), is_dense) if self._writes else Number(dtype)
@@ -677,8 +668,6 @@ class CoreKernel:
         raise self._unknown_dtype(0)
 
     def _stores_bools(self, program: ir.Program, index: int) -> bool:
-        from kerneltk.jit.frontends.core_source import stored_kinds
-
         position = [k for k, role in enumerate(self._roles) if role == "output"][index]
         found = stored_kinds(program, _given_name(program, self._roles, position))
         if found is None:
@@ -688,8 +677,6 @@ class CoreKernel:
 
     def _check_stored(self, program: ir.Program, lowered: Any, dtypes: DTypes) -> None:
         """Raise where the arrays that are given do not hold what the function stores."""
-        from kerneltk.jit.frontends.core_source import stored_kinds
-
         positions = [k for k, role in enumerate(self._roles) if role == "output"]
         for index, (position, dtype) in enumerate(zip(positions, dtypes, strict=True)):
             shown = program
@@ -718,8 +705,6 @@ class CoreKernel:
         self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int
     ) -> np.dtype[Any]:
         """Return the dtype that holds all that is stored in an output, at least what it has."""
-        from kerneltk.jit.frontends.core_source import stored_kinds
-
         position = [k for k, role in enumerate(self._roles) if role == "output"][index]
         name = _given_name(program, self._roles, position)
         found = stored_kinds(program, name)
@@ -758,8 +743,6 @@ def _given_name(program: ir.Program, roles: Sequence[str], position: int) -> str
 
 
 def _has_fractions(program: ir.Program, name: str) -> bool:
-    from kerneltk.jit import ir
-
     return any(
         isinstance(node, ir.Store)
         and isinstance(node.target, ir.Element)
@@ -773,8 +756,6 @@ def _has_fractions(program: ir.Program, name: str) -> bool:
 
 def _joined(kinds: Sequence[Number]) -> np.dtype[Any]:
     """Return the dtype of all numbers, by NumPy's rules; weak ones give way."""
-    from kerneltk.jit.ir.joining import join
-
     found: Any = kinds[0]
     for kind in kinds[1:]:
         found = join("numpy", found, kind)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import LaunchMode
+from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import checked_options
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import (
@@ -27,7 +29,7 @@ from kerneltk.errors import (
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.ir.types import VOID, Type, Void
-from kerneltk.jit.launch.arguments import Arguments, arguments_of
+from kerneltk.jit.launch.arguments import Arguments, arguments_of, assumptions_of
 from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch.called import Called, common_calls
@@ -489,7 +491,6 @@ class JitKernel(Decorated):
     def _compiled(self, arguments: Arguments) -> CompiledKernel:
         """Return the kernel for such arguments on the current device."""
         from kerneltk import pipeline
-        from kerneltk.backends.base import LaunchMode
 
         backend, types, shapes = arguments.backend, arguments.types, arguments.shapes
         found = self._analysis(types, backend.capabilities, shapes)
@@ -577,10 +578,8 @@ class JitKernel(Decorated):
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
         # They are imported when they are wanted: a launch needs none of them.
-        from kerneltk.backends.registry import capabilities_of_target
         from kerneltk.jit.compile import PassContext
         from kerneltk.jit.frontends.inspection import described_argument
-        from kerneltk.jit.launch.arguments import assumptions_of
 
         args = self._complete(tuple(args), {})
         pairs = zip(args, self._definition.paths, strict=True)

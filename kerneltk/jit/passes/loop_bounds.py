@@ -7,9 +7,9 @@ stays the same holds up to a thread, or from one on: the loop then runs from the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from kerneltk.core.records import record
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Number
 from kerneltk.jit.passes.expression_ranges import interval_of
@@ -25,7 +25,7 @@ _ALONG_X = (ir.Coordinate("threadIdx", "x"), ir.Coordinate("grid", "x"))
 _ALONG_OTHER_AXES = tuple(known._replace(axis=axis) for known in _ALONG_X for axis in ("y", "z"))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LoopBounds:
     """What is left of a thread loop without its condition."""
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kerneltk.core.records import record
 from kerneltk.jit import ir
 from kerneltk.jit.passes.liveness import live_in, mentioned
 from kerneltk.jit.passes.thread_loops import thread_loops
@@ -82,7 +81,7 @@ def _is_stable(site: _Site, body: tuple[ir.Statement, ...]) -> bool:
     )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Site:
     """An assignment that all threads pass together, and what comes behind it.
 

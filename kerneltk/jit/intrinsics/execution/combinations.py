@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kerneltk.core.records import record
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
@@ -109,7 +109,7 @@ _KNOWN: dict[Any, Functor] = {
 }
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Combination:
     """How two values are combined."""
 

@@ -7,6 +7,7 @@ float64 (as in NumPy), float16 and bfloat16 are computed in float32 and rounded.
 
 from __future__ import annotations
 
+import ast
 import math
 from typing import Any
 
@@ -23,6 +24,7 @@ from kerneltk.jit.intrinsics.numbers.constants import (
     of_numpy,
     strong,
 )
+from kerneltk.jit.intrinsics.python import TABLE as PYTHON
 from kerneltk.jit.intrinsics.python import absolute
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
@@ -424,12 +426,6 @@ def _isclose(low: Builder, site: CallSite) -> Value:
     return call(_IS_CLOSE, [low.cast(number, PY_FLOAT) for number in numbers], BOOL, site)
 
 
-def _divmod(low: Builder, site: CallSite) -> Value:
-    from kerneltk.jit.intrinsics.python import TABLE as PYTHON
-
-    return PYTHON[divmod](low, site)
-
-
 _ROUND_DIGITS = Operation("round", "kerneltk::jit::round_to({0}, {1})", headers=_MORE)
 
 
@@ -454,8 +450,6 @@ def _round(low: Builder, site: CallSite) -> Value:
 
 
 def _table() -> dict[Any, Rule]:
-    import ast
-
     table: dict[Any, Rule] = {}
 
     def add(rule: Rule, *functions: Any) -> None:
@@ -554,7 +548,7 @@ def _table() -> dict[Any, Rule]:
     ):
         for function in functions:
             add(_same_type(name, function, parameters, _MATH, integers=False), function)
-    add(_divmod, np.divmod)
+    add(PYTHON[divmod], np.divmod)
     add(_round, np.round, np.around)
     if hasattr(np, "bitwise_count"):
         add(_bitwise_count, np.bitwise_count)

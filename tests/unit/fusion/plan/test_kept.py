@@ -24,10 +24,10 @@ from kerneltk.cache.store import Cache
 from kerneltk.fusion.plan import kept
 from kerneltk.fusion.plan.planner import Plan, Planner
 from kerneltk.fusion.plan.program import Program
-from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace.description import Description
 from kerneltk.fusion.trace.state import Trace
+from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
 from tests.unit.test_architecture import MODULES, imports_of
 
@@ -319,7 +319,7 @@ def test_what_is_decided_by_extents_is_decided_again(cache: Cache, plans: list[s
     for shape in shapes * 2:
         program = program_of(softmax, [np.broadcast_to(np.float32(1), shape)], "host")
         steps = program.plan.steps
-        found = [(step.kind, step.shaping) for step in steps]
+        found = [(step.kind, step.schedule) for step in steps]
         assert kinds.setdefault(shape, found) == found
     assert len(plans) == len({str(found) for found in kinds.values()})
 
@@ -331,7 +331,7 @@ def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str])
 
     def work(power: int) -> int:
         x = np.broadcast_to(np.float32(1), (9, 1 << power))
-        shaping = program_of(softmax, [x], "host").plan.steps[0].shaping
+        shaping = program_of(softmax, [x], "host").plan.steps[0].schedule
         assert shaping is not None
         return shaping.work
 

@@ -12,9 +12,12 @@ from kerneltk import ArraySpec, pipeline
 from kerneltk.backends.registry import compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.kernels import _limit, elementwise_kernel, total_of
-from kerneltk.fusion.plan.rows import Device
 from kerneltk.fusion.trace.graph import Load, Reduce
 from kerneltk.fusion.trace.symbols import constant
+from kerneltk.schedule import reduction_cuda
+from kerneltk.schedule.reduction import Geometry
+from kerneltk.schedule.reduction_cuda import CudaReductionSchedule
+from kerneltk.schedule.rows import Device
 
 
 def reduce_of(kind: str, dtype: Any) -> Reduce:
@@ -127,3 +130,26 @@ def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
         x[3, 5], x[4, :], x[5, 7], x[6, 0] = np.nan, np.inf, -np.inf, np.nan
     for found, wanted in zip(kerneltk.fuse(extremes)(x), extremes(x), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_fused_reductions_have_the_schedules_of_reduction_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan, planned = reduction_cuda.plan_reduction_cuda, []
+
+    def noted(geometry: Geometry, *given: Any) -> CudaReductionSchedule:
+        schedule = plan(geometry, *given)
+        planned.append((geometry, schedule))
+        return schedule
+
+    monkeypatch.setattr(reduction_cuda, "plan_reduction_cuda", noted)
+    total = kerneltk.ReductionKernel("float32 x", "float32 y", "x", "a + b", "y = a", "0", "total")
+    for shape in ((64, 100), (4096, 301), (3, 1 << 20), (1 << 20, 5)):
+        spec = ArraySpec.make("f4", shape)
+        for axis in (0, 1):
+            total.translation_unit(spec, axis=axis, backend="cuda")
+            translation_units(
+                lambda x, axis=axis: x.sum(axis), "total", [spec], (), "cuda", Device(8, 132)
+            )
+    assert planned[::2] == planned[1::2]
+    assert len(planned) == 16

@@ -12,7 +12,7 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.planner import Planner
-from kerneltk.fusion.plan.rows import Device
+from kerneltk.schedule.rows import Device
 
 X = np.random.default_rng(0).random((6, 5))
 LONG = np.ones((64, 2048), np.float32)

@@ -1,4 +1,4 @@
-"""Rows that are read once: how they are divided, and what comes out."""
+"""Rows that are read once: what comes out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec, pipeline
-from kerneltk.fusion.plan.rows import Choice, Shaping, Sizes, structure_size
+from kerneltk.fusion.plan.rows import structure_size
 
 
 def softmax(x: Any) -> Any:
@@ -20,69 +20,6 @@ def softmax(x: Any) -> Any:
 def layernorm(x: Any, w: Any, b: Any) -> Any:
     apart = x - x.mean(-1, keepdims=True)
     return apart / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b, x.max(-1), x.mean(-1)
-
-
-@pytest.mark.parametrize(
-    ("length", "wanted"),
-    [
-        (255, None),
-        (256, Shaping(64, 16, 4, 1)),
-        (1025, Shaping(256, 8, 4, 1)),
-        (4096, Shaping(256, 16, 4, 1)),
-        (16384, Shaping(512, 32, 4, 1, 2)),
-        (16385, Shaping(256, 64, 4, 1, 2, 0, 2)),
-        (65536, Shaping(256, 64, 4, 1, 2, 0, 4)),
-        (131072, Shaping(256, 64, 4, 1, 2, 0, 8)),
-        (131073, None),
-    ],
-)
-def test_blocks(length: int, wanted: Shaping | None) -> None:
-    assert Choice(False, 8, Sizes((4,)))(4096, length) == wanted
-    if wanted is not None and wanted.cluster > 1:
-        assert Choice(False, 1, Sizes((4,)))(4096, length) is None
-
-
-@pytest.mark.parametrize(
-    ("length", "wanted"),
-    [
-        (1, None),
-        (3, Shaping(128, 4, 4, 1, 0, 128)),
-        (32, Shaping(256, 16, 4, 1, 0, 128)),
-        (128, Shaping(256, 32, 4, 1, 2, 64)),
-        (256, Shaping(256, 32, 4, 1, 2, 32)),
-        (1024, Shaping(512, 32, 4, 1, 2, 16)),
-        (2048, Shaping(512, 64, 4, 1, 0, 16)),
-        (2049, None),
-    ],
-)
-def test_tiles(length: int, wanted: Shaping | None) -> None:
-    assert Choice(False, 8, Sizes((4,)))(4, length, 16384) == wanted
-
-
-def test_blocks_have_every_element_and_few_registers() -> None:
-    for sizes in ((1,), (2,), (4,), (8,), (16,), (2, 4), (4, 4), (8, 8)):
-        for length in (256, 1000, 1024, 2048, 4096, 8192, 16384, 60000):
-            for across in (0, 40000):
-                shaping = Choice(False, 8, Sizes(sizes))(512, length, across)
-                if shaping is None:
-                    continue
-                held = shaping.threads * shaping.items
-                assert held >= length * max(1, shaping.width)
-                assert shaping.items % shaping.vector == 0
-                assert shaping.items * sum(sizes) <= 256
-                assert shaping.vector * max(sizes) <= 16 or shaping.vector == 1
-                assert shaping.width % shaping.vector == 0
-                assert shaping.width // shaping.vector <= 32
-    # Weights are loaded when totals are known.
-    assert Choice(False, 8, Sizes((4,), (4, 4)))(512, 16384) is not None
-    assert Choice(False, 8, Sizes((4, 4)))(512, 16384) == Shaping(512, 32, 4, 1)
-    assert Choice(False, 8, Sizes((4, 4, 4)))(512, 16384) is None
-    assert Choice(False, 8, Sizes((4,)))(100, 4096) is None  # too few blocks
-    assert Choice(False, 8, Sizes((4,)))(1, 2048, 400) is None
-    assert Choice(False, 8, Sizes((4,)))(1000, 3, 3) is None  # no tile is that narrow
-    assert Choice(True, 1, Sizes((4,)))(64, 1 << 18) is None  # beyond a core's cache
-    assert Choice(True, 1, Sizes((4,)))(64, 3000) == Shaping(1, 1, 1, 4096)
-    assert Choice(True, 1, Sizes((4,)))(64, 3000, 16) is None
 
 
 LAYOUTS = {
@@ -156,8 +93,6 @@ def test_totals_fit_in_shared_memory(dtype: str) -> None:
     (unit,) = kerneltk.fuse(many).translation_units(ArraySpec.make(dtype, (7, 100_000)))
     assert "fused_columns<" in unit.source
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
-    least = 10 * 17 * 1024  # of a block of 16 warps whose tile has four columns
-    assert Choice(False, 8, Sizes((4,), (), least))(4, 2048, 16384) is None
 
 
 def test_structures_are_laid_out_as_in_c() -> None:

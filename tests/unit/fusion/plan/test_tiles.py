@@ -1,4 +1,4 @@
-"""Columns that groups of blocks have: which they are, how they are divided, what is written."""
+"""Columns that groups of blocks have: which they are, what is written."""
 
 from __future__ import annotations
 
@@ -12,71 +12,10 @@ from kerneltk import ArraySpec
 from kerneltk.codegen.elementwise import WaitingDefinition
 from kerneltk.core.capabilities import COUNTERS
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.rows import Choice, Device, Shaping, Sizes
+from kerneltk.schedule.rows import Device
 
 Function = Callable[..., Any]
 HOPPER = Device(8, 132)
-
-
-def _choice(sizes: Sizes, waiting: int = 264, twice: bool = False) -> Choice:
-    return Choice(False, 8, sizes, True, waiting, twice)
-
-
-FLOATS = Sizes((4,), (), 8, 8)
-TILES = Shaping(256, 128, 4, 1, 2, 64, 1, 264)
-
-
-@pytest.mark.parametrize(
-    ("length", "across", "wanted"),
-    [
-        (2048, 16384, Shaping(512, 64, 4, 1, 0, 16)),  # by one block
-        (2049, 16384, TILES),
-        (8192, 16384, TILES),
-        (33792, 768, TILES),  # four groups of 66 blocks
-        (33793, 768, None),
-        (8192, 3072, TILES),  # three tiles a group
-        (8192, 2048, None),
-        (8192, 3140, None),  # idle blocks at the end
-    ],
-)
-def test_lengths(length: int, across: int, wanted: Shaping | None) -> None:
-    assert _choice(FLOATS)(1, length, across) == wanted
-    if wanted == TILES:
-        assert _choice(FLOATS, 0)(1, length, across) is None
-
-
-def test_threads_that_compute_more_have_more_groups() -> None:
-    assert _choice(FLOATS, 264, True)(1, 8192, 16384) == TILES  # 16 groups
-    assert _choice(FLOATS, 264, True)(1, 8193, 16384) is None
-    assert _choice(FLOATS)(1, 8193, 16320) == TILES
-
-
-def test_blocks_have_every_element() -> None:
-    for sizes in ((1,), (2,), (4,), (8,), (16,), (2, 4), (4, 4), (8, 8), (4, 4, 4)):
-        for length in (2049, 5000, 8192, 8193, 20000):
-            shaping = _choice(Sizes(sizes, (), 8, 8))(3, length, 50_000)
-            if shaping is None:
-                continue
-            blocks, lines = shaping.group(length), shaping.block * shaping.vector // shaping.width
-            vectors = shaping.items // shaping.vector
-            assert (blocks - 1) * lines * vectors < length <= blocks * lines * vectors
-            assert vectors % 4 == 0
-            assert shaping.vector * max(sizes) <= 16
-            assert 3 * shaping.items * sum(sizes) // 4 * shaping.block <= 96 << 10
-            threads = shaping.waiting_threads(3, length, 50_000)
-            assert threads % (blocks * shaping.block) == 0
-            assert threads <= shaping.waiting * shaping.block
-
-
-def test_few_tiles_have_few_groups() -> None:
-    assert TILES.waiting_threads(1, 8192, 16384) == 16 * 16 * 256
-    assert TILES.waiting_threads(1, 8192, 130) == 3 * 16 * 256
-    assert TILES.waiting_threads(2, 8192, 130) == 6 * 16 * 256
-
-
-def test_totals_have_room() -> None:
-    assert _choice(Sizes((4,), (), 40, 32))(1, 8192, 16384) == TILES
-    assert _choice(Sizes((4,), (), 40, 40))(1, 8192, 16384) is None
 
 
 def _units(function: Function, *shapes: tuple[int, ...], dtype: str = "f4") -> list[str]:

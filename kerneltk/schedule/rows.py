@@ -1,0 +1,218 @@
+"""Schedules of rows and columns that stay on chip while a kernel reduces them and reads them again.
+
+A kernel that reads its elements once has the schedules of `reduction_cuda` and `reduction_cpu`,
+also as a part of a fused function: nothing here is for it. A pure function of the extents, the item
+sizes and the device chooses among
+
+a row
+    On a GPU a block of threads, or a cluster of blocks, holds it in registers.
+a tile of columns
+    Columns side by side, along any axis but the last, in a block's registers.
+a tile of a group of blocks
+    Longer columns: blocks that wait for each other hold parts of a tile, in registers and in shared
+    memory.
+a row of the host
+    The cache of one core holds it.
+
+Other rows are better read several times, by kernels of one reduction each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kerneltk.core.capabilities import SHARED_BYTES, VECTOR_BYTES, WARP
+from kerneltk.schedule.elementwise import choose_vector_width
+
+
+class Device(NamedTuple):
+    """What schedules rely on: how many blocks a cluster has at most, and on how many
+    multiprocessors blocks may wait for each other.
+    """
+
+    clusters: int = 1
+    multiprocessors: int = 0
+
+
+OLDER = Device()
+"""A device without clusters."""
+
+
+class OnChipSchedule(NamedTuple):
+    """How a row or a tile of columns is divided: threads of a block, elements of a thread, elements
+    of a vector; how much work a row is on the host (elements); blocks that a multiprocessor must
+    hold, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; and blocks that may
+    wait for each other, where a group of them has a tile, 0 elsewhere.
+    """
+
+    block: int
+    items: int
+    vector: int
+    work: int
+    resident: int = 0
+    width: int = 0
+    cluster: int = 1
+    waiting: int = 0
+
+    @property
+    def threads(self) -> int:
+        """The threads that have a row or a tile."""
+        return self.block * self.cluster
+
+    @property
+    def staged(self) -> int:
+        """Vectors of a thread of a group that are in shared memory; the others are in registers."""
+        return self.items // self.vector * 3 // 4
+
+    def tiles(self, across: int) -> int:
+        """Return the number of tiles that columns side by side are; one row is one."""
+        return -(-across // self.width) if self.width else 1
+
+    def size(self, rows: int, length: int, across: int) -> int:
+        """Return the threads of a launch for so many rows or stacks of columns."""
+        if self.waiting:
+            return self.waiting_threads(rows, length, across)
+        return rows * self.tiles(across) * self.threads
+
+    def waiting_threads(self, stacks: int, length: int, across: int) -> int:
+        """Return the threads of a launch whose groups of blocks have a tile each."""
+        blocks = self.group(length)
+        groups = min(stacks * self.tiles(across), self.waiting // blocks, _MOST_GROUPS)
+        return groups * blocks * self.block
+
+    def group(self, length: int) -> int:
+        """Return the number of blocks that have a tile of so long columns together."""
+        return -(-length * TILE_LANES // (self.block * (self.items // self.vector)))
+
+
+class Sizes(NamedTuple):
+    """The sizes of elements (bytes): of arrays that are reduced, of those that only results need,
+    and of the accumulators of one row, each by itself and as one structure.
+    """
+
+    early: tuple[int, ...]
+    late: tuple[int, ...] = ()
+    totals: int = 0
+    joint: int = 0
+
+    @property
+    def together(self) -> int:
+        """Of all arrays (bytes)."""
+        return sum(self.early) + sum(self.late)
+
+
+# The longest row (elements), threads, elements a thread, blocks of a cluster. The first whose
+# registers hold the row is taken.
+_BLOCKS = (
+    (1024, 64, 16, 1), (1024, 128, 8, 1), (2048, 256, 8, 1), (4096, 256, 16, 1),
+    (8192, 512, 16, 1), (16384, 512, 32, 1), (32768, 256, 64, 2), (32768, 512, 32, 2),
+    (65536, 256, 64, 4), (65536, 512, 32, 4), (131072, 256, 64, 8), (131072, 512, 32, 8),
+)  # fmt: skip
+
+# A tile's width (bytes), threads, vectors a thread. Memory is read by 32 bytes, and best by 128:
+# longer columns would need narrower tiles, or clusters, which are slower than a second read.
+_TILES = (
+    (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
+    (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
+)  # fmt: skip
+
+# Tiles of groups of blocks: threads, vectors side by side, bytes of a thread's vectors, and how
+# many vectors it has at most. A multiprocessor holds two blocks.
+_TILE_BLOCK, TILE_LANES, _TILE_BYTES, _MOST_VECTORS, _RESIDENT = 256, 16, 512, 32, 2
+# A group waits for its slowest block: with fewer of them under way nothing is gained, the less, the
+# more a thread computes meanwhile.
+_FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
+# Tiles of a group, one after the other: with fewer of them a second read finds all in the cache.
+_FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
+_TOTALS_BYTES = 16 << 10  # of shared memory
+
+_MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
+_MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
+_MOST_LATE_BYTES = 384  # the same with what only the results need
+_MOST_VECTOR = 8  # elements
+_FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
+_REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that holds two blocks
+
+
+class RowPlanner(NamedTuple):
+    """Chooses the schedule of rows from what a kernel does with them.
+
+    `clusters` is how many blocks may share a row, `several` says that there are several reductions.
+    `multiprocessors` is where blocks may wait for each other, 0 if one pass over the elements does
+    not give all reductions, and `twice` whether a thread makes a second pass over its own for them.
+    """
+
+    on_chunks: bool
+    clusters: int
+    sizes: Sizes
+    several: bool = True
+    multiprocessors: int = 0
+    twice: bool = False
+
+    def __call__(self, rows: int, length: int, across: int = 0) -> OnChipSchedule | None:
+        """Choose the schedule; None where a row is better read several times. `across` is the
+        number of columns side by side, 0 for rows.
+        """
+        if self.on_chunks:
+            if across or length < 16 or rows < 8:
+                return None
+            if length * self.sizes.together > _MOST_HOST_BYTES:
+                return None
+            return OnChipSchedule(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))
+        vector = min(_MOST_VECTOR, choose_vector_width((*self.sizes.early, *self.sizes.late)))
+        if across:
+            # The totals of columns of one element are the elements.
+            return None if length == 1 else self._columns(rows, length, across, vector)
+        if length < 256 or rows < 128:
+            return None
+        for longest, block, items, cluster in _BLOCKS:
+            if length > longest or cluster > self.clusters:
+                continue
+            if cluster > 1 and rows * cluster < _FEWEST_BLOCKS:
+                continue
+            if self._fits(items):
+                resident = self._resident(block, items)
+                return OnChipSchedule(block, items, vector, 1, resident, 0, cluster)
+        return None
+
+    def _columns(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
+        unit = VECTOR_BYTES // vector
+        for size, block, vectors in _TILES:
+            width, items = max(1, size // unit), vectors * vector
+            if length > block * vector // width * vectors or across < width:
+                continue
+            if (block // WARP + 1) * width * self.sizes.totals > SHARED_BYTES:
+                continue
+            if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
+                resident = self._resident(block, items)
+                return OnChipSchedule(block, items, vector, 1, resident, width)
+        return self._groups(rows, length, across, vector)
+
+    def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
+        sizes, width = self.sizes, TILE_LANES * vector
+        waiting = _RESIDENT * self.multiprocessors
+        vectors = min(_MOST_VECTORS, _TILE_BYTES // (vector * sizes.together)) // 4 * 4
+        if vectors == 0:
+            return None
+        schedule = OnChipSchedule(
+            _TILE_BLOCK, vectors * vector, vector, 1, _RESIDENT, width, 1, waiting
+        )
+        groups = min(waiting // schedule.group(length), _MOST_GROUPS)
+        shared = width * max(_TILE_BLOCK // WARP, _TILE_BLOCK // width) * sizes.joint
+        fewest = _FEWEST_OF_TWO if self.twice else _FEWEST_GROUPS
+        if groups < fewest or shared > _TOTALS_BYTES:
+            return None
+        turns = -(-rows * schedule.tiles(across) // groups)
+        is_busy = across * rows >= _BUSY * turns * groups * width
+        return schedule if turns >= _FEWEST_TURNS and is_busy else None
+
+    def _fits(self, items: int) -> bool:
+        early, together = sum(self.sizes.early), self.sizes.together
+        return items * early <= _MOST_REGISTER_BYTES and items * together <= _MOST_LATE_BYTES
+
+    def _resident(self, block: int, items: int) -> int:
+        """While one row waits for its accumulators, another one is loaded: with fewer elements a
+        thread the compiler leaves registers for that by itself.
+        """
+        fits_twice = 2 * block * items * self.sizes.together <= _REGISTER_BYTES
+        return 2 if items >= 32 and fits_twice and self.several else 0

@@ -1,0 +1,150 @@
+"""Rows and columns that stay on chip: which they are, and how they are divided."""
+
+from __future__ import annotations
+
+import pytest
+
+from kerneltk.schedule.rows import OnChipSchedule, RowPlanner, Sizes
+
+# Powers of two, what lies halfway between them, and their neighbours.
+LENGTHS = sorted(
+    {n + d for k in range(18) for n in (2**k, 3 * 2**k // 2) for d in (-1, 0, 1)} - {0}
+)
+TABLE = {
+    # rows, and columns side by side: the schedule from each length on, as far as the next one
+    (RowPlanner(False, 8, Sizes((4,))), 4096, 0): {
+        1: None, 256: (64, 16, 4, 1), 1025: (256, 8, 4, 1), 2049: (256, 16, 4, 1),
+        4097: (512, 16, 4, 1), 8193: (512, 32, 4, 1, 2), 16385: (256, 64, 4, 1, 2, 0, 2),
+        32769: (256, 64, 4, 1, 2, 0, 4), 65537: (256, 64, 4, 1, 2, 0, 8), 131073: None,
+    },
+    (RowPlanner(False, 1, Sizes((8,))), 4096, 0): {
+        1: None, 256: (64, 16, 2, 1), 1025: (256, 8, 2, 1), 2049: (256, 16, 2, 1),
+        4097: (512, 16, 2, 1), 8193: (512, 32, 2, 1), 16385: None,
+    },
+    (RowPlanner(False, 8, Sizes((2,), (4, 4))), 200, 0): {
+        1: None, 256: (64, 16, 4, 1), 1025: (256, 8, 4, 1), 2049: (256, 16, 4, 1),
+        4097: (512, 16, 4, 1), 8193: (512, 32, 4, 1), 16385: (512, 32, 4, 1, 0, 0, 2),
+        32769: (512, 32, 4, 1, 0, 0, 4), 65537: (512, 32, 4, 1, 0, 0, 8), 131073: None,
+    },
+    (RowPlanner(False, 8, Sizes((4,), (), 8, 8), True, 132, True), 3, 16384): {
+        1: None, 2: (128, 4, 4, 1, 0, 128), 5: (256, 4, 4, 1, 0, 128), 9: (256, 8, 4, 1, 0, 128),
+        17: (256, 16, 4, 1, 0, 128), 33: (256, 16, 4, 1, 0, 64), 65: (256, 32, 4, 1, 2, 64),
+        129: (256, 32, 4, 1, 2, 32), 257: (512, 32, 4, 1, 2, 32), 513: (512, 32, 4, 1, 2, 16),
+        1025: (512, 64, 4, 1, 0, 16), 2049: (256, 128, 4, 1, 2, 64, 1, 264), 8193: None,
+    },
+    (RowPlanner(False, 8, Sizes((2,), (), 8, 8), True, 132), 1, 50000): {
+        1: None, 2: (256, 32, 8, 1, 2, 128), 65: (256, 64, 8, 1, 2, 128),
+        129: (256, 64, 8, 1, 2, 64), 257: (512, 64, 8, 1, 2, 64), 513: (512, 64, 8, 1, 2, 32),
+        1025: (512, 128, 8, 1, 0, 32), 2049: (256, 256, 8, 1, 2, 128, 1, 264), 49151: None,
+    },
+    (RowPlanner(True, 1, Sizes((4,), (4,))), 64, 0): {
+        1: None, 16: (1, 1, 1, 16), **{2**k + 1: (1, 1, 1, 2 << k) for k in range(4, 14)},
+        65537: None,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "wanted"), TABLE.items())
+def test_lengths(
+    case: tuple[RowPlanner, int, int], wanted: dict[int, tuple[int, ...] | None]
+) -> None:
+    planner, rows, across = case
+    for length in LENGTHS:
+        expected = wanted[max(first for first in wanted if first <= length)]
+        schedule = None if expected is None else OnChipSchedule(*expected)
+        assert planner(rows, length, across) == schedule, length
+
+
+def test_clusters_where_the_device_has_them() -> None:
+    assert RowPlanner(False, 1, Sizes((4,)))(4096, 16384) is not None
+    assert RowPlanner(False, 1, Sizes((4,)))(4096, 16385) is None
+
+
+def test_blocks_have_every_element_and_few_registers() -> None:
+    for sizes in ((1,), (2,), (4,), (8,), (16,), (2, 4), (4, 4), (8, 8)):
+        for length in (256, 1000, 1024, 2048, 4096, 8192, 16384, 60000):
+            for across in (0, 40000):
+                schedule = RowPlanner(False, 8, Sizes(sizes))(512, length, across)
+                if schedule is None:
+                    continue
+                held = schedule.threads * schedule.items
+                assert held >= length * max(1, schedule.width)
+                assert schedule.items % schedule.vector == 0
+                assert schedule.items * sum(sizes) <= 256
+                assert schedule.vector * max(sizes) <= 16 or schedule.vector == 1
+                assert schedule.width % schedule.vector == 0
+                assert schedule.width // schedule.vector <= 32
+    # Weights are loaded when totals are known.
+    assert RowPlanner(False, 8, Sizes((4,), (4, 4)))(512, 16384) is not None
+    assert RowPlanner(False, 8, Sizes((4, 4)))(512, 16384) == OnChipSchedule(512, 32, 4, 1)
+    assert RowPlanner(False, 8, Sizes((4, 4, 4)))(512, 16384) is None
+    assert RowPlanner(False, 8, Sizes((4,)))(100, 4096) is None  # too few blocks
+    assert RowPlanner(False, 8, Sizes((4,)))(1, 2048, 400) is None
+    assert RowPlanner(False, 8, Sizes((4,)))(1000, 3, 3) is None  # no tile is that narrow
+    assert RowPlanner(True, 1, Sizes((4,)))(64, 1 << 18) is None  # beyond a core's cache
+    assert RowPlanner(True, 1, Sizes((4,)))(64, 3000) == OnChipSchedule(1, 1, 1, 4096)
+    assert RowPlanner(True, 1, Sizes((4,)))(64, 3000, 16) is None
+
+
+def planner(sizes: Sizes, multiprocessors: int = 132, twice: bool = False) -> RowPlanner:
+    return RowPlanner(False, 8, sizes, True, multiprocessors, twice)
+
+
+FLOATS = Sizes((4,), (), 8, 8)
+TILES = OnChipSchedule(256, 128, 4, 1, 2, 64, 1, 264)
+
+
+@pytest.mark.parametrize(
+    ("length", "across", "wanted"),
+    [
+        (2048, 16384, OnChipSchedule(512, 64, 4, 1, 0, 16)),  # by one block
+        (2049, 16384, TILES),
+        (8192, 16384, TILES),
+        (33792, 768, TILES),  # four groups of 66 blocks
+        (33793, 768, None),
+        (8192, 3072, TILES),  # three tiles a group
+        (8192, 2048, None),
+        (8192, 3140, None),  # idle blocks at the end
+    ],
+)
+def test_lengths_of_groups(length: int, across: int, wanted: OnChipSchedule | None) -> None:
+    assert planner(FLOATS)(1, length, across) == wanted
+    if wanted == TILES:
+        assert planner(FLOATS, 0)(1, length, across) is None
+
+
+def test_threads_that_compute_more_have_more_groups() -> None:
+    assert planner(FLOATS, twice=True)(1, 8192, 16384) == TILES  # 16 groups
+    assert planner(FLOATS, twice=True)(1, 8193, 16384) is None
+    assert planner(FLOATS)(1, 8193, 16320) == TILES
+
+
+def test_groups_have_every_element() -> None:
+    for sizes in ((1,), (2,), (4,), (8,), (16,), (2, 4), (4, 4), (8, 8), (4, 4, 4)):
+        for length in (2049, 5000, 8192, 8193, 20000):
+            schedule = planner(Sizes(sizes, (), 8, 8))(3, length, 50_000)
+            if schedule is None:
+                continue
+            blocks = schedule.group(length)
+            lines = schedule.block * schedule.vector // schedule.width
+            vectors = schedule.items // schedule.vector
+            assert (blocks - 1) * lines * vectors < length <= blocks * lines * vectors
+            assert vectors % 4 == 0
+            assert schedule.vector * max(sizes) <= 16
+            assert 3 * schedule.items * sum(sizes) // 4 * schedule.block <= 96 << 10
+            threads = schedule.waiting_threads(3, length, 50_000)
+            assert threads % (blocks * schedule.block) == 0
+            assert threads <= schedule.waiting * schedule.block
+
+
+def test_few_tiles_have_few_groups() -> None:
+    assert TILES.waiting_threads(1, 8192, 16384) == 16 * 16 * 256
+    assert TILES.waiting_threads(1, 8192, 130) == 3 * 16 * 256
+    assert TILES.waiting_threads(2, 8192, 130) == 6 * 16 * 256
+
+
+def test_accumulators_fit_in_shared_memory() -> None:
+    widest = 10 * 17 * 1024  # of a block of 16 warps whose tile has four columns
+    assert RowPlanner(False, 8, Sizes((4,), (), widest))(4, 2048, 16384) is None
+    assert planner(Sizes((4,), (), 40, 32))(1, 8192, 16384) == TILES
+    assert planner(Sizes((4,), (), 40, 40))(1, 8192, 16384) is None
