@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import contextlib
 import functools
@@ -25,6 +26,7 @@ from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import CHANGEABLE, Copied, Program, Result
 from kerneltk.fusion.plan.rows import OLDER, Device
 from kerneltk.fusion.results import with_parts
+from kerneltk.fusion.subclasses import kind_of_results
 from kerneltk.fusion.trace.functions import (
     arange,
     array_of_number,
@@ -72,9 +74,11 @@ def traced(
     backend: Backend,
     target: Capabilities | None = None,
     device: Device = OLDER,
+    kinds: Sequence[type | None] = (),
 ) -> Program:
     """The program of a function for such arguments, the last of which have keywords; planned for
-    another backend than that of the arrays, if `target` is given, on such a device.
+    another backend than that of the arrays, if `target` is given, on such a device. `kinds` are the
+    classes of arguments that are other libraries' arrays.
     """
     trace = Trace(HANDLERS, array_type=backend.array_type)
     rebuilding = _Rebuilding(trace)
@@ -91,6 +95,9 @@ def traced(
             )
             source = ArraySource(value.dtype, shape, f"argument {index + 1}")
             given.append(LazyArray(trace, trace.add_source(source, value)))
+            if kinds:
+                trace.library_kinds[number] = kinds[index]
+                trace.library_kinds.setdefault(None, kind_of_results(kinds[index]))
         elif is_traced_number(value):
             given.append(LazyNumber(trace, Symbol(("argument", index), value)))
         else:
@@ -357,7 +364,7 @@ class _Rebuilding:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._made: dict[int, tuple[Any, Any]] = {}
-        self._globals: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._globals: dict[int, tuple[dict[str, Any], _Globals]] = {}
         self._originals: dict[int, dict[str, Any]] = {}
         self.outside = Outside(
             trace.reads, lambda value: is_array(value) or is_traced_number(value)
@@ -416,7 +423,7 @@ class _Rebuilding:
         names = function.__globals__
         known = self._globals.get(id(names))
         if known is None:
-            seen = {**names, "__builtins__": builtins}
+            seen = _Globals({**names, "__builtins__": builtins})
             known = self._globals[id(names)] = names, seen
             self._originals[id(seen)] = names
         return known[1]
@@ -431,9 +438,11 @@ class _Rebuilding:
         _import_cupy(names_of(function.__code__) - names.keys())
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
-                seen[name] = self.seen(names[name])
+                seen.put(name, self.seen(names[name]))
             elif name == "type":
-                seen[name] = _Type
+                seen.put(name, _Type)
+            elif name == "isinstance" and self._trace.library_kinds:
+                seen.put(name, _is_instance)
 
     def seen(self, value: Any) -> Any:
         """What a traced function sees in place of an object."""
@@ -472,6 +481,20 @@ def _import_cupy(names: Iterable[str]) -> None:
         learn_imported()
 
 
+class _Globals(dict[str, Any]):
+    """The globals of a traced function: what is assigned to them would be lost."""
+
+    put = dict.__setitem__
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise unsupported(
+            "A global is assigned in a fused function.",
+            "return the new value, and assign it outside of the function.",
+        )
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+
 class _UserModule:
     """One of the user's modules in a traced function: its functions are traced, too."""
 
@@ -502,7 +525,8 @@ class _TypeOfTypes(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], Lazy):
-            return args[0].__class__
+            value: Any = args[0]
+            return value.kind_for_python if type(value) is LazyArray else value.__class__
         return type(*args, **kwargs)
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -520,6 +544,23 @@ class _TypeOfTypes(type):
 
 class _Type(type, metaclass=_TypeOfTypes):
     """What the name ``type`` stands for in a traced function."""
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """Python's ``isinstance``, where arrays stand for those of other libraries."""
+    kind = value.library_kind if type(value) is LazyArray else None
+    if kind is None:
+        return isinstance(value, kinds)
+    if isinstance(kinds, tuple | types.UnionType):
+        items = kinds if isinstance(kinds, tuple) else kinds.__args__
+        return any(_is_instance(value, item) for item in items)
+    asked = getattr(type(kinds), "__instancecheck__", None)
+    if kinds in kind.__mro__ or asked in (type.__instancecheck__, abc.ABCMeta.__instancecheck__):
+        return issubclass(kind, kinds)
+    raise unsupported(
+        f"Whether an argument is an instance of {kinds!r} is not known.",
+        "ask outside of the function, and pass the answer.",
+    )
 
 
 def _refused_randomness(value: Any) -> Any:

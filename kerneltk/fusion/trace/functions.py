@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.core.dtypes import describe
-from kerneltk.errors import ScalarOverflowError
+from kerneltk.errors import NoSuchAttributeError, ScalarOverflowError
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -23,7 +23,14 @@ from kerneltk.fusion.trace.graph import (
     View,
     reduced_shape,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, PartStorage, size_of, symbol_of
+from kerneltk.fusion.trace.lazy import (
+    LazyArray,
+    LazyNumber,
+    PartStorage,
+    hint_for_torchs,
+    size_of,
+    symbol_of,
+)
 from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     _into,
@@ -101,8 +108,12 @@ def method_of(array: LazyArray, name: str) -> Any:
     if own is None:
         if hasattr(np.ndarray, name):
             raise unsupported(f"'{name}' of an array is not fused.", _hint(name))
-        raise AttributeError(
-            f"A traced array has no attribute '{name}': it has those of NumPy's arrays."
+        if hasattr(array.library_kind, name):
+            raise unsupported(f"'{name}' of a tensor is not fused.", hint_for_torchs(name))
+        raise at_line(
+            NoSuchAttributeError,
+            f"A traced array has no attribute '{name}': it has those of NumPy's arrays.",
+            hint_for_torchs(name),
         )
     return lambda *args, **kwargs: _called(own, name, (array, *args), kwargs)
 
