@@ -38,6 +38,7 @@ from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
     call_ufunc,
+    kind_of,
     known_truth,
     mask_of,
     new_array,
@@ -870,6 +871,20 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "argmin": functools.partial(_arg, "argmin"), "argmax": functools.partial(_arg, "argmax"),
     "mean": _mean, "var": _var, "std": _std, "ptp": _ptp,
 }  # fmt: skip
+
+
+def _result_type(*args: Any) -> np.dtype[Any]:
+    trace = trace_of(*args)
+    given: list[Any] = []
+    for item in args:
+        if isinstance(item, type | np.dtype | str):
+            given.append(item)
+        else:
+            kind = kind_of(as_operand(trace, item))
+            given.append(kind(0) if isinstance(kind, type) else kind)  # a weak number
+    return result_dtype(*given)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_VIEWS,
     **_REDUCTIONS,
@@ -883,8 +898,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "shape": lambda a: as_array(trace_of(a), a).shape,
     "ndim": lambda a: as_array(trace_of(a), a).ndim,
     "size": lambda a: as_array(trace_of(a), a).size,
-    "result_type": lambda *args: promoted([as_operand(trace_of(*args), a) for a in args if not (
-        isinstance(a, type | np.dtype))]),
+    "result_type": lambda *args: _result_type(*args),
     "iscomplexobj": lambda x: as_array(trace_of(x), x).dtype.kind == "c",
     "isrealobj": lambda x: as_array(trace_of(x), x).dtype.kind != "c",
 }  # fmt: skip
