@@ -439,10 +439,8 @@ class _Rebuilding:
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
                 seen.put(name, self.seen(names[name]))
-            elif name == "type":
-                seen.put(name, _Type)
-            elif name == "isinstance" and self._trace.library_kinds:
-                seen.put(name, _is_instance)
+            elif name in _ASKING:
+                seen.put(name, _ASKING[name])
 
     def seen(self, value: Any) -> Any:
         """What a traced function sees in place of an object."""
@@ -525,8 +523,7 @@ class _TypeOfTypes(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], Lazy):
-            value: Any = args[0]
-            return value.kind_for_python if type(value) is LazyArray else value.__class__
+            return _plain_kind(args[0])
         return type(*args, **kwargs)
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -546,21 +543,38 @@ class _Type(type, metaclass=_TypeOfTypes):
     """What the name ``type`` stands for in a traced function."""
 
 
+def _plain_kind(value: Any) -> type:
+    """The class that plain code sees."""
+    return value.kind_for_python if type(value) is LazyArray else value.__class__
+
+
+def _has_attribute(value: Any, name: str) -> bool:
+    """Python's ``hasattr``, but for traced values."""
+    if not isinstance(value, Lazy):
+        return hasattr(value, name)
+    return any(name in vars(base) for base in _plain_kind(value).__mro__)
+
+
 def _is_instance(value: Any, kinds: Any) -> bool:
-    """Python's ``isinstance``, where arrays stand for those of other libraries."""
-    kind = value.library_kind if type(value) is LazyArray else None
-    if kind is None:
+    """Python's ``isinstance``, but for traced values."""
+    if not isinstance(value, Lazy):
         return isinstance(value, kinds)
+    kind = _plain_kind(value)
     if isinstance(kinds, tuple | types.UnionType):
         items = kinds if isinstance(kinds, tuple) else kinds.__args__
         return any(_is_instance(value, item) for item in items)
     asked = getattr(type(kinds), "__instancecheck__", None)
     if kinds in kind.__mro__ or asked in (type.__instancecheck__, abc.ABCMeta.__instancecheck__):
         return issubclass(kind, kinds)
+    if type(value) is not LazyArray or value.library_kind is None:
+        return isinstance(value, kinds)
     raise unsupported(
         f"Whether an argument is an instance of {kinds!r} is not known.",
         "ask outside of the function, and pass the answer.",
     )
+
+
+_ASKING: dict[str, Any] = {"type": _Type, "isinstance": _is_instance, "hasattr": _has_attribute}
 
 
 def _refused_randomness(value: Any) -> Any:

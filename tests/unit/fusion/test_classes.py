@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sized
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,12 @@ RIGHT: list[Callable[[Any], bool]] = [
     lambda x: isinstance(x[1:] if isinstance(x, np.ndarray) else x, Parameter),
     lambda x: np.isscalar(x),
     lambda x: hasattr(x, "unknown"),
+    lambda x: hasattr(x, "detach"),
+    lambda x: hasattr(x, "__dlpack__"),
+    lambda x: hasattr(x, "flags"),
+    lambda x: hasattr(x, "__call__"),  # noqa: B004
+    lambda x: hasattr(x, "storage") or hasattr(x, "node"),
+    lambda x: isinstance(x, Hashable),
     lambda x: isinstance(X, np.ndarray),
     helper,
 ]
@@ -75,6 +81,19 @@ def test_classes_are_those_of_plain_code(number: int) -> None:
         for x in (X, Tensor(X), Parameter(X), X):
             wanted = X + (1 if asks(x) else 2)
             np.testing.assert_array_equal(np.from_dlpack(fused(x)), wanted)
+
+
+def test_numbers_and_scalars() -> None:
+    def asked(x: Any, n: Any) -> Any:
+        values = n, x[0], x.sum(), x.shape[0], n * 2
+        return [
+            [isinstance(value, Sized), hasattr(value, "__len__"), hasattr(value, "is_integer")]
+            for value in values
+        ]
+
+    fused = kerneltk.fuse(asked)
+    for n in (2, 2.5, np.float32(1)):
+        assert fused(X, n) == asked(X, n)
 
 
 def test_classes_of_results() -> None:
@@ -117,9 +136,9 @@ class Asking:
         (lambda x: Asking().ask(x), "The class of an argument is asked for"),
         (matched, "The class of an argument is asked for"),
         (lambda x: np.add(x, isinstance(x, Any_)), "Whether an argument is an instance of"),
-        (lambda x: np.add(x, hasattr(x, "detach")), "'detach' of a tensor is not fused"),
+        (lambda x: x.detach(), "'detach' of a tensor is not fused"),
         (lambda x: x.clamp(0, 1), r"write 'np.clip\(x, low, high\)'"),
-        (lambda x: np.add(x, hasattr(x, "__dlpack__")), "'__dlpack__' of an array is not fused"),
+        (lambda x: x.__dlpack__(), "'__dlpack__' of an array is not fused"),
     ],
 )
 def test_what_is_refused(function: Any, message: str) -> None:
