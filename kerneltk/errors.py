@@ -20,6 +20,7 @@ __all__ = [
     "DivisionError",
     "KernelToolkitError",
     "LaunchError",
+    "NoSuchAttributeError",
     "NoSuchKernelError",
     "NotCompiledError",
     "ScalarOverflowError",
@@ -111,6 +112,10 @@ class UnsupportedError(KernelToolkitError, NotImplementedError):
     """A decorated function uses something of Python that kernels do not have; or a call cannot be
     part of a graph.
     """
+
+
+class NoSuchAttributeError(UnsupportedError, AttributeError):
+    """A traced array is asked for an attribute that NumPy's arrays do not have."""
 
 
 class TypingError(KernelToolkitError, TypeError):

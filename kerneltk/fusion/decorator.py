@@ -160,7 +160,7 @@ class Fused(Called):
             )
         backend = next(iter(owners.values()), None) or foreign_arrays.default_backend()
         keywords = tuple(kwargs)
-        run, program = self._found(own, keywords, backend)
+        run, program = self._found(own, keywords, backend, _library_kinds(values, own))
         if program is not None:
             written = {program.argument(array) for array in program.written}
             adoption.check_writes(
@@ -184,12 +184,16 @@ class Fused(Called):
         return result
 
     def _found(
-        self, own: tuple[Any, ...], keywords: tuple[str, ...], backend: Backend
+        self,
+        own: tuple[Any, ...],
+        keywords: tuple[str, ...],
+        backend: Backend,
+        kinds: tuple[type | None, ...] = (),
     ) -> tuple[Callable[..., Any], Any]:
         """What runs a call, and its program; None for a function that is not fused."""
         from kerneltk.fusion.trace.symbols import Environment
 
-        key = (keywords, tuple(_kind(value) for value in own), backend.capabilities.name)
+        key = (keywords, tuple(_kind(value) for value in own), backend.capabilities.name, kinds)
         try:
             programs = self._programs.get(key)
         except (TypeError, ValueError):  # ValueError of views of memory that can be written to
@@ -212,7 +216,7 @@ class Fused(Called):
             from kerneltk.fusion.start import traced
 
             try:
-                program = traced(self._function, self.name, own, keywords, backend)
+                program = traced(self._function, self.name, own, keywords, backend, kinds=kinds)
             except UnsupportedError as error:
                 if not self._is_lenient:
                     raise
@@ -324,7 +328,10 @@ class Fused(Called):
         from kerneltk.fusion.start import traced
 
         try:
-            program = traced(self._function, self.name, own, tuple(kwargs), backend)
+            program = traced(
+                self._function, self.name, own, tuple(kwargs), backend,
+                kinds=_library_kinds(values, own),
+            )  # fmt: skip
         except UnsupportedError as error:
             if not self._is_lenient:
                 raise
@@ -384,6 +391,14 @@ def _by_position(
     if code.co_posonlyargcount > len(args) or kwargs.keys() != set(names):
         return None
     return (*args, *[kwargs[name] for name in names])
+
+
+def _library_kinds(values: Sequence[Any], own: Sequence[Any]) -> tuple[type | None, ...]:
+    """The classes of arguments that are other libraries' arrays; nothing where there is none."""
+    found = tuple(
+        None if given is value else type(given) for given, value in zip(values, own, strict=True)
+    )
+    return found if any(found) else ()
 
 
 def _is_foreign(value: Any) -> bool:

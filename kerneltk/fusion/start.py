@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import contextlib
 import functools
@@ -24,6 +25,7 @@ from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import CHANGEABLE, Copied, Program, Result
 from kerneltk.fusion.results import with_parts
+from kerneltk.fusion.subclasses import kind_of_results
 from kerneltk.fusion.trace.functions import (
     arange,
     array_of_number,
@@ -73,9 +75,11 @@ def traced(
     backend: Backend,
     target: Capabilities | None = None,
     device: Device = OLDER,
+    kinds: Sequence[type | None] = (),
 ) -> Program:
     """The program of a function for such arguments, the last of which have keywords; planned for
-    another backend than that of the arrays, if `target` is given, on such a device.
+    another backend than that of the arrays, if `target` is given, on such a device. `kinds` are the
+    classes of arguments that are other libraries' arrays.
     """
     trace = Trace(HANDLERS, array_type=backend.array_type)
     rebuilding = _Rebuilding(trace)
@@ -92,6 +96,9 @@ def traced(
             )
             source = ArraySource(value.dtype, shape, f"argument {index + 1}")
             given.append(LazyArray(trace, trace.add_source(source, value)))
+            if kinds:
+                trace.library_kinds[number] = kinds[index]
+                trace.library_kinds.setdefault(None, kind_of_results(kinds[index]))
         elif is_traced_number(value):
             given.append(LazyNumber(trace, Symbol(("argument", index), value)))
         else:
@@ -358,7 +365,7 @@ class _Rebuilding:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._made: dict[int, tuple[Any, Any]] = {}
-        self._globals: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._globals: dict[int, tuple[dict[str, Any], _Globals]] = {}
         self._originals: dict[int, dict[str, Any]] = {}
         self.outside = Outside(
             trace.reads, lambda value: is_array(value) or is_traced_number(value)
@@ -419,7 +426,7 @@ class _Rebuilding:
         names = function.__globals__
         known = self._globals.get(id(names))
         if known is None:
-            seen = {**names, "__builtins__": builtins}
+            seen = _Globals({**names, "__builtins__": builtins})
             known = self._globals[id(names)] = names, seen
             self._originals[id(seen)] = names
         return known[1]
@@ -436,9 +443,9 @@ class _Rebuilding:
             if name in names and seen[name] is names[name]:
                 if type(names[name]) is self._trace.array_type:
                     self._trace.reads.add_global(names, name)
-                seen[name] = self.seen(names[name])
-            elif name == "type":
-                seen[name] = _Type
+                seen.put(name, self.seen(names[name]))
+            elif name in _ASKING:
+                seen.put(name, _ASKING[name])
 
     def seen(self, value: Any) -> Any:
         """What a traced function sees in place of an object."""
@@ -479,6 +486,20 @@ def _import_cupy(names: Iterable[str]) -> None:
         learn_imported()
 
 
+class _Globals(dict[str, Any]):
+    """The globals of a traced function: what is assigned to them would be lost."""
+
+    put = dict.__setitem__
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise unsupported(
+            "A global is assigned in a fused function.",
+            "return the new value, and assign it outside of the function.",
+        )
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+
 class _UserModule:
     """One of the user's modules in a traced function: its functions are traced, too."""
 
@@ -509,7 +530,7 @@ class _TypeOfTypes(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], Lazy):
-            return args[0].__class__
+            return _plain_kind(args[0])
         return type(*args, **kwargs)
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -527,6 +548,40 @@ class _TypeOfTypes(type):
 
 class _Type(type, metaclass=_TypeOfTypes):
     """What the name ``type`` stands for in a traced function."""
+
+
+def _plain_kind(value: Any) -> type:
+    """The class that plain code sees."""
+    return value.kind_for_python if type(value) is LazyArray else value.__class__
+
+
+def _has_attribute(value: Any, name: str) -> bool:
+    """Python's ``hasattr``, but for traced values."""
+    if not isinstance(value, Lazy):
+        return hasattr(value, name)
+    return any(name in vars(base) for base in _plain_kind(value).__mro__)
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """Python's ``isinstance``, but for traced values."""
+    if not isinstance(value, Lazy):
+        return isinstance(value, kinds)
+    kind = _plain_kind(value)
+    if isinstance(kinds, tuple | types.UnionType):
+        items = kinds if isinstance(kinds, tuple) else kinds.__args__
+        return any(_is_instance(value, item) for item in items)
+    asked = getattr(type(kinds), "__instancecheck__", None)
+    if kinds in kind.__mro__ or asked in (type.__instancecheck__, abc.ABCMeta.__instancecheck__):
+        return issubclass(kind, kinds)
+    if type(value) is not LazyArray or value.library_kind is None:
+        return isinstance(value, kinds)
+    raise unsupported(
+        f"Whether an argument is an instance of {kinds!r} is not known.",
+        "ask outside of the function, and pass the answer.",
+    )
+
+
+_ASKING: dict[str, Any] = {"type": _Type, "isinstance": _is_instance, "hasattr": _has_attribute}
 
 
 def _refused_randomness(value: Any) -> Any:

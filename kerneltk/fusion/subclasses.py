@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 _LIBRARIES = ("numpy", "cupy", "torch")
@@ -30,6 +32,14 @@ def computes_otherwise(kind: type) -> bool:
         if any(hasattr(library, name) for name in vars(base).keys() - _HARMLESS):
             return True
     return False
+
+
+def kind_of_results(kind: type | None) -> type | None:
+    """The class of what is computed of arrays of a class; None for NumPy's own classes."""
+    if kind is None or issubclass(kind, np.ndarray):
+        return None
+    torch = sys.modules.get("torch")
+    return torch.Tensor if torch is not None and issubclass(kind, torch.Tensor) else kind
 
 
 def _root(kind: type) -> str:

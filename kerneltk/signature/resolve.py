@@ -107,9 +107,16 @@ def _describe_outputs(
         spec = given[index]
         if spec is None:
             given[index] = ArraySpec.dense(binding.dtypes[index], shape, order)
-        elif not parameter.raw and spec.shape != shape:
+        elif not parameter.raw and not is_same_shape(spec.shape, shape):
             sentence = f"Output '{parameter.name}' has shape {spec.shape}, but {why} {shape}."
             raise ArgumentValueError(signature.message(sentence, index))
+
+
+def is_same_shape(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Return whether two shapes are equal. Tuples of different lengths compare their items, too,
+    and where extents are symbolic, a comparison holds for all later calls.
+    """
+    return len(first) == len(second) and tuple(first) == tuple(second)
 
 
 def overlapping_output(
@@ -200,7 +207,7 @@ def _result_order(
         not is_c_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
         and is_f_contiguous(spec.shape, spec.strides, spec.dtype.itemsize)
         for spec, parameter in zip(given[:count], signature.inputs, strict=False)
-        if spec is not None and not parameter.raw and spec.shape == shape
+        if spec is not None and not parameter.raw and is_same_shape(spec.shape, shape)
     ]
     return "F" if fortran and all(fortran) else "C"
 

@@ -146,12 +146,12 @@ def _difference(value: Value | None, wanted: Any, found: Any) -> Iterator[str]:
         yield f"{name} is {found!r}, and not {wanted!r}"
 
 
-def main(seeds: range, out: Any = sys.stdout) -> dict[str, int]:
-    """Run programs, print those that differ, and count the outcomes."""
+def main(seeds: range, kind: Any = sys.modules[__name__], out: Any = sys.stdout) -> dict[str, int]:
+    """Run programs of a module's generator, print those that differ, and count the outcomes."""
     counts: dict[str, int] = {}
     for seed in seeds:
-        program = generate(seed)
-        outcome = outcome_of(program)
+        program = kind.generate(seed)
+        outcome = kind.outcome_of(program)
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
         if outcome.status in FAULTS:
             print(f"# {seed}: {outcome.status}: {outcome.detail}\n{program.source()}", file=out,

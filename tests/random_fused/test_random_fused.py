@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from . import captured
 from .generator import FUNCTIONS
 from .running import FAULTS, generate, outcome_of
 
@@ -17,6 +18,13 @@ PROGRAMS = 12
 def test_random_program(seed: int) -> None:
     program = generate(seed)
     outcome = outcome_of(program, calls=3)
+    assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_program_with_captured_arrays(seed: int) -> None:
+    program = captured.generate(seed)
+    outcome = captured.outcome_of(program)
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 

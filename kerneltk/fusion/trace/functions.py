@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.core.dtypes import describe
-from kerneltk.errors import ScalarOverflowError
+from kerneltk.errors import NoSuchAttributeError, ScalarOverflowError
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -23,7 +23,14 @@ from kerneltk.fusion.trace.graph import (
     View,
     reduced_shape,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, PartStorage, size_of, symbol_of
+from kerneltk.fusion.trace.lazy import (
+    LazyArray,
+    LazyNumber,
+    PartStorage,
+    hint_for_torchs,
+    size_of,
+    symbol_of,
+)
 from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     _into,
@@ -31,6 +38,7 @@ from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
     call_ufunc,
+    kind_of,
     known_truth,
     mask_of,
     new_array,
@@ -101,8 +109,12 @@ def method_of(array: LazyArray, name: str) -> Any:
     if own is None:
         if hasattr(np.ndarray, name):
             raise unsupported(f"'{name}' of an array is not fused.", _hint(name))
-        raise AttributeError(
-            f"A traced array has no attribute '{name}': it has those of NumPy's arrays."
+        if hasattr(array.library_kind, name):
+            raise unsupported(f"'{name}' of a tensor is not fused.", hint_for_torchs(name))
+        raise at_line(
+            NoSuchAttributeError,
+            f"A traced array has no attribute '{name}': it has those of NumPy's arrays.",
+            hint_for_torchs(name),
         )
     return lambda *args, **kwargs: _called(own, name, (array, *args), kwargs)
 
@@ -856,6 +868,20 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "argmin": functools.partial(_arg, "argmin"), "argmax": functools.partial(_arg, "argmax"),
     "mean": _mean, "var": _var, "std": _std, "ptp": _ptp,
 }  # fmt: skip
+
+
+def _result_type(*args: Any) -> np.dtype[Any]:
+    trace = trace_of(*args)
+    given: list[Any] = []
+    for item in args:
+        if isinstance(item, type | np.dtype | str):
+            given.append(item)
+        else:
+            kind = kind_of(as_operand(trace, item))
+            given.append(kind(0) if isinstance(kind, type) else kind)  # a weak number
+    return result_dtype(*given)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_VIEWS,
     **_REDUCTIONS,
@@ -870,8 +896,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "shape": lambda a: as_array(trace_of(a), a).shape,
     "ndim": lambda a: as_array(trace_of(a), a).ndim,
     "size": lambda a: as_array(trace_of(a), a).size,
-    "result_type": lambda *args: promoted([as_operand(trace_of(*args), a) for a in args if not (
-        isinstance(a, type | np.dtype))]),
+    "result_type": lambda *args: _result_type(*args),
     "iscomplexobj": lambda x: as_array(trace_of(x), x).dtype.kind == "c",
     "isrealobj": lambda x: as_array(trace_of(x), x).dtype.kind != "c",
 }  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 
 from kerneltk.errors import AxisError, ScalarOverflowError
 from kerneltk.fusion.cupy_functions import counterpart
+from kerneltk.fusion.subclasses import kind_of_results
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -21,6 +22,7 @@ from kerneltk.fusion.trace.graph import (
     Transpose,
     ViewStep,
 )
+from kerneltk.fusion.trace.location import is_asked_inside
 from kerneltk.fusion.trace.state import (
     Storage,
     Trace,
@@ -75,11 +77,7 @@ class Lazy:
         cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         name = getattr(function, "__name__", "?")
-        raise unsupported(
-            f"torch's '{name}' is not fused.",
-            "use NumPy's functions, which take what stands for a tensor; or compute this outside, "
-            "and pass the result.",
-        )
+        raise unsupported(f"torch's '{name}' is not fused.", hint_for_torchs(name))
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise unsupported(
@@ -90,6 +88,25 @@ class Lazy:
 
     def __hash__(self) -> int:
         return id(self)
+
+
+_NUMPYS = {  # for what torch has by other names
+    "clamp": "np.clip(x, low, high)", "dim": "x.ndim", "double": "x.astype(np.float64)",
+    "float": "x.astype(np.float32)", "half": "x.astype(np.float16)", "numel": "x.size",
+    "permute": "x.transpose(axes)", "relu": "np.maximum(x, 0)", "sigmoid": "1 / (1 + np.exp(-x))",
+    "to": "x.astype(dtype)", "unsqueeze": "np.expand_dims(x, axis)",
+}  # fmt: skip
+
+
+def hint_for_torchs(name: str) -> str:
+    """What to write for a function or a method of torch's."""
+    found = _NUMPYS.get(name) or (f"np.{name}(x)" if callable(getattr(np, name, None)) else None)
+    if found is not None:
+        return f"write '{found}', which takes what stands for a tensor."
+    return (
+        "use NumPy's functions, which take what stands for a tensor; or compute this outside, and "
+        "pass the result."
+    )
 
 
 def _kernel_of_cupys(kernel: Any) -> Exception:
@@ -464,7 +481,7 @@ class LazyArray(_Operators):
     __slots__ = ("__weakref__", "_nodes", "_shape", "_value", "steps", "storage", "trace")
     __hash__ = Lazy.__hash__
 
-    __class__ = _stands_for(lambda self: self.kind_for_python)
+    __class__ = _stands_for(lambda self: self._class_for_c())
 
     def __init__(self, trace: Trace, storage: Storage, steps: tuple[ViewStep, ...] = ()) -> None:
         self.trace = trace
@@ -496,10 +513,39 @@ class LazyArray(_Operators):
     @property
     def kind_for_python(self) -> type:
         """The type that plain code sees: of an array, or of one of NumPy's scalars."""
+        kind = self.library_kind
+        if kind is not None:
+            return kind
         kind = self.trace.array_type
         if kind is np.ndarray and self.is_scalar:
             return self.dtype.type
         return kind
+
+    @property
+    def library_kind(self) -> type | None:
+        """The class that plain code sees where it is no class of the backend's arrays."""
+        kinds = self.trace.library_kinds
+        number = self.storage.array
+        if not kinds or number in kinds:
+            kind = kinds.get(number)
+            return kind_of_results(kind) if self.steps else kind
+        is_captured = number is not None and self.trace.sources[number].captured is not None
+        return None if is_captured else kinds.get(None)
+
+    def _class_for_c(self) -> type:
+        """What `isinstance` of other code than the function's asks for. torch would take anything
+        that is an instance of its class for one of its objects, and read its memory.
+        """
+        kind = self.library_kind
+        if kind is None or issubclass(kind, np.ndarray):
+            return self.kind_for_python
+        if is_asked_inside(3):  # above the property and its function
+            return self.trace.array_type
+        raise unsupported(
+            f"The class of an argument is asked for, which is '{kind.__module__}.{kind.__name__}'.",
+            "write 'isinstance' in the fused function itself, or in one that it calls by name, and "
+            "use NumPy's functions.",
+        )
 
     # -- in a block: a value is computed when it is asked for ------------------------------------
 
@@ -591,7 +637,7 @@ class LazyArray(_Operators):
 
     def __len__(self) -> int:
         if not self._shape:
-            raise TypeError("len() of unsized object")
+            raise wrong_type("An array without dimensions has no length.")
         return int(self.trace.guards.value(self._shape[0]))
 
     def __repr__(self) -> str:
@@ -686,6 +732,8 @@ class LazyArray(_Operators):
     # -- methods that are functions ------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("__dlpack__", "__dlpack_device__", "__array_namespace__"):
+            raise unsupported(f"'{name}' of an array is not fused.", "use NumPy's functions.")
         if name.startswith("__"):
             raise AttributeError(name)
         return self.trace.handlers.method(self, name)

@@ -15,8 +15,12 @@ from kerneltk.errors import Snippet
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OWN = (_HERE, "<__array_function__")
+_PACKAGE = os.path.dirname(os.path.dirname(_HERE)) + os.sep
 _START = f"{_HERE}start.py"
 _NUMPY = f"{os.sep}numpy{os.sep}"
+_LIBRARIES = frozenset(
+    ("cupy", "cupyx", "jax", "numba", "scipy", "torch", *sys.stdlib_module_names)
+)
 
 
 class Location(NamedTuple):
@@ -52,12 +56,28 @@ class Location(NamedTuple):
 def user_location() -> Location | None:
     """Where the user's function is that is being traced."""
     frame: FrameType | None = sys._getframe(1)
+    found: FrameType | None = None
     while frame is not None:
         path = frame.f_code.co_filename
+        if path == _START and frame.f_code.co_name == "traced":
+            break
         if not path.startswith(_OWN) and _NUMPY not in path:
-            return location_of(frame.f_code, frame.f_lasti, frame.f_globals)
+            found = found or frame
+            root = str(frame.f_globals.get("__name__")).partition(".")[0]
+            if root not in _LIBRARIES and path != "<string>":  # which 'exec' was given
+                found = frame
+                break
         frame = frame.f_back
-    return None
+    return found and location_of(found.f_code, found.f_lasti, found.f_globals)
+
+
+def is_asked_inside(depth: int) -> bool:
+    """Whether NumPy or kerneltk is what asks, so many frames above the caller."""
+    frame: FrameType | None = sys._getframe(depth + 1)
+    while frame is not None and frame.f_code.co_filename == "<frozen abc>":
+        frame = frame.f_back
+    path = "" if frame is None else frame.f_code.co_filename
+    return path.startswith((_PACKAGE, "<__array_function__")) or _NUMPY in path
 
 
 def location_of(code: CodeType, instruction: int, names: dict[str, Any]) -> Location:

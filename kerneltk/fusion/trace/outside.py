@@ -43,7 +43,7 @@ def is_library(module: str | None) -> bool:
     """Whether a module is one whose functions are called as they are."""
     # Classes may have anything of this name, and objects that stand for modules' attributes, too.
     root = module.partition(".")[0] if isinstance(module, str) else ""
-    if root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk"):
+    if root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk", "torch", "jax"):
         return True
     return root in sys.stdlib_module_names and not _is_shadowed(root)
 

@@ -178,6 +178,8 @@ class Trace:
     ) -> None:
         self.handlers = handlers
         self.array_type = array_type  # of the arrays that lazy ones stand for
+        # Classes of arguments where some are other libraries' arrays; of results for None.
+        self.library_kinds: dict[int | None, type | None] = {}
         self.block = block  # that records, if it is no function
         self.guards = Guards()
         self.namespaces: dict[str, Any] = {}  # modules, as this trace sees them

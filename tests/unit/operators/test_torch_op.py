@@ -47,6 +47,21 @@ def test_exported_programs_call_it(register: Any, torch: Any) -> None:
     assert program.module()(torch.full((5, 4), 2.0)).tolist() == [[5.0] * 4] * 5
 
 
+def test_exported_programs_broadcast_along_dynamic_dimensions(register: Any, torch: Any) -> None:
+    op = register(samples.axpb)
+
+    class Module(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any, a: Any) -> Any:
+            return op(x, a)
+
+    x, a = torch.ones(3, 4), torch.arange(4.0)
+    sizes = {"x": {0: torch.export.Dim("n")}, "a": None}
+    program = torch.export.export(Module(), (x, a), dynamic_shapes=sizes)
+    for n in (1, 3, 4, 7):  # four rows are as many as a row has elements
+        rows = torch.full((n, 4), 2.0)
+        assert torch.equal(program.module()(rows, a), op(rows, a))
+
+
 @pytest.mark.parametrize("name", ["square", "a.b::c", "::c", "a::", "a::b::c", "a::1", 3, None])
 def test_names(name: Any, torch: Any) -> None:
     with pytest.raises(ArgumentValueError, match="An operator's name is 'namespace::name', not"):

@@ -12,6 +12,7 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import (
     Resolved,
+    is_same_shape,
     normalize_axes,
     plain_axis,
     resolve_reduction,
@@ -37,6 +38,29 @@ def resolved(
         "k", signature, specs, arguments[: len(signature.inputs)], axis, keepdims, size,
         has_identity, mask,
     )  # fmt: skip
+
+
+COMPARED: list[Any] = []
+
+
+class Symbolic(int):
+    """An extent of a traced program: each comparison restricts the calls of the program."""
+
+    def __eq__(self, other: object) -> bool:
+        COMPARED.append(other)
+        return int(self) == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = int.__hash__
+
+
+def test_shapes_of_different_lengths_compare_no_extents() -> None:
+    shape = Symbolic(3), 4
+    assert not is_same_shape((4,), shape)
+    assert COMPARED == []
+    assert is_same_shape((3, 4), shape)
 
 
 # -- axes ------------------------------------------------------------------------------------------

@@ -287,3 +287,19 @@ def test_rounding_to_many_digits() -> None:
     for digits in (2**31, -(2**31), 10**30):
         with pytest.raises(OverflowError):
             kerneltk.fuse(lambda x: np.round(x, digits))(x)  # noqa: B023
+
+
+def test_result_type_of_arrays_numbers_and_dtypes() -> None:
+    functions: list[Any] = [
+        lambda x, n: np.result_type(x, np.float32),
+        lambda x, n: np.result_type("complex64", x, n),
+        lambda x, n: np.result_type(x, np.dtype("int64"), 2.5),
+        lambda x, n: np.result_type(n, np.int8),
+        lambda x, n: np.result_type(x, n),
+    ]
+    for function in functions:
+        fused = kerneltk.fuse(function)
+        for dtype in ("bool", "int8", "float32", "float64"):
+            for n in (2, 2.5, np.float64(1)):
+                x = np.ones(3, dtype)
+                assert fused(x, n) == function(x, n)
