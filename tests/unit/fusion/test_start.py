@@ -135,6 +135,6 @@ def by_a_helper(x: Any) -> Any:
 def test_assigned_globals_are_refused_and_not_lost(function: Any) -> None:
     with pytest.raises(kerneltk.UnsupportedError, match="outside of the function") as e:
         kerneltk.fuse(function)(np.arange(3.0))
-    assert "test_start.py" in str(e.value)
+    assert function is by_exec or "test_start.py" in str(e.value)  # whose code has no file
     assert VALUE == 1.0
     assert kerneltk.fuse(lambda x: x * globals()["VALUE"])(np.ones(2)).tolist() == [1, 1]
