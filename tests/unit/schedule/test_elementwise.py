@@ -126,7 +126,8 @@ def test_the_index_follows_the_loop() -> None:
 @pytest.mark.parametrize(
     ("shape", "strides", "wide"),
     [
-        ((2**31,), None, True), ((2**30,), None, False), ((2**31 - 2**20,), None, True), ((1000, 1000), (2**22, 4), True),
+        ((2**31,), None, True), ((2**30,), None, False), ((2**31 - 2**20,), None, True),
+        ((1000, 1000), (2**22, 4), True),
         ((500, 1000), (2**22, 4), False), ((1000, 1000), (-(2**22), 4), True),
     ],
 )  # fmt: skip
