@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from common import describe_machine
@@ -36,8 +37,7 @@ KINDS = (
 )
 KERNELS = 9  # of a process
 
-_SOURCES = "from kerneltk import jit\n" + "".join(
-    f"""
+_SOURCE = """
 def raw{number}(x, a, y, n):
     i = jit.grid(1)
     if i < n:
@@ -46,24 +46,64 @@ def raw{number}(x, a, y, n):
 def element{number}(x, a):
     return a * x + {number}
 """
-    for number in range(KERNELS)
-)
-_FUSED = "".join(
-    f"""
+_FUSED = """
 def plain{number}(x, a):
     return a * x + {number}
 
 def total{number}(x, a):
     return a * x + {number} + (x - x).sum()
 """
-    for number in range(KERNELS)
-)
 _CUDA = (
     '#include "number.h"\n#include <vector>\n\n__global__ void first(const float* x, float a, '
     "float* y, int n) {\n    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    if (i < n) y[i] = plus(a * x[i], %d);\n}\n\nint main() {\n    std::vector<float> v;\n}\n"
 )
 _HEADER = "inline __device__ float plus(float x, int n) { return x + n; }\n"
+
+
+def write_sources(work: Path, numbers: Iterable[int]) -> None:
+    """Write the files that `MAKES` reads kernels of these numbers from."""
+    for number in numbers:
+        head = "from kerneltk import jit\n"
+        (work / f"sources{number}.py").write_text(head + _SOURCE.format(number=number))
+        (work / f"fused{number}.py").write_text(_FUSED.format(number=number))
+        (work / f"first{number}.cu").write_text(_CUDA % number)
+    (work / "number.h").write_text(_HEADER)
+
+
+# Lines of a child: classes and decorators are loaded when they are first mentioned.
+CLASSES = """
+if kind[0] == "@":
+    from kerneltk import jit
+    jit.kernel, jit.rawkernel
+elif kind in ("elementwise", "reduction", "RawKernel", "load"):
+    classes = {"elementwise": "ElementwiseKernel", "reduction": "ReductionKernel"}
+    getattr(kerneltk, classes.get(kind, "RawKernel"))
+"""
+MAKES = (
+    """
+from importlib import import_module
+"""
+    + MAKE
+    + """    if kind == "load":
+        kernel = kerneltk.load("first%d.cu" % number).first
+        return lambda: kernel((4,), (256,), arguments), 2 + number
+    if kind.startswith("fuse"):
+        name = "%s%d" % ("total" if "sum" in kind else "plain", number)
+        function = kerneltk.fuse(getattr(import_module("fused%d" % number), name))
+        return lambda: function(x, np.float32(2)), 2 + number
+    if kind == "vectorize":
+        name = "plain%d" % number
+        kernel = kerneltk.vectorize(getattr(import_module("fused%d" % number), name))
+        return lambda: kernel(x, np.float32(2)), 2 + number
+    sources = import_module("sources%d" % number)
+    if kind == "@jit.rawkernel":
+        kernel = jit.rawkernel(getattr(sources, "raw%d" % number))
+        return lambda: kernel[4, 256](*arguments), 2 + number
+    kernel = jit.kernel(getattr(sources, "element%d" % number))
+    return lambda: kernel(x, np.float32(2)), 2 + number
+"""
+)
 
 _CHILD = (
     """
@@ -73,31 +113,12 @@ import kerneltk
 kind, modules, number_of_kernels = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
 x = np.ones(1024, np.float32)
 y = np.zeros(1024, np.float32)
-if kind[0] == "@":
-    import sources
-    from kerneltk import jit
-    jit.kernel, jit.rawkernel  # loaded when they are first mentioned
-elif kind.startswith("fuse"):
-    import fused
-else:
-    classes = {"elementwise": "ElementwiseKernel", "reduction": "ReductionKernel"}
-    getattr(kerneltk, classes.get(kind, "RawKernel"))  # loaded when it is first mentioned
-
 """
-    + MAKE
-    + """    if kind == "load":
-        kernel = kerneltk.load("first%d.cu" % number).first
-        return lambda: kernel((4,), (256,), arguments), 2 + number
-    if kind.startswith("fuse"):
-        name = "total" if "sum" in kind else "plain"
-        function = kerneltk.fuse(getattr(fused, "%s%d" % (name, number)))
-        return lambda: y.__setitem__(slice(None), function(x, np.float32(2))), 2 + number
-    if kind == "@jit.rawkernel":
-        kernel = jit.rawkernel(getattr(sources, "raw%d" % number))
-        return lambda: kernel[4, 256](*arguments), 2 + number
-    kernel = jit.kernel(getattr(sources, "element%d" % number))
-    return lambda: y.__setitem__(slice(None), kernel(x, np.float32(2))), 2 + number
-
+    + CLASSES
+    + MAKES
+    + """
+for number in range(number_of_kernels):
+    import_module(("sources%d" if kind[0] == "@" else "fused%d") % number)
 before = set(sys.modules)
 for module in modules:
     importlib.import_module(module)
@@ -106,9 +127,9 @@ times = []
 for number in range(number_of_kernels):
     begin = time.thread_time_ns()
     call, correct = make(number)
-    call()
+    found = call()
     times.append(time.thread_time_ns() - begin)
-    if y[0] != correct:
+    if (y if found is None else found).ravel()[0] != correct:
         raise SystemExit("the result is wrong")
 print(json.dumps((times, [name for name in sys.modules if name not in before])))
 """
@@ -161,11 +182,7 @@ def _rows(roots: dict[str, Path], kind: str, rounds: int, directory: Path) -> li
         work = directory / name
         work.mkdir(exist_ok=True)
         (work / "child.py").write_text(_CHILD)
-        (work / "sources.py").write_text(_SOURCES)  # kernels in Python are read from files
-        (work / "fused.py").write_text(_FUSED)
-        (work / "number.h").write_text(_HEADER)
-        for number in range(KERNELS):
-            (work / f"first{number}.cu").write_text(_CUDA % number)
+        write_sources(work, range(KERNELS))
         _sample(root, kind, [], work)  # fills the cache
         modules[name] = _sample(root, kind, [], work)[1]
     for number in range(rounds):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 import uuid
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -19,17 +16,12 @@ from kerneltk import jit
 from kerneltk.jit.frontends import shortcuts
 from kerneltk.launch import called, launchers
 from kerneltk.signature.parser import parse_signature
+from tests.call_traces import ROOT, Call, Entry, calls_of
 
 from .test_architecture import MODULES, imports_of
 
-ROOT = Path(kerneltk.__file__).parent
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 SECTION = re.search(r"^## The way of one call\n(.*?)^## ", PAGE, re.M | re.S)
-GENERATED = {
-    "<launcher>": "launch.launcher_writer",
-    "<shortcut>": "jit.frontends.shortcuts",
-}
-Entry = tuple[str, str]
 SEED = uuid.uuid4().int % 1_000_000_000  # so that no cache has what these kernels compile
 
 
@@ -62,55 +54,9 @@ def below(name: str) -> frozenset[str]:
     return frozenset(IMPORTS[name]).union(*map(below, IMPORTS[name]))
 
 
-@cache
-def module_of(file: str) -> str | None:
-    if file in GENERATED:
-        return GENERATED[file]
-    path = Path(file)
-    if ROOT not in path.parents or ROOT / "templates" in path.parents:
-        return None
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-class Step(NamedTuple):
-    """A call: the module that it is made in, the module and the function that it enters, and
-    whether that module waits for the one that calls.
-    """
-
-    caller: str
-    entry: Entry
-    is_waiting: bool
-
-    @property
-    def is_back(self) -> bool:
-        """Whether it is a step back."""
-        return bool(self.caller) and (self.is_waiting or self.caller in below(self.entry[0]))
-
-
-def trace(call: Callable[[], object]) -> list[Step]:
-    """The calls of kerneltk's functions in order."""
-    calls: list[Step] = []
-    stack = [("", False)]  # the module that a frame belongs to, and whether it is imported
-
-    def profile(frame: Any, event: str, argument: object) -> None:
-        if event == "call":
-            code, (caller, importing) = frame.f_code, stack[-1]
-            importing = importing or code.co_filename.startswith("<frozen importlib")
-            module = None if importing else module_of(code.co_filename)
-            if module is not None:
-                waits = module != caller and any(module == active for active, _ in stack)
-                calls.append(Step(caller, (module, code.co_qualname), waits))
-            stack.append((module or caller, importing))
-        elif event == "return" and len(stack) > 1:
-            stack.pop()
-
-    sys.setprofile(profile)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return calls
+def is_back(call: Call) -> bool:
+    """Whether it is a step back."""
+    return bool(call.caller) and (call.is_waiting or call.caller in below(call.entry[0]))
 
 
 def package(module: str) -> str:
@@ -192,13 +138,13 @@ def test_calls_go_the_documented_way(
     parse_signature.cache_clear()  # other tests may have read the same parameters
     call = make()
     with called.by_methods():
-        first, repeated = trace(call), trace(call)
+        first, repeated = calls_of(call), calls_of(call)
 
     rest = iter([step.entry for step in first])
     for number, (_, functions) in enumerate(listed_first, 1):
         assert any(entry in functions for entry in rest), (number, functions)
 
-    back = {step.entry for step in first if step.is_back and is_listed(step.caller, step.entry)}
+    back = {step.entry for step in first if is_back(step) and is_listed(step.caller, step.entry)}
     marked = {entry for is_back, entries in listed_first if is_back for entry in entries}
     assert back == {(m, f) for m, f in marked if m.rpartition(".")[2] != unseen}
 
@@ -218,9 +164,9 @@ def test_steps_back_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = np.zeros(100, np.float32)
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x", "copied")
     kernel(memory[:40], memory[50:90])
-    overlapping = trace(lambda: kernel(memory[:40], memory[10:50]))
+    overlapping = calls_of(lambda: kernel(memory[:40], memory[10:50]))
     assert ("launch.launcher_writer", ("launch.dispatch", "Dispatcher._launch"), False) in [
-        tuple(step) for step in overlapping if step.is_back
+        tuple(step) for step in overlapping if is_back(step)
     ]
-    assert Step("elementwise", ("launch.dispatch", "Dispatcher._launch"), True).is_back
-    assert not Step("elementwise", ("launch.dispatch", "Dispatcher._launch"), False).is_back
+    assert is_back(Call("elementwise", ("launch.dispatch", "Dispatcher._launch"), True))
+    assert not is_back(Call("elementwise", ("launch.dispatch", "Dispatcher._launch"), False))

@@ -148,9 +148,10 @@ class Looking(Counting):
         super().__init__()
         self.words = words
         self.directories = directories
+        self.option = "-DX"
 
     def backend_options(self, unit: TranslationUnit) -> tuple[str, ...]:
-        return ("-DX",) * (self.words in unit.source)
+        return (self.option,) * (self.words in unit.source)
 
     def include_directories(self, unit: TranslationUnit) -> tuple[Path, ...]:
         return self.directories * bool(foreign_headers(unit.source))
@@ -200,6 +201,8 @@ def test_what_compilers_add_is_asked_again(tmp_path: Path, other: Any) -> None:
     assert known is not None
     assert known.current(BARE, Looking("x.h", tmp_path)) == known
     assert known.current(BARE, other(tmp_path)) is None
+    backend.option = "-DZ"
+    assert known.current(BARE, backend) is None
 
 
 def test_what_an_outline_does_not_show() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import kerneltk.cache.fingerprint
 from kerneltk.cache.fingerprint import Trace, file_stamp, fingerprint, string_key, trace
-from kerneltk.core.artifacts import Target, TranslationUnit
+from kerneltk.core.artifacts import LinkInput, Target, TranslationUnit
 
 ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
 TARGET = Target("cuda", "sm_90", "nvrtc 12.9")
@@ -109,6 +109,23 @@ def test_every_field_counts() -> None:
     assert len(set(keys)) == len(keys)
 
 
+def test_every_field_of_a_users_source_counts() -> None:
+    link = LinkInput("a.o", "object", b"code")
+    unit = replace(UNIT, raw=True, exports=(("f", ""),), reflected=(("f", "_r"),), links=(link,))
+    units = [
+        unit,
+        replace(unit, exports=()),
+        replace(unit, exports=(("f", "_s"),)),
+        replace(unit, reflected=()),
+        replace(unit, reflected=(("f", "_s"),)),
+        replace(unit, links=()),
+        replace(unit, links=(replace(link, kind="cubin"),)),
+        replace(unit, links=(replace(link, code=b"more"),)),
+    ]
+    keys = [fingerprint(each, TARGET) for each in units]
+    assert len(set(keys)) == len(keys)
+
+
 def test_the_format_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     before = fingerprint(UNIT, TARGET)
     monkeypatch.setattr(kerneltk.cache.fingerprint, "_FORMAT", "kerneltk object code 0")
@@ -154,6 +171,10 @@ def key_of_fields(fields: Fields) -> str:
         (
             ("", "", ("\x01\0\0\0\0\0\0\0a",), (), "", ""),
             ("", "", ("", "a"), (), "", ""),
+        ),
+        (
+            ("", "", ("a\0\0\0\0\0\0\0\0b", "c"), (), "", ""),
+            ("", "", ("a", "b\0\0\0\0\0\0\0\0c"), (), "", ""),
         ),
     ],
 )

@@ -60,6 +60,7 @@ def test_put_replaces(tmp_path: Path) -> None:
     cache.put(key_of(0), b"new")
     assert cache.get(key_of(0)) == b"new"
     assert Cache(tmp_path).get(key_of(0)) == b"new"
+    assert cache.info().memory_size == len(b"new")
 
 
 def test_put_keeps_a_copy_of_mutable_bytes(tmp_path: Path) -> None:

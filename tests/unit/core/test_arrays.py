@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 
 from kerneltk.core.arrays import (
     ArraySpec,
+    Loop,
     broadcast_strides,
     byte_extent,
     c_strides,
+    collapse,
     dense_strides_like,
     f_strides,
     is_c_contiguous,
     is_f_contiguous,
     may_overlap_itself,
+    merge_in_order,
 )
 
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
@@ -135,3 +138,16 @@ def test_arrays_whose_elements_share_memory(
     shape: tuple[int, ...], strides: tuple[int, ...], overlaps: bool
 ) -> None:
     assert may_overlap_itself(shape, strides, 4) is overlaps
+
+
+def test_which_dimensions_are_merged() -> None:
+    assert merge_in_order((2, 3), [(12, 4), (24, 8)]) == Loop((6,), ((4,), (8,)))
+    for rows in ([(24, 4)], [(12, 4), (24, 4)], [(8, 4)]):
+        assert merge_in_order((2, 3), rows) == Loop((2, 3), tuple(rows))
+    assert collapse((3, 2), [(-8, 4)]) == Loop((3, 2), ((-8, 4),))
+    assert collapse((2, 3), [(4, -8)]) == Loop((3, 2), ((-8, 4),))
+
+
+def test_large_dense_arrays_do_not_overlap_themselves() -> None:
+    assert not may_overlap_itself((1000, 1000), (4000, 4), 4)
+    assert may_overlap_itself((1000, 1000), (4000, 3), 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 
 import kerneltk
 from kerneltk import ArgumentTypeError, ArgumentValueError, KernelToolkitError, jit
+from kerneltk.backends.base import Function, GridLimits
 from kerneltk.jit import cuda
 from kerneltk.launch.launch_config import (
+    GridShapes,
     as_extents,
     covering_grid,
     is_size,
@@ -224,3 +227,39 @@ def test_keys_tell_equal_values_apart() -> None:
 def test_a_covering_grid_has_blocks_enough() -> None:
     assert covering_grid((100, 3), (32, 3)) == (4, 1)
     assert covering_grid((0, 3), (32, 3)) == (0, 1)
+
+
+def shapes_of(**options: Any) -> GridShapes:
+    limits = GridLimits(1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), 48 << 10)
+    backend: Any = SimpleNamespace(allow_shared=lambda function, size: None)
+    return GridShapes("k", backend, Function(0), limits, **options)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shared"),
+    [
+        ((1,), (41, 25), 0), ((1,), (1, 1, 65), 0), ((1, 65536), (1,), 0), ((1,), (1,), 49153),
+        ((1, -1), (1,), 0), ((1,), (1, 1, -1), 0), ((1,), (1,), -1), ((1,), (1,), True),
+    ],
+)  # fmt: skip
+def test_what_a_device_does_not_have(grid: Any, block: Any, shared: Any) -> None:
+    with pytest.raises((ArgumentValueError, ArgumentTypeError)):
+        shapes_of().configure(grid, block, shared)
+    assert shapes_of().configure((1, 65535), (32, 32), 49152) == (1, 65535, 1, 32, 32, 1, 49152)
+
+
+def test_blocks_of_a_shape_that_is_wanted() -> None:
+    shapes = shapes_of(wanted=(32, 2, 1))
+    assert shapes.configure((1,), (32, 2), 0) == (1, 1, 1, 32, 2, 1, 0)
+    with pytest.raises(ArgumentValueError, match="has a collective for blocks of"):
+        shapes.configure((1,), (32, 1), 0)
+
+
+def test_a_grid_that_32_bits_do_not_count_needs_another_kernel() -> None:
+    shapes = shapes_of(is_32bit=True)
+    assert shapes.configure((2**23 - 1,), (256,), 0) == (2**23 - 1, 1, 1, 256, 1, 1, 0)
+    assert shapes.configure((2**23,), (256,), 0) is None
+    known = shapes.last
+    changing = [4]
+    assert shapes.configure((1,), changing, 0) == (1, 1, 1, 4, 1, 1, 0)
+    assert shapes.last is known  # the caller may change the list

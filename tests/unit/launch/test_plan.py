@@ -13,7 +13,7 @@ import pytest
 
 from kerneltk.backends.base import ArrayAccess, LaunchCall
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.launch.plan import Plan, loop_launcher
+from kerneltk.launch.plan import Plan, _overlap_pairs, loop_launcher
 from kerneltk.signature.parser import parse_signature
 
 
@@ -169,6 +169,13 @@ def test_pairs_are_of_inputs_that_are_read_and_arrays_that_are_written() -> None
     assert pairs("raw T r, T x", "T y, T z", "aaaa") == ((1, 2), (1, 3))
     assert pairs("T x, T y", "T z", "aa") == ()
     assert pairs("_non_const T w, T x", "T z", "aaa") == ((1, 0), (1, 2))
+    # A reduction reads elements behind those that it has written results for.
+    assert _overlap_pairs((True, False), (True, False), (True, True), 1, False) == ((0, 1),)
+
+
+def test_results_have_bytes_of_their_own_dtypes() -> None:
+    row = plan("QQ", shape=(3, 4), dtypes=(np.dtype("f4"), np.dtype("c16"))).row()
+    assert row[-4:] == (np.dtype("f4"), 48, np.dtype("c16"), 192)
 
 
 def test_an_empty_grid_launches_nothing() -> None:

@@ -64,10 +64,8 @@ def test_arrays_that_begin_at_one_odd_place_are_shifted(elements: int) -> None:
 
 def test_arrays_that_begin_at_different_places() -> None:
     layout = cuda(make("f4", 1000, offset=4), make("f4", 1000))
-    assert layout.shift == 0
-    assert layout.accesses[0].chunk == 4
-    if layout.variant == "vector":
-        assert layout.accesses[1].chunk == 16
+    assert (layout.variant, layout.shift) == ("vector", 0)
+    assert [access.chunk for access in layout.accesses] == [4, 16]
 
 
 def test_elements_at_odd_addresses_are_moved_in_pieces() -> None:
@@ -128,7 +126,8 @@ def test_the_index_follows_the_loop() -> None:
 @pytest.mark.parametrize(
     ("shape", "strides", "wide"),
     [
-        ((2**31,), None, True), ((2**30,), None, False), ((1000, 1000), (2**22, 4), True),
+        ((2**31,), None, True), ((2**30,), None, False), ((2**31 - 2**20,), None, True),
+        ((1000, 1000), (2**22, 4), True),
         ((500, 1000), (2**22, 4), False), ((1000, 1000), (-(2**22), 4), True),
     ],
 )  # fmt: skip
@@ -214,3 +213,16 @@ def test_vectors_of_results_stay_with_one_view_and_with_small_elements() -> None
 
     assert views(2, "f4").variant == views(2, "f8").variant == "patch"
     assert views(1, "f4").variant == views(2, "f2").variant == views(5, "i1").variant == "vector"
+
+
+def test_tiles_fit_shared_memory() -> None:
+    transposed, result = make("c16", (64, 96), order="F"), make("c16", (64, 96))
+    assert cuda(transposed, transposed, result).variant == "tile"
+    assert cuda(transposed, transposed, transposed, result).variant != "tile"
+
+
+def test_a_tile_is_of_the_last_two_dimensions() -> None:
+    x = make("f4", (40, 4, 50), strides=[4, 160, 640])
+    layout = cuda(x, make("f4", (40, 4, 50)))
+    assert (layout.variant, layout.loop.shape) == ("tile", (4, 40, 50))
+    assert layout.loop.strides[0] == (160, 4, 640)

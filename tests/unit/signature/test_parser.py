@@ -106,3 +106,11 @@ def test_errors_are_what_numpy_users_catch() -> None:
     with pytest.raises(TypeError, match="Unknown dtype"):
         parse_signature("floaty x", "")
     assert issubclass(UnknownDtypeError, SignatureError)
+
+
+def test_bodies_have_names_of_their_own() -> None:
+    with pytest.raises(SignatureError, match="is the number of an element in the body"):
+        parse_signature("T _j", "T y", "reduction")
+    with pytest.raises(SignatureError, match="is the element's index in the body"):
+        parse_signature("T i", "T y")
+    assert parse_signature("T i", "T y", "reduction").inputs[0].name == "i"

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import (
     Resolved,
+    is_aligned,
     is_same_shape,
     normalize_axes,
+    overlap_limits,
     plain_axis,
     resolve_reduction,
 )
@@ -84,7 +87,7 @@ def test_plain_axes(given: Any, plain: Any) -> None:
     [(1.0, "float"), ("0", "str"), (b"0", "bytes"), (np.float64(0), "float64"), ({0}, "set"),
      (range(2), "range"), (np.array([0, 1]), "ndarray"), (np.array([True]), "ndarray"),
      (np.array(1.0), "ndarray"), ((0, "1"), "str"), ([0.0], "float"), (((0,),), "tuple"),
-     (slice(None), "slice"), (Ellipsis, "ellipsis")],
+     (slice(None), "slice"), (Ellipsis, "ellipsis"), (True, "bool"), ((0, True), "bool")],
 )  # fmt: skip
 def test_what_is_no_axis(given: Any, kind: str) -> None:
     with pytest.raises(ArgumentTypeError) as caught:
@@ -277,3 +280,28 @@ def test_a_mask_of_raw_arrays() -> None:
     assert resolved(make("f4", (2, 3)), make("?", 6), **how).shape == (6,)
     with pytest.raises(ArgumentValueError, match=r"does not broadcast to the inputs' shape \(6,\)"):
         resolved(make("f4", (2, 3)), make("?", (2, 3)), **how)
+
+
+def test_a_mask_has_no_say_in_the_order_of_results() -> None:
+    masked = make("f4", (3, 4, 5), order="F"), make("?", (3, 4, 5))
+    assert resolved(*masked, axis=0, **MASKED).order == "F"
+
+
+@pytest.mark.parametrize(
+    ("strides", "offset", "expected"),
+    [(4, 0, True), (6, 0, False), (8, 4, True), (4, 2, False), (-4, 0, True)],
+)
+def test_every_element_has_to_be_aligned(strides: int, offset: int, expected: bool) -> None:
+    spec = make("f4", 3, strides=[strides], offset=offset)
+    assert is_aligned(spec, capabilities_of("host")) is expected
+    assert is_aligned(make("f4", 1, strides=[6]), capabilities_of("host"))
+
+
+def test_between_which_addresses_arrays_overlap() -> None:
+    short, long = make("f4", 2), make("f4", 4)
+    assert overlap_limits(short, long, (4,), False) == (-16, 8, True)
+    assert overlap_limits(long, short, (4,), False) == (-8, 16, True)
+    assert overlap_limits(long, long, (4,), True) == (-16, 16, False)
+    assert overlap_limits(long, make("f4", 4, strides=[-4]), (4,), True) == (-4, 28, True)
+    assert overlap_limits(make("f8", 4), long, (4,), True) == (-16, 32, True)
+    assert overlap_limits(make("f4", 0), long, (4,), True) == (0, 0, False)

@@ -94,3 +94,8 @@ def test_what_is_no_number_has_no_dtype(value: object) -> None:
 )  # fmt: skip
 def test_conversions(value: object, dtype: str, packed: tuple[object, ...]) -> None:
     assert convert_scalar(value, np.dtype(dtype)) == packed
+
+
+def test_dtypes_of_one_size_are_two_dtypes() -> None:
+    with pytest.raises(ArgumentTypeError, match="both 'float32' and 'int32'"):
+        bound("T x, T y", "T z", ["f4", "i4", None])

@@ -54,6 +54,7 @@ def test_the_order_of_cpp() -> None:
         return str(common_type(number(left), number(right), "cuda"))
 
     assert cuda("int8", "uint8") == "uint8"
+    assert cuda("int32", "uint32") == cuda("uint32", "int32") == "uint32"
     assert cuda("int64", "uint32") == "int64"
     assert cuda("int64", "uint64") == "uint64"
     assert cuda("int64", "float16") == "float16"
