@@ -170,6 +170,11 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def is_awaited() -> bool:
+    """Whether launchers in Python are for the time until the module is there."""
+    return get_settings().launcher != "python" and not _loader.is_done
+
+
 def launcher_class() -> Any:
     """The class of compiled launchers; None where launchers are to be in Python."""
     if get_settings().launcher == "python":
