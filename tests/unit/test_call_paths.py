@@ -16,7 +16,6 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
-from kerneltk.jit.frontends import shortcuts
 from kerneltk.launch import called, launchers
 from kerneltk.signature.parser import parse_signature
 
@@ -25,10 +24,8 @@ from .test_architecture import MODULES, imports_of
 ROOT = Path(kerneltk.__file__).parent
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 SECTION = re.search(r"^## The way of one call\n(.*?)^## ", PAGE, re.M | re.S)
-GENERATED = {
-    "<shortcut>": "jit.frontends.shortcuts",
-}
 Entry = tuple[str, str]
+EXECUTING = {"launch.interpreter", "launch.shortcuts"}
 SEED = uuid.uuid4().int % 1_000_000_000  # so that no cache has what these kernels compile
 
 
@@ -63,8 +60,6 @@ def below(name: str) -> frozenset[str]:
 
 @cache
 def module_of(file: str) -> str | None:
-    if file in GENERATED:
-        return GENERATED[file]
     path = Path(file)
     if ROOT not in path.parents or ROOT / "templates" in path.parents:
         return None
@@ -97,8 +92,8 @@ def trace(call: Callable[[], object]) -> list[Step]:
             code, (caller, importing) = frame.f_code, stack[-1]
             importing = importing or code.co_filename.startswith("<frozen importlib")
             module = None if importing else module_of(code.co_filename)
-            # The steps of a launcher are those of its spec, one by one, and no way.
-            if module is not None and not module == caller == "launch.interpreter":
+            # A launcher and a shortcut do what their descriptions say, step by step.
+            if module is not None and not (module == caller and module in EXECUTING):
                 waits = module != caller and any(module == active for active, _ in stack)
                 calls.append(Step(caller, (module, code.co_qualname), waits))
             stack.append((module or caller, importing))
@@ -187,7 +182,6 @@ def test_calls_go_the_documented_way(
     unseen: str,
 ) -> None:
     monkeypatch.setattr(launchers, "launcher_class", lambda: None)
-    monkeypatch.setattr(shortcuts, "shortcut_of", lambda *_: None)
     listed_first, listed_repeated = documented(heading)
     parse_signature.cache_clear()  # other tests may have read the same parameters
     call = make()
