@@ -126,7 +126,7 @@ def _tests_of_writes(program: Program, args: Sequence[Any], backend: Backend) ->
             if other == k or other in program.written[:position]:
                 continue
             if in_host_memory:
-                tests.append(_shares_no_memory(read[k], read[other]))
+                tests.append(_shares_no_memory(_both(read[k], read[other])))
                 continue
             extent, near = _extent(values[k], backend), _extent(values[other], backend)
             limits = near[0] - extent[1], near[1] - extent[0]
@@ -144,9 +144,16 @@ def _has(array: Any, name: str, value: Any) -> _Test:
     return lambda *args: attribute(array) == value
 
 
-def _shares_no_memory(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> _Test:
+def _both(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What reads two arrays; at once, if both are arguments."""
+    if isinstance(one, itemgetter) and isinstance(other, itemgetter):
+        return itemgetter(*(read.__reduce__()[1][0] for read in (one, other)))
+    return lambda args: (one(args), other(args))
+
+
+def _shares_no_memory(both: Callable[[Any], Any]) -> _Test:
     share = np.may_share_memory
-    return lambda *args: not share(one(args), other(args))
+    return lambda *args: not share(*both(args))
 
 
 def _is_apart(

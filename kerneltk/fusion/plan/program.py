@@ -353,6 +353,14 @@ def _storing(call: Reader, slots: Sequence[int]) -> _Step:
     if len(slots) == 1:
         return call, slots[0]
 
+    if len(slots) == 2:
+        first, second = slots
+
+        def store_both(values: Values) -> None:
+            values[first], values[second] = call(values)
+
+        return store_both, _NOWHERE
+
     def store(values: Values) -> None:
         for slot, result in zip(slots, call(values), strict=True):
             values[slot] = result
