@@ -157,6 +157,8 @@ class Interpreter:
         self._allocated = [k for k in indices if not leaves[k].is_given]
         self._owner = attrgetter(arrays.memory) if arrays.memory else None
         self._address = _reader(arrays.address)
+        is_offset = isinstance(arrays.address, int) and not arrays.memory
+        self._offset: Any = arrays.address if is_offset else None
         self._contiguous, self._device_of, writable = (
             attrgetter(name) if name else None
             for name in (arrays.contiguous, arrays.device, arrays.writable)
@@ -264,9 +266,12 @@ class Interpreter:
     def _addresses(self, values: Sequence[Any]) -> list[Any]:
         """The addresses of the arrays that are given, by leaf."""
         found: list[Any] = [0] * len(self._leaves)
-        read, owner = self._address, self._owner
+        read, owner, offset = self._address, self._owner, self._offset
         for k in self._read:
-            found[k] = read(values[k] if owner is None else owner(values[k]))
+            if offset is not None:
+                found[k] = _pointer_at(id(values[k]) + offset).value or 0
+            else:
+                found[k] = read(values[k] if owner is None else owner(values[k]))
         return found
 
     def _owned(self, array: Any) -> Any:

@@ -94,6 +94,7 @@ class Shortcut:
             for name, value in kind.attributes
         ]
         self._passed, self._typed, self._otherwise = passed, typed, otherwise
+        self._passes_all = list(passed) == list(range(len(kinds)))
         self._guard, self._names, self._is_interim = guard, names, is_interim
 
     @property
@@ -105,7 +106,8 @@ class Shortcut:
         """Call one of the two."""
         if not self._fits(args):
             return self._otherwise(*args)
-        given, typed = [args[k] for k in self._passed], self._typed
+        typed = self._typed
+        given = args if self._passes_all else tuple([args[k] for k in self._passed])
         return (typed[len(given)] if type(typed) is list else typed)(*given)
 
     def _fits(self, args: tuple[Any, ...]) -> bool:
@@ -123,7 +125,9 @@ class Shortcut:
         for owner, name, value in self._names:
             if named(owner, name) is not value:
                 return False
-        return (self._guard is None or bool(self._guard(*args))) and not self.is_outdated
+        if self._guard is not None and not self._guard(*args):
+            return False
+        return not (self._is_interim and self.is_outdated)
 
 
 def shortcut_of(
