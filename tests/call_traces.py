@@ -22,10 +22,7 @@ _FOUND = find_spec("kerneltk")
 assert _FOUND is not None
 assert _FOUND.origin is not None
 ROOT = Path(_FOUND.origin).parent
-GENERATED = {
-    "<launcher>": "launch.launcher_writer",
-    "<shortcut>": "jit.frontends.shortcuts",
-}
+EXECUTING = {"launch.interpreter", "launch.shortcuts"}
 
 
 class Call(NamedTuple):
@@ -40,8 +37,6 @@ class Call(NamedTuple):
 
 @cache
 def module_of(file: str) -> str | None:
-    if file in GENERATED:
-        return GENERATED[file]
     path = Path(file)
     if ROOT not in path.parents or ROOT / "templates" in path.parents:
         return None
@@ -59,7 +54,8 @@ def calls_of(call: Callable[[], object]) -> list[Call]:
             code, (caller, importing) = frame.f_code, stack[-1]
             importing = importing or code.co_filename.startswith("<frozen importlib")
             module = None if importing else module_of(code.co_filename)
-            if module is not None:
+            # A launcher and a shortcut do what their descriptions say, step by step.
+            if module is not None and not (module == caller and module in EXECUTING):
                 waits = module != caller and any(module == active for active, _ in stack)
                 calls.append(Call(caller, (module, code.co_qualname), waits))
             stack.append((module or caller, importing))

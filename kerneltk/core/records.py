@@ -9,10 +9,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from functools import partial
 from types import MemberDescriptorType
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
+_NONE: Any = object()  # of a default
 
 
 @overload
@@ -71,35 +73,79 @@ def record(
 
 
 def _initializer(made: Any, own: Sequence[Field[Any]], slots: bool) -> Callable[..., None]:
-    """Write a record's constructor, as `dataclass` does."""
-    names: dict[str, Any] = {"_set": object.__setattr__, "_missing": MISSING}
-    by_place: list[str] = ["self"]
-    by_name: list[str] = []
-    lines: list[str] = []
-    for each in own:
-        name = value = parameter = each.name
-        if each.default_factory is not MISSING:
-            names[f"_make_{name}"] = each.default_factory
-            parameter = f"{name}=_missing"
-            value = f"_make_{name}() if {name} is _missing else {name}"
-        elif each.default is not MISSING:
-            names[f"_default_{name}"] = each.default
-            parameter = f"{name}=_default_{name}"
-        (by_name if each.kw_only else by_place).append(parameter)
-        slot = getattr(made, name, None) if slots else None
-        if isinstance(slot, MemberDescriptorType):  # which takes half the time
-            names[f"_set_{name}"] = slot.__set__
-            lines.append(f" _set_{name}(self, {value})")
+    """A record's constructor."""
+    own = sorted(own, key=operator.attrgetter("kw_only"))  # a base's may stand between others
+    names, count = [each.name for each in own], len(own)
+    setters: list[Callable[[Any, Any], None]] = []
+    if slots:  # a slot's own descriptor takes half the time of `object.__setattr__`
+        setters = [
+            slot.__set__
+            if isinstance(slot := getattr(made, name, None), MemberDescriptorType)
+            else partial(_set, name)
+            for name in names
+        ]
+    most = sum(not each.kw_only for each in own)  # by position
+    index = {name: k for k, name in enumerate(names)}
+    defaults = [_NONE if each.default is MISSING else each.default for each in own]
+    asked = [k for k, default in enumerate(defaults) if default is _NONE]
+    is_checked = hasattr(made, "__post_init__")
+
+    def __init__(self: Any, *args: Any, **words: Any) -> None:  # noqa: N807
+        given = len(args)
+        if words or given != count or given > most:
+            if given > most:
+                raise TypeError(f"{where} takes {most} positional arguments, not {given}")
+            values = [*args, *defaults[given:]]
+            for name, value in words.items():
+                k = index.get(name, -1)
+                if k < given:
+                    known = "multiple values for" if k >= 0 else "an unexpected keyword"
+                    raise TypeError(f"{where} got {known} argument '{name}'")
+                values[k] = value
+            for k in asked:
+                if values[k] is _NONE:
+                    make: Any = own[k].default_factory
+                    if make is MISSING:
+                        raise TypeError(f"{where} missing required argument: '{names[k]}'")
+                    values[k] = make()
+            args = tuple(values)
+        if slots:
+            for set_field, value in zip(setters, args):  # noqa: B905
+                set_field(self, value)
         else:
-            lines.append(f" _set(self, {name!r}, {value})")
-    if hasattr(made, "__post_init__"):
-        lines.append(" self.__post_init__()")
-    parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])
-    source = "\n".join([f"def __init__({parameters}):", *(lines or [" pass"])])
-    exec(compile(source, "<record>", "exec"), names)
-    found: Callable[..., None] = names["__init__"]
-    found.__qualname__ = f"{made.__qualname__}.__init__"
-    return found
+            self.__dict__.update(zip(names, args, strict=True))
+        if is_checked:
+            self.__post_init__()
+
+    where = f"{made.__qualname__}.__init__()"
+    __init__.__qualname__ = where[:-2]
+    made.__signature__ = _Signature()
+    return __init__
+
+
+def _set(name: str, instance: Any, value: Any) -> None:
+    object.__setattr__(instance, name, value)
+
+
+class _Signature:
+    """A record's signature, made where it is asked for."""
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        import inspect  # no import of the package needs it
+
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        by_position = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = []
+        for each in sorted(fields(owner), key=operator.attrgetter("kw_only")):
+            default: Any = each.default_factory if each.default is MISSING else each.default
+            parameters.append(
+                inspect.Parameter(
+                    each.name,
+                    by_name if each.kw_only else by_position,
+                    default=inspect.Parameter.empty if default is MISSING else default,
+                )
+            )
+        return inspect.Signature(parameters)
 
 
 # -- the methods of all records --------------------------------------------------------------------

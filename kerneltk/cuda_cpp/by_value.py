@@ -67,7 +67,7 @@ def report(error: ArgumentTypeError | ArgumentValueError, checks: Checks) -> Non
 
 
 def _is_own(file: str) -> bool:
-    return file.startswith(_PACKAGE) or file == "<launcher>" or file.endswith("contextlib.py")
+    return file.startswith(_PACKAGE) or file.endswith("contextlib.py")
 
 
 def mismatch(

@@ -23,6 +23,7 @@ from kerneltk.errors import ArgumentTypeError, Snippet
 from kerneltk.interop.texture_objects import class_of
 from kerneltk.launch.checking import Checks, current_checks, state
 from kerneltk.launch.launch_config import as_extents
+from kerneltk.launch.launchers import is_outdated
 from kerneltk.launch.recording import recording_backend
 
 
@@ -204,6 +205,8 @@ class KernelDispatcher:
         types = tuple(map(type, values))
         key = (types, mode, checks, backend, chosen.name, chosen.device_key())
         run = self._launchers.get(key)
+        if is_outdated(run):
+            run = None
         if run is None:
             signature = self._program.kernel(chosen, self.name).signature
             if len(types) != len(signature.parameters):

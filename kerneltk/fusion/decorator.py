@@ -25,6 +25,7 @@ from kerneltk.errors import (
 from kerneltk.fusion.results import with_parts
 from kerneltk.fusion.subclasses import computes_otherwise
 from kerneltk.launch.called import Called, common_calls
+from kerneltk.launch.launchers import is_outdated
 
 # A call loads what traces the function: decorating it takes none of that.
 
@@ -58,7 +59,6 @@ class Fused(Called):
         self._by_shape: dict[Any, Callable[..., Any]] = {}
         self._unfused: dict[Any, str] = {}
         self._shortcut: Callable[..., Any] = self._first
-        self._is_raw: tuple[bool, ...] = ()  # one for each argument that the shortcut takes
 
     def __repr__(self) -> str:
         return f"<Fused {self.name}>"
@@ -128,7 +128,7 @@ class Fused(Called):
 
     def _first(self, *args: Any) -> Any:
         run = self._by_shape.get(_shape_key(args))
-        if run is not None:
+        if run is not None and not is_outdated(self._shortcut):
             return run(*args)
         return self._call(args, {})
 
@@ -264,7 +264,7 @@ class Fused(Called):
 
         made = make_shortcut(program, args, backend, self._first)
         if made is not None:
-            self._shortcut, self._is_raw = made, (False,) * len(args)
+            self._shortcut = made
         key = _shape_key(args)
         if program.written:  # which arrays overlap is asked at each call
             searched = make_shortcut(program, args, backend, self._searched)
@@ -294,7 +294,7 @@ class Fused(Called):
     def clear_cache(self) -> None:
         """Forget all traces: the next calls trace the function again."""
         self._programs, self._by_shape, self._unfused = {}, {}, {}
-        self._shortcut, self._is_raw = self._first, ()
+        self._shortcut = self._first
 
     # -- what was made -------------------------------------------------------------------------
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from operator import attrgetter
-from types import CodeType
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -15,16 +13,13 @@ from kerneltk.backends.base import Backend
 from kerneltk.fusion.memory import extent_in_memory
 from kerneltk.fusion.plan.kernels import FusedElementwise
 from kerneltk.fusion.plan.planner import reachable
-from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.plan.program import Program, Result
 from kerneltk.fusion.trace.constants import constant_kind, objects_in
-from kerneltk.fusion.trace.graph import Apply, Cast, Load, Node, Scalar
+from kerneltk.fusion.trace.graph import Apply, Cast, Load, Scalar
+from kerneltk.launch.shortcuts import MISSING, Kind, shortcut_of
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
-
-
-@lru_cache(maxsize=512)
-def _compiled(source: str) -> CodeType:
-    return compile(source, "<fused shortcut>", "exec")
+_Test = Callable[..., object]  # of a call's arguments
 
 
 def make_shortcut(
@@ -36,70 +31,64 @@ def make_shortcut(
 
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
-    trace = program.trace
-    given = "".join(f"a{k}, " for k in range(len(args)))
-    arrays = [value for value in args if type(value) is backend.array_type]
+    arrays: list[Any] = [value for value in args if type(value) is backend.array_type]
     is_direct = _is_direct(program) and all(
-        value.ndim < 2 or _is_contiguous(value, backend)  # type: ignore[attr-defined]
-        for value in arrays
+        value.ndim < 2 or _is_contiguous(value, backend) for value in arrays
     )
-    tests = []
-    names: dict[str, Any] = {"otherwise": otherwise, "missing": object()}
+    reads, in_host_memory = program.trace.reads, backend.capabilities.in_host_memory
+    written = {program.argument(array) for array in program.written}
+    kinds: list[Kind] = []
+    tests: list[_Test] = []
     for k, value in enumerate(args):
-        tests.append(f"type(a{k}) is type{k}")
-        names[f"type{k}"] = type(value)
         if type(value) is backend.array_type:
-            tests.append(f"a{k}.dtype is dtype{k}")
-            names[f"dtype{k}"] = value.dtype  # type: ignore[attr-defined]
+            array: Any = value
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
-            if is_direct:
-                tests.append(f"a{k}.ndim == {value.ndim}")  # type: ignore[attr-defined]
-            else:
-                tests.append(f"a{k}.shape == shape{k}")
-                names[f"shape{k}"] = value.shape  # type: ignore[attr-defined]
-            if value.ndim > 1:  # type: ignore[attr-defined]
-                tests.append(_test_of_strides(f"a{k}", value, backend, names))  # as results
-        elif value is None or type(value) is bool:
-            tests.append(f"a{k} is {value}")
-        elif type(value) not in (int, float, complex) and not isinstance(value, _OF_ONE_DTYPE):
-            test = _constant_test(value)
+            shape = ("ndim", array.ndim) if is_direct else ("shape", array.shape)
+            asked = [shape]
+            is_written = k in written
+            if array.ndim > 1 or is_written or (written and not in_host_memory):
+                asked.append(_layout(array, backend))  # as results
+            if is_written and backend.arrays.writable:
+                asked.append((backend.arrays.writable, True))
+            kinds.append(Kind(type(value), array.dtype, tuple(asked)))
+            continue
+        is_number = type(value) in (int, float, complex) or isinstance(value, _OF_ONE_DTYPE)
+        is_itself = value is None or type(value) is bool
+        kinds.append(Kind(type(value), None, (), value if is_itself else MISSING))
+        if not is_number and not is_itself:
+            test = _constant_test(k, value)
             if test is None:
                 return None
-            written, names[f"value_of{k}"] = test
-            tests.append(written.format(k))
+            tests.append(test)
     if program.written:
-        apart = _tests_of_writes(program, args, backend, names)
+        apart = _tests_of_writes(program, args, backend)
         if apart is None:
             return None
-        tests += [test for test in apart if test not in tests]
+        tests += apart
+    if reads.has_others:
+        tests.append(lambda *args: reads.others_hold(args))
+    typed: Any
+    passed: Sequence[int] = range(len(args))
     if is_direct:
         (step,) = program.plan.steps
-        passed = [program.leaf(leaf) for leaf in step.leaves()]
-        passed += [program.expression(s.expression) for s in step.operands.scalars.values()]
-        names["launchers"] = step.kernel._inline_cache
-        launched = f"launchers[{len(passed)}]({', '.join(passed)})"
+        passed = [program.argument(leaf.array) for leaf in step.leaves()]
+        passed += [symbol.expression[1] for symbol in step.operands.scalars.values()]
+        typed = step.kernel._inline_cache
     else:
-        names["run"] = program.run
-        launched = f"run({', '.join(f'a{k}' for k in range(len(args)))})"
-    parameters = "".join(f"a{k}=missing, " for k in range(len(args)))
-    tests.append("not others")
-    tests += trace.reads.tests
-    names |= {**trace.reads.names, "ERRORS": trace.reads.ERRORS}
-    source = "\n".join(
-        [
-            f"def call({parameters}*others):",
-            "    try:",
-            f"        is_same = {' and '.join(tests)}",
-            "    except ERRORS:",
-            "        is_same = False",
-            "    if is_same:",
-            f"        return {launched}",
-            f"    return otherwise(*(a for a in ({given}) if a is not missing), *others)",
-        ]
+        typed = program.run_for(args)
+    return shortcut_of(
+        kinds,
+        passed,
+        typed,
+        otherwise,
+        None if backend.arrays.layout is None else backend.arrays.layout(),
+        tests[0] if len(tests) == 1 else _all_of(tests) if tests else None,
+        names=reads.names,
     )
-    exec(_compiled(source), names)
-    made: Callable[..., Any] = names["call"]
-    return made
+
+
+def _all_of(tests: Sequence[_Test]) -> _Test:
+    return lambda *args: all(test(*args) for test in tests)
 
 
 def _contiguous(backend: Backend) -> str:
@@ -110,62 +99,86 @@ def _is_contiguous(array: Any, backend: Backend) -> bool:
     return bool(attrgetter(_contiguous(backend))(array))
 
 
-def _test_of_strides(name: str, array: Any, backend: Backend, names: dict[str, Any]) -> str:
+def _layout(array: Any, backend: Backend) -> tuple[str, Any]:
     """What is asked of arrays of one shape, so that their elements lie as in this one."""
     if _is_contiguous(array, backend):
-        return f"{name}.{_contiguous(backend)}"
-    names[f"strides_{name}"] = array.strides
-    return f"{name}.strides == strides_{name}"
+        return _contiguous(backend), True
+    return "strides", array.strides
 
 
-def _tests_of_writes(
-    program: Program, args: Sequence[Any], backend: Backend, names: dict[str, Any]
-) -> list[str] | None:
-    """What is asked of arrays that a program writes to, of these shapes: they can be written, and
-    share no memory with others, nor with themselves, as these do not; None where that takes longer
-    to ask.
+def _tests_of_writes(program: Program, args: Sequence[Any], backend: Backend) -> list[_Test] | None:
+    """What is asked of arrays that a program writes to, of these shapes and strides: they share no
+    memory with others, nor do captured arrays change; None where that takes longer to ask.
     """
-    access, in_host_memory = backend.arrays, backend.capabilities.in_host_memory
+    in_host_memory = backend.capabilities.in_host_memory
     values = program.array_arguments(args)
-    arrays: dict[int, str] = {}
+    read: dict[int, Callable[[Any], Any]] = {}
+    tests: list[_Test] = []
     for number, value in values.items():
         captured = program.trace.sources[number].captured is not None
         if type(value) is not backend.array_type or (captured and number in program.written):
             return None
-        arrays[number] = f"captured{number}" if captured else f"a{program.argument(number)}"
-        if captured:
-            names[arrays[number]] = value
-    asked = program.written if in_host_memory else arrays
-    tests = [_test_of_strides(arrays[k], values[k], backend, names) for k in asked]
-    if access.writable:
-        tests += [f"{arrays[k]}.{access.writable}" for k in program.written]
+        read[number] = _captured(value) if captured else itemgetter(program.argument(number))
+        if captured and not in_host_memory:
+            tests.append(_has(value, *_layout(value, backend)))
     for position, k in enumerate(program.written):
-        name, extent = arrays[k], _extent(values[k], backend)
-        for other, beside in arrays.items():
+        for other in read:
             if other == k or other in program.written[:position]:
                 continue
             if in_host_memory:
-                names["may_share"] = np.may_share_memory
-                tests.append(f"not may_share({name}, {beside})")
+                tests.append(_shares_no_memory(_both(read[k], read[other])))
                 continue
-            near = _extent(values[other], backend)
-            distance = " - ".join(f"{x}.{access.memory}.{access.address}" for x in (name, beside))
-            tests.append(f"not {near[0] - extent[1]} < {distance} < {near[1] - extent[0]}")
+            extent, near = _extent(values[k], backend), _extent(values[other], backend)
+            limits = near[0] - extent[1], near[1] - extent[0]
+            address = attrgetter(f"{backend.arrays.memory}.{backend.arrays.address}")
+            tests.append(_is_apart(read[k], read[other], address, limits))
     return tests
 
 
-def _constant_test(value: Any) -> tuple[str, Any] | None:
-    """How to ask whether an argument is a constant, and what with; None where that takes long.
-    Other objects that are equal to it have other ways.
+def _captured(value: Any) -> Callable[[Any], Any]:
+    return lambda args: value
+
+
+def _has(array: Any, name: str, value: Any) -> _Test:
+    attribute = attrgetter(name)
+    return lambda *args: attribute(array) == value
+
+
+def _both(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What reads two arrays; at once, if both are arguments."""
+    if isinstance(one, itemgetter) and isinstance(other, itemgetter):
+        return itemgetter(*(read.__reduce__()[1][0] for read in (one, other)))
+    return lambda args: (one(args), other(args))
+
+
+def _shares_no_memory(both: Callable[[Any], Any]) -> _Test:
+    share = np.may_share_memory
+    return lambda *args: not share(*both(args))
+
+
+def _is_apart(
+    one: Callable[[Any], Any],
+    other: Callable[[Any], Any],
+    address: Callable[[Any], int],
+    limits: tuple[int, int],
+) -> _Test:
+    low, high = limits
+    return lambda *args: not low < address(one(args)) - address(other(args)) < high
+
+
+def _constant_test(index: int, value: Any) -> _Test | None:
+    """How to ask whether an argument is a constant; None where that takes long. Other objects that
+    are equal to it have other ways.
     """
     if type(value) is str:
-        return "a{0} == value_of{0}", value
+        return lambda *args: args[index] == value
     key = constant_kind(value)
     if len(key) == 2 and type(key[1]) is weakref.ref:
-        return "value_of{0}() is a{0}", key[1]
+        referred = key[1]
+        return lambda *args: referred() is args[index]
     if any(True for _ in objects_in(key)):
         return None  # which the shortcut would keep alive
-    return "a{0} is value_of{0}", value
+    return lambda *args: args[index] is value
 
 
 def _extent(array: Any, backend: Backend) -> tuple[int, int]:
@@ -198,12 +211,12 @@ def _is_direct(program: Program) -> bool:
             return False
         if {n.array for n in below if isinstance(n, Load)} != arrays:
             return False
-    targets = [target.array for target in step.targets]
-    expected = "return " + program.returned(targets)
-    return program.source.endswith(expected) and _one_or_tuple(step.nodes, program)
-
-
-def _one_or_tuple(nodes: Sequence[Node], program: Program) -> bool:
-    if len(nodes) == 1:
-        return not isinstance(program.result, tuple)
-    return isinstance(program.result, tuple) and not hasattr(program.result, "_fields")
+    result = program.result if len(step.nodes) > 1 else (program.result,)
+    if type(result) is not tuple or len(result) != len(step.targets):
+        return False
+    return all(
+        isinstance(item, Result)
+        and item.leaf is not None
+        and (item.leaf.array, item.leaf.steps) == (target.array, ())
+        for item, target in zip(result, step.targets, strict=True)
+    )

@@ -400,7 +400,7 @@ static int prepare_module(PyObject *module) {
         {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
         {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_run, "run"}, {&str_kernel, "_kernel"},
         {&str_launch_new, "_launch_new"}, {&str_shortcut, "_shortcut"},
-        {&str_shortcut_out, "_shortcut_out"}, {&str_is_raw, "_is_raw"}, {&str_out, "out"},
+        {&str_shortcut_out, "_shortcut_out"}, {&str_out, "out"},
         {&str_call, "__call__"}, {&str_call_kind, "_call_kind"},
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)

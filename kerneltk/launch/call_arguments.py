@@ -12,6 +12,7 @@ from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import stream_handle
 from kerneltk.interop.texture_objects import ObjectClass, class_of
@@ -21,6 +22,25 @@ from kerneltk.signature.type_binding import scalar_default
 
 _MAX_BLOCK = 1024
 _MOST_ELEMENTS = 2**63 - 1
+
+
+@record
+class CallDescription:
+    """A call's results and effects.
+
+    Parameters
+    ----------
+    outputs : tuple of ArraySpec
+        Those that are given, and those that the call allocates.
+    written : frozenset of str
+        The inputs that the body may write to.
+    is_batchable : bool
+        Whether a call with stacked arguments gives the stacked results.
+    """
+
+    outputs: tuple[ArraySpec, ...]
+    written: frozenset[str]
+    is_batchable: bool
 
 
 class CallOptions(NamedTuple):

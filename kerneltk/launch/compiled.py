@@ -11,7 +11,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import count
 from types import ModuleType
@@ -170,6 +170,11 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def is_awaited() -> bool:
+    """Whether launchers in Python are for the time until the module is there."""
+    return get_settings().launcher != "python" and not _loader.is_done
+
+
 def launcher_class() -> Any:
     """The class of compiled launchers; None where launchers are to be in Python."""
     if get_settings().launcher == "python":
@@ -178,36 +183,9 @@ def launcher_class() -> Any:
     return None if module is None else module.Launcher
 
 
-def shortcut_of(
-    arguments: Sequence[tuple[type, Any, bool]],
-    layout: ArrayLayout | None,
-    typed: Callable[..., Any],
-    otherwise: Callable[..., Any],
-) -> Callable[..., Any] | None:
-    """What calls `typed` with arguments of these types and dtypes, and `otherwise` with others;
-    None where there is no compiled one.
-
-    Parameters
-    ----------
-    arguments : sequence of (type, dtype or None, bool)
-        The type of each, the dtype of an array, and whether it is passed to `typed`.
-    layout : ArrayLayout or None
-        Where the arrays of one type keep their dtype.
-    typed, otherwise : callable
-        Take the arguments that are passed, and all.
-    """
-    if launcher_class() is None or len(arguments) > _MOST_LEAVES:
-        return None
-    module = _loader.module()
-    assert module is not None  # else there would be no class
-    offsets: dict[type, int] = {np.ndarray: module.NUMPY_DTYPE}
-    if layout is not None:
-        offsets[layout.kind] = layout.dtype
-    described = tuple(
-        (kind, dtype, offsets.get(kind, 0), is_passed) for kind, dtype, is_passed in arguments
-    )
-    made: Callable[..., Any] = module.Shortcut(described, typed, otherwise)
-    return made
+def extension_module() -> Any:
+    """The extension module; None where there is none, or not yet."""
+    return _loader.module()
 
 
 # -- descriptions ----------------------------------------------------------------------------------

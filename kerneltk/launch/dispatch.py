@@ -25,6 +25,7 @@ from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number
 from kerneltk.launch import call_arguments
 from kerneltk.launch.kept import KeptLaunches, Launch
+from kerneltk.launch.launchers import is_outdated
 from kerneltk.launch.plan import Plan, loop_launcher
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
@@ -120,7 +121,7 @@ class Dispatcher:
     ) -> Any:
         """Launch by the launcher for these types, which is made if there is none."""
         launcher = self._launchers.get(tuple(map(type, args)))
-        if launcher is not None:
+        if launcher is not None and not is_outdated(launcher.run):
             self.inline_cache[len(args)] = launcher.run
             return launcher.run(*args, stream, options)
         override = call_arguments.override_of(args, self._definition.override_method)
@@ -182,7 +183,7 @@ class Dispatcher:
         is_array = tuple(issubclass(kind, backend.array_type) for kind in types)
         key = types if any(is_array) else (*types, type(backend))
         launcher = self._launchers.get(key)
-        if launcher is not None:
+        if launcher is not None and not is_outdated(launcher.run):
             return launcher
         definition = self._definition
         if len(args) not in (self._nin, self._nargs):

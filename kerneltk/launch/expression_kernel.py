@@ -18,7 +18,7 @@ from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import NotCompiledError
 from kerneltk.launch import call_arguments
-from kerneltk.launch.call_description import CallDescription
+from kerneltk.launch.call_arguments import CallDescription
 from kerneltk.launch.called import Called
 from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.signature.parameters import Parameter

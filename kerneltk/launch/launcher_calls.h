@@ -14,7 +14,7 @@ typedef struct {
 
 static PyTypeObject *called_type;
 static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launch, *str_run, *str_kernel;
-static PyObject *str_launch_new, *str_shortcut, *str_shortcut_out, *str_is_raw, *str_out;
+static PyObject *str_launch_new, *str_shortcut, *str_shortcut_out, *str_out;
 static PyObject *str_call, *str_call_kind;
 static int are_by_methods; /* whether all calls are those of the methods */
 
@@ -190,7 +190,7 @@ done:
     return step == SLOW ? slowly() : step;
 }
 
-/* Whether a shortcut is for as many arguments, which is then all that a call can have. */
+/* Whether something is a shortcut for as many arguments; defaults may be missing. */
 static int takes_so_many(PyObject *run, Py_ssize_t count);
 
 /* A function of elements, which has a shortcut for its last kinds of arguments. */
@@ -199,14 +199,9 @@ static enum step call_function(PyObject *kernel, PyObject *const *args, Py_ssize
     Py_ssize_t given = count + (names != NULL);
     PyObject *run = names ? ATTRIBUTE(kernel, str_shortcut_out) : ATTRIBUTE(kernel, str_shortcut);
     if (!run) return slowly();
-    if (!takes_so_many(run, given)) { /* defaults may be missing */
-        PyObject *raw = PyObject_GetAttr(kernel, str_is_raw);
-        Py_ssize_t parameters = raw && PyTuple_Check(raw) ? PyTuple_GET_SIZE(raw) : -1;
-        Py_XDECREF(raw);
-        if (parameters != count) {
-            Py_DECREF(run);
-            return slowly();
-        }
+    if (!takes_so_many(run, given)) {
+        Py_DECREF(run);
+        return SLOW;
     }
     *result = PyObject_Vectorcall(run, args, (size_t)given, NULL);
     Py_DECREF(run);

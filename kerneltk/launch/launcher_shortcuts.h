@@ -1,29 +1,30 @@
-/* Shortcuts of functions of elements: `kerneltk.jit.frontends.shortcuts` makes them. A part of _launcher.c.
+/* Shortcuts of functions of arrays: `kerneltk.launch.shortcuts` makes them. A part of _launcher.c.
  *
- * A shortcut compares the arguments' types and the arrays' dtypes, and calls the kernel for them, or what finds
- * another one.
+ * A shortcut compares the arguments' types, the arrays' dtypes and attributes, and constants. It calls what is for
+ * them, or what finds another one.
  */
 
 struct shortcut_argument {
     PyObject *type, *dtype; /* what is asked of the argument; NULL: of what is no array no dtype is */
     Py_ssize_t offset;      /* of the dtype in the argument's memory; 0: it is asked for */
-    int is_passed;
+    PyObject *attributes;   /* a tuple of pairs: a tuple of names, one of the other, and a value */
+    PyObject *constant;     /* a tuple of the argument itself, or an empty one */
 };
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *kept; /* what is not counted below belongs to it */
-    PyObject *typed, *otherwise;
+    PyObject *names; /* a tuple of triples: an owner, a name, and a tuple of what it stands for, or an empty one */
+    PyObject *typed, *otherwise, *guard; /* the first may be a list, by the number of arguments; the last NULL */
     Py_ssize_t count;
     struct shortcut_argument *arguments;
+    int passed[MOST_LEAVES], passed_count;
 } Shortcut;
 
 static PyTypeObject *shortcut_type;
 
-/* Whether a shortcut is for an argument; -1 with an exception. */
-static int is_of_kind(const struct shortcut_argument *known, PyObject *given) {
-    if ((PyObject *)Py_TYPE(given) != known->type) return 0;
+static int is_of_dtype(const struct shortcut_argument *known, PyObject *given) {
     if (!known->dtype) return 1;
     if (known->offset) return FIELD(PyObject *, given, known->offset) == known->dtype;
     PyObject *dtype = PyObject_GetAttr(given, str_dtype);
@@ -31,6 +32,28 @@ static int is_of_kind(const struct shortcut_argument *known, PyObject *given) {
     int is_same = dtype == known->dtype;
     Py_DECREF(dtype);
     return is_same;
+}
+
+static int has_attribute(PyObject *given, PyObject *names, PyObject *value) {
+    PyObject *found = Py_NewRef(given);
+    for (Py_ssize_t k = 0; found && k < PyTuple_GET_SIZE(names); ++k)
+        Py_SETREF(found, PyObject_GetAttr(found, PyTuple_GET_ITEM(names, k)));
+    if (!found) return -1;
+    int is_equal = PyObject_RichCompareBool(found, value, Py_EQ);
+    Py_DECREF(found);
+    return is_equal;
+}
+
+/* Whether a shortcut is for an argument; -1 with an exception. */
+static int is_of_kind(const struct shortcut_argument *known, PyObject *given) {
+    if ((PyObject *)Py_TYPE(given) != known->type) return 0;
+    if (PyTuple_GET_SIZE(known->constant)) return PyTuple_GET_ITEM(known->constant, 0) == given;
+    int is_known = is_of_dtype(known, given);
+    for (Py_ssize_t k = 0; is_known > 0 && k < PyTuple_GET_SIZE(known->attributes); ++k) {
+        PyObject *pair = PyTuple_GET_ITEM(known->attributes, k);
+        is_known = has_attribute(given, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1));
+    }
+    return is_known;
 }
 
 /* Whether an argument is in another kind of memory than the arrays of libraries before it: torch's tensors of the
@@ -48,36 +71,74 @@ static int is_elsewhere(const struct shortcut_argument *known, PyObject *given, 
     return tensor.device_type != *device_type;
 }
 
+/* What a name stands for, as `kerneltk.launch.shortcuts.named` says; NULL for nothing, or with an exception. */
+static PyObject *named(PyObject *owner, PyObject *name) {
+    PyObject *found;
+    if (PyDict_CheckExact(owner)) return PyDict_GetItemRef(owner, name, &found) > 0 ? found : NULL;
+    owner = PyWeakref_CheckRefExact(owner) ? PyObject_CallNoArgs(owner) : Py_NewRef(owner);
+    found = owner ? PyObject_GetAttr(owner, name) : NULL;
+    Py_XDECREF(owner);
+    if (!found && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_ValueError)))
+        PyErr_Clear();
+    return found;
+}
+
+/* Whether names stand for what they did; -1 with an exception. */
+static int has_names(const Shortcut *s) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(s->names); ++k) {
+        PyObject *triple = PyTuple_GET_ITEM(s->names, k), *known = PyTuple_GET_ITEM(triple, 2);
+        PyObject *found = named(PyTuple_GET_ITEM(triple, 0), PyTuple_GET_ITEM(triple, 1));
+        if (!found && PyErr_Occurred()) return -1;
+        int is_same = found == (PyTuple_GET_SIZE(known) ? PyTuple_GET_ITEM(known, 0) : NULL);
+        Py_XDECREF(found);
+        if (!is_same) return 0;
+    }
+    return 1;
+}
+
 static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     Shortcut *s = (Shortcut *)self;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf), passed = 0;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *given[MOST_LEAVES];
     if (!s->kept) return raise_collected();
     int is_known = !names && count == s->count, device_type = 0;
     for (Py_ssize_t k = 0; is_known > 0 && k < count; ++k) {
         is_known = is_of_kind(&s->arguments[k], args[k]);
         if (is_known > 0 && is_elsewhere(&s->arguments[k], args[k], &device_type)) is_known = 0;
-        if (s->arguments[k].is_passed) given[passed++] = args[k];
+    }
+    if (is_known > 0) is_known = has_names(s);
+    if (is_known > 0 && s->guard) {
+        PyObject *said = PyObject_Vectorcall(s->guard, args, (size_t)count, NULL);
+        is_known = said ? PyObject_IsTrue(said) : -1;
+        Py_XDECREF(said);
     }
     if (is_known < 0) return NULL;
     if (!is_known) return PyObject_Vectorcall(s->otherwise, args, (size_t)count, names);
-    return PyObject_Vectorcall(s->typed, given, (size_t)passed, NULL);
+    for (int k = 0; k < s->passed_count; ++k) given[k] = args[s->passed[k]];
+    if (!PyList_CheckExact(s->typed)) return PyObject_Vectorcall(s->typed, given, (size_t)s->passed_count, NULL);
+    PyObject *run = PyList_GetItemRef(s->typed, s->passed_count);
+    PyObject *result = run ? PyObject_Vectorcall(run, given, (size_t)s->passed_count, NULL) : NULL;
+    Py_XDECREF(run);
+    return result;
 }
 
 static int takes_so_many(PyObject *run, Py_ssize_t count) {
     return Py_IS_TYPE(run, shortcut_type) && ((Shortcut *)run)->count == count;
 }
 
-/* Shortcut(kept, ...): a tuple of the arguments, each a type, a dtype or None, where its memory has the dtype, and
- * whether it is passed; the kernel; what is called with other arguments. */
+/* Shortcut(...): a tuple of the arguments, each a type, a dtype or None, where its memory has the dtype, attributes
+ * and a constant; the indices of those that are passed; what they are passed to; what is called with others; a guard or
+ * None; names. */
 static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *words) {
-    PyObject *arguments, *typed, *otherwise;
+    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names;
     if (words && PyDict_GET_SIZE(words)) {
         PyErr_SetString(PyExc_TypeError, "a shortcut takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O!OO", &PyTuple_Type, &arguments, &typed, &otherwise)) return NULL;
-    if (PyTuple_GET_SIZE(arguments) > MOST_LEAVES) {
+    if (!PyArg_ParseTuple(args, "O!O!OOOO!", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
+                          &guard, &PyTuple_Type, &names))
+        return NULL;
+    if (PyTuple_GET_SIZE(arguments) > MOST_LEAVES || PyTuple_GET_SIZE(passed) > MOST_LEAVES) {
         PyErr_SetString(PyExc_ValueError, "too many arguments");
         return NULL;
     }
@@ -87,21 +148,23 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
     s->kept = Py_NewRef(args);
     s->typed = typed;
     s->otherwise = otherwise;
+    s->guard = or_null(guard);
+    s->names = names;
     s->count = PyTuple_GET_SIZE(arguments);
     s->arguments = PyMem_Calloc((size_t)s->count + 1, sizeof *s->arguments);
     if (!s->arguments) {
         Py_DECREF(s);
         return PyErr_NoMemory();
     }
-    for (Py_ssize_t k = 0; k < s->count; ++k) {
+    int done = read_indices(passed, s->passed, &s->passed_count, (int)s->count);
+    for (Py_ssize_t k = 0; done && k < s->count; ++k) {
         struct shortcut_argument *argument = &s->arguments[k];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!Onp", &PyType_Type, &argument->type,
-                              &argument->dtype, &argument->offset, &argument->is_passed)) {
-            Py_DECREF(s);
-            return NULL;
-        }
-        if (argument->dtype == Py_None) argument->dtype = NULL;
+        done = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!OnO!O!", &PyType_Type, &argument->type,
+                                &argument->dtype, &argument->offset, &PyTuple_Type, &argument->attributes,
+                                &PyTuple_Type, &argument->constant);
+        argument->dtype = done ? or_null(argument->dtype) : NULL;
     }
+    if (!done) Py_CLEAR(s);
     return (PyObject *)s;
 }
 
@@ -130,7 +193,7 @@ static PyMemberDef shortcut_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(shortcut_doc, "Calls a kernel with arguments of its types; `kerneltk.jit.frontends.shortcuts` makes it.");
+PyDoc_STRVAR(shortcut_doc, "Calls what is for arguments of some kinds; `kerneltk.launch.shortcuts` makes it.");
 
 static PyType_Slot shortcut_slots[] = {
     {Py_tp_doc, (void *)shortcut_doc},

@@ -1,4 +1,4 @@
-"""Launchers by their specs: compiled ones where there is the extension module, or in Python."""
+"""Launchers by their specs: those of the extension module where it is there, or in Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kerneltk.launch.launcher_spec import LauncherSpec
 
 if TYPE_CHECKING:
-    from kerneltk.launch.launcher_writer import WrittenLauncher
+    from kerneltk.launch.interpreter import Interpreter
 
 
 def launcher_class() -> Any:
@@ -17,6 +17,13 @@ def launcher_class() -> Any:
     from kerneltk.launch import compiled  # no import of the package needs it
 
     return compiled.launcher_class()
+
+
+def is_outdated(run: object) -> bool:
+    """Whether a launcher was bound before the extension module was there, and it is now: another
+    one is to be bound in its place. All calls of this one are dispatched.
+    """
+    return getattr(run, "is_outdated", False)
 
 
 class BoundLauncher(NamedTuple):
@@ -50,10 +57,10 @@ class LauncherTemplate:
         self.spec = spec
 
     @cached_property
-    def _written(self) -> WrittenLauncher:
-        from kerneltk.launch.launcher_writer import write_launcher
+    def _interpreter(self) -> Interpreter:
+        from kerneltk.launch.interpreter import interpreter_of
 
-        return write_launcher(self.spec)
+        return interpreter_of(self.spec)
 
     @cached_property
     def _description(self) -> tuple[Any, ...] | None:
@@ -67,16 +74,22 @@ class LauncherTemplate:
         plans: dict[Any, tuple[Any, ...]] | None = None,
         unplanned: Callable[..., Any] | None = None,
     ) -> BoundLauncher:
-        """Bind a launcher to a kernel; the parameters are those of `WrittenLauncher.bind`."""
-        compiled = launcher_class()
-        if compiled is None or self._description is None:
-            return BoundLauncher(*self._written.bind(dispatch, plans, unplanned), _nothing)
+        """Bind a launcher to a kernel; the parameters are those of `Interpreter.bind`."""
+        from kerneltk.launch import compiled
+
+        is_awaited = compiled.is_awaited()  # asked first: the module may be there behind that
+        kind = launcher_class()
+        if kind is None or self._description is None:
+            later = _has_class if is_awaited and self._description is not None else None
+            run: Any = self._interpreter.bind(dispatch, plans, unplanned, is_outdated=later)
+            return BoundLauncher(run, run.key_of if self.spec.bound is None else None, _nothing)
 
         def in_python() -> tuple[Callable[..., Any], Any]:
-            return self._written.bind(dispatch, plans, unplanned, launcher)
+            run: Any = self._interpreter.bind(dispatch, plans, unplanned, launcher)
+            return run, run.key_of
 
         bound = self.spec.bound
-        launcher = compiled(
+        launcher = kind(
             *self._description,
             None if bound is None else bound.row(None),
             plans,
@@ -85,6 +98,10 @@ class LauncherTemplate:
             in_python,
         )
         return BoundLauncher(launcher, launcher.key_of, launcher.forget)
+
+
+def _has_class() -> bool:
+    return launcher_class() is not None
 
 
 def _nothing() -> None:

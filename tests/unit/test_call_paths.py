@@ -13,7 +13,6 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
-from kerneltk.jit.frontends import shortcuts
 from kerneltk.launch import called, launchers
 from kerneltk.signature.parser import parse_signature
 from tests.call_traces import ROOT, Call, Entry, calls_of
@@ -133,7 +132,6 @@ def test_calls_go_the_documented_way(
     unseen: str,
 ) -> None:
     monkeypatch.setattr(launchers, "launcher_class", lambda: None)
-    monkeypatch.setattr(shortcuts, "shortcut_of", lambda *_: None)
     listed_first, listed_repeated = documented(heading)
     parse_signature.cache_clear()  # other tests may have read the same parameters
     call = make()
@@ -165,7 +163,7 @@ def test_steps_back_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x", "copied")
     kernel(memory[:40], memory[50:90])
     overlapping = calls_of(lambda: kernel(memory[:40], memory[10:50]))
-    assert ("launch.launcher_writer", ("launch.dispatch", "Dispatcher._launch"), False) in [
+    assert ("launch.interpreter", ("launch.dispatch", "Dispatcher._launch"), False) in [
         tuple(step) for step in overlapping if is_back(step)
     ]
     assert is_back(Call("elementwise", ("launch.dispatch", "Dispatcher._launch"), True))

@@ -1,15 +1,15 @@
-"""A plan as Python source: what a call with arguments of known kinds executes.
+"""A plan as what a call with arguments of known kinds executes: its launches, one after the other.
 
-The source has one line a launch. Extents, numbers and views are computed from the arguments of each
-call.
+Extents, numbers and views are computed from the arguments of each call.
 """
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from types import CodeType
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,11 @@ from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
 
-
-@lru_cache(maxsize=512)
-def _compiled(source: str) -> CodeType:
-    return compile(source, "<fused>", "exec")
+Values = list[Any]
+"""A call's arguments, and behind them its arrays by their numbers in the trace."""
+Reader = Callable[[Values], Any]
+_Step = tuple[Reader, int]  # what is called, and where its result is stored
+_NOWHERE = -1  # behind the arrays
 
 
 class Program:
@@ -37,8 +38,8 @@ class Program:
         ``run(*arguments)`` launches everything and returns what the function returned.
     plan : Plan
     trace : Trace
-    source : str
-        What `run` was made of.
+    result : object
+        What the function returns, with a `Result` for each array and number.
     """
 
     def __init__(
@@ -51,14 +52,12 @@ class Program:
         self._count = count
         self._backend = backend
         self.result = result
-        self._lines: list[str] = []
-        self._names: dict[str, Any] = {
-            "empty": backend.empty, "broadcast_to": np.broadcast_to,
-        }  # fmt: skip
-        self._views: dict[Any, str] = {}
+        numbers = [target.array for step in plan.steps for target in step.targets]
+        self._new_arrays: Values = [None] * max([len(trace.sources), *(n + 1 for n in numbers)])
+        self._new_arrays.append(None)  # for what has no result
         for index, source in enumerate(trace.sources):
             if source.captured is not None:
-                self._names[f"v{index}"] = source.captured
+                self._new_arrays[index] = source.captured
         self.written = sorted(
             {
                 target.array
@@ -67,18 +66,31 @@ class Program:
                 if not target.is_new and not trace.sources[target.array].is_local
             }
         )
-        self.source = self._written()
-        exec(_compiled(self.source), self._names)
-        self.run: Callable[..., Any] = self._names["run"]
+        self.run = self._executed(backend.empty)
 
     @cached_property
     def record(self) -> Callable[..., Any]:
         """As `run`, by calls of kernels, which graphs record; `run` calls what launches."""
-        source = self._written(by_calls=True)
-        names = {**self._names, "empty": self._without_values}
-        exec(_compiled(source), names)
-        made: Callable[..., Any] = names["record"]
-        return made
+        return self._executed(self._without_values, by_calls=True)
+
+    def run_for(self, args: Sequence[Any]) -> Callable[..., Any]:
+        """As `run`, for arguments with the same shapes as these: extents are computed once."""
+        return self._executed(self._backend.empty, shaped=[*args, *self._new_arrays])
+
+    def _executed(
+        self, empty: Callable[..., Any], by_calls: bool = False, shaped: Values | None = None
+    ) -> Callable[..., Any]:
+        writer = _Execution(self.trace, self._arrays, self._count, empty, by_calls, shaped)
+        steps = [each for step in self.plan.steps for each in writer.steps_of(step)]
+        new_arrays, result = self._new_arrays, writer.structure(self.result)
+
+        def run(*args: Any) -> Any:
+            values = [*args, *new_arrays]
+            for call, slot in steps:
+                values[slot] = call(values)
+            return result(values)
+
+        return run
 
     def _without_values(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """A new array that shows, where it can, that nothing has been written to it."""
@@ -111,173 +123,274 @@ class Program:
                 found[number] = own[self._arrays[number]]
         return found
 
-    def returned(self, arrays: Sequence[int]) -> str:
-        """How the source names new arrays that are returned."""
-        names = [self._array(array) for array in arrays]
-        return names[0] if len(names) == 1 else "(" + "".join(f"{n}, " for n in names) + ")"
 
-    # -- its source ----------------------------------------------------------------------------
+class _Execution:
+    """What a program's calls execute: functions of their values.
 
-    def _constant(self, value: Any, stem: str) -> str:
-        for name, known in self._names.items():
-            if known is value:
-                return name
-        name = f"{stem}{len(self._names)}"
-        self._names[name] = value
-        return name
+    Parameters
+    ----------
+    empty : callable
+        Makes an array of a shape, a dtype and an order.
+    by_calls : bool
+        Whether kernels are called, and not their launchers.
+    shaped : list, optional
+        The values of a call with the same shapes, and None for arrays that it makes.
+    """
 
-    def _array(self, index: int) -> str:
-        if index < len(self.trace.sources):
-            source = self.trace.sources[index]
+    def __init__(
+        self,
+        trace: Trace,
+        arrays: Sequence[int],
+        count: int,
+        empty: Callable[..., Any],
+        by_calls: bool,
+        shaped: Values | None,
+    ) -> None:
+        self.trace, self._arrays, self._count = trace, arrays, count
+        self._empty, self._by_calls, self._shaped = empty, by_calls, shaped
+
+    # -- what a call reads ---------------------------------------------------------------------
+
+    def _slot(self, array: int) -> int:
+        """Where a call's values have an array."""
+        if array < len(self.trace.sources):
+            source = self.trace.sources[array]
             if source.captured is None and not source.is_local:
-                return f"a{self._arrays[index]}"
-        return f"v{index}"
+                return self._arrays[array]
+        return self._count + array
 
-    def expression(self, expression: Expression) -> str:
-        """A number that each call knows, as Python."""
+    def expression(self, expression: Expression) -> Reader:
+        """A number that each call knows."""
         kind = expression[0]
         if kind == "constant":
-            value = expression[2]
-            if type(value) in (int, bool) or value is None:
-                return f"({value!r})"
-            return self._constant(value, "c")
+            return _Known(expression[2])
         if kind == "argument":
-            return f"a{expression[1]}"
+            return itemgetter(expression[1])
         if kind == "extent":
-            return f"{self._array(expression[1])}.shape[{expression[2]}]"
-        operands = ", ".join(self.expression(operand) for operand in expression[2])
-        return f"{self._constant(expression[1], 'f')}({operands})"
+            slot, axis = self._slot(expression[1]), expression[2]
+            if self._shaped is not None and self._shaped[slot] is not None:
+                return _Known(self._shaped[slot].shape[axis])
+            return lambda values: values[slot].shape[axis]
+        return _computed(expression[1], list(map(self.expression, expression[2])))
 
-    def _shape(self, shape: Shape) -> str:
-        return "(" + "".join(f"{self.expression(e.expression)}, " for e in shape) + ")"
+    def _shape(self, shape: Shape) -> Reader:
+        return _computed(_tuple, [self.expression(extent.expression) for extent in shape])
 
-    def _viewed(self, name: str, steps: Steps) -> str:
+    def _viewed(self, slot: int, steps: Steps) -> Reader:
+        read: Reader = itemgetter(slot)
         for step in steps:
-            if isinstance(step, Index):
-                name = f"{name}[{self._constant((*step.key, Ellipsis), 'k')}]"
-            elif isinstance(step, Transpose):
-                name = f"{name}.transpose({step.axes})"
-            else:
-                name = f"broadcast_to({name}, {self._shape(step.shape)})"
-        return name
+            read = self._step(read, step)
+        return read
 
-    def leaf(self, leaf: Leaf) -> str:
-        """An array that a launch reads, as Python."""
-        return self._viewed(self._array(leaf.array), leaf.steps)
+    def _step(self, read: Reader, step: Any) -> Reader:
+        if isinstance(step, Index):
+            key = (*step.key, Ellipsis)
+            return lambda values: read(values)[key]
+        if isinstance(step, Transpose):
+            axes = step.axes
+            return lambda values: read(values).transpose(axes)
+        shape = self._shape(step.shape)
+        return lambda values: np.broadcast_to(read(values), shape(values))
 
-    def _line(self, text: str) -> None:
-        self._lines.append(f"    {text}")
+    def leaf(self, leaf: Leaf) -> Reader:
+        """An array that a launch reads."""
+        return self._viewed(self._slot(leaf.array), leaf.steps)
 
-    def _written(self, *, by_calls: bool = False) -> str:
-        self._lines = []
-        for step in self.plan.steps:
-            self._launch(step, by_calls)
-        self._line(f"return {self._structure(self.result)}")
-        parameters = ", ".join(f"a{k}" for k in range(self._count))
-        name = "record" if by_calls else "run"
-        return "\n".join([f"def {name}({parameters}):", *self._lines])
+    # -- what it does --------------------------------------------------------------------------
 
-    def _launch(self, step: Step, by_calls: bool) -> None:
-        arguments = [self.leaf(leaf) for leaf in step.leaves()]
-        arguments += [
-            self.expression(symbol.expression) for symbol in step.operands.scalars.values()
-        ]
-        outputs = [self._array(target.array) for target in step.targets]
-        names = ", ".join(outputs)
-        kernel = step.kernel
+    def steps_of(self, step: Step) -> list[_Step]:
+        """What one step of the plan makes and launches."""
+        scalars = [symbol.expression for symbol in step.operands.scalars.values()]
+        reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
+        slots = [self._slot(target.array) for target in step.targets]
         if step.kind == "reduction":
-            call = self._constant(kernel, "kernel")
-            axes: Any = None if len(step.axes or ()) == len(step.shape) else step.axes
-            if axes is not None and len(axes) == 1:
-                axes = axes[0]
-            outer = without_axes(step.shape, step.axes or ())
-            orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
-            is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
-            if is_own and all(order == tuple(range(len(outer))) for order in orders):
-                self._line(f"{names} = {call}({', '.join(arguments)}, axis={axes})")
-                return
-            for name, node, order in zip(outputs, step.nodes, orders, strict=True):
-                self._line(f"{name} = {self._new(outer, node.dtype, order)}")
-            self._line(f"{call}({', '.join([*arguments, *outputs])}, axis={axes})")
-            return
-        cache = self._constant(kernel._inline_cache, "launchers")
-        by_name = self._constant(kernel, "kernel")
+            return self._reduction(step, reads, slots)
         if step.allocates:
-            launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
-            self._line(f"{names} = {launch}({', '.join(arguments)})")
-            return
-        given = []
-        for target, node in zip(step.targets, step.nodes, strict=True):
+            return [_storing(self._call(step.kernel, reads), slots)]
+        made: list[_Step] = []
+        for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
             shape = step.shape
             if step.schedule is not None and not same_extents(node.shape, shape):
                 shape = without_axes(shape, (step.axis,))  # one element a row
-            given.append(self._given(target, node, shape, step.axes or ()))
-        arguments += given
-        launch = by_name if by_calls else f"{cache}[{len(arguments)}]"
-        if step.schedule is not None:
-            schedule, inner = step.schedule, {step.axis}
-            factors = []
-            if schedule.width:
-                inner.add(len(step.shape) - 1)
-                across = self.expression(step.shape[-1].expression)
-                factors.append(f"-(-{across} // {schedule.width})")
-            factors += [
-                self.expression(extent.expression)
-                for d, extent in enumerate(step.shape)
-                if d not in inner
-            ]
-            size, block = " * ".join([str(schedule.threads), *factors]), schedule.block
-            if schedule.waiting:
-                stacks = " * ".join(factors[1:]) or "1"
-                length = self.expression(step.shape[step.axis].expression)
-                threads = self._constant(schedule.waiting_threads, "threads")
-                size = f"{threads}({stacks}, {length}, {across})"
-            options = f"None, ({size}, {block})"
-            if by_calls:
-                options = f"size={size}, block_size={block}"
-            self._line(f"{launch}({', '.join(arguments)}, {options})")
-            return
-        self._line(f"{launch}({', '.join(arguments)})")
+            if self._is_made(target):
+                order = self._order(node, shape, step.axes or ())
+                made.append((self._new(shape, node.dtype, order), slot))
+            reads.append(self._viewed(slot, target.steps))
+        size = self._size(step)
+        if size is None:
+            return [*made, (self._call(step.kernel, reads), _NOWHERE)]
+        words: dict[str, Reader] = {
+            "size": size,
+            "block_size": _Known(step.schedule and step.schedule.block),
+        }
+        options = _computed(_tuple, list(words.values()))
+        return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
 
-    def _given(self, target: Target, node: Node, shape: Shape, axes: Sequence[int]) -> str:
-        """An array that a launch writes to."""
-        name = self._array(target.array)
-        is_first = target.array < len(self.trace.sources) and (
+    def _call(
+        self,
+        kernel: Any,
+        reads: Sequence[Reader],
+        words: Mapping[str, Reader] | None = None,
+        options: Reader | None = None,
+    ) -> Reader:
+        """A call of a kernel with keywords, or of its launcher with options."""
+        read, count, launchers = _all(reads), len(reads), kernel._inline_cache
+        if words and (self._by_calls or options is None):
+            return lambda values: kernel(
+                *read(values), **{name: word(values) for name, word in words.items()}
+            )
+        if self._by_calls:
+            return lambda values: kernel(*read(values))
+        if options is None:
+            return lambda values: launchers[count](*read(values))
+        if type(options) is _Known:
+            known = options.value
+            return lambda values: launchers[count](*read(values), None, known)
+        return lambda values: launchers[count](*read(values), None, options(values))
+
+    def _reduction(self, step: Step, reads: list[Reader], slots: Sequence[int]) -> list[_Step]:
+        axes: Any = None if len(step.axes or ()) == len(step.shape) else step.axes
+        if axes is not None and len(axes) == 1:
+            axes = axes[0]
+        words: dict[str, Reader] = {} if axes is None else {"axis": _Known(axes)}
+        # As a call of the kernel launches; of several axes it asks more.
+        options = _Known((axes, False, None)) if type(axes) is int else None
+        outer = without_axes(step.shape, step.axes or ())
+        orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
+        is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
+        if is_own and all(order == tuple(range(len(outer))) for order in orders):
+            return [_storing(self._call(step.kernel, reads, words, options), slots)]
+        made: list[_Step] = [
+            (self._new(outer, node.dtype, order), slot)
+            for slot, node, order in zip(slots, step.nodes, orders, strict=True)
+        ]
+        reads += [itemgetter(slot) for slot in slots]
+        return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
+
+    def _size(self, step: Step) -> Reader | None:
+        """The number of threads of a launch; None for one an element."""
+        schedule = step.schedule
+        if schedule is None:
+            return None
+        inner = {step.axis}
+        factors: list[Reader] = []
+        across = self.expression(step.shape[-1].expression)
+        if schedule.width:
+            width = schedule.width
+            inner.add(len(step.shape) - 1)
+            factors.append(_computed(lambda extent: -(-extent // width), [across]))
+        for axis, extent in enumerate(step.shape):
+            if axis not in inner:
+                factors.append(self.expression(extent.expression))
+        if not schedule.waiting:
+            return _computed(_product, [_Known(schedule.threads), *factors])
+        stacks = _computed(_product, factors[1:])
+        length = self.expression(step.shape[step.axis].expression)
+        return _computed(schedule.waiting_threads, [stacks, length, across])
+
+    def _is_made(self, target: Target) -> bool:
+        """Whether a launch writes to an array that is not there before."""
+        is_local = target.array < len(self.trace.sources) and (
             self.trace.sources[target.array].is_local and target.version == 0
         )
-        if target.is_new or is_first:
-            self._line(f"{name} = {self._new(shape, node.dtype, self._order(node, shape, axes))}")
-        return self._viewed(name, target.steps)
+        return target.is_new or is_local
 
     def _order(self, node: Node, shape: Shape, reduced: Sequence[int]) -> tuple[int, ...]:
         """The order of the axes of a new array of some shape, which has reduction axes no more."""
         has_reduced = len(node.shape) != len(shape)
         return self.trace.layouts.order(node, reduced if has_reduced else ())
 
-    def _new(self, shape: Shape, dtype: np.dtype[Any], order: tuple[int, ...]) -> str:
-        """A new array, as Python."""
-        kind = self._constant(dtype, "dtype")
-        plain = tuple(range(len(shape)))
-        if order in (plain, plain[::-1]):
-            return f"empty({self._shape(shape)}, {kind}, '{'C' if order == plain else 'F'}')"
-        back = tuple(order.index(axis) for axis in plain)
-        dense = self._shape(tuple(shape[axis] for axis in order))
-        return f"empty({dense}, {kind}, 'C').transpose({back})"
+    def _new(self, shape: Shape, dtype: np.dtype[Any], order: Sequence[int]) -> Reader:
+        """A new array."""
+        plain, empty = tuple(range(len(shape))), self._empty
+        is_turned = order not in (plain, plain[::-1])
+        extents = self._shape(tuple(shape[axis] for axis in order) if is_turned else shape)
+        letter = "C" if is_turned or order == plain else "F"
+        if is_turned:
+            back = tuple(order.index(axis) for axis in plain)
+            return lambda values: empty(extents(values), dtype, letter).transpose(back)
+        if type(extents) is _Known:
+            known = extents.value
+            return lambda values: empty(known, dtype, letter)
+        return lambda values: empty(extents(values), dtype, letter)
 
-    def _structure(self, result: Any) -> str:
-        """What the function returns, as Python: `Result`s stand for arrays and numbers."""
+    def structure(self, result: Any) -> Reader:
+        """What the function returns: `Result`s stand for arrays and numbers."""
         if isinstance(result, Result):
-            return result.text(self)
-        kind = type(result)
-        if kind is tuple or is_named_tuple(kind):
-            items = "(" + "".join(f"{self._structure(item)}, " for item in result) + ")"
-            return items if kind is tuple else f"{self._constant(kind._make, 'make')}({items})"
-        if kind is list:
-            return "[" + ", ".join(map(self._structure, result)) + "]"
+            return result.reader(self)
+        kind: Any = type(result)
+        if kind is tuple or is_named_tuple(kind) or kind is list:
+            read = _all([self.structure(item) for item in result])
+            if kind is tuple:
+                return read
+            make = list if kind is list else kind._make
+            return lambda values: make(read(values))
         if kind is dict or kind is OrderedDict:
-            pairs = (f"({self._structure(k)}, {self._structure(v)})" for k, v in result.items())
-            return f"{self._constant(kind, 'type')}([{', '.join(pairs)}])"
-        return "None" if result is None else self._constant(result, "object")
+            keys = _all([self.structure(key) for key in result])
+            entries = _all([self.structure(entry) for entry in result.values()])
+            return lambda values: kind(zip(keys(values), entries(values), strict=True))
+        return lambda values: result
+
+
+def _all(readers: Sequence[Reader]) -> Reader:
+    """A tuple of what all of them read."""
+    if len(readers) > 1 and all(type(read) is itemgetter for read in readers):
+        return itemgetter(*(read.__reduce__()[1][0] for read in readers))  # at once
+    if len(readers) == 1:
+        (only,) = readers
+        return lambda values: (only(values),)
+    if len(readers) == 2:
+        first, second = readers
+        return lambda values: (first(values), second(values))
+    if len(readers) == 3:
+        first, second, third = readers
+        return lambda values: (first(values), second(values), third(values))
+    return lambda values: tuple([read(values) for read in readers])
+
+
+def _storing(call: Reader, slots: Sequence[int]) -> _Step:
+    """A call, and where its results are stored."""
+    if len(slots) == 1:
+        return call, slots[0]
+
+    if len(slots) == 2:
+        first, second = slots
+
+        def store_both(values: Values) -> None:
+            values[first], values[second] = call(values)
+
+        return store_both, _NOWHERE
+
+    def store(values: Values) -> None:
+        for slot, result in zip(slots, call(values), strict=True):
+            values[slot] = result
+
+    return store, _NOWHERE
+
+
+class _Known:
+    """A number or a shape that is the same for all calls."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self, values: Values) -> Any:
+        return self.value
+
+
+def _computed(compute: Callable[..., Any], operands: Sequence[Reader]) -> Reader:
+    """What is computed from operands: at once, where all are known."""
+    if all(type(read) is _Known for read in operands):
+        return _Known(compute(*[read([]) for read in operands]))
+    return lambda values: compute(*[read(values) for read in operands])
+
+
+def _tuple(*items: Any) -> tuple[Any, ...]:
+    return items
+
+
+def _product(*factors: int) -> int:
+    return math.prod(factors)
 
 
 CHANGEABLE = (np.ndarray, set, bytearray, deque)  # results that calls must not share
@@ -290,11 +403,11 @@ class Result:
         self.leaf = leaf
         self._expression = expression
 
-    def text(self, program: Program) -> str:
-        """The value, as Python."""
+    def reader(self, execution: _Execution) -> Reader:
+        """The value of a call."""
         if self.leaf is None:
-            return program.expression(self._expression)
-        return program.leaf(self.leaf)
+            return execution.expression(self._expression)
+        return execution.leaf(self.leaf)
 
 
 class Copied(Result):
@@ -306,7 +419,7 @@ class Copied(Result):
         self._options = () if isinstance(value, set | bytearray | deque) else ("K",)
         self._value = value.copy(*self._options)
 
-    def text(self, program: Program) -> str:
-        """A new one, as Python."""
-        options = ", ".join(map(repr, self._options))
-        return f"{program._constant(self._value, 'object')}.copy({options})"
+    def reader(self, execution: _Execution) -> Reader:
+        """A new one."""
+        copy, options = self._value.copy, self._options
+        return lambda values: copy(*options)

@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import functools
 import gc
+import operator
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kerneltk.fusion.trace.constants import is_same, is_value
+from kerneltk.launch.shortcuts import MISSING as MISSING
+from kerneltk.launch.shortcuts import named
 
-MISSING = object()
+_Read = Callable[[Sequence[Any]], Any]  # of a call's arguments
 
 
-@functools.lru_cache(maxsize=512)
-def _compiled(source: str) -> CodeType:
-    return compile(source, "<guards of a trace>", "exec")
+class _Test(NamedTuple):
+    """What is read by a call is what was read by the trace."""
+
+    read: _Read
+    value: Any
+    matches: Callable[[Any, Any], bool]
+    asks_argument: bool
 
 
 class Reads:
@@ -30,22 +36,19 @@ class Reads:
 
     Attributes
     ----------
-    tests : dict
-        Expressions that are true where a call would read the same, each with whether it asks an
-        argument; ``a0`` is the first one. They may raise `ERRORS`, which is false.
-    names : dict
-        What the names in the tests stand for.
+    tests : set
+        What was read, and is guarded.
+    names : list of (object, str, object)
+        What is to be the same object: see `kerneltk.launch.shortcuts.named`.
     """
 
-    ERRORS = (AttributeError, ValueError)  # of an attribute and a variable without value
-
     def __init__(self) -> None:
-        self.tests: dict[str, bool] = {}
-        self.names: dict[str, Any] = {"unset": MISSING, "same": is_same, "is_unset": _is_unset}
+        self.tests: set[Any] = set()
+        self.names: list[tuple[Any, str, Any]] = []
+        self._of_call: list[_Test] = []  # of all else
+        self._of_all: list[_Test] = []  # those that ask no argument
         self._arrays: set[int] = set()
         self._kept: set[int] = set()  # what is not to be referred to weakly
-        self._known: dict[Any, str] = {}
-        self._holds: dict[bool, Callable[[Sequence[Any]], bool]] = {}
 
     def is_named(self, array: Any) -> bool:
         """Whether a guard says which array it is, or is a view of; kernels read its elements at
@@ -56,54 +59,68 @@ class Reads:
     def add_global(self, names: dict[str, Any], name: str) -> None:
         """Guard a global, also one that is not there."""
         # Globals and modules live as long as the functions whose names they are.
-        read = f"{self._name('g', id(names), names.get)}({name!r}, unset)"
         value = names.get(name, MISSING)
         self.keep(value)
-        self._add(read, value)
+        self._add_named(("global", id(names), name), names, name, value)
 
     def keep(self, value: Any) -> None:
         """Note an object that lives as long as the trace, whatever refers to it."""
         self._kept.add(id(value))
 
-    def _function(self, function: types.FunctionType) -> str:
-        if id(function) in self._kept:
-            return self._name("f", id(function), function)
-        return f"{self._name('f', id(function), weakref.ref(function))}()"
-
     def add_cell(self, function: types.FunctionType, index: int) -> None:
         """Guard a closed-over variable that has a value."""
         cell = (function.__closure__ or ())[index]
+        value = cell.cell_contents
         if id(function) in self._kept:
-            self.keep(cell.cell_contents)
-            self._add(f"{self._name('c', id(cell), cell)}.cell_contents", cell.cell_contents)
+            self.keep(value)
+            self._add_named(("cell", id(cell)), cell, "cell_contents", value)
             return
-        read = f"{self._function(function)}.__closure__[{index}].cell_contents"
-        self._add_weakly(read, cell.cell_contents, None)
+        known: Any = weakref.ref(function)
+        self._add_weakly(
+            ("cell", id(function), index),
+            lambda _: known().__closure__[index].cell_contents,
+            value,
+            None,
+        )
 
     def add_code(self, function: types.FunctionType) -> None:
         """Guard a function's code, which tools replace that load changed modules again."""
-        self._add(f"{self._function(function)}.__code__", function.__code__)
+        owner = function if id(function) in self._kept else weakref.ref(function)
+        self._add_named(("code", id(function)), owner, "__code__", function.__code__)
 
     def add_attribute(
         self, owner: Any, read: str | None, name: str, value: Any, slot: Any = None
     ) -> None:
-        """Guard an attribute of an argument, which is read by an expression, or of an object that
-        the function holds, but one that would keep this object alive. One that is not there may
-        have a slot.
+        """Guard an attribute of an argument, which is read as ``a0.attribute`` of the first one, or
+        of an object that the function holds, but one that would keep this object alive. One that
+        is not there may have a slot.
         """
         asks_argument = read is not None
-        if read is None:
-            read = self._name("o", id(owner), owner)
+        key = (id(owner) if read is None else read, name)
+        of: _Read = _reader(read) if read is not None else lambda _: owner
         if value is MISSING and slot is not None:
-            self._add_test(f"is_unset({self._name('d', slot, slot)}, {read})", asks_argument)
+            test = _Test(lambda a: _is_unset(slot, of(a)), True, operator.is_, asks_argument)
+            self._add_test(("unset", *key), test)
         elif value is MISSING:
-            self._add_test(f"{name!r} not in {read}.__dict__", asks_argument)
+            test = _Test(lambda a: name in of(a).__dict__, False, operator.is_, asks_argument)
+            self._add_test(("missing", *key), test)
         else:
-            self._add_weakly(f"{read}.{name}", value, owner, asks_argument)
+            self._add_weakly(
+                ("attribute", *key), lambda a: getattr(of(a), name), value, owner, asks_argument
+            )
 
-    def _add_weakly(self, read: str, value: Any, owner: Any, asks_argument: bool = False) -> None:
+    def _add_named(self, key: Any, owner: Any, name: str, value: Any) -> None:
+        if is_value(value) or _is_array(value):
+            self._add(key, lambda _: named(owner, name), value)
+        elif key not in self.tests:
+            self.tests.add(key)
+            self.names.append((owner, name, value))
+
+    def _add_weakly(
+        self, key: Any, read: _Read, value: Any, owner: Any, asks_argument: bool = False
+    ) -> None:
         if is_value(value):
-            self._add(read, value, asks_argument)
+            self._add(key, read, value, asks_argument)
             return
         try:
             known: Any = weakref.ref(value)
@@ -111,37 +128,24 @@ class Reads:
             if _leads_to(value, owner):
                 return
             known = functools.partial(_itself, value)
-        name = self._name("w", read, known)
-        # An object that is no more is none that is read: `None is None` says nothing.
-        self._add_test(
-            f"({name}_now := {name}()) is not None and {read} is {name}_now", asks_argument
-        )
+        self._add_test(key, _Test(read, known, _is_object, asks_argument))
         self._note_array(value)
 
-    def _name(self, stem: str, key: Any, value: Any) -> str:
-        found = self._known.get((stem, key))
-        if found is None:
-            found = self._known[stem, key] = f"{stem}_{len(self._known)}"
-            self.names[found] = value
-        return found
-
-    def _add(self, read: str, value: Any, asks_argument: bool = False) -> None:
-        if read in self._known:
-            return
-        self._known[read] = read
-        key = self._name("v", read, value)
-        test = f"{read} is {key}"
-        if is_value(value):
-            test = f"({test} or same({read}, {key}))"
-        self._add_test(test, asks_argument)
+    def _add(self, key: Any, read: _Read, value: Any, asks_argument: bool = False) -> None:
+        matches = is_same if is_value(value) else operator.is_
+        self._add_test(key, _Test(read, value, matches, asks_argument))
         self._note_array(value)
         if _is_array(value):  # which may be resized
-            shape = self._name("s", read, (value.shape, value.dtype))
-            self._add_test(f"({key}.shape, {key}.dtype) == {shape}", False)
+            shape = (value.shape, value.dtype)
+            test = _Test(lambda _: (value.shape, value.dtype), shape, operator.eq, False)
+            self._add_test(("shape", key), test)
 
-    def _add_test(self, test: str, asks_argument: bool) -> None:
-        self.tests[test] = asks_argument
-        self._holds.clear()
+    def _add_test(self, key: Any, test: _Test) -> None:
+        if key not in self.tests:
+            self.tests.add(key)
+            self._of_call.append(test)
+            if not test.asks_argument:
+                self._of_all.append(test)
 
     def _note_array(self, value: Any) -> None:
         if _is_array(value):
@@ -151,22 +155,40 @@ class Reads:
         """Whether a call with such arguments would read the same; without them, whether any call
         could.
         """
-        if not self.tests:
-            return True
-        is_call = arguments is not None
-        holds = self._holds.get(is_call)
-        if holds is None:
-            tests = [test for test, asks in self.tests.items() if is_call or not asks] or ["True"]
-            indices = range(len(arguments or ()))
-            source = "\n".join(
-                ["def holds(arguments):", *(f"    a{k} = arguments[{k}]" for k in indices),
-                 "    try:", f"        return {' and '.join(tests)}",
-                 "    except ERRORS:", "        return False"]
-            )  # fmt: skip
-            names = {**self.names, "ERRORS": self.ERRORS}
-            exec(_compiled(source), names)
-            holds = self._holds[is_call] = names["holds"]
-        return holds(arguments or ())
+        for owner, name, value in self.names:
+            if named(owner, name) is not value:
+                return False
+        return self.others_hold(arguments)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether more is guarded than `names`."""
+        return bool(self._of_call)
+
+    def others_hold(self, arguments: Sequence[Any] | None = None) -> bool:
+        """As `hold`, of all but `names`."""
+        try:  # a variable or an attribute may have no value
+            for read, value, matches, _ in self._of_all if arguments is None else self._of_call:
+                if not matches(read(arguments or ()), value):
+                    return False
+        except (AttributeError, ValueError):
+            return False
+        return True
+
+
+def _reader(text: str) -> _Read:
+    """What reads an argument, or an attribute of one."""
+    argument, _, names = text.partition(".")
+    index = int(argument[1:])
+    if not names:
+        return lambda arguments: arguments[index]
+    attribute = operator.attrgetter(names)
+    return lambda arguments: attribute(arguments[index])
+
+
+def _is_object(found: Any, known: Callable[[], Any]) -> bool:
+    """Whether an object is the one that is referred to, which may be no more."""
+    return found is not None and found is known()
 
 
 def _is_unset(slot: Any, owner: Any) -> bool:

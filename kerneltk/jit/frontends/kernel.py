@@ -30,7 +30,7 @@ from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checke
 from kerneltk.jit.frontends.shortcuts import make_shortcut
 from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
-from kerneltk.launch.call_description import CallDescription
+from kerneltk.launch.call_arguments import CallDescription
 from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import is_size
 

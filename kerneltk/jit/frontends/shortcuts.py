@@ -1,25 +1,14 @@
-"""What a repeated call of a `@kernel` touches: a few comparisons, and the call of the typed kernel.
-
-A shortcut is for one combination of argument types, and Python source, as launchers are, or an
-object of the extension module's. Where the arguments are of other types it calls what finds out.
-"""
+"""What a repeated call of a `@kernel` touches: comparisons, and the call of the typed kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.launch.compiled import shortcut_of
-
-
-@lru_cache(maxsize=512)
-def _compiled(source: str) -> CodeType:
-    return compile(source, "<shortcut>", "exec")
+from kerneltk.launch.shortcuts import Kind, shortcut_of
 
 
 def make_shortcut(
@@ -51,32 +40,27 @@ def make_shortcut(
             return None
     # Of other libraries' arrays no more is asked than their types and dtypes; where launchers take
     # them as they are, that is worth while.
-    foreign = [type(arg) for own, arg in zip(args, passed_args, strict=True) if own is not arg]
-    if foreign and (any(raw) or index_ndim > 1):
-        return None
-    for kind in foreign:
-        if not (hasattr(kind, "__dlpack_c_exchange_api__") and hasattr(kind, "dtype")):
+    foreign = [k for k, own in enumerate(args) if own is not passed_args[k]]
+    observes = any(raw) or index_ndim > 1  # and may rely on short axes
+    for k in foreign:
+        kind = type(passed_args[k])
+        if observes or not (hasattr(kind, "__dlpack_c_exchange_api__") and hasattr(kind, "dtype")):
             return None
     by_element = [k for k in range(count) if arrays[k] and not raw[k]]
     whole = [k for k in range(count) if arrays[k] and raw[k]]
-    tests = [f"type(a{k}) is type{k}" for k in range(len(args))]
-    for k, is_array in enumerate(arrays):
-        if not is_array:
-            continue
-        tests.append(f"a{k}.dtype is dtype{k}")
-        if any(raw) or index_ndim > 1:  # the source may rely on short axes
-            tests.append(f"0 < a{k}.size < {2**31}")
-        if k < count and raw[k]:
-            tests += [f"a{k}.ndim == {args[k].ndim}", f"a{k}.flags.c_contiguous is contiguous{k}"]
+    attributes: list[tuple[tuple[str, Any], ...]] = [()] * len(args)
+    for k in whole:
+        flags = ("flags.c_contiguous", args[k].flags.c_contiguous)
+        attributes[k] = (("ndim", args[k].ndim), flags)
     if whole and not given:
         # What has no dimensions is a number beside whole arrays, and does not give the shape.
-        tests += [f"a{k}.ndim == {args[k].ndim}" for k in by_element]
+        for k in by_element:
+            attributes[k] = (("ndim", args[k].ndim),)
         by_element = [k for k in by_element if args[k].ndim]
-    passed = [f"a{k}" for k in range(len(args)) if args[k] is not None]
-    head: list[str] = []
+    allocates = False
     if given:
         if index_ndim > 1:
-            tests.append(f"a{count}.ndim == {index_ndim}")
+            attributes[count] = (("ndim", index_ndim),)
             if by_element:
                 return None
     elif by_element:
@@ -87,47 +71,47 @@ def make_shortcut(
             return None
         if index_ndim > 1 and args[whole[0]].ndim != index_ndim:
             return None
-        for j in range(len(dtypes)):
-            head.append(f"    out{j} = empty(a{whole[0]}.shape, out_dtype{j}, 'C')")
-            passed.append(f"out{j}")
-    if not any(raw) and index_ndim <= 1:  # nothing but types and dtypes is compared
-        layout = None if backend.arrays.layout is None else backend.arrays.layout()
-        kinds = [
-            (type(given), given.dtype if is_array else None, given is not None)
-            for given, is_array in zip(passed_args, arrays, strict=True)
-        ]
-        compiled = shortcut_of(kinds, layout, typed, otherwise)
-        if compiled is not None:
-            return compiled
+        allocates = True
     # A tensor of the host is a number beside those on a GPU, for which another kernel is.
-    others = [k for k, own in enumerate(args) if arrays[k] and own is not passed_args[k]]
-    if len(others) > 1:
-        if not all(hasattr(kind, "device") for kind in foreign):
-            return None
-        tests += [f"a{k}.device == a{others[0]}.device" for k in others[1:]]
-    names = ", ".join(f"a{k}" for k in range(len(args)))
-    source = "\n".join(
-        [
-            f"def call({names}):",
-            f"    if not ({' and '.join(tests)}):",
-            f"        return otherwise({names})",
-            *head,
-            f"    return typed({', '.join(passed)})",
-        ]
+    on_device = [k for k in foreign if arrays[k]]
+    slow_guard = _same_device(on_device) if len(on_device) > 1 else None
+    kinds = [
+        Kind(type(arg), arg.dtype if is_array else None, asked)
+        for arg, is_array, asked in zip(passed_args, arrays, attributes, strict=True)
+    ]
+    passed = [k for k, arg in enumerate(args) if arg is not None]
+    if allocates:
+        typed = _allocating(typed, backend, passed.index(whole[0]), dtypes)
+    return shortcut_of(
+        kinds,
+        passed,
+        typed,
+        otherwise,
+        None if backend.arrays.layout is None else backend.arrays.layout(),
+        _are_small([k for k, is_array in enumerate(arrays) if is_array]) if observes else None,
+        slow_guard,
     )
-    names_: dict[str, Any] = {
-        "otherwise": otherwise,
-        "typed": typed,
-        "empty": backend.empty,
-        **{f"type{k}": type(arg) for k, arg in enumerate(passed_args)},
-        **{f"dtype{k}": passed_args[k].dtype for k, is_array in enumerate(arrays) if is_array},
-        **{
-            f"contiguous{k}": args[k].flags.c_contiguous
-            for k, is_array in enumerate(arrays)
-            if is_array
-        },
-        **{f"out_dtype{j}": dtype for j, dtype in enumerate(dtypes)},
-    }
-    exec(_compiled(source), names_)
-    made: Callable[..., Any] = names_["call"]
-    return made
+
+
+def _are_small(arrays: Sequence[int]) -> Callable[..., bool]:
+    return lambda *args: all(0 < args[k].size < 2**31 for k in arrays)
+
+
+def _same_device(arrays: Sequence[int]) -> Callable[..., bool]:
+    def call(*args: Any) -> bool:
+        first, *others = (getattr(args[k], "device", None) for k in arrays)
+        return first is not None and all(other == first for other in others)
+
+    return call
+
+
+def _allocating(
+    typed: Callable[..., Any], backend: Backend, like: int, dtypes: Sequence[np.dtype[Any]]
+) -> Callable[..., Any]:
+    """The kernel with new outputs, of the shape of one of its arguments."""
+    empty = backend.empty
+
+    def call(*args: Any) -> Any:
+        return typed(*args, *(empty(args[like].shape, dtype, "C") for dtype in dtypes))
+
+    return call

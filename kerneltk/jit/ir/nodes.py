@@ -475,27 +475,41 @@ def node_fields(kind: Any) -> tuple[str, ...]:
 
 class _Readers(dict[Any, Callable[[Any], Sequence[Any]] | None]):
     """What returns the nodes directly below one of a class, the last one first, or None if there
-    never are any: written out, since every stage walks over every node.
+    never are any.
     """
 
     def __missing__(self, kind: Any) -> Callable[[Any], Sequence[Any]] | None:
         types = {f.name: str(f.type) for f in dataclasses.fields(kind)}
-        parts = []
-        for name in reversed(node_fields(kind)):
-            if re.fullmatch(
-                r"tuple\[(Expression|Statement|Parameter)( \| Slice)?, \.\.\.\]", types[name]
-            ):
-                parts.append(f"*node.{name}[::-1]")
-            elif types[name].startswith("tuple["):
-                parts.append(f"*_nodes_among(node.{name})[::-1]")
-            elif types[name].endswith(" | None"):
-                parts.append(f"*(() if node.{name} is None else (node.{name},))")
-            else:
-                parts.append(f"node.{name}")
-        text = f"lambda node: ({''.join(f'{part}, ' for part in parts)})"
-        reader = eval(text, {"_nodes_among": _nodes_among}) if parts else None
+        names = node_fields(kind)[::-1]
+        reader = _reader(names, {name: types[name] for name in names}) if names else None
         self[kind] = reader
         return reader
+
+
+_OF_ONES = re.compile(r"tuple\[(Expression|Statement|Parameter)( \| Slice)?, \.\.\.\]")
+
+
+def _reader(names: Sequence[str], types: dict[str, str]) -> Callable[[Any], Sequence[Any]]:
+    """What reads some fields; every stage walks over every node, so most have a short way."""
+    is_single = all(not types[n].startswith("tuple[") and " | None" not in types[n] for n in names)
+    if is_single and len(names) > 1:
+        return operator.attrgetter(*names)
+    if is_single:
+        only = operator.attrgetter(*names)
+        return lambda node: (only(node),)
+    spread = [(n, types[n].startswith("tuple["), bool(_OF_ONES.fullmatch(types[n]))) for n in names]
+
+    def read(node: Any) -> Sequence[Any]:
+        found: list[Any] = []
+        for name, is_tuple, is_of_nodes in spread:
+            value = getattr(node, name)
+            if is_tuple:
+                found += (value if is_of_nodes else _nodes_among(value))[::-1]
+            elif value is not None:
+                found.append(value)
+        return found
+
+    return read
 
 
 def _nodes_among(items: tuple[Any, ...]) -> list[Any]:

@@ -26,7 +26,7 @@ from kerneltk.jit.launch.marshalling import (
 )
 from kerneltk.launch.launch_config import GridLaunches, GridShapes
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Miss, Structure
-from kerneltk.launch.launchers import LauncherTemplate
+from kerneltk.launch.launchers import LauncherTemplate, is_outdated
 from kerneltk.launch.recording import recording_backend
 
 MAX_PLANS = 4096
@@ -295,21 +295,24 @@ class Launcher:
         is_64bit = arguments.is_64bit_grid
         forms = tuple(map(form_of, arguments.values))
         known = variant.launchers.get((forms, is_64bit))
-        if known is not None:
+        if known is not None and not is_outdated(known.run):
             return known
         in_order = iter(leaves)
         described = tuple(variant.argument(form, in_order) for form in forms)
         backend, device = arguments.backend, arguments.device
         key = (described, backend.name, device, variant.kernel.mode, is_64bit)
         own = self._launchers.get(key)
-        if own is None:
+        if own is None or is_outdated(own.run):
             if len(self._launchers) >= _MAX_LAUNCHERS:
                 self._launchers.clear()
                 self._plans.clear()
                 for other in list(self._variants.values()):
                     other.launchers.clear()
             # Calls that differ in dtypes, dimensions or strides find each other's plans.
-            plans = self._plans.setdefault((forms, backend.name, device, is_64bit), {})
+            similar = (forms, backend.name, device, is_64bit)
+            if own is not None and self._plans.get(similar) is own.plans:
+                del self._plans[similar]  # they name the launchers that are outdated
+            plans = self._plans.setdefault(similar, {})
             spec = LauncherSpec("grid", described, backend.arrays, variant.call, device=device)
             own = _Bound(*LauncherTemplate(spec).bind(plans=plans), plans)
             self._launchers[key] = own

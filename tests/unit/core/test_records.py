@@ -130,6 +130,25 @@ def test_fields_by_name_and_cached_properties() -> None:
         Named(1)  # type: ignore[misc]
 
 
+def test_fields_by_name_of_a_base() -> None:
+    @record
+    class Base:
+        x: int
+        known: int = field(default=0, kw_only=True)
+
+    @record
+    class Longer(Base):
+        y: int
+        z: int = 4
+
+    made = Longer(1, 2, known=3)
+    assert (made.x, made.y, made.z, made.known) == (1, 2, 4, 3)
+    assert replace(made, y=5) == Longer(1, 5, 4, known=3)
+    assert str(inspect.signature(Longer)) == "(x, y, z=4, *, known=0)"
+    with pytest.raises(TypeError):
+        Longer(1, 2, 3, 4)  # type: ignore[call-arg, misc]
+
+
 def test_what_a_class_has_itself_stays() -> None:
     def of_class(self: Any, *_: Any) -> Any:
         return "own"

@@ -21,7 +21,7 @@ import kerneltk
 from kerneltk import jit
 from kerneltk.backends.base import ArrayAccess, Bound, LaunchCall
 from kerneltk.core.settings import get_settings
-from kerneltk.launch import compiled, launchers
+from kerneltk.launch import compiled, interpreter, launchers
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 
 from ..dry_gpu import DryGpu
@@ -269,7 +269,7 @@ def called(calls: Callable[[], object]) -> set[str]:
     def profile(frame: Any, event: str, argument: object) -> None:
         if event == "call" and "/kerneltk/" in frame.f_code.co_filename:
             names.add(frame.f_code.co_name)
-        if event == "call" and frame.f_code.co_filename == "<launcher>":
+        if event == "call" and frame.f_code.co_filename == interpreter.__file__:
             names.add("a launcher in Python")
 
     sys.setprofile(profile)
@@ -489,7 +489,7 @@ def spec_of(*arguments: Argument, **options: Any) -> LauncherSpec:
 def test_what_is_not_described_is_launched_in_python(spec: LauncherSpec) -> None:
     assert compiled.description_of(spec) is None
     bound = launchers.LauncherTemplate(spec).bind(plans={})
-    assert bound.run.__code__.co_filename == "<launcher>"  # type: ignore[attr-defined]
+    assert isinstance(bound.run, interpreter.LoopInterpreter)
 
 
 def test_64_arguments_are_described() -> None:

@@ -259,12 +259,11 @@ def test_functions(lent: type[Lent]) -> None:
 def test_shortcuts_are_for_arrays_in_one_kind_of_memory(
     lent: type[Lent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kerneltk.launch.compiled import shortcut_of
+    from kerneltk.launch.shortcuts import Kind, shortcut_of
 
     monkeypatch.setattr(lent, "dtype", "its dtype", raising=False)
-    kinds = [(lent, "its dtype", True), (lent, "its dtype", True)]
-    call = shortcut_of(kinds, None, lambda *args: "typed", lambda *args: "otherwise")
-    assert call is not None
+    kinds = [Kind(lent, "its dtype"), Kind(lent, "its dtype")]
+    call = shortcut_of(kinds, (0, 1), lambda *args: "typed", lambda *args: "otherwise")
     x, y = lent(np.ones(3)), lent(np.ones(3))
     assert call(x, y) == "typed"
     y.device_type = 2

@@ -128,8 +128,8 @@ def test_the_key_tells_shapes_dtypes_addresses_and_options_apart() -> None:
     assert X.ctypes.data % 16 == 0
     for array in (X, X[1:], X[1:3], X.astype(np.int32), X.reshape(2, 2), X):
         run(array)
-    run(X, extra=(None, 64))
-    run(X, stream=5)
+    run(X, None, (None, 64))
+    run(X, 5)
     assert len(calls.unplanned) == len(set(calls.unplanned)) == 6
     assert recorder.launches[-1][-1] == 5
 

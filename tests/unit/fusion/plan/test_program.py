@@ -1,4 +1,4 @@
-"""What a call executes: one line a launch."""
+"""What a call executes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,7 @@ import numpy as np
 
 import kerneltk
 
-
-def source_of(function: Any, *args: Any) -> str:
-    fused = kerneltk.fuse(function)
-    fused(*args)
-    ((program,),) = fused._programs.values()
-    source: str = program.source
-    return source
-
-
 X = np.ones((3, 4))
-
-
-def test_one_kernel_is_one_line() -> None:
-    source = source_of(lambda x, k: x * k + 1, X, 2.0)
-    assert len(source.splitlines()) == 3  # its head, the launch, and the result
-    assert "(a0, a1)" in source
 
 
 def test_views_and_extents_are_those_of_the_call() -> None:
@@ -33,8 +18,7 @@ def test_views_and_extents_are_those_of_the_call() -> None:
         quotient, turned = fused(x)
         np.testing.assert_array_equal(quotient, x[1:] / shape[0])
         assert turned.base is x
-    ((program,),) = fused._programs.values()  # one trace for both
-    assert "a0.shape[0]" in program.source
+    ((_,),) = fused._programs.values()  # one trace for both
 
 
 class Pair(NamedTuple):

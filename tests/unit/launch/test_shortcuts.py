@@ -1,0 +1,98 @@
+"""Shortcuts compare types, dtypes, attributes and constants, in C and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk.core.settings import get_settings
+from kerneltk.launch.shortcuts import Kind, shortcut_of
+
+F4, F8 = np.dtype("f4"), np.dtype("f8")
+X = np.zeros((2, 3), F4)
+
+
+@pytest.fixture(autouse=True, params=["python", "compiled"])
+def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("KERNELTK_LAUNCHER", request.param)
+    get_settings.cache_clear()
+    yield request.param
+    monkeypatch.undo()
+    get_settings.cache_clear()
+
+
+def otherwise(*args: Any) -> Any:
+    return ("otherwise", *args)
+
+
+def typed(*args: Any) -> Any:
+    return ("typed", *args)
+
+
+def way(call: Callable[..., Any], *args: Any) -> str:
+    found: str = call(*args)[0]
+    return found
+
+
+def test_arguments_are_compared_and_passed() -> None:
+    layout = ("ndim", 2), ("shape", (2, 3)), ("flags.c_contiguous", True)
+    kinds = [Kind(int), Kind(np.ndarray, F4, layout), Kind(bool, constant=True)]
+    call = shortcut_of(kinds, (1, 0, 1), typed, otherwise)
+    for _ in range(2):
+        assert call(2, X, True) == ("typed", X, 2, X)
+    others: list[tuple[Any, ...]] = [
+        (2.0, X, True), (2, X, False), (2, X.T, True), (2, X[:1], True), (2, X.astype(F8), True),
+        (2, X[0], True), (2, np.asfortranarray(X), True), (2, X), (2, X, True, 1), (2, None, True),
+    ]  # fmt: skip
+    for args in others:
+        found = call(*args)
+        assert found[0] == "otherwise"
+        assert all(a is b for a, b in zip(found[1:], args, strict=True))
+
+
+def test_what_is_called_may_be_in_a_list() -> None:
+    runs: list[Any] = [None, typed]
+    call = shortcut_of([Kind(int), Kind(float)], (1,), runs, otherwise)
+    assert call(1, 2.0) == ("typed", 2.0)
+    runs[1] = lambda value: ("other", value)
+    assert call(1, 2.0) == ("other", 2.0)
+
+
+def test_guards_are_asked_of_arguments_of_these_kinds() -> None:
+    asked: list[Any] = []
+
+    def guard(*args: Any) -> bool:
+        asked.append(args)
+        return args[0] > 1
+
+    call = shortcut_of([Kind(int)], (0,), typed, otherwise, guard=guard)
+    assert [way(call, 2), way(call, 1), way(call, 2.5)] == ["typed", "otherwise", "otherwise"]
+    assert asked == [(2,), (1,)]
+
+
+def test_dtypes_that_are_asked_for() -> None:
+    class Array:
+        def __init__(self, dtype: Any) -> None:
+            self.given = dtype
+
+        @property
+        def dtype(self) -> Any:
+            if self.given is None:
+                raise KeyError("no dtype")
+            return self.given
+
+    call = shortcut_of([Kind(Array, F4), Kind(int)], (0,), typed, otherwise)
+    array = Array(F4)
+    assert call(array, 1) == ("typed", array)
+    assert way(call, Array(F8), 1) == way(call, array, 1.0) == "otherwise"
+    with pytest.raises(KeyError, match="no dtype"):
+        call(Array(None), 1)
+
+
+def test_many_arguments_are_compared_in_python() -> None:
+    call = shortcut_of([Kind(int)] * 65, range(65), typed, otherwise)
+    assert way(call, *range(65)) == "typed"
+    assert way(call, *range(64)) == "otherwise"
