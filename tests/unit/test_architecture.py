@@ -134,3 +134,11 @@ def test_a_question_for_the_backend_is_found(source: str) -> None:
 )
 def test_what_is_no_question_for_the_backend(source: str) -> None:
     assert not questions(source)
+
+
+def test_no_python_is_generated() -> None:
+    """No module executes source that it, or another one, has written."""
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("exec", "eval"), (name, node.lineno)
