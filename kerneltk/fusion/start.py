@@ -444,6 +444,8 @@ class _Rebuilding:
                 if type(names[name]) is self._trace.array_type:
                     self._trace.reads.add_global(names, name)
                 seen.put(name, self.seen(names[name]))
+            elif name == "hasattr":
+                seen.put(name, functools.partial(_has_attribute, self.outside))
             elif name in _ASKING:
                 seen.put(name, _ASKING[name])
 
@@ -555,9 +557,10 @@ def _plain_kind(value: Any) -> type:
     return value.kind_for_python if type(value) is LazyArray else value.__class__
 
 
-def _has_attribute(value: Any, name: str) -> bool:
+def _has_attribute(outside: Outside, value: Any, name: str) -> bool:
     """Python's ``hasattr``, but for traced values."""
     if not isinstance(value, Lazy):
+        outside.read_attribute(value, name)  # here it is no read of the user's
         return hasattr(value, name)
     return any(name in vars(base) for base in _plain_kind(value).__mro__)
 
@@ -581,7 +584,7 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     )
 
 
-_ASKING: dict[str, Any] = {"type": _Type, "isinstance": _is_instance, "hasattr": _has_attribute}
+_ASKING: dict[str, Any] = {"type": _Type, "isinstance": _is_instance}
 
 
 def _refused_randomness(value: Any) -> Any:

@@ -184,9 +184,11 @@ class Outside:
         """What is looked at while the function is executed; `names` are the globals of a function
         that is traced with others.
         """
-        return Watch(list(self._watched), self._read, _refuse_attribute, self._begun, names)
+        return Watch(
+            list(self._watched), self.read_attribute, _refuse_attribute, self._begun, names
+        )
 
-    def _read(self, value: Any, name: str) -> None:
+    def read_attribute(self, value: Any, name: str) -> None:
         """Guard an attribute of an argument that the function has read."""
         if id(value) not in self._arguments:
             return
