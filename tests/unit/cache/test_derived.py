@@ -39,7 +39,11 @@ def test_a_derivation_is_done_once(cache: Cache) -> None:
     calls: list[str] = []
 
     def find(name: str) -> str:
-        return derive("source", (name, "b"), lambda: calls.append(name) or name * 2, str)
+        def compute() -> str:
+            calls.append(name)
+            return name * 2
+
+        return derive("source", (name, "b"), compute, str)
 
     assert [find("a"), find("a"), find("c"), find("c")] == ["aa", "aa", "cc", "cc"]
     assert calls == ["a", "c"]
