@@ -3,8 +3,13 @@
 The same kernels run on CuPy arrays (GPU) and on NumPy arrays (all CPU cores).
 """
 
+import os as _os
+import time as _time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# For `cache.derived`: when any other file of the package is read, and where from.
+_import_began, _home = _time.time_ns(), _os.stat(__path__[0])
 
 if TYPE_CHECKING:
     from kerneltk import jit, textures

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from kerneltk.backends import registry
 from kerneltk.backends.base import Backend, Compiler, Function, Module
+from kerneltk.cache.derived import NOT_READ, Entry
 from kerneltk.cache.fingerprint import Trace, fingerprint, searched_directories, trace
-from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
 T = TypeVar("T")
@@ -48,20 +48,19 @@ def key_of(unit: TranslationUnit, backend: Compiler, target: Target) -> str:
 
 def _kept(key: str) -> ObjectCode | None:
     """The object code that the cache has; None for nothing, or what another version wrote."""
-    data = get_cache().get(key)
-    if data is not None:
-        try:
-            return ObjectCode.from_bytes(data)
-        except ValueError:
-            pass  # written by another version under the same key: compile and replace it
-    return None
+    data = Entry("object code", key).get()
+    try:
+        return None if data is None else ObjectCode.from_bytes(data)
+    except NOT_READ:  # written by another version under the same key: compile and replace it
+        return None
 
 
 def _build(unit: TranslationUnit, backend: Compiler, target: Target, key: str) -> ObjectCode:
     code = _kept(key)
     if code is None:
         code = backend.compile(unit, target)
-        get_cache().put(key, code.to_bytes())
+        if key_of(unit, backend, target) == key:  # else the compiler may have read other headers
+            Entry("object code", key).put(code.to_bytes())
     return code
 
 

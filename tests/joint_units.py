@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from kerneltk.backends import registry
 from kerneltk.backends.base import Compiler
 from kerneltk.backends.host import precompiled, toolchain
+from kerneltk.cache.derived import Entry
 from kerneltk.cache.fingerprint import fingerprint
-from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.errors import CompileError
 
@@ -91,7 +91,6 @@ class JointUnits:
             if all(_compiles(unit, self._target) for unit in group):
                 raise  # together alone: the way they are joined is wrong
             return b""
-        cache = get_cache()
         for number, unit in enumerate(group):
             key = fingerprint(
                 unit,
@@ -104,7 +103,7 @@ class JointUnits:
                 (name, its[1]) for (name, _), its in zip(unit.exports, renamed.exports, strict=True)
             )
             own = replace(code, entry=renamed.entry, symbols=tuple(named))
-            cache.put(key, own.to_bytes())
+            Entry("object code", key).put(own.to_bytes())
         return b""
 
 

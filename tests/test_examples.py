@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kerneltk import pipeline
+from kerneltk.cache import derived
 from kerneltk.cache.store import Cache
 
 from .sampling import half
@@ -90,6 +90,6 @@ def test_snippet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             pytest.importorskip(library)
     # Functions that are compiled look for their text, which of the whole page is no Python.
     lines = text.splitlines(keepends=True)
-    monkeypatch.setattr(pipeline, "get_cache", lambda: OWN_CACHE)
+    monkeypatch.setattr(derived, "get_cache", lambda: OWN_CACHE)
     monkeypatch.setitem(linecache.cache, page, (len(text), None, lines, page))
     exec(compile(text, page, "exec"), {})

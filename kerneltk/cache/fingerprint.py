@@ -594,7 +594,7 @@ class _Files:
         return header
 
 
-def file_stamp(path: str | os.PathLike[str]) -> tuple[object, ...]:
+def file_stamp(path: str | os.PathLike[str]) -> tuple[Any, ...]:
     """What is another whenever a file's content is, mostly without reading it: for files of which a
     key covers many. Raises OSError where there is no such file.
     """

@@ -1,19 +1,16 @@
 """Specialization -> TranslationUnit. The only user of Jinja; templates compute no types.
 
 To render a source costs more than to read it. So it is kept in the compile cache under a hash of
-everything that it is rendered from, and a process whose kernels are all cached loads neither Jinja
+its template and input, and a process whose kernels are all cached loads neither Jinja
 nor the templates.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import derive
 from kerneltk.codegen.specialization import Specialization
 from kerneltk.codegen.template_input import TemplateInput, template_input
 from kerneltk.core.artifacts import TranslationUnit
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
     import jinja2
 
 _GENERATED = "generated code"
-_TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 @cache
@@ -65,28 +61,10 @@ def render(given: TemplateInput) -> str:
     return _compact(given.prefix + template.render(u={**given.context, "back": back}), back)
 
 
-@cache
-def renderer_digest() -> bytes:
-    """Return a hash of what renders a template's input, the templates among it."""
-    digest = hashlib.sha256()
-    names = sorted(name for name in os.listdir(_TEMPLATES) if name.endswith(".j2"))
-    for path in (__file__, *(f"{_TEMPLATES}/{name}" for name in names)):
-        with open(path, "rb") as file:
-            data = file.read()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.digest()
-
-
 def translation_unit_of(specialization: Specialization) -> TranslationUnit:
     """Return the translation unit of a specialization, rendered or read from the cache."""
     given = template_input(specialization)
-    key = hashlib.sha256(renderer_digest() + given.digest().encode()).hexdigest()
-    data = get_cache().get(key)
-    if data is None:
-        source = render(given)
-        get_cache().put(key, source.encode("utf-8", "surrogatepass"))
-    else:
-        source = data.decode("utf-8", "surrogatepass")
+    source = derive("source", (given.digest(),), lambda: render(given), str)
     definition = specialization.definition
     return TranslationUnit(
         specialization.backend.name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -10,7 +9,6 @@ import warnings
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,9 +18,8 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module
 from kerneltk.backends.registry import capabilities_of_target
-from kerneltk.cache.fields import read_fields
-from kerneltk.cache.fingerprint import Trace, string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache import derived
+from kerneltk.cache.fingerprint import Trace
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.records import record
@@ -32,7 +29,6 @@ from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
-from kerneltk.cuda_cpp.syntax.cached import readers
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
 from kerneltk.object_code.reflection import (
@@ -179,7 +175,7 @@ class HostRefusals:
     """
 
     def __init__(self, source: RawSource) -> None:
-        self._key = ""
+        self._entry: derived.Entry | None = None
         self._errors: CompilerErrors | None = None
         self._is_kept = True
         self.found: Refusals | None = None
@@ -196,19 +192,21 @@ class HostRefusals:
 
     def recall(self, key: str) -> bool:
         """Take over what an earlier process has kept by this key; False for nothing."""
-        self._key = string_key("refused", readers(), key)
-        data = get_cache().get(self._key)
-        if data is not None:
-            with suppress(TypeError, ValueError):  # what is not kept here is found again
-                found, errors = read_fields(data)
-                self.found = Refusals.from_fields(found)
-                self._errors = CompilerErrors.from_fields(errors)
-        return self.found is not None
+
+        def read(record: Any) -> tuple[Refusals, CompilerErrors]:
+            found, errors = record
+            return Refusals.from_fields(found), CompilerErrors.from_fields(errors)
+
+        self._entry = derived.Entry("CUDA C++ source", "refused", key)
+        known = self._entry.read(read)
+        if known is not None:
+            self.found, self._errors = known
+        return known is not None
 
     def keep(self) -> None:
         """Keep what was found for later processes."""
-        if not self._is_kept:
-            get_cache().put(self._key, json.dumps((self.found, self._errors)).encode())
+        if not self._is_kept and self._entry is not None:
+            self._entry.write((self.found, self._errors))
             self._is_kept = True
 
     def add(self, error: CompileError) -> bool:
@@ -568,9 +566,9 @@ class RawProgram:
 
         key = add_unit()
         recalled = False
-        reduced = ""  # the key of the source without refused code of the host
+        reduced: derived.Entry | None = None  # of the source without refused code of the host
         if self._has_refusable_host_code():
-            reduced = string_key("host errors", readers(), key)
+            reduced = derived.Entry("CUDA C++ source", "host errors", key)
             recalled = self._recall_reduced(backend, reduced)
         if refusals is not None and refusals.found is None:
             refusals.use(self._reduced.get(backend.name, self.source))
@@ -591,7 +589,7 @@ class RawProgram:
                     if refusals is not None and refusals.add(error):
                         self._refuse_all(refusals, first or error)
                         continue
-                    if reduced and self._reduce(backend, error):
+                    if reduced is not None and self._reduce(backend, error):
                         first = first or error
                         continue
                     # Only who has an error needs it.
@@ -607,9 +605,8 @@ class RawProgram:
                         raise self._unknown(name, refused[name], error) from None
                 self._left_out[backend.name] = {**known, **refused}
             else:
-                if first is not None:
-                    text = self._reduced[backend.name].expanded
-                    get_cache().put(reduced, text.encode("utf-8", "surrogateescape"))
+                if first is not None and reduced is not None:
+                    reduced.write(self._reduced[backend.name].expanded)
                 if refusals is not None:
                     refusals.keep()
                 return made
@@ -628,15 +625,14 @@ class RawProgram:
     def _has_refusable_host_code(self) -> bool:
         return self.source.has_host_code and self.source.compiler == "nvrtc"
 
-    def _recall_reduced(self, backend: Capabilities, reduced: str) -> bool:
+    def _recall_reduced(self, backend: Capabilities, reduced: derived.Entry) -> bool:
         """Take over what an earlier process has kept: the source without refused host code. False
         for nothing.
         """
-        kept = get_cache().get(reduced)
-        if kept is None:
+        source = reduced.read(str)
+        if source is None:
             return False
-        text = kept.decode("utf-8", "surrogateescape")
-        self._reduced[backend.name] = self.source.reduced_to(text)
+        self._reduced[backend.name] = self.source.reduced_to(source)
         return True
 
     def _reduce(self, backend: Capabilities, error: CompileError) -> bool:

@@ -1,10 +1,9 @@
 """Launches in the compile cache: a process whose kernels are known neither schedules loops nor
 makes sources.
 
-There is an entry for a definition, the dtypes of a call and a target, under all that decides what
-is launched, the code of this package among it. It has a few records, each for arguments of certain
-shapes, strides and alignments: a launch, and what tells that its object code would have the same
-key again.
+There is an entry for a definition, the dtypes of a call and a target. It has a few records, each
+for arguments of certain shapes, strides and alignments: a launch, and what tells that its object
+code would have the same key again.
 """
 
 from __future__ import annotations
@@ -16,30 +15,16 @@ from typing import Any, NamedTuple
 
 from kerneltk import pipeline
 from kerneltk.backends.base import QUIET, Backend, Function
-from kerneltk.cache.code import code_digest
-from kerneltk.cache.fingerprint import Trace, string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import NOT_READ, Records
+from kerneltk.cache.fingerprint import Trace
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.render import renderer_digest
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import described_backend
 from kerneltk.core.dtypes import described
 from kerneltk.signature.resolve import Resolved
 
-MAKERS = (
-    "kerneltk.backends.base",
-    "kerneltk.cache",
-    "kerneltk.codegen",
-    "kerneltk.core",
-    "kerneltk.launch",
-    "kerneltk.schedule",
-    "kerneltk.signature",
-    "kerneltk.pipeline",
-)
 _NO_KEY = "0" * 64
-_MOST_RECORDS = 8
-_MOST_BYTES = 1 << 18
 
 
 class Launch(NamedTuple):
@@ -113,7 +98,7 @@ class KeptLaunches:
 
     def __init__(self, definition: KernelDefinition) -> None:
         self._definition = definition
-        self._entries: dict[str, list[Any]] = {}
+        self._entries: dict[tuple[str, ...], Records] = {}
 
     def find(
         self, resolved: Resolved, backend: Backend, options: Any
@@ -121,8 +106,8 @@ class KeptLaunches:
         """The launch of such a call on the current device, and its function; None where that is not
         known, or would be another.
         """
-        case, entry = _case_of(resolved, options), self._key_of(resolved, backend)
-        record = next((one for one in self._records(entry) if one[0] == case), None)
+        case, records = _case_of(resolved, options), self._records(resolved, backend)
+        record = next((one for one in records.found if one[0] == case), None)
         if record is None:
             return None
         _, key, fast_compile, shared, fields = record
@@ -130,7 +115,7 @@ class KeptLaunches:
             found, launch = _provenance(shared), Launch.from_fields(fields)
             if len(bytes.fromhex(key)) != len(_NO_KEY) // 2:
                 return None
-        except (TypeError, ValueError):  # not what is kept here: it is replaced
+        except NOT_READ:
             return None
         # All of a unit that chooses its compiler.
         bare = TranslationUnit(
@@ -141,7 +126,7 @@ class KeptLaunches:
         if current is None or function is None:
             return None
         if current is not found:  # headers were written again as they were
-            self._put(entry, (case, key, fast_compile, _shared(current), fields))
+            records.add((case, key, fast_compile, _shared(current), fields), 1)
         return launch, function
 
     def keep(
@@ -161,44 +146,21 @@ class KeptLaunches:
             _case_of(resolved, options), trace.key, unit.fast_compile, _shared(provenance),
             launch.as_fields(),
         )  # fmt: skip
-        self._put(self._key_of(resolved, backend), json.loads(json.dumps(record)))
+        self._records(resolved, backend).add(record, 1)
 
-    def _put(self, entry: str, record: Sequence[Any]) -> None:
-        others = [other for other in self._records(entry) if other[0] != record[0]]
-        records = self._entries[entry] = [record, *others[: _MOST_RECORDS - 1]]
-        data = json.dumps(records).encode()
-        if len(data) <= _MOST_BYTES:
-            get_cache().put(entry, data)
-
-    def _records(self, key: str) -> list[Any]:
-        records = self._entries.get(key)
-        if records is None:
-            records = self._entries[key] = _read(get_cache().get(key))
-        return records
-
-    def _key_of(self, resolved: Resolved, backend: Backend) -> str:
+    def _records(self, resolved: Resolved, backend: Backend) -> Records:
         target = backend.target()
-        return string_key(
-            "launch",
-            _makers(),
+        inputs = (
             self._definition.description,
             described_backend(backend.capabilities),
             *(target.backend, target.architecture, target.compiler),
             str(backend.multiprocessors()),
             *map(described, resolved.binding.dtypes),
         )
-
-
-def _read(data: bytes | None) -> list[Any]:
-    """The records of an entry; none where it is not one of ours."""
-    try:
-        found = [] if data is None else json.loads(data)
-    except ValueError:
-        return []
-    is_ours = isinstance(found, list) and all(
-        isinstance(record, list) and len(record) == 5 for record in found
-    )
-    return found if is_ours else []
+        records = self._entries.get(inputs)
+        if records is None:
+            records = self._entries[inputs] = Records("launch", 5, *inputs)
+        return records
 
 
 def _shared(provenance: pipeline.Provenance) -> str:
@@ -218,8 +180,3 @@ def _case_of(resolved: Resolved, options: Any) -> str:
         None if spec is None else (spec.shape, spec.strides, spec.offset) for spec in resolved.specs
     ]
     return repr((options, resolved.shape, resolved.out_shape, layouts))
-
-
-@functools.cache
-def _makers() -> str:
-    return f"{code_digest(MAKERS)} {renderer_digest().hex()}"

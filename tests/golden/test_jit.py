@@ -19,12 +19,12 @@ from kerneltk.cache.store import Cache
 from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
 from kerneltk.jit.compile import PASSES, PassContext  # without what verifies each in the tests
-from kerneltk.jit.frontends import analyses
 from kerneltk.jit.ir.printer import show
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, number
 from kerneltk.jit.ir.verifier import IrError, verify
 from kerneltk.jit.launch.marshalling import type_of
 from kerneltk.jit.lowering import program as lowering
+from tests.unit.cache.stages import set_cache
 
 from .jit_kernels import TABLE
 
@@ -229,7 +229,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
     ]
     monkeypatch.setattr(middle, "PASSES", passes)
     nothing = Cache(None)  # which another stage's test has put nothing into
-    monkeypatch.setattr(analyses, "get_cache", lambda: nothing)
+    set_cache(monkeypatch, "analysis", nothing)
     if stage == "lowering":
         own = lowering.lower_program
         faulty = lambda *given, **named: with_a_fault(own(*given, **named))  # noqa: E731

@@ -67,12 +67,17 @@ def is_listed(caller: str, entry: Entry) -> bool:
     """Whether a step back has to be an item: not where the page excepts it."""
     module, function = entry
     both = (package(caller), package(module))
-    return "<genexpr>" not in function and both not in (
-        ("jit.lowering", "jit.lowering"),
-        ("jit.ir", "jit.passes"),
-        ("jit.passes", "jit.ir"),
-        ("backends", "backends"),
-    )
+    return (
+        "<genexpr>" not in function
+        and both
+        not in (
+            ("jit.lowering", "jit.lowering"),
+            ("jit.ir", "jit.passes"),
+            ("jit.passes", "jit.ir"),
+            ("backends", "backends"),
+        )
+        and caller != "cache.derived"
+    )  # it computes and reads by functions that it is given
 
 
 X = np.ones(1000, np.float32)

@@ -16,6 +16,7 @@ from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers
 from kerneltk.errors import CompileError
+from tests.unit.cache.stages import set_cache
 
 UNIT = TranslationUnit("host", "int one;", "k")
 
@@ -52,7 +53,7 @@ class Counting(HostBackend):
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Cache:
     cache = Cache(None)
-    monkeypatch.setattr(pipeline, "get_cache", lambda: cache)
+    set_cache(monkeypatch, "object code", cache)
     monkeypatch.setattr(pipeline, "_functions", {})
     return cache
 

@@ -13,8 +13,7 @@ from types import ModuleType
 
 from kerneltk.backends import temporary
 from kerneltk.backends.host import toolchain
-from kerneltk.cache.fingerprint import string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import Entry
 from kerneltk.errors import BackendUnavailableError
 
 
@@ -45,8 +44,8 @@ def load(
     sources = [path.read_text(encoding="utf-8") for path in (source, *headers)]
     target = toolchain.target()
     compiler = target.architecture, target.compiler, *options
-    key = string_key(*sources, *compiler, sys.version, sys.abiflags)
-    code = get_cache().get(key)
+    entry = Entry("host compiler", "module", *sources, *compiler, sys.version, sys.abiflags)
+    code = entry.get()
     if code is not None:
         # Another machine that shares the cache may have linked it to a newer C library.
         with suppress(ImportError):
@@ -54,7 +53,7 @@ def load(
     if only_made:
         return None
     code = _build(source, sources[0], options)
-    get_cache().put(key, code)
+    entry.put(code)
     try:
         return _loaded(name, code)
     except ImportError as error:

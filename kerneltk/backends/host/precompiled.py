@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kerneltk.backends import processes
+from kerneltk.cache.derived import Entry
 from kerneltk.cache.fingerprint import fingerprint
-from kerneltk.cache.store import get_cache
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.lexer import includes_by_option
 
@@ -85,7 +85,7 @@ def options_for(
         if key in _refused:
             return ()
         _collect(key)
-        data = get_cache().get(key)
+        data = _entry_of(key).get()
         if data is None:
             _seen[key] += 1
             if _seen[key] == AFTER:
@@ -104,6 +104,10 @@ def refuse(prelude: str, options: Sequence[str], target: Target) -> None:
 
 def _unit_of(prelude: str, options: Sequence[str]) -> TranslationUnit:
     return TranslationUnit("host", prelude, f"{_HEADER}.gch", tuple(options))
+
+
+def _entry_of(key: str) -> Entry:
+    return Entry("host compiler", "header", key)
 
 
 def _start(
@@ -147,7 +151,7 @@ def _collect(key: str, *, is_last: bool = False) -> None:
     with suppress(OSError), open(job.output, "rb") as file:
         # Headers may have changed between the key and the time when g++ read them.
         if status == 0 and fingerprint(job.unit, job.target) == key and (data := file.read()):
-            get_cache().put(key, data)
+            _entry_of(key).put(data)
 
 
 def _after_fork_in_child() -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
-import hashlib
 import itertools
 import os
 import threading
@@ -22,8 +21,7 @@ from typing import Any
 
 from kerneltk.backends import temporary
 from kerneltk.backends.host import toolchain
-from kerneltk.cache.fingerprint import string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import Entry
 from kerneltk.core import debug_files
 from kerneltk.core.artifacts import ObjectCode
 from kerneltk.core.settings import get_settings
@@ -216,15 +214,15 @@ def _compile_pool() -> bytes:
     target = toolchain.target()
     parts = (b'#line 1 "%s"\n%s' % (path.name.encode(), path.read_bytes()) for path in _SOURCES)
     source = b"".join(parts)
-    content = hashlib.sha256(source).hexdigest()
-    key = string_key(content, target.architecture, target.compiler, *options)
-    kept = get_cache().get(key)
-    if kept is not None:
-        return kept
+    compiler = target.architecture, target.compiler, *options
+    entry = Entry("host compiler", "pool", source.decode(), *compiler)
+    known = entry.get()
+    if known is not None:
+        return known
     code, log = toolchain.build(_SOURCES[0].name, source.decode(), options, language="c")
     if code is None:
         raise BackendUnavailableError(f"The host runtime does not compile:\n{log}")
-    get_cache().put(key, code)
+    entry.put(code)
     return code
 
 

@@ -17,7 +17,6 @@ import _ctypes
 import ctypes
 import hashlib
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -26,11 +25,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from kerneltk.backends import processes, temporary
-from kerneltk.cache.fields import read_fields
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import Entry
 from kerneltk.core import compile_log
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers, includes_by_option
@@ -130,28 +128,25 @@ def _probe(command: Sequence[str]) -> Compiler | str:
     # Asking costs a process; the answer is kept for as long as the file stays the same.
     status = os.stat(path)
     facts = (command, os.path.realpath(path), status.st_mtime_ns, status.st_size, status.st_ino)
-    key = hashlib.sha256(repr(("compiler version", facts)).encode()).hexdigest()
-    kept = _known_compiler(get_cache().get(key))
-    if kept is None:
+    entry = Entry("host compiler", "version", repr(facts))
+    known = entry.read(_known_compiler)
+    if known is None:
         found = _ask(command)
         if isinstance(found, str):
             return f"'{shown}' {found}"
-        get_cache().put(key, json.dumps(found).encode())
-        kept = found
-    family, version = kept
+        entry.write(found)
+        known = found
+    family, version = known
     if _numbers(version) < _OLDEST[family]:
         oldest = ".".join(map(str, _OLDEST[family]))
         return f"'{shown}' is {family} {version}, older than {oldest}"
     return Compiler(command, family, version)
 
 
-def _known_compiler(kept: bytes | None) -> tuple[Family, str] | None:
-    """Return the family and version that an entry of the cache names; None for another entry."""
-    try:
-        family, version = read_fields(kept or b"")
-        return (family, version) if family in _OLDEST and isinstance(version, str) else None
-    except (TypeError, ValueError):
-        return None
+def _known_compiler(record: Any) -> tuple[Family, str] | None:
+    """Return the family and version that a record names; None for another record."""
+    family, version = record
+    return (family, version) if family in _OLDEST and isinstance(version, str) else None
 
 
 def _ask(command: tuple[str, ...]) -> tuple[Family, str] | str:

@@ -8,66 +8,24 @@ itself are no part of the unit: they are looked for again, as `cache.fingerprint
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from functools import cache
-from itertools import chain
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Compiler
-from kerneltk.cache.code import code_files
-from kerneltk.cache.fields import read_fields
-from kerneltk.cache.fingerprint import Trace, file_stamp, string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache import derived
+from kerneltk.cache.fingerprint import Trace, file_stamp
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.source import RawSource
-from kerneltk.cuda_cpp.syntax.cached import reader_files, readers
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import BackendUnavailableError
 
 T = TypeVar("T")
-
-# What makes units of sources, finds their keys, and chooses compilers and their options.
-_MAKERS = (
-    "kerneltk.cuda_cpp",
-    "kerneltk.pipeline",
-    "kerneltk.backends",
-    "kerneltk.cache",
-    "kerneltk.codegen.real_overloads",
-    "kerneltk.interop",
-    "kerneltk.object_code",
-    "kerneltk.core",
-    "kerneltk.errors",
-)
-
-_imported = time.time_ns()
-
-
-@cache
-def makers() -> str | None:
-    """What tells the code that compiles sources from any other: this process's, and its files. None
-    where a file has changed since they were imported: this process's code may be another one.
-    """
-    stamps = []
-    try:
-        for path in chain(code_files(_MAKERS), reader_files()):
-            status = os.stat(path)
-            if max(status.st_mtime_ns, status.st_ctime_ns) > _imported:
-                return None
-            stamps.append(file_stamp(path))
-    except OSError:  # one is gone
-        return None
-    found = repr((readers(), stamps))
-    return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _code_of(compiler: Compiler) -> str | None:
@@ -138,10 +96,10 @@ class Entry(Generic[T]):
         )
         self._compiler: Compiler | None = None
         self._target: Target | None = None
-        self._key = self._find_key()
+        self._entry = self._find_entry()
 
-    def _find_key(self) -> str | None:
-        """Return the key; None where nothing is kept."""
+    def _find_entry(self) -> derived.Entry | None:
+        """Return the entry; None where nothing is kept."""
         settings = get_settings()
         if "symbols" in settings.host_debug:
             return None  # units name files that are written for a debugger
@@ -149,49 +107,44 @@ class Entry(Generic[T]):
             self._compiler, self._target = self._making.compiler(self._bare)
         except (BackendUnavailableError, ValueError):
             return None  # a unit meets it as well, behind its own errors
-        makers_code, code = makers(), _code_of(self._compiler)
-        if makers_code is None or code is None:
+        code = _code_of(self._compiler)
+        if code is None:
             return None
         environment = (
             *(settings.host_debug, settings.host_sanitizers, settings.cxx, settings.cuda_include),
             *(settings.cuda_home, settings.nvcc_environment),
         )
-        return string_key(
-            "outcome",
-            *(makers_code, code, self._requested),
+        return derived.Entry(
+            "CUDA C++ source",
+            *("outcome", code, self._requested),
             *map(repr, (astuple(self._backend), astuple(self._target), environment)),
             *self._source.inputs(),
         )
 
     def recall(self) -> tuple[T, Outcome] | None:
         """Return what became of the source; None where that is not known, or would be another."""
-        data = None if self._key is None else get_cache().get(self._key)
-        if data is None or self._compiler is None:
+        found = None if self._entry is None else self._entry.read(_read)
+        if found is None or self._entry is None or self._compiler is None:
             return None
-        try:
-            fields, rest = read_fields(data)
-            known = [pipeline.Provenance.from_fields(each) for each in fields]
-            outcome = Outcome.from_fields(rest)
-        except (TypeError, ValueError):
-            return None  # not what is kept here: it is replaced
+        known, outcome = found
         current = []
         for each in known:
-            found = each.current(self._bare, self._compiler)
-            if found is None:
+            provenance = each.current(self._bare, self._compiler)
+            if provenance is None:
                 return None
-            current.append(found)
+            current.append(provenance)
         made = self._making.recall(current[-1].trace.key) if current else None
         if made is None:
             return None
         if current != known:
-            self._put(current, outcome)
+            self._entry.write((current, outcome))
         return made, outcome
 
     def keep(self, units: Sequence[tuple[TranslationUnit, Trace]], outcome: Outcome) -> None:
         """Keep what became of the source: the last of these units. What was left out of it depends
         on the others, and on what these include.
         """
-        if self._compiler is None or self._key is None:
+        if self._compiler is None or self._entry is None:
             return
         known: list[pipeline.Provenance] = []
         for unit, found in units:
@@ -202,9 +155,11 @@ class Entry(Generic[T]):
                 return
             known = [other for other in known if not other.has_same_headers(provenance)]
             known.append(provenance)
-        if self._find_key() == self._key:  # else a file has changed meanwhile
-            self._put(known, outcome)
+        current = self._find_entry()
+        if current is not None and current.key == self._entry.key:  # else a file has changed
+            current.write((known, outcome))
 
-    def _put(self, known: Sequence[pipeline.Provenance], outcome: Outcome) -> None:
-        if self._key is not None:
-            get_cache().put(self._key, json.dumps((known, outcome)).encode())
+
+def _read(record: Any) -> tuple[list[pipeline.Provenance], Outcome]:
+    known, outcome = record
+    return [pipeline.Provenance.from_fields(each) for each in known], Outcome.from_fields(outcome)

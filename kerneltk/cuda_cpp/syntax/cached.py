@@ -1,26 +1,16 @@
 """What was found in CUDA C++ source, kept in the compile cache.
 
-A process whose sources are all known loads neither the grammar nor what reads its trees. What is
-found depends on strings and on the code that reads them, and its key covers both. Headers are
-sources of their own: who includes them reads them anew.
+A process whose sources are all known loads neither the grammar nor what reads its trees. Headers
+are sources of their own: who includes them reads them anew.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from importlib.machinery import all_suffixes
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from kerneltk.cache.fields import read_fields
-from kerneltk.cache.fingerprint import file_stamp, string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import derive
 from kerneltk.cuda_cpp.syntax.declarations import (
     DeclaredField,
     DeclaredStruct,
@@ -33,21 +23,6 @@ from kerneltk.cuda_cpp.syntax.declarations import (
 
 T = TypeVar("T")
 
-_READERS = (
-    "kerneltk.cuda_cpp.syntax",
-    "kerneltk.cuda_cpp.syntax.host_part",
-    "kerneltk.cuda_cpp.syntax.preprocessor",
-    "kerneltk.cuda_cpp.syntax.ptx",
-    "kerneltk.cuda_cpp.nvrtc",
-    "kerneltk.cuda_cpp.structs",
-    "kerneltk.core.identifiers",
-    "kerneltk.core.lexer",
-    "kerneltk.core.patterns",
-    "kerneltk.core.records",
-    "kerneltk.object_code",
-    "tree_sitter",
-    "tree_sitter_cuda",
-)
 _LANES_APART = re.compile(r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]")  # s[t + 8]
 _COUNTING = re.compile(r"\bfor\s*\([^;()]*=\s*\d+\w*\s*;")
 _MAY_DEFINE = re.compile(r"\b(?:typedef|using)\b[^;{}]*\bu?int(?:8|16|32|64|ptr|max)_t\b")
@@ -55,45 +30,8 @@ _MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a s
 _VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 
 
-def reader_files() -> Iterator[str]:
-    """Yield the paths of all code that reads sources."""
-    suffixes = tuple(all_suffixes())
-    for name in _READERS:
-        spec = find_spec(name)
-        if spec is None:
-            continue
-        if spec.origin and spec.submodule_search_locations is None:
-            yield spec.origin
-        for directory in spec.submodule_search_locations or ():
-            with os.scandir(directory) as entries:
-                found = [e.path for e in entries if e.name.endswith(suffixes) and e.is_file()]
-            yield from sorted(found)
-
-
-@cache
-def readers() -> str:
-    """What tells the code that reads sources from any other: this process's, and its files."""
-    import kerneltk
-
-    stamps = [file_stamp(path) for path in reader_files()]
-    found = repr((kerneltk.__version__, sys.version, stamps))
-    return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
-
-
 def _kept(fields: Sequence[str], find: Callable[[], T], read: Callable[[Any], T]) -> T:
-    """Return what `find` returns. From the cache that is `read` of it in JSON; `fields` are what it
-    depends on.
-    """
-    key = string_key(readers(), *fields)
-    data = get_cache().get(key)
-    if data is not None:
-        try:
-            return read(read_fields(data))
-        except (TypeError, ValueError):
-            pass  # not what is kept here: find it again and replace it
-    found = find()
-    get_cache().put(key, json.dumps(found).encode())
-    return found
+    return derive("CUDA C++ source", fields, find, read)
 
 
 def read_source(source: str) -> SourceSummary:

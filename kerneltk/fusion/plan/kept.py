@@ -9,7 +9,6 @@ plan counts where a call decides the same.
 from __future__ import annotations
 
 import contextlib
-import json
 import operator
 import sys
 from collections.abc import Callable, Sequence
@@ -18,9 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.cache.code import code_digest
-from kerneltk.cache.fingerprint import string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import NOT_READ, Records
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
@@ -42,17 +39,11 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
-from kerneltk.jit.frontends.analyses import READERS
 from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parser import parse_signature
 
-PLANNERS = (*READERS, "kerneltk.fusion", "kerneltk.reduction", "kerneltk.launch", "kerneltk.cache",
-            "kerneltk.backends.base", "kerneltk.backends.foreign_arrays",
-            "kerneltk.backends.registry")  # fmt: skip
 _NUMBERS = (int, float, bool, type(None))
-_MOST_PLANS = 8
-_MOST_BYTES = 1 << 18
 
 
 def planned(
@@ -68,40 +59,26 @@ def planned(
     """
     try:
         description = Description(trace, nodes, outputs)
-        key = _key_of(description, name, backend, device)
+        inputs = name, described_backend(backend), repr(tuple(device)), description.text
     except (UndescribedError, RecursionError):  # the latter of a long chain of numbers
         return Planner(trace, name, backend, device).plan(outputs)
-    kept: list[Any] = []
-    data = get_cache().get(key)
-    if data is not None:
-        # What is not a list of plans is replaced.
-        with contextlib.suppress(
-            TypeError, ValueError, LookupError, AttributeError, RecursionError
-        ):
-            entries = list(json.loads(data))
-            known = _read(trace, description, name, entries, len(outputs))
-            if known is not None:
-                return known
-            kept = entries
+    records = Records("plan", 4, *inputs)
+    try:
+        known = _read(trace, description, name, records.found, len(outputs))
+    except NOT_READ:
+        known, records.found = None, []
+    if known is not None:
+        return known
     before = set(trace.guards.conditions)
     plan = Planner(trace, name, backend, device).plan(outputs)
     made = [pair for pair in trace.guards.conditions.items() if pair[0] not in before]
-    try:
+    # ValueError: integers with thousands of digits.
+    with contextlib.suppress(UndescribedError, ValueError):
         writer = _Writer(trace, description)
         entry = [[writer.decision(*pair) for pair in made], *writer.plan(plan)]
-        data = json.dumps([entry, *kept[: _MOST_PLANS - 1]]).encode()
-    except (UndescribedError, ValueError):  # the latter of integers with thousands of digits
-        return plan
-    if len(data) <= _MOST_BYTES and _is_numpys_own():
-        get_cache().put(key, data)
+        if _is_numpys_own():
+            records.add(entry, 1)
     return plan
-
-
-def _key_of(description: Description, name: str, backend: Capabilities, device: Device) -> str:
-    return string_key(
-        "plan", code_digest(PLANNERS), name, described_backend(backend), repr(tuple(device)),
-        description.text,
-    )  # fmt: skip
 
 
 def _is_numpys_own() -> bool:

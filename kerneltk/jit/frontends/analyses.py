@@ -8,16 +8,13 @@ records, each for arguments of some types: what lowering found outside of the fu
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.cache.code import code_digest
-from kerneltk.cache.fingerprint import string_key
-from kerneltk.cache.store import get_cache
+from kerneltk.cache.derived import Records
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -33,20 +30,6 @@ from kerneltk.jit.source.lookups import (
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.rawkernel import Definition
 
-_MOST_RECORDS = 8
-_MOST_BYTES = 1 << 18
-
-# What analyses functions, and makes source of what it finds.
-READERS = (
-    "kerneltk.jit",
-    "kerneltk.codegen",
-    "kerneltk.core",
-    "kerneltk.signature",
-    "kerneltk.schedule",
-    "kerneltk.interop",
-    "kerneltk.elementwise",
-    "kerneltk.errors",
-)
 _SINGLE = Number(np.dtype(np.float32))
 
 
@@ -102,9 +85,9 @@ class Analyses:
         self._definition = definition
         self._code = definition.function.__code__  # what the definition's source is of
         self._fields = fields
-        self._key: str | None = None
         self._facts: dict[str, Any] = {}
-        self._records: list[list[Any]] = []
+        self._inputs: tuple[str, ...] = ()
+        self._records: Records | None = None
 
     def fact(self, name: str) -> Any:
         """Return what is known of the function, whatever its arguments are; None for nothing."""
@@ -117,9 +100,9 @@ class Analyses:
     def find(self, case: str | None) -> Known | None:
         """Return what is known for arguments of some types."""
         described = None if case is None else self._open()
-        if described is None:
+        if described is None or self._records is None:
             return None
-        for known_case, facts, outcome in self._records:
+        for known_case, facts, outcome, _ in self._records.found:
             if known_case == case:
                 described.restart()
                 if are_current(facts, described):
@@ -130,7 +113,7 @@ class Analyses:
         """Keep an outcome that has sources from these paths in it, if what it depends on can be
         told.
         """
-        if case is None or outcome is None or self._open() is None:
+        if case is None or outcome is None or self._open() is None or self._records is None:
             return
         found = lookups.facts(self._definition.function)
         if found is None:
@@ -138,13 +121,7 @@ class Analyses:
         facts, described = found
         if any(path not in described.texts for path in paths) or not self._is_same(described):
             return
-        # JSON makes lists of tuples: they are compared as it reads them.
-        record = json.loads(json.dumps((case, facts, outcome)))
-        others = [other for other in self._records if other[:2] != record[:2]]
-        self._records = [record, *others[: _MOST_RECORDS - 1]]
-        data = json.dumps((self._facts, self._records)).encode()
-        if self._key is not None and len(data) <= _MOST_BYTES:
-            get_cache().put(self._key, data)
+        self._records.add((case, facts, outcome, self._facts), 2)
 
     def _is_same(self, described: Descriptions) -> bool:
         """Whether the function's text is the one that the definition was made of."""
@@ -166,21 +143,17 @@ class Analyses:
             return None
         if not self._is_same(described) or definition.function.__code__ is not self._code:
             return None
-        key = string_key(
-            "analysis",
-            code_digest(READERS),
+        inputs = (
             described.root,
             definition.mode,
             repr((definition.options, definition.launch_bounds, definition.fastmath)),
             constants,
             *self._fields,
         )
-        if key != self._key:
-            self._key, self._facts, self._records = key, {}, []
-            data = get_cache().get(key)
-            if data is not None:
-                with contextlib.suppress(ValueError):  # not what is kept here: it is replaced
-                    self._facts, self._records = json.loads(data)
+        if inputs != self._inputs:
+            self._inputs, self._records = inputs, Records("analysis", 4, *inputs)
+            found = self._records.found
+            self._facts = found[0][3] if found else {}
         return described
 
 

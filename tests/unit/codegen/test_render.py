@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionSpecialization
 from kerneltk.codegen.template_input import TemplateInput, template_input
 from kerneltk.launch import expression_kernel
+from tests.unit.cache.stages import set_cache
 
 X = ArraySpec.make("f4", 1000)
 
@@ -29,7 +28,7 @@ X = ArraySpec.make("f4", 1000)
 @pytest.fixture
 def renders(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     cache = Cache(None)
-    monkeypatch.setattr(render, "get_cache", lambda: cache)
+    set_cache(monkeypatch, "source", cache)
     calls: list[Any] = []
     original = render.render
 
@@ -90,31 +89,6 @@ def test_any_text_survives(renders: list[Any]) -> None:
     assert operation in first.source
     assert kernel(operation).translation_unit(X) == first
     assert len(renders) == 1
-
-
-def test_what_renders_is_part_of_the_key(
-    renders: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel().translation_unit(X)
-    monkeypatch.setattr(render, "renderer_digest", lambda: b"another version")
-    kernel().translation_unit(X)
-    assert len(renders) == 2
-
-
-def test_every_template_is_part_of_what_renders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(render._TEMPLATES, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setattr(render, "_TEMPLATES", tmp_path)
-    digest_of = render.renderer_digest.__wrapped__
-    known = {digest_of()}
-    assert known == {digest_of()}
-    templates = sorted(tmp_path.glob("*.j2"))
-    for template in templates:
-        template.write_text(template.read_text() + " ")
-        known.add(digest_of())
-    (tmp_path / "new.j2").write_text("")
-    assert len({*known, digest_of()}) == len(templates) + 2
 
 
 def test_a_header_without_a_position_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

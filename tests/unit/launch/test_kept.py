@@ -28,6 +28,7 @@ from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import Target
 from kerneltk.launch import dispatch, kept
 from kerneltk.launch.kept import KeptLaunches, Launch
+from tests.unit.cache.stages import set_cache
 
 X = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
 _names = (f"kept{number}" for number in itertools.count())
@@ -36,7 +37,7 @@ _names = (f"kept{number}" for number in itertools.count())
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
     found = Cache(None)
-    monkeypatch.setattr(kept, "get_cache", lambda: found)
+    set_cache(monkeypatch, "launch", found)
     monkeypatch.setattr(pipeline, "_functions", {})
     return found
 
@@ -106,6 +107,10 @@ OPTIONS: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 
 
+def _key_of(launches: KeptLaunches, resolved: Any, device: Any) -> str:
+    return launches._records(resolved, device)._entry.key
+
+
 def _differ(kernel: Any, calls: Sequence[tuple[tuple[Any, ...], Any]], on: str) -> None:
     """Calls of one key and one case have one launch of one unit."""
     host, device = backend_named("host"), _device(capabilities=capabilities_of(on))
@@ -121,7 +126,7 @@ def _differ(kernel: Any, calls: Sequence[tuple[tuple[Any, ...], Any]], on: str) 
         if geometry is None:
             continue
         found = Launch.of(geometry), translation_unit_of(geometry.specialization)
-        key = launches._key_of(resolved, device), kept._case_of(resolved, options)
+        key = _key_of(launches, resolved, device), kept._case_of(resolved, options)
         assert made.setdefault(key, found) == found
     assert len({*made.values()}) > 8
 
@@ -192,21 +197,9 @@ def test_other_devices_have_other_entries() -> None:
         _device(capabilities=replace(capabilities_of("cuda"), warp_size=64)),
         _device(capabilities=capabilities_of("host")),
     ]
-    keys = [launches._key_of(resolved, device) for device in devices]
+    keys = [_key_of(launches, resolved, device) for device in devices]
     assert len({*keys}) == len(keys)
-    assert launches._key_of(resolved, _device()) == keys[0]
-
-
-def test_other_code_has_other_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = plus(next(_names))
-    launches, resolved = KeptLaunches(kernel._definition), _resolved(kernel, X)
-    first = launches._key_of(resolved, _device())
-    for name in ("code_digest", "renderer_digest"):
-        with monkeypatch.context() as patch:
-            changed: Any = b"other" if name == "renderer_digest" else "other"
-            patch.setattr(kept, name, lambda *_, changed=changed: changed)
-            patch.setattr(kept, "_makers", kept._makers.__wrapped__)
-            assert launches._key_of(resolved, _device()) != first
+    assert _key_of(launches, resolved, _device()) == keys[0]
 
 
 def test_dtypes_are_told_apart_to_the_last_field() -> None:
@@ -220,7 +213,7 @@ def test_dtypes_are_told_apart_to_the_last_field() -> None:
         {"names": ["a"], "formats": ["f4"], "itemsize": 12},
         {"names": ["a"], "formats": ["f4"], "offsets": [4], "itemsize": 12},
     ]  # fmt: skip
-    keys = {launches._key_of(_resolved(kernel, np.zeros(3, t)), _device()) for t in dtypes}
+    keys = {_key_of(launches, _resolved(kernel, np.zeros(3, t)), _device()) for t in dtypes}
     same = np.dtype("q") == np.dtype("l")  # of one meaning on this machine, if not of one letter
     assert len(keys) in (len(dtypes), len(dtypes) - same)
 
@@ -320,7 +313,7 @@ def test_an_entry_has_a_few_records(cache: Cache) -> None:
         pipeline._functions.clear()
         plus(name)(np.zeros(8 * count))
     ((data, _),) = cache._memory.values()
-    assert len(json.loads(data)) == kept._MOST_RECORDS
+    assert len(json.loads(data)) == 8
 
 
 CHILD = """

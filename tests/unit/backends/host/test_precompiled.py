@@ -99,7 +99,7 @@ def make(directory: Path, *more: str, prelude: str = PRELUDE) -> bytes:
         assert ask(directory, *more, prelude=prelude) == ()
     wait()
     assert ask(directory, *more, prelude=prelude) == PCH
-    data = store.get_cache().get(key_of(*more, prelude=prelude))
+    data = precompiled._entry_of(key_of(*more, prelude=prelude)).get()
     assert data is not None
     return data
 
@@ -250,7 +250,7 @@ def test_damaged_content_changes_no_result(damage: str, tmp_path: Path) -> None:
         # As of a g++ of the same version that is another build: its checksum is another.
         "another's": data[:8] + bytes(16) + data[24:],
     }[damage]
-    store.get_cache().put(key_of(), wrong)
+    precompiled._entry_of(key_of()).put(wrong)
     assert build(prelude=PRELUDE) == right
     # One unit may have been compiled twice for it, the next ones are not.
     began = len(precompiled._refused)
@@ -261,7 +261,7 @@ def test_damaged_content_changes_no_result(damage: str, tmp_path: Path) -> None:
 @needs_gxx
 def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
     make(tmp_path)
-    path = next((tmp_path / "cache").glob(f"*/{key_of()}.ktk"))
+    path = next((tmp_path / "cache").glob(f"*/{precompiled._entry_of(key_of()).key}.ktk"))
     for content in (path.read_bytes()[:-1], b"", path.read_bytes()[:-1] + b"?"):
         path.write_bytes(content)
         forget()
@@ -274,9 +274,9 @@ def test_what_others_may_have_written_is_not_taken(
     whose: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = build()
-    store.get_cache().put(key_of(), forged_header(tmp_path))
+    precompiled._entry_of(key_of()).put(forged_header(tmp_path))
     assert build(prelude=PRELUDE) != right  # it does decide machine code
-    path = next((tmp_path / "cache").glob(f"*/{key_of()}.ktk"))
+    path = next((tmp_path / "cache").glob(f"*/{precompiled._entry_of(key_of()).key}.ktk"))
     if whose == "everybody may write":
         path.parent.parent.chmod(0o777)
     elif whose == "a group may write":
@@ -365,7 +365,7 @@ def test_headers_that_change_meanwhile_are_not_kept(tmp_path: Path) -> None:
     header.write_text("#pragma once\n#define NUMBER 666\n")
     precompiled._at_exit()
     assert not precompiled._jobs
-    assert store.get_cache().get(old) is None
+    assert precompiled._entry_of(old).get() is None
 
 
 @needs_gxx

@@ -27,8 +27,7 @@ import kerneltk
 from kerneltk import pipeline
 from kerneltk.backends.host import toolchain
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.cache import store
-from kerneltk.cache.code import code_files
+from kerneltk.cache import derived, store
 from kerneltk.core import settings
 from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.compiled import outcomes
@@ -38,7 +37,7 @@ from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import CompileError, LaunchError
 
-from ...test_architecture import MODULES, imports_of
+from ...test_architecture import MODULES
 
 ROOT = Path(kerneltk.__file__).parents[1]
 KERNEL = "__global__ void k(int* o) { o[0] = VALUE; }\n"
@@ -588,21 +587,6 @@ def test_changed_package(file: Path, tmp_path: Path) -> None:
     assert in_process(file, root=root, **cache) == (5, True)
 
 
-def test_all_code_that_compiles_is_in_the_key() -> None:
-    """What a program imports, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in code_files(outcomes._MAKERS)}
-    pending = ["kerneltk.cuda_cpp.program", "kerneltk.pipeline"]
-    pending += [name for name in MODULES if name.startswith("kerneltk.backends.")]
-    # What arguments and launches are described by decides no object code.
-    others = ("kerneltk.launch.", "kerneltk.textures", "kerneltk.graphs")
-    for name in pending:  # which grows on the way
-        if not name.startswith(others):
-            assert os.path.realpath(MODULES[name]) in stamped, name
-            tree = ast.parse(MODULES[name].read_text())
-            pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
-    assert "kerneltk.cuda_cpp.syntax.reader" in pending
-
-
 # What of the code that makes units asks the disk or the process, and how a key has its answer.
 ASKING = {
     "_has_stand_in": "inputs",
@@ -622,11 +606,8 @@ ASKING = {
     "lasting_options": "the options in inputs",
     "without_directives": "inputs",
     "bytes_of": "the code in inputs",
-    "reader_files": "makers",
-    "readers": "makers",
-    "makers": "is the key's",
     "_code_of": "is the key's",
-    "Entry._find_key": "is the key's",
+    "Entry._find_entry": "is the key's",
     "_input": "the links in inputs",
     "read_programs": "the code in inputs",
 }
@@ -651,38 +632,6 @@ def test_nothing_else_asks_the_disk() -> None:
     assert asking == ASKING.keys()
 
 
-@pytest.fixture
-def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "code.py"
-    path.write_text("a = 1\n")
-    monkeypatch.setattr(outcomes, "code_files", lambda names: iter([str(path)]))
-    return path
-
-
-def test_code_that_has_changed(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    makers: Callable[[], str | None] = outcomes.makers.__wrapped__
-    assert makers() is None  # since the package was imported
-    monkeypatch.setattr(outcomes, "_imported", code.stat().st_ctime_ns + 10**9)
-    before, status = makers(), code.stat()
-    assert before is not None
-    assert makers() == before
-    code.write_text("a = 2\n")
-    os.utime(code, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert makers() not in (before, None)
-
-
-def test_nothing_is_kept_by_code_that_has_changed(
-    steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launched(file)
-    monkeypatch.setattr(outcomes, "makers", lambda: None)
-    for _ in range(2):
-        assert is_known(steps, file) == (1, False)
-    monkeypatch.setattr(outcomes, "makers", lambda: "another")
-    assert is_known(steps, file) == (1, False)
-    assert is_known(steps, file) == (1, True)
-
-
 # -- entries ---------------------------------------------------------------------------------------
 
 
@@ -692,8 +641,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], store
 
     def renew() -> store.Cache:
         own = store.Cache(tmp_path / "cache")
-        for module in (outcomes, pipeline):
-            monkeypatch.setattr(module, "get_cache", lambda: own)
+        monkeypatch.setattr(derived, "get_cache", lambda: own)
         monkeypatch.setattr(pipeline, "_modules", {})
         return own
 
@@ -707,6 +655,11 @@ def entry_of(file: Path) -> Entry[Any]:
     found = program._entry(capabilities_of("host"), pipeline.Ahead("host"))
     assert found is not None
     return found
+
+
+def key_of(entry: Entry[Any]) -> str:
+    assert entry._entry is not None
+    return entry._entry.key
 
 
 DAMAGED = [
@@ -729,8 +682,7 @@ def test_what_is_no_entry_is_replaced(
     steps: list[str], file: Path, cache: Any, data: bytes
 ) -> None:
     launched(file)
-    key = entry_of(file)._key
-    assert key is not None
+    key = key_of(entry_of(file))
     right = cache().get(key)
     assert right is not None
     cache().put(key, data)
@@ -744,8 +696,8 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
     """No field of another kind raises, nor finds anything but what it was."""
     launched(file)
     entry = entry_of(file)
-    assert entry._key is not None
-    right = json.loads(cache().get(entry._key))
+    key = key_of(entry)
+    right = json.loads(cache().get(key))
 
     def damage(value: Any) -> Any:
         """Yield the value with each of its parts replaced."""
@@ -759,7 +711,7 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
 
     made = kerneltk.load(file).compile_for("host")
     for damaged in list(damage(right))[::7]:
-        cache().put(entry._key, json.dumps(damaged).encode())
+        cache().put(key, json.dumps(damaged).encode())
         found = entry_of(file).recall()
         assert found is None or found[0] == made
 
@@ -768,10 +720,10 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
 @pytest.mark.parametrize("how", ["cut", "changed", "gone"])
 def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str, how: str) -> None:
     launched(file)
-    key = entry_of(file)._key
-    assert key is not None
+    key = key_of(entry_of(file))
     if which == "object code":
-        key = json.loads(cache().get(key))[0][-1][0][0]
+        unit_key = json.loads(cache().get(key))[0][-1][0][0]
+        key = derived.Entry("object code", unit_key).key
     path = Path(cache()._entry_path(key))
     data = path.read_bytes()
     middle = len(data) // 2
@@ -802,7 +754,7 @@ def test_stamps_that_have_changed_are_kept_anew(
     def kept() -> list[Any]:
         program: Any = kerneltk.load(file, options=(option,))._programs.all[0]
         entry = program._entry(capabilities_of("host"), pipeline.Ahead("host"))
-        ((fields,), _) = json.loads(cache().get(entry._key))
+        ((fields,), _) = json.loads(cache().get(key_of(entry)))
         return fields
 
     assert kept()[0][5] == []  # as long as they are new
@@ -905,10 +857,10 @@ def test_a_warning_that_is_an_error(tmp_path: Path) -> None:
     path.write_text("__global__ void k(int* o) { o[0] = 1; }\n")
     launched(path)
     entry = entry_of(path)
-    assert entry._key is not None
-    fields, rest = json.loads(outcomes.get_cache().get(entry._key) or b"")
+    key = key_of(entry)
+    fields, rest = json.loads(derived.get_cache().get(key) or b"")
     told = json.dumps((fields, (*rest[:2], ["told"]))).encode()
-    outcomes.get_cache().put(entry._key, told)
+    derived.get_cache().put(key, told)
     with pytest.raises(RuntimeWarning, match="told"):
         launched(path)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -16,13 +15,12 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.registry import capabilities_of
+from kerneltk.cache import derived
 from kerneltk.cache.store import Cache
 from kerneltk.cuda_cpp.source import RawSource, Request
 from kerneltk.cuda_cpp.syntax import cached, reader, volatile, volatile_names
 from kerneltk.cuda_cpp.syntax.ptx import statements
 from kerneltk.errors import ArgumentTypeError
-
-from ...test_architecture import MODULES, imports_of
 
 TESTS = Path(__file__).parents[3]
 SOURCES = sorted([*(TESTS / "kernels").glob("*.cu*"), *Path(__file__).parent.glob("sources/*")])
@@ -33,7 +31,7 @@ MEETING = "__global__ void f(volatile int* x) { x[0] = 1; }"
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
     own = Cache(None)
-    monkeypatch.setattr(cached, "get_cache", lambda: own)
+    monkeypatch.setattr(derived, "get_cache", lambda: own)
     return own
 
 
@@ -148,7 +146,7 @@ def test_what_is_none_of_it_is_replaced(
 def test_a_damaged_file_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def summary() -> Any:
         own = Cache(tmp_path)
-        monkeypatch.setattr(cached, "get_cache", lambda: own)
+        monkeypatch.setattr(derived, "get_cache", lambda: own)
         return cached.read_source(KERNEL)
 
     found = summary()
@@ -158,71 +156,6 @@ def test_a_damaged_file_is_read_again(tmp_path: Path, monkeypatch: pytest.Monkey
         path.write_bytes(data)
         assert summary() == found
         assert path.read_bytes() == whole
-
-
-# -- what the key covers ---------------------------------------------------------------------------
-
-
-def test_all_code_that_reads_sources_is_in_the_key() -> None:
-    """What the readers import, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in cached.reader_files()}
-    pending = [name for name in MODULES if name.startswith("kerneltk.cuda_cpp.syntax.")]
-    pending.remove(cached.__name__)
-    assert pending
-    for name in pending:
-        assert os.path.realpath(MODULES[name]) in stamped
-        tree = ast.parse(MODULES[name].read_text())
-        pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
-    names = {Path(path).name.partition(".")[0] for path in stamped if path.endswith(".so")}
-    assert names == {"_binding"}  # the parser's and the grammar's
-    assert "kerneltk.core.lexer" in pending
-
-
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "code.py"
-    path.write_text("a = 1\n")
-    monkeypatch.setattr(cached, "reader_files", lambda: iter([str(path)]))
-    return path
-
-
-def readers() -> str:
-    return cached.readers.__wrapped__()
-
-
-def test_other_code_has_another_key(file: Path) -> None:
-    before, status = readers(), file.stat()
-    assert readers() == before
-    file.write_text("a = 2\n")
-    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert readers() != before
-
-
-def test_what_editors_leave_is_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(cached, "_READERS", ("kt_package", "kt_missing"))
-    package = tmp_path / "kt_package"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    before = readers()
-    (package / ".#lock.py").symlink_to("nowhere")
-    (package / "notes.txt").write_text("")
-    assert readers() == before
-    (package / "module.py").write_text("")
-    assert readers() != before
-
-
-def test_another_version_has_another_key(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = readers()
-    monkeypatch.setattr(kerneltk, "__version__", "0.1.1")
-    assert readers() != before
-
-
-def test_another_reader_reads_again(reads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    cached.read_source(KERNEL)
-    monkeypatch.setattr(cached, "readers", lambda: "another")
-    cached.read_source(KERNEL)
-    assert reads == [KERNEL, KERNEL]
 
 
 # -- what a program sees ---------------------------------------------------------------------------

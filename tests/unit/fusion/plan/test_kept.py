@@ -19,7 +19,7 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.registry import backend_named, capabilities_of
-from kerneltk.cache.code import code_files
+from kerneltk.cache.derived import code_files
 from kerneltk.cache.store import Cache
 from kerneltk.fusion.plan import kept
 from kerneltk.fusion.plan.planner import Plan, Planner
@@ -29,6 +29,7 @@ from kerneltk.fusion.trace.description import Description
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
+from tests.unit.cache.stages import set_cache
 from tests.unit.test_architecture import MODULES, imports_of
 
 DEVICES = {"host": ("host", OLDER), "sm_80": ("cuda", OLDER), "sm_90": ("cuda", Device(8, 132))}
@@ -37,7 +38,7 @@ DEVICES = {"host": ("host", OLDER), "sm_80": ("cuda", OLDER), "sm_90": ("cuda", 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
     found = Cache(None)
-    monkeypatch.setattr(kept, "get_cache", lambda: found)
+    set_cache(monkeypatch, "plan", found)
     return found
 
 
@@ -342,7 +343,7 @@ def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str])
     (entry,) = cache.entries()
     data = cache.get(entry.key)
     assert data is not None
-    assert len(json.loads(data)) == kept._MOST_PLANS
+    assert len(json.loads(data)) == 8
 
 
 @pytest.mark.parametrize(
@@ -445,7 +446,7 @@ def test_blocks_take_plans(cache: Cache, plans: list[str]) -> None:
 
 def test_all_code_that_plans_is_in_the_key() -> None:
     """What plans, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in code_files(kept.PLANNERS)}
+    stamped = {os.path.realpath(path) for path in code_files("plan")}
     pending = [name for name in MODULES if name.startswith("kerneltk.fusion.")]
     for name in pending:
         assert os.path.realpath(MODULES[name]) in stamped, name

@@ -22,7 +22,7 @@ import pytest
 import kerneltk
 from kerneltk import jit, vectorize
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.cache.code import code_files
+from kerneltk.cache.derived import code_files
 from kerneltk.cache.store import Cache
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -35,6 +35,7 @@ from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.frontends import analyses
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Number, Record, Type, number
+from tests.unit.cache.stages import set_cache
 
 from ...test_architecture import MODULES, imports_of
 
@@ -58,7 +59,7 @@ def grid(x, y):
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> Cache:
     own = Cache(None)
-    monkeypatch.setattr(analyses, "get_cache", lambda: own)
+    set_cache(monkeypatch, "analysis", own)
     return own
 
 
@@ -119,7 +120,7 @@ def fresh_meaning(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -
     """The same without anything that is kept."""
     with monkeypatch.context() as context:
         empty = Cache(None)
-        context.setattr(analyses, "get_cache", lambda: empty)
+        set_cache(context, "analysis", empty)
         return meaning(*args, **options)
 
 
@@ -532,7 +533,7 @@ def test_other_types_options_and_modes_have_records_of_their_own(
     for attempt in every:
         found = made(*attempt)
         with monkeypatch.context() as context:
-            context.setattr(analyses, "get_cache", lambda: Cache(None))
+            set_cache(context, "analysis", Cache(None))
             assert made(*attempt) == found
 
 
@@ -760,7 +761,7 @@ def test_damaged_entries_are_replaced(cache: Cache, lowerings: list[str], progra
 
 def test_all_code_that_analyses_functions_is_in_the_key() -> None:
     """What lowers, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in code_files(analyses.READERS)}
+    stamped = {os.path.realpath(path) for path in code_files("analysis")}
     pending = [
         name
         for name in MODULES

@@ -1,0 +1,294 @@
+"""Results of the package's code and of compilers in the compile cache.
+
+A derivation has a stage (a row of `_CODE`) and inputs (strings). Its key is a hash of both and of
+the code that computes it: a process whose inputs and code are the same reads the result instead of
+computing it. There is one rule for code that changes on disk while a process runs. The code of a
+stage is known by the stamps of its files, and only as long as these show that the files are what
+this process imports: none was changed or moved since the import of the package began, and all are
+the same after a computation as before the first one. Otherwise the process may execute older code
+than the files have, or a mixture of both, and what it derives stays in its memory.
+
+Records are plain data as JSON. An entry that cannot be read is a cache miss.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import hashlib
+import json
+import operator
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+import kerneltk
+from kerneltk.cache.fingerprint import file_stamp, string_key
+from kerneltk.cache.store import Cache, get_cache
+
+T = TypeVar("T")
+
+Stage = Literal[
+    "object code", "host compiler", "source", "launch", "plan", "analysis", "CUDA C++ source"
+]
+
+_CODEGEN = ("codegen", "core", "schedule", "signature", "templates")
+_FUNCTIONS = (*_CODEGEN, "elementwise.py", "errors.py", "interop", "jit")
+
+# Of each stage, the files and directories whose code computes it, in this package or, where it has
+# none of that name, in a package of that name. What compilers write depends on none of them: the
+# key of object code (`fingerprint`) has all that a compiler is given.
+_CODE: dict[Stage, tuple[str, ...]] = {
+    "object code": (),
+    "host compiler": (),
+    "source": ("codegen/render.py", "templates"),
+    "launch": (*_CODEGEN, "backends/base.py", "cache", "launch", "pipeline.py"),
+    "analysis": _FUNCTIONS,
+    "plan": (
+        *(*_FUNCTIONS, "cache", "fusion", "launch", "reduction.py"),
+        *("backends/base.py", "backends/foreign_arrays.py", "backends/registry.py"),
+    ),
+    "CUDA C++ source": (
+        *("backends", "cache", "codegen/real_overloads.py", "core", "cuda_cpp", "errors.py"),
+        *("interop", "object_code", "pipeline.py", "tree_sitter", "tree_sitter_cuda"),
+    ),
+}
+
+_SUFFIXES = (".py", ".j2", ".so", ".pyd")
+_NO_CODE = ("__pycache__", "include")  # the key of object code has the headers
+_TICK_NS = 20_000_000  # by which a file's times may be behind the clock
+_MOST_RECORDS = 8  # of one entry
+_MOST_BYTES = 1 << 18  # of an entry with several records
+
+
+# -- the code of a stage ---------------------------------------------------------------------------
+
+
+def code_files(stage: Stage) -> Iterator[str]:
+    """Yield the paths of the code that computes a stage. Raises OSError where one is gone."""
+    for name in _CODE[stage]:
+        yield from (path for path, _ in _walk(name) if path.endswith(_SUFFIXES))
+
+
+def _walk(name: str) -> Iterator[tuple[str, int]]:
+    """Yield the files and directories of a name of `_CODE`, and when each got its name (ns): 0
+    where that is no later than its own last change.
+    """
+    path = f"{kerneltk.__path__[0]}/{name}"
+    if os.path.exists(path):
+        yield path, _named_ns(path)
+        if not name.endswith(".py"):
+            yield from _walk_directory(path)
+    else:
+        spec = find_spec(name)
+        for path in (spec and spec.submodule_search_locations) or ():
+            yield path, _named_ns(path)
+            yield from _walk_directory(path)
+
+
+def _walk_directory(directory: str) -> Iterator[tuple[str, int]]:
+    with os.scandir(directory) as entries:
+        found = sorted(entries, key=operator.attrgetter("name"))
+    for entry in found:
+        is_code = entry.name.endswith(_SUFFIXES) and not entry.name.startswith(".")
+        if is_code and not entry.is_symlink():
+            yield entry.path, 0
+        elif is_code:
+            yield entry.path, _named_ns(entry.path)
+        elif "." not in entry.name and entry.name not in _NO_CODE and entry.is_dir():
+            yield entry.path, _named_ns(entry.path)
+            yield from _walk_directory(entry.path)
+
+
+def _named_ns(path: str) -> int:
+    """When a directory was moved or a link was made (ns), as far as its times show it. What is
+    written into a directory changes both of its times.
+    """
+    status = os.lstat(path)
+    is_written = stat.S_ISDIR(status.st_mode) and status.st_ctime_ns == status.st_mtime_ns
+    return 0 if is_written else status.st_ctime_ns
+
+
+class _Code:
+    """The code of one name of `_CODE`, as this process imports it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._identity: list[tuple[object, ...]] = []
+        self.digest: str | None = None
+        try:
+            stamps, changed = self._look()
+        except OSError:
+            return
+        if changed < kerneltk._import_began - _TICK_NS:
+            found = repr(stamps).encode("utf-8", "surrogateescape")
+            self.digest = hashlib.sha256(found).hexdigest()
+
+    def _look(self) -> tuple[list[tuple[object, ...]], int]:
+        """Return the stamps of the files, and when the last of them was changed (ns). Raises
+        OSError where one is gone, or the package lies elsewhere than it did.
+        """
+        if not os.path.samestat(os.stat(kerneltk.__path__[0]), kerneltk._home):
+            raise FileNotFoundError(errno.ENOENT, "The package has been moved.")
+        stamps, changed = [], 0
+        self._identity = []
+        for path, named in _walk(self._name):
+            changed = max(changed, named)
+            if path.endswith(_SUFFIXES):
+                stamp = file_stamp(path)
+                stamps.append(stamp)
+                # Later a stamp may lack the digest of the content: the file has settled.
+                self._identity.append(stamp[:5])
+                changed = max(changed, stamp[2])
+            else:
+                self._identity.append((path, os.stat(path).st_ino))
+        return stamps, changed
+
+    def check(self) -> bool:
+        """Whether the files are still what this process imports."""
+        if self.digest is not None:
+            before = self._identity
+            try:
+                self._look()
+            except OSError:
+                self._identity = []
+            if self._identity != before:
+                self.digest = None
+        return self.digest is not None
+
+
+_code_of = functools.cache(_Code)
+
+
+@functools.cache
+def _interpreter() -> str:
+    return repr((kerneltk.__version__, sys.version, sys.flags, np.__version__))
+
+
+def code_digest(stage: Stage) -> str | None:
+    """Return a hash of the code that computes a stage, and of the Python and the NumPy that execute
+    it. None where the files are not known to be what this process imports.
+    """
+    digests = [_code_of(name).digest for name in _CODE[stage]]
+    known = [digest for digest in digests if digest is not None]
+    return string_key(_interpreter(), *known) if len(known) == len(digests) else None
+
+
+def _is_unchanged(stage: Stage) -> bool:
+    return all(_code_of(name).check() for name in _CODE[stage])
+
+
+@functools.cache
+def _own_cache() -> Cache:
+    """The results of a process whose code is not known."""
+    return Cache(None)
+
+
+def _cache_of(_: Stage, is_shared: bool) -> Cache:
+    return get_cache() if is_shared else _own_cache()
+
+
+NOT_READ = (
+    TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError
+)  # fmt: skip
+"""What reading a record raises where it is not of the reader's kind."""
+
+
+# -- entries ---------------------------------------------------------------------------------------
+
+
+class Entry:
+    """One derivation's entry in the cache.
+
+    Parameters
+    ----------
+    stage : Stage
+    *inputs : str
+        All that decides the result, but for the code.
+    """
+
+    def __init__(self, stage: Stage, *inputs: str) -> None:
+        self._stage = stage
+        code = code_digest(stage) if _CODE[stage] else ""
+        self._is_shared = code is not None
+        self.key = string_key("derived 1", stage, code or "", *inputs)
+
+    def get(self) -> bytes | None:
+        """Return the bytes of this entry; None for nothing."""
+        return _cache_of(self._stage, self._is_shared).get(self.key)
+
+    def put(self, data: bytes) -> None:
+        """Write the bytes of this entry; for this process only where the code has changed."""
+        self._is_shared = self._is_shared and _is_unchanged(self._stage)
+        _cache_of(self._stage, self._is_shared).put(self.key, data)
+
+    def read(self, read: Callable[[Any], T]) -> T | None:
+        """Return `read` of the record; None where there is none, or one of another stage, for which
+        `read` raises one of `NOT_READ`.
+        """
+        data = self.get()
+        try:
+            return None if data is None else read(json.loads(data))
+        except NOT_READ:
+            return None
+
+    def write(self, value: object) -> None:
+        """Write a record: plain data, named tuples among it."""
+        self.put(json.dumps(value).encode())
+
+
+def derive(
+    stage: Stage, inputs: Sequence[str], compute: Callable[[], T], read: Callable[[Any], T]
+) -> T:
+    """Return what `compute` returns: from the cache, `read` of its record, if it is there."""
+    entry = Entry(stage, *inputs)
+    found = entry.read(read)
+    if found is None:
+        found = compute()
+        entry.write(found)
+    return found
+
+
+class Records:
+    """A few records of one entry, for what its key leaves open, such as the shapes of a call.
+
+    Parameters
+    ----------
+    stage : Stage
+    size : int
+        The number of a record's items.
+    *inputs : str
+
+    Attributes
+    ----------
+    found : list of list
+        The records, the latest first.
+    """
+
+    def __init__(self, stage: Stage, size: int, *inputs: str) -> None:
+        self._entry, self._size = Entry(stage, *inputs), size
+        self.found: list[list[Any]] = self._entry.read(self._checked) or []
+
+    def _checked(self, found: Any) -> list[list[Any]]:
+        if not all(isinstance(record, list) and len(record) == self._size for record in found):
+            raise TypeError("These are no records.")
+        return list(found)
+
+    def add(self, record: Sequence[object], named_by: int) -> None:
+        """Add a record in the place of one with the same first items, so many. The oldest records
+        are dropped where there are more than eight, or more than 256 KiB on disk.
+        """
+        # JSON makes lists of tuples: they are compared as it reads them.
+        made = json.loads(json.dumps(record))
+        others = [other for other in self.found if other[:named_by] != made[:named_by]]
+        self.found = [made, *others[: _MOST_RECORDS - 1]]
+        for count in range(len(self.found), 0, -1):
+            data = json.dumps(self.found[:count]).encode()
+            if len(data) <= _MOST_BYTES:
+                self._entry.put(data)
+                return
