@@ -85,7 +85,11 @@ def _calls(trees: Trees, function: str) -> Found:
 
 
 def entries(trees: Trees) -> Found:
-    yield from _calls(trees, r"get_cache\(\)\.put")
+    """The stages of the store."""
+    for node in trees["cache/derived.py"].body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_CODE":
+            assert isinstance(node.value, ast.Dict)
+            yield from (("cache/derived.py", key) for key in node.value.keys if key is not None)
 
 
 def tables(trees: Trees) -> Found:
