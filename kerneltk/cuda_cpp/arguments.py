@@ -158,24 +158,12 @@ def _dtype_of(pointee: ParameterType) -> str:
     )
 
 
-def _is_dense(array: Any) -> bool:
-    """Return whether an array's elements fill their memory, in any order of the axes, upwards."""
-    expected = array.dtype.itemsize
-    for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
-        if extent == 0:
-            return True
-        if extent > 1:
-            if stride != expected:
-                return False
-            expected *= extent
-    return True
-
-
 def _has_strides(
     signature: KernelSignature, parameter: RawParameter, array: Any, args: Sequence[Any]
 ) -> bool:
     """Return whether a kernel's arguments give an array's strides: all, in elements or in bytes,
-    but for those that follow from the inner ones. Only integers whose names say so count.
+    but for those that follow from the inner ones, as all of an array without gaps do. Only integers
+    whose names say so count.
     """
     known = set(_given_strides(signature, parameter, args))
     return any(_follows(array, known, unit) for unit in (array.dtype.itemsize, 1))
@@ -292,7 +280,7 @@ def check_array(
         return
     if address == 0:
         raise refused(f"has {array.size} elements and no memory: it was freed")
-    if not _is_dense(array) and not _has_strides(signature, parameter, array, args):
+    if not _has_strides(signature, parameter, array, args):
         raise refused(
             f"has gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
             "a pointer says nothing of them",

@@ -186,8 +186,6 @@ class Dispatcher:
         if launcher is not None and not is_outdated(launcher.run):
             return launcher
         definition = self._definition
-        if len(args) not in (self._nin, self._nargs):
-            raise call_arguments.wrong_number(definition.name, definition.signature, len(args))
         plans: dict[Any, tuple[Any, ...]] = {}
         unplanned = functools.partial(self._launch, key)
         template = loop_launcher(definition, types, backend)

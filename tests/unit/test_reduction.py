@@ -136,6 +136,7 @@ def test_attributes_are_read_only() -> None:
         (0.1, "0.1"), (-0.0, "-0.0"), (1e300, "1e+300"), (np.inf, "INFINITY"),
         (-np.inf, "-INFINITY"), (np.nan, "NAN"), (np.float32(-np.inf), "-INFINITY"),
         (np.float16(0.5), "0.5"), (np.int8(-1), "-1"), (np.uint64(2**64 - 1), f"{2**64 - 1}ull"),
+        (2**63 - 1, f"{2**63 - 1}"), (2**63, f"{2**63}ull"),
         (np.bool_(True), "true"), (np.str_("c"), "c"), ("{0, 0}", "{0, 0}"),
     ],
 )  # fmt: skip

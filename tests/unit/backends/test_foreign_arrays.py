@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ElementwiseKernel
+from kerneltk import ArgumentValueError, ElementwiseKernel
 from kerneltk.backends import foreign_arrays
 
 from .. import fake_torch
@@ -95,6 +95,14 @@ def test_given_outputs_are_given_back_themselves(torch: ModuleType) -> None:
     x, y = Tensor(np.arange(4.0)), Tensor(np.empty(4))
     assert TWICE(x, y) is y
     np.testing.assert_array_equal(y.array, [0, 2, 4, 6])
+
+
+def test_writes_to_tensors_are_counted_or_refused(torch: ModuleType) -> None:
+    x, y = Tensor(np.arange(4.0)), Tensor(np.empty(4))
+    TWICE(x, y)
+    assert (x.version, y.version) == (0, 1)
+    with pytest.raises(ArgumentValueError, match="'y' is written, but it requires a gradient"):
+        TWICE(x, Tensor(np.empty(4), requires_grad=True))
 
 
 def test_numbers_are_no_arrays() -> None:

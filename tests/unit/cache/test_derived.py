@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -164,12 +165,16 @@ def test_changes_give_another_digest(package: Path, monkeypatch: pytest.MonkeyPa
     (package / "inner" / "more.py").write_text("")
     assert digest() not in known
     known.add(digest())
-    with monkeypatch.context() as context:
-        context.setattr("numpy.__version__", "0")
-        assert digest() not in known
-    with monkeypatch.context() as context:
-        context.setattr("kerneltk.__version__", "0")
-        assert digest() not in known
+    interpreters = [
+        ("numpy.__version__", "0"),
+        ("kerneltk.__version__", "0"),
+        ("kerneltk.cache.derived.sys", SimpleNamespace(version=sys.version, flags=())),
+        ("kerneltk.cache.derived.sys", SimpleNamespace(version="3", flags=sys.flags)),
+    ]
+    for name, value in interpreters:
+        with monkeypatch.context() as context:
+            context.setattr(name, value)
+            assert digest() not in known
     assert digest() in known
 
 

@@ -280,7 +280,7 @@ def test_a_block_size_of_the_callers_takes_no_tiles() -> None:
     assert found.specialization.block == 64
 
 
-@pytest.mark.parametrize("size", [1, 2, 127, 128, 129, 1000, 2**20 + 1, 2**31 + 3])
+@pytest.mark.parametrize("size", [1, 2, 127, 129, 1000, 1024, 2**20 + 1, 2**31 + 3])
 @pytest.mark.parametrize("offset", [0, 4])
 def test_blocks_cover_all_elements(size: int, offset: int) -> None:
     x = make("f4", size, offset=offset)

@@ -118,6 +118,14 @@ def test_launches_on_the_host_that_may_last(
     assert geometry(kernel, x, x, backend="cuda").may_last is cuda
 
 
+@pytest.mark.parametrize(("operation", "host"), [("y = x * 3.0f", False), ("y = x / (int)i", True)])
+def test_launches_on_the_host_that_may_trap(operation: str, host: bool) -> None:
+    kernel = ElementwiseKernel("float32 x", "float32 y", operation, "trapping")
+    x = make("f4", 4)
+    assert geometry(kernel, x, x, backend="host").may_trap is host
+    assert geometry(kernel, x, x, backend="cuda").may_trap
+
+
 def test_constants_are_as_long_as_their_part_of_the_block() -> None:
     for backend in ("host", "cuda"):
         for shape in ((), (1,), (5, 7), (3, 1, 4, 1, 5)):

@@ -261,6 +261,41 @@ def test_arrays_with_gaps(array: Any) -> None:
         check(pointer_to(NUMBERS["double"]), array)
 
 
+_RECORDS = np.zeros(5, [("a", "f4"), ("b", "i2")])  # of 6 bytes
+
+
+@pytest.mark.parametrize(
+    ("array", "values", "taken"),
+    [
+        (np.zeros(6, "f4")[::2], {"stride": 2}, True),
+        (np.zeros(6, "f4")[::2], {"stride": 8}, True),  # in bytes
+        (np.zeros(6, "f4")[::2], {"stride": 3}, False),
+        (np.zeros(6, "f4")[::-1], {"x_step": -1}, True),
+        (np.zeros((3, 4), "f4")[:, :3], {"ldx": 4}, True),
+        (np.zeros((2, 3, 4), "f4")[..., :3], {"ldx": 4}, True),  # the outermost follows
+        (np.zeros((3, 4), "f4")[:, :3], {"n": 4}, False),
+        (np.zeros((3, 4), "f4")[:, :3], {"y": None, "ldy": 4}, False),  # another pointer's
+        (np.zeros((3, 4), "f4")[:, :3], {"ldy": 4}, True),
+        (_RECORDS["a"], {"stride": 6}, True),
+        (_RECORDS["a"], {"stride": 1}, False),  # no whole number of elements
+    ],
+)
+def test_strides_that_arguments_give(array: Any, values: dict[str, Any], taken: bool) -> None:
+    x = pointer_to(NUMBERS["float"])
+    kinds = {True: x.type, False: NUMBERS["long"]}
+    others = (RawParameter(n, n, kinds[v is None], 0, 8) for n, v in values.items())
+    signature = KernelSignature("k", (x, *others), 8)
+
+    def check_it() -> None:
+        check_array(signature, x, array, array.ctypes.data, (array, *values.values()))
+
+    if taken:
+        check_it()
+    else:
+        with pytest.raises(ArgumentValueError, match="has gaps"):
+            check_it()
+
+
 def test_memory_that_is_gone() -> None:
     with pytest.raises(ArgumentValueError, match="has 3 elements and no memory: it was freed"):
         check(pointer_to(NUMBERS["double"]), np.zeros(3), 0)

@@ -177,6 +177,12 @@ def test_what_is_neither_true_nor_false(value: Any) -> None:
         packed(BOOL, value)
 
 
+def test_durations_are_no_numbers() -> None:
+    for kind in (BOOL, UINT8, HALF):
+        with pytest.raises(ArgumentTypeError, match="type 'timedelta64' was given"):
+            packed(kind, np.timedelta64(1, "s"))
+
+
 def test_half_precision_numbers() -> None:
     for value in (1, 65504, np.float64(65519.9), np.longdouble(2.5), math.inf, -0.0):
         assert packed(HALF, value) == np.float16(value).tobytes()

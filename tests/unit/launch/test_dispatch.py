@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArgumentValueError, ElementwiseKernel, ScalarOverflowError
+from kerneltk import (
+    ArgumentValueError,
+    ElementwiseKernel,
+    ReductionKernel,
+    ScalarOverflowError,
+)
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.launch import dispatch
 from kerneltk.launch.dispatch import Dispatcher, copy_array
@@ -66,6 +71,18 @@ def test_plans_are_forgotten_where_there_are_too_many(monkeypatch: pytest.Monkey
     for size in (1, 2, 3, 4, 5, 1, 2):
         np.testing.assert_array_equal(call(made, np.ones(size), 1.0), np.full(size, 2.0))
         assert max(plans_of(made)) <= 3
+
+
+def test_plans_are_forgotten_where_they_hold_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "held")
+    made = kernel._dispatcher
+    x = np.ones(1 << 20, np.float32)
+    assert call(made, x) == x.size
+    assert made._held > 0
+    monkeypatch.setattr(dispatch, "_MOST_HELD", made._held)
+    assert call(made, x[1:]) == x.size - 1
+    assert plans_of(made) == [1]
+    assert made._held == 0
 
 
 def test_dispatchers_may_share_their_sources() -> None:

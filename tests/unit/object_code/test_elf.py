@@ -33,6 +33,7 @@ def test_a_library() -> None:
     begin, end = extent(library())
     assert begin == 0 < section.address + section.size <= end
     assert is_whole(library())
+    assert not is_whole(library()[: len(library()) // 2])
 
 
 def test_what_can_be_written() -> None:
@@ -46,6 +47,7 @@ def test_what_can_be_written() -> None:
         for begin, end in parts
     )
     assert not any(begin <= code.value < end for begin, end in parts)
+    assert variables.address + variables.size <= extent(library())[1]
 
 
 @pytest.mark.parametrize(

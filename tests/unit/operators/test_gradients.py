@@ -27,6 +27,7 @@ def test_names_say_what_is_what() -> None:
     found = matched(samples.AXPB, samples.AXPB_SLOPES)
     assert found.takes == (("input", 0), ("input", 1), ("gradient", 0))
     assert found.gives == (0, 1)
+    assert (found.saved_inputs, found.saved_results) == ((0, 1), ())
 
 
 def test_functions_give_the_gradients_of_all_arrays() -> None:

@@ -878,6 +878,11 @@ GATHER(line, 1, false, int)
 GATHER(narrow, 3, false, int)
 GATHER(wide, 3, false, ptrdiff_t)
 GATHER(dense, 3, true, ptrdiff_t)
+extern "C" void made(double* p, ptrdiff_t* steps, double* y) {
+    CArray<double, 3, true> x(p, {7, 6, 10});
+    for (int d = 0; d < 3; ++d) steps[d] = x.strides()[d];
+    y[0] = x[{1, 2, 3}];
+}
 static_assert(sizeof(CArray<float, 2>) == 48 && sizeof(CArray<float, 0, true>) == 16, "");
 static_assert(__is_trivially_copyable(CArray<float, 2>), "");
 """
@@ -904,6 +909,9 @@ def test_array_views(tmp_path: Path) -> None:
         call(getattr(library, f"indexed_{name}"), packed(x), space, y)
         assert np.array_equal(x, before + 1)
         assert np.array_equal(y[: x.size], x.ravel())
+    steps, y = np.zeros(3, np.int64), np.zeros(1)
+    call(library.made, base, steps, y)
+    assert (*steps, y[0]) == (*base.strides, base[1, 2, 3])
     repeated = np.lib.stride_tricks.as_strided(np.arange(4.0), (3, 4, 2), (0, 8, 0))
     y = np.zeros(repeated.size)
     call(library.flat_narrow, packed(repeated), y)

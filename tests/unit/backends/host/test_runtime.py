@@ -395,7 +395,7 @@ def test_loading_without_memfd(
 
 def test_bad_object_code_is_refused(code: ObjectCode) -> None:
     for content in (b"", b"nonsense", code.code[:100], code.code[:400]):
-        with pytest.raises(LaunchError, match="cannot be loaded"):
+        with pytest.raises(LaunchError, match="cannot be loaded: it is not a whole library"):
             runtime.load(replace(code, code=content))
     with pytest.raises(LaunchError, match="has no entry point 'other'"):
         runtime.load(replace(code, entry="other"))

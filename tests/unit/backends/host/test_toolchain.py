@@ -115,8 +115,10 @@ def test_maths_wide_integers_half_and_complex_link(compiler: str) -> None:
     assert z[0] == (1 + 2j) ** 2
 
 
-@pytest.mark.parametrize(("option", "fused"), [("--fmad=true", True), ("--fmad=false", False)])
-def test_contraction_follows_fmad(compiler: str, option: str, fused: bool) -> None:
+@pytest.mark.parametrize(
+    ("options", "fused"), [((), True), (("--fmad=true",), True), (("--fmad=false",), False)]
+)
+def test_contraction_follows_fmad(compiler: str, options: tuple[str, ...], fused: bool) -> None:
     source = """
     extern "C" void residue(const void* args, long long, long long) {
         double* p = *static_cast<double* const*>(args);
@@ -129,7 +131,7 @@ def test_contraction_follows_fmad(compiler: str, option: str, fused: bool) -> No
     has_fma = os.uname().machine == "aarch64" or " fma " in text
     a = 1 + 2.0**-30
     p = np.array([a, a, -(a * a)])
-    call(source, "residue", struct.pack("P", p.ctypes.data), 1, option)
+    call(source, "residue", struct.pack("P", p.ctypes.data), 1, *options)
     assert p[2] == (2.0**-60 if fused and has_fma else 0.0)
 
 
