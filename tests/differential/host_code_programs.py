@@ -287,6 +287,16 @@ PROGRAMS: dict[str, tuple[bool, str]] = {
         False,
         'struct S { int a, b; }; extern "C" __global__ void k(float* x) { S s = {.a = 1, .b = 2}; x[0] = s.a; }',
     ),
+    "designated constant": (
+        False,
+        "struct S { int a, b; }; __constant__ S s = {.a = 1, .b = 2};\n"
+        'extern "C" __global__ void k(float* x) { x[0] = s.a; }',
+    ),
+    "_Float16 of a function": (
+        False,
+        "__device__ _Float16 f(float x) { return x; }\n"
+        'extern "C" __global__ void k(float* x) { x[0] = f(x[0]); }',
+    ),
     "no middle operand": (
         False,
         'extern "C" __global__ void k(float* x) { int a = x[0]; x[0] = a ?: 3; }',
