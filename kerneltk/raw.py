@@ -570,7 +570,7 @@ class KernelTemplate:
         self.__doc__ = "\n\n".join(filter(None, (self._advice(), comment)))
 
     def _advice(self) -> str:
-        given = [a if a.isdigit() else repr(a) for a in sample_arguments(self.parameters)]
+        given = [repr(a) if a[0].isalpha() else a for a in sample_arguments(self.parameters)]
         example = f"{self.name.rpartition('::')[2]}[{', '.join(given) or repr('float')}](...)"
         return (
             f"'{self.name}' is a template of <{', '.join(self.parameters)}>.\n"

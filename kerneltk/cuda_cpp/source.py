@@ -26,7 +26,7 @@ from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
-from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, host_parts
+from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128_bits, host_parts
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
 from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
 from kerneltk.cuda_cpp.syntax.cached import (
@@ -122,6 +122,7 @@ _PREDEFINED = re.compile(
     r"\b__(?:BYTE_ORDER|ORDER_\w+_ENDIAN|FLOAT_WORD_ORDER|CHAR_BIT|SIZEOF_\w+|\w+_(?:MAX|TYPE|MIN"
     r"|EPSILON|DIG|RADIX))__\b"
 )
+_HAS_INT128 = "__SIZEOF_INT128__"  # NVRTC defines it with '--device-int128' only
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = (
     "cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h", "cuda_pipeline",
@@ -796,6 +797,8 @@ class RawSource:
         texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")
+        if any(_HAS_INT128 in text for text in texts) and self.compiler == "nvrtc":
+            head += [] if has_128_bits("int128", options) else [f"#undef {_HAS_INT128}"]
         if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
             head.append("#include <utility>")
         if any(map(_TUPLES.search, texts)):

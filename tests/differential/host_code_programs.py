@@ -266,6 +266,11 @@ PROGRAMS: dict[str, tuple[bool, str]] = {
         False,
         'extern "C" __global__ void k(float* x) { __int128 a = x[0]; x[0] = float(a); }',
     ),
+    "128 bits where the compiler has them": (
+        True,
+        'extern "C" __global__ void k(float* x) {\n#ifdef __SIZEOF_INT128__\nunsigned __int128 a = 3;\n'
+        "#else\nfloat a = x[0];\n#endif\nx[0] = float(a); }",
+    ),
     "_Float16": (
         False,
         'extern "C" __global__ void k(float* x) { _Float16 a = x[0]; x[0] = float(a); }',
@@ -281,6 +286,16 @@ PROGRAMS: dict[str, tuple[bool, str]] = {
     "designated": (
         False,
         'struct S { int a, b; }; extern "C" __global__ void k(float* x) { S s = {.a = 1, .b = 2}; x[0] = s.a; }',
+    ),
+    "designated constant": (
+        False,
+        "struct S { int a, b; }; __constant__ S s = {.a = 1, .b = 2};\n"
+        'extern "C" __global__ void k(float* x) { x[0] = s.a; }',
+    ),
+    "_Float16 of a function": (
+        False,
+        "__device__ _Float16 f(float x) { return x; }\n"
+        'extern "C" __global__ void k(float* x) { x[0] = f(x[0]); }',
     ),
     "no middle operand": (
         False,

@@ -10,7 +10,10 @@ from kerneltk.cuda_cpp.source import RawSource
 from tests.differential.host_code_programs import PROGRAMS
 
 # Whether the compiler sees or takes these is known when they are compiled.
-CONDITIONAL = ("ifndef CUDACC", "ifdef CUDACC", "arch only", "variable length")
+CONDITIONAL = (
+    "ifndef CUDACC", "ifdef CUDACC", "arch only", "variable length",
+    "128 bits where the compiler has them",
+)  # fmt: skip
 NAMES = sorted(PROGRAMS)
 
 

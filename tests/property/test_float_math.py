@@ -74,3 +74,14 @@ def test_the_library_s_declarations_and_addresses() -> None:
     y, z = kernel(np.float32([0, 1]))
     np.testing.assert_allclose(y, np.exp([0, 1]), rtol=1e-6)
     np.testing.assert_allclose(z, 2 * np.exp([0, 1]), rtol=1e-6)
+
+
+def test_fast_math_keeps_infinities_and_nan() -> None:
+    x = np.float32([np.nan, np.inf, 88.7, 10000, -104, 0.5, np.inf])
+    for name in ("exp", "exp2", "expm1", "log", "sinh", "cosh", "sin", "asin", "cbrt"):
+        body = f"y = {name}(x)"
+        ordinary = kerneltk.ElementwiseKernel("float32 x", "float32 y", body)
+        fast = kerneltk.ElementwiseKernel(
+            "float32 x", "float32 y", body, options=("--use_fast_math",)
+        )
+        np.testing.assert_allclose(fast(x), ordinary(x), rtol=1e-5, err_msg=name)

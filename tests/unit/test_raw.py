@@ -502,6 +502,11 @@ def test_templates_say_how_they_are_named(tmp_path: Path) -> None:
     assert "Fill x." in template.__doc__
     with pytest.raises(ArgumentTypeError, match=r"fill\['float', 4\]\(\.\.\.\)"):
         template(1, 1, ())
+    (tmp_path / "u.cu").write_text(
+        "template <bool B, unsigned int N, float (*F)(float)> __global__ void fill(float* x) {}"
+    )
+    with pytest.raises(ArgumentTypeError, match=r"fill\['true', 4, \.\.\.\]\(\.\.\.\)"):
+        kerneltk.load(tmp_path / "u.cu").fill(1, 1, ())
 
 
 @pytest.mark.parametrize("target", ["host", "sm_90"])

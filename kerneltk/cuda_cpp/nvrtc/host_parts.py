@@ -75,7 +75,6 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
         or source.compiler != "nvrtc"
         or any(map(_DEFAULT_DEVICE.match, options))
     )
-    has_128 = {"int128", "float128"}.intersection(o.removeprefix("--device-") for o in options)
     is_cpp20 = any(map(_CPP20.match, options))
     # A word before a name may be a macro of a header that is not read.
     has_unread = bool(source.unread_names())
@@ -100,7 +99,10 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
                     and not part.name.startswith("_")
                 )
                 or (part.name.startswith(".") and is_cpp20)
-                or (part.kind == "128 bits" and part.name.rpartition("<")[2][:-1] in has_128)
+                or (
+                    part.kind == "128 bits"
+                    and has_128_bits(part.name.rpartition("<")[2][:-1], options)
+                )
                 # Another header may declare the same name.
                 or (
                     part.kind == "library"
@@ -117,6 +119,11 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
     if not source.has_host_code and source.compiler == "nvrtc":
         parts += _foreign_headers(sources)
     return tuple(parts)
+
+
+def has_128_bits(kind: str, options: Sequence[str]) -> bool:
+    """Return whether options give NVRTC the type ``__int128`` or ``__float128``."""
+    return any(re.fullmatch(rf"--?device-{kind}", option) for option in options)
 
 
 def _keys(part: HostOnly) -> tuple[str, str]:

@@ -6,6 +6,7 @@ twice as long to define.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -320,6 +321,18 @@ class Refused(NamedTuple):
     word: str = ""  # of several things of a kind, which one it is: a name of CUB's
 
 
+_SAMPLES = (
+    (re.compile(r"(?:class|typename)\b"), "float"),
+    (re.compile(r"bool\s+\w+\Z"), "true"),
+    (
+        re.compile(
+            r"(?:std::|unsigned\s+|long\s+)*(?:unsigned|int|long|short|size_t|u?int\d+_t)\s+\w+\Z"
+        ),
+        "4",
+    ),
+)
+
+
 class Refusals(NamedTuple):
     """A source without what CPU cores do not have."""
 
@@ -336,12 +349,13 @@ class Refusals(NamedTuple):
 
 
 def sample_arguments(parameters: Sequence[str]) -> tuple[str, ...]:
-    """Return arguments for the parameters of a template that have no default, as messages show.
+    """Return arguments for the parameters of a template that have no default, as messages show;
+    '...' for those that are neither a type nor a number.
 
     Examples
     --------
-    >>> sample_arguments(("class T", "int N", "bool B = true"))
-    ('float', '4')
+    >>> sample_arguments(("class T", "int N", "bool B = true", "float (*F)(float)"))
+    ('float', '4', '...')
     """
     needed = (p for p in parameters if "=" not in p and "..." not in p)
-    return tuple("float" if p.startswith(("class", "typename")) else "4" for p in needed)
+    return tuple(next((a for kind, a in _SAMPLES if kind.match(p)), "...") for p in needed)

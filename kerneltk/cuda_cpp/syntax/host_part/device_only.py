@@ -282,6 +282,7 @@ class _Finder:
         if body is None or body.type != "compound_statement":
             return None
         if not words.isdisjoint(("__device__", "__global__")):
+            self._read_extensions(start, body.end_byte)
             self._read_body(body)
         inside = self.tree.plain[body.start_byte : body.end_byte]
         holds = _MAY_HOLD_DECLARATIONS.search(inside) is not None
@@ -402,6 +403,8 @@ class _Finder:
 
     def _read_memory(self, words: set[str], head: str, declarators: list[Node], scope: str) -> None:
         """Read a variable of CUDA's memories."""
+        if memory_of(words) is not None and scope != "block":
+            self._read_extensions(declarators[0].start_byte - len(head), declarators[-1].end_byte)
         if "__shared__" in words:
             self._add_shared(head, declarators)
             values = [d for d in declarators if d.type == "init_declarator"]
@@ -481,9 +484,9 @@ class _Finder:
 
     # -- bodies ----------------------------------------------------------------------------------
 
-    def _read_body(self, body: Node) -> None:
-        """Find what device code names of libraries for the host."""
-        for found in _EXTENSION.finditer(self.tree.plain, body.start_byte, body.end_byte):
+    def _read_extensions(self, start: int, end: int) -> None:
+        """Find what device code has of the host's compilers."""
+        for found in _EXTENSION.finditer(self.tree.plain, start, end):
             name = found[0].strip()
             wide = re.search("int128|float128", name)
             self._add(
@@ -492,6 +495,9 @@ class _Finder:
                 found.end() - len(name),
                 found.end(),
             )
+
+    def _read_body(self, body: Node) -> None:
+        """Find what device code names of libraries for the host."""
         for start, name, header in self._named(body.start_byte, body.end_byte):
             kind: HostOnlyKind = "without include" if header else "library"
             self._add(kind, f"{name} <{header}>" if header else name, start, start + len(name))

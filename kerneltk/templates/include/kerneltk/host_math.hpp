@@ -86,7 +86,13 @@ using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
 
 }  // namespace kerneltk
 
+// Under -ffast-math a compiler takes infinities and NaN for impossible: there the C library computes.
+#ifdef __FAST_MATH__
+#define KERNELTK_IN_LIBRARY(name, vector) extern "C" float name##f(float) noexcept vector;
+#else
+#define KERNELTK_IN_LIBRARY(name, vector)
 #include <kerneltk/host_float_math.hpp>
+#endif
 
 // CUDA has a function of floats and one of doubles, between which an enumerator is ambiguous.
 #define KERNELTK_SINGLE(result, name)                                              \
@@ -105,6 +111,7 @@ using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
     KERNELTK_MATH_1_INLINE(name, vector)
 // Of those whose function of floats is in host_float_math.hpp.
 #define KERNELTK_MATH_1_INLINE(name, vector)                         \
+    KERNELTK_IN_LIBRARY(name, vector)                                \
     extern "C" double name(double) noexcept vector;                  \
     KERNELTK_SINGLE(float, name)
 KERNELTK_MATH_1_INLINE(sin, KERNELTK_VECTOR)
@@ -145,6 +152,7 @@ KERNELTK_MATH_1(tgamma, )
 KERNELTK_MATH_1(lgamma, )
 #undef KERNELTK_MATH_1
 #undef KERNELTK_MATH_1_INLINE
+#undef KERNELTK_IN_LIBRARY
 
 // Bessel functions have no overloads in C++; CUDA has a float variant of each.
 extern "C" {
