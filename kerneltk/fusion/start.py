@@ -108,6 +108,7 @@ def traced(
         trace.guards.noting_exceptions(),
     ):
         result = made(*given[:first], **named)
+    rebuilding.outside.check_containers()
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None
@@ -489,6 +490,7 @@ class _UserModule:
     def __getattr__(self, name: str) -> Any:
         rebuilding: _Rebuilding = self._rebuilding
         found = getattr(self._module, name)
+        rebuilding.outside.attribute(rebuilding.outside.follow(self._module), name)
         if isinstance(found, types.FunctionType):
             return rebuilding.late(found)
         return rebuilding.seen(found)
