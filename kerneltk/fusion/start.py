@@ -403,6 +403,7 @@ class _Rebuilding:
             empty,
         )
         self._made[id(function)] = function, made
+        self.outside.originals[id(made)] = function
         made.__kwdefaults__ = function.__kwdefaults__
         for name in ("__doc__", "__qualname__", "__module__", "__annotations__"):
             setattr(made, name, getattr(function, name))

@@ -150,6 +150,7 @@ class Outside:
         self._found: dict[int, Any] = {}  # objects from outside
         self._watched: list[Any] = []  # those whose classes report what is done to them
         self._containers: list[tuple[Any, list[Any]]] = []  # with their items before
+        self.originals: dict[int, Any] = {}  # by addresses of what stands for them in the trace
         self._is_executed = False
         self._functions: dict[types.CodeType, list[types.FunctionType]] = {}
         self._inner: dict[types.CodeType, tuple[set[str], dict[str, Any]]] = {}
@@ -191,6 +192,8 @@ class Outside:
         """Guard an attribute of an argument that the function has read."""
         if id(value) not in self._arguments:
             return
+        if name == "__dict__":
+            self._reads.add_names(value, self._arguments[id(value)][1])
         for own in list(attribute_of(value, name, ())) if name == "__dict__" else [name]:
             self._guard(value, own)
         entry, is_data = _held(value, name)
@@ -206,6 +209,10 @@ class Outside:
             self._reads.add_attribute(value, read, name, entry)
         elif isinstance(slot, types.MemberDescriptorType):
             self._reads.add_attribute(value, read, name, MISSING, slot)
+        elif isinstance(slot, types.GetSetDescriptorType) and name != "__class__":
+            found = attribute_of(value, name)
+            if is_value(found):  # others may be new ones each time
+                self._reads.add_attribute(value, read, name, found)
         elif isinstance(attribute_of(value, "__dict__"), dict) and not hasattr(
             type(entry), "__set__"
         ):
@@ -275,7 +282,8 @@ class Outside:
         items: dict[str, Any] = {}
         for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
             value = frame.f_locals.get(name)
-            if id(value) in self._found:
+            value = self.originals.get(id(value), value)
+            if id(value) in self._found or type(value) is str:
                 given[name] = value
         for name in several:  # the first of them stands for all
             values = frame.f_locals.get(name, ())
@@ -368,8 +376,8 @@ class Outside:
             entry = getattr(entry, "__func__", entry)
             return None if entry is MISSING else self.follow(entry)
         entry, is_data = _held(value, name)
-        is_plain: Any = type(value).__getattribute__
-        if id(value) in self._arguments and is_plain is object.__getattribute__:
+        is_plain = isinstance(type(value).__getattribute__, types.WrapperDescriptorType)
+        if id(value) in self._arguments and is_plain:
             self._guard(value, name)
         if is_data:
             return self.follow(entry)

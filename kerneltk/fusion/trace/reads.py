@@ -101,6 +101,14 @@ class Reads:
         else:
             self._add_weakly(f"{read}.{name}", value, owner, asks_argument)
 
+    def add_names(self, owner: Any, read: str | None) -> None:
+        """Guard which attributes an object has in its dict."""
+        asks_argument = read is not None
+        if read is None:
+            read = self._name("o", id(owner), owner)
+        names = self._name("n", id(owner), tuple(owner.__dict__))
+        self._add_test(f"tuple({read}.__dict__) == {names}", asks_argument)
+
     def _add_weakly(self, read: str, value: Any, owner: Any, asks_argument: bool = False) -> None:
         if is_value(value):
             self._add(read, value, asks_argument)

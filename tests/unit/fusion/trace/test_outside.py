@@ -272,6 +272,50 @@ def test_attributes_of_classes_and_modules_as_arguments_are_guarded() -> None:
         np.testing.assert_array_equal(bound(X), X * rate)
 
 
+class Part:
+    n = 1
+
+
+class FailureError(Exception):
+    rate: Any
+
+
+def with_rate(value: Any) -> Any:
+    value.rate = 2.0
+    return value
+
+
+ATTRIBUTES: dict[str, tuple[Any, Any, Callable[[Any], object]]] = {
+    "none yet": (
+        Part(), lambda x, a: x * vars(a).get("unknown", 5), lambda a: setattr(a, "unknown", 3.0),
+    ),
+    "in C": (
+        FailureError(1, 2), lambda x, a: x * len(a.args), lambda a: setattr(a, "args", (1,)),
+    ),
+    "of a function": (
+        with_rate(lambda x: x), lambda x, a: a(x) * a.rate, lambda a: setattr(a, "rate", 3.0),
+    ),
+    "of a partial": (
+        with_rate(functools.partial(helper)), lambda x, a: x * a.rate,
+        lambda a: setattr(a, "rate", 3.0),
+    ),
+    "of a class by its name": (
+        with_rate(FailureError), lambda x, a, n="rate": x * getattr(a, n),
+        lambda a: setattr(a, "rate", 3.0),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_other_attributes_of_arguments_are_guarded(name: str) -> None:
+    given, function, change = ATTRIBUTES[name]
+    fused = kerneltk.fuse(function)
+    for _ in range(2):
+        for _ in range(2):
+            np.testing.assert_array_equal(fused(X, given), function(X, given))
+        change(given)
+
+
 def test_cached_properties_of_arguments_are_guarded() -> None:
     one = Cached()
     fused = kerneltk.fuse(lambda one, x: x * one.rate)
@@ -434,10 +478,6 @@ def with_nonlocal() -> Callable[[Any], Any]:
 def sets_by_globals(x: Any) -> Any:
     globals()["COUNT"] = x
     return x
-
-
-class Part:
-    n = 1
 
 
 PART = Part()
