@@ -40,6 +40,7 @@ from kerneltk.fusion.trace.operations import as_array, assign
 from kerneltk.fusion.trace.outside import (
     Outside,
     attribute_of,
+    check_unchanged,
     content_of,
     is_array,
     is_library,
@@ -108,15 +109,16 @@ def traced(
         trace.guards.noting_exceptions(),
     ):
         result = made(*given[:first], **named)
-    rebuilding.outside.check_containers()
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None
     written = [args[arrays[number]] for number in {e.array for e in trace.effects} & arrays.keys()]
     _check_arrays(trace, rebuilding.outside.arrays, written, backend)
     program = finished(trace, name, result, arrays, len(args), backend, target, device)
+    containers = rebuilding.outside.containers
     del given, named, made, rebuilding, result
     trace.alive.check(function)
+    check_unchanged(containers)
     return program
 
 

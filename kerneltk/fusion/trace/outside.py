@@ -149,7 +149,7 @@ class Outside:
         self._arguments: dict[int, tuple[Any, str | None]] = {}  # objects, and how to read them
         self._found: dict[int, Any] = {}  # objects from outside
         self._watched: list[Any] = []  # those whose classes report what is done to them
-        self._containers: list[tuple[Any, list[Any]]] = []  # with their items before
+        self.containers: list[tuple[Any, list[Any]]] = []  # with their items before
         self.originals: dict[int, Any] = {}  # by addresses of what stands for them in the trace
         self._is_executed = False
         self._functions: dict[types.CodeType, list[types.FunctionType]] = {}
@@ -249,7 +249,7 @@ class Outside:
         elif hasattr(type(value), "shape"):
             self.arrays.append(value)
         elif isinstance(value, list | dict | set | collections.deque):
-            self._containers.append((value, _all_items(value)))
+            self.containers.append((value, _all_items(value)))
         elif not isinstance(value, type | types.ModuleType):
             own = _entry_of(type(value), "__call__")
             for function in (attribute_of(value, "__wrapped__"), own):
@@ -261,14 +261,6 @@ class Outside:
         """Take notice of a dict of names, which others change, too."""
         self._found[id(names)] = names
         return _Outer(names)
-
-    def check_containers(self) -> None:
-        """Refuse changes that the code does not show, such as by `map(items.append, values)`."""
-        for value, before in self._containers:
-            items = _all_items(value)
-            if len(items) != len(before) or not all(map(operator.is_, items, before)):
-                kind = type(value).__name__
-                raise unsupported(f"A {kind} from outside is changed in a fused function.", _HINT)
 
     def _begun(self, frame: types.FrameType, names: dict[str, Any]) -> None:
         """Look at a function that begins."""
@@ -429,6 +421,15 @@ def _all_items(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [*dict.keys(value), *dict.values(value)]
     return [*(set if isinstance(value, set) else _base(value)).__iter__(value)]
+
+
+def check_unchanged(containers: Iterable[tuple[Any, list[Any]]]) -> None:
+    """Refuse changes that the code does not show, such as by `map(items.append, values)`."""
+    for value, before in containers:
+        items = _all_items(value)
+        if len(items) != len(before) or not all(map(operator.is_, items, before)):
+            kind = type(value).__name__
+            raise unsupported(f"A {kind} from outside is changed in a fused function.", _HINT)
 
 
 def _is_installed(path: str) -> bool:
