@@ -41,6 +41,7 @@ from kerneltk.fusion.trace.operations import as_array, assign
 from kerneltk.fusion.trace.outside import (
     Outside,
     attribute_of,
+    check_unchanged,
     content_of,
     is_array,
     is_library,
@@ -121,8 +122,10 @@ def traced(
     written = [args[arrays[number]] for number in {e.array for e in trace.effects} & arrays.keys()]
     _check_arrays(trace, rebuilding.outside.arrays, written, backend)
     program = finished(trace, name, result, arrays, len(args), backend, target, device)
+    containers = rebuilding.outside.containers
     del given, named, made, rebuilding, result
     trace.alive.check(function)
+    check_unchanged(containers)
     return program
 
 
@@ -409,6 +412,7 @@ class _Rebuilding:
             empty,
         )
         self._made[id(function)] = function, made
+        self.outside.originals[id(made)] = function
         made.__kwdefaults__ = function.__kwdefaults__
         for name in ("__doc__", "__qualname__", "__module__", "__annotations__"):
             setattr(made, name, getattr(function, name))
@@ -512,6 +516,7 @@ class _UserModule:
     def __getattr__(self, name: str) -> Any:
         rebuilding: _Rebuilding = self._rebuilding
         found = getattr(self._module, name)
+        rebuilding.outside.attribute(rebuilding.outside.follow(self._module), name)
         if isinstance(found, types.FunctionType):
             return rebuilding.late(found)
         return rebuilding.seen(found)

@@ -773,19 +773,6 @@ def a_shuffle_within_five_lanes(x):
 
 @refused(
     """
-    TypingError: 'width' must be known when the kernel is compiled.
-      +1:     x[0] = jit.shfl_down_sync(-1, x[0], 1, x.size)
-                                                     ^^^^^^
-      Hint: use a literal, a global, or a variable that is assigned once, to a constant.
-    """,
-    F32,
-)
-def a_shuffle_within_a_variable_number_of_lanes(x):
-    x[0] = jit.shfl_down_sync(-1, x[0], 1, x.size)
-
-
-@refused(
-    """
     TypingError: A lane must be an integer, not 'float'.
       +1:     x[0] = jit.shfl_xor_sync(-1, x[0], 0.5)
                                                  ^^^

@@ -149,6 +149,8 @@ class Outside:
         self._arguments: dict[int, tuple[Any, str | None]] = {}  # objects, and how to read them
         self._found: dict[int, Any] = {}  # objects from outside
         self._watched: list[Any] = []  # those whose classes report what is done to them
+        self.containers: list[tuple[Any, list[Any]]] = []  # with their items before
+        self.originals: dict[int, Any] = {}  # by addresses of what stands for them in the trace
         self._is_executed = False
         self._functions: dict[types.CodeType, list[types.FunctionType]] = {}
         self._inner: dict[types.CodeType, tuple[set[str], dict[str, Any]]] = {}
@@ -175,7 +177,7 @@ class Outside:
         elif isinstance(value, functools.partial) and read is None:
             for given in (*value.args, *value.keywords.values(), value.func):
                 self._note_argument(given, None)
-        elif not (is_value(value) or is_array(value) or isinstance(value, type | types.ModuleType)):
+        elif not (is_value(value) or is_array(value)):
             self._arguments.setdefault(id(value), (value, read))
             if _is_watched(value):
                 self._watched.append(value)
@@ -192,6 +194,8 @@ class Outside:
         """Guard an attribute of an argument that the function has read."""
         if id(value) not in self._arguments:
             return
+        if name == "__dict__":
+            self._reads.add_names(value, self._arguments[id(value)][1])
         for own in list(attribute_of(value, name, ())) if name == "__dict__" else [name]:
             self._guard(value, own)
         entry, is_data = _held(value, name)
@@ -207,10 +211,21 @@ class Outside:
             self._reads.add_attribute(value, read, name, entry)
         elif isinstance(slot, types.MemberDescriptorType):
             self._reads.add_attribute(value, read, name, MISSING, slot)
+        elif isinstance(slot, types.GetSetDescriptorType) and name != "__class__":
+            found = attribute_of(value, name)
+            if is_value(found):  # others may be new ones each time
+                self._reads.add_attribute(value, read, name, found)
         elif isinstance(attribute_of(value, "__dict__"), dict) and not hasattr(
             type(entry), "__set__"
         ):
             self._reads.add_attribute(value, read, name, MISSING)
+
+    def _guard_static(self, value: Any, name: str, entry: Any) -> None:
+        """Guard an attribute of an argument that is a class or a module, but bound methods."""
+        if id(value) in self._arguments and (
+            isinstance(entry, types.FunctionType) or not hasattr(type(entry), "__get__")
+        ):
+            self._reads.add_attribute(value, self._arguments[id(value)][1], name, entry)
 
     # -- functions -------------------------------------------------------------------------------
 
@@ -235,12 +250,19 @@ class Outside:
                 self.follow(item)
         elif hasattr(type(value), "shape"):
             self.arrays.append(value)
+        elif isinstance(value, list | dict | set | collections.deque):
+            self.containers.append((value, _all_items(value)))
         elif not isinstance(value, type | types.ModuleType):
             own = _entry_of(type(value), "__call__")
             for function in (attribute_of(value, "__wrapped__"), own):
                 if isinstance(function, types.FunctionType):
                     self.follow(function)
         return _Outer(value)
+
+    def _note_namespace(self, names: Any) -> _Outer:
+        """Take notice of a dict of names, which others change, too."""
+        self._found[id(names)] = names
+        return _Outer(names)
 
     def _begun(self, frame: types.FrameType, names: dict[str, Any]) -> None:
         """Look at a function that begins."""
@@ -254,7 +276,8 @@ class Outside:
         items: dict[str, Any] = {}
         for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
             value = frame.f_locals.get(name)
-            if id(value) in self._found:
+            value = self.originals.get(id(value), value)
+            if id(value) in self._found or type(value) is str:
                 given[name] = value
         for name in several:  # the first of them stands for all
             values = frame.f_locals.get(name, ())
@@ -311,7 +334,7 @@ class Outside:
     def _is_users(self, frame: types.FrameType, names: dict[str, Any]) -> bool:
         """Whether a function is the user's, and of no other package that is installed."""
         code, home = frame.f_code, names.get("__name__")
-        if is_library(home) or _is_besides(frame if frame.f_globals is names else frame.f_back):
+        if is_library(home) or _is_besides(frame):
             return False
         if code.co_name == "<module>":
             return names is not frame.f_globals  # of `exec`
@@ -334,17 +357,21 @@ class Outside:
         if name == "__class__":
             return self.follow(type(value))
         if name == "__dict__":
-            return self.follow(attribute_of(value, name))
+            return self._note_namespace(attribute_of(value, name))
         if isinstance(value, types.ModuleType):
             entry = vars(value).get(name, MISSING)
+            if entry is sys.modules:
+                return self._note_namespace(entry)
+            self._guard_static(value, name, entry)
             return None if entry is MISSING else self.follow(entry)
         if isinstance(value, type):
             entry = _entry_of(value, name)
+            self._guard_static(value, name, entry)
             entry = getattr(entry, "__func__", entry)
             return None if entry is MISSING else self.follow(entry)
         entry, is_data = _held(value, name)
-        is_plain: Any = type(value).__getattribute__
-        if id(value) in self._arguments and is_plain is object.__getattribute__:
+        is_plain = isinstance(type(value).__getattribute__, types.WrapperDescriptorType)
+        if id(value) in self._arguments and is_plain:
             self._guard(value, name)
         if is_data:
             return self.follow(entry)
@@ -390,6 +417,21 @@ class Outside:
 def _base(value: Any) -> Any:
     """The built-in class of a container, whose methods execute nothing of the user's."""
     return next(b for b in (dict, list, tuple, collections.deque) if isinstance(value, b))
+
+
+def _all_items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*dict.keys(value), *dict.values(value)]
+    return [*(set if isinstance(value, set) else _base(value)).__iter__(value)]
+
+
+def check_unchanged(containers: Iterable[tuple[Any, list[Any]]]) -> None:
+    """Refuse changes that the code does not show, such as by `map(items.append, values)`."""
+    for value, before in containers:
+        items = _all_items(value)
+        if len(items) != len(before) or not all(map(operator.is_, items, before)):
+            kind = type(value).__name__
+            raise unsupported(f"A {kind} from outside is changed in a fused function.", _HINT)
 
 
 def _is_installed(path: str) -> bool:
@@ -539,16 +581,20 @@ class _Scan:
                 stack.append(known.get(value[1]))
             case "STORE_DEREF" | "DELETE_DEREF" if value in self._outer:
                 self._refuse(f"The variable '{value}' of an outer function is assigned")
-            case "STORE_FAST" | "STORE_FAST_MAYBE_NULL" | "STORE_DEREF":
+            case "STORE_NAME" | "DELETE_NAME" if value in self._outer:
+                self._refuse(f"The global '{value}' is assigned")
+            case "STORE_FAST" | "STORE_FAST_MAYBE_NULL" | "STORE_DEREF" | "STORE_NAME":
                 known[value] = self._pop()[0]
+            case "SETUP_ANNOTATIONS":
+                known["__annotations__"] = None
+            case "LOAD_NAME" if value in known:  # of a class
+                stack.append(known[value])
             case "LOAD_GLOBAL" | "LOAD_NAME":
                 outside._reads.add_global(self._globals, value)
                 found = self._globals.get(value, vars(builtins).get(value, MISSING))
                 stack += [None] * (effect - 1)
                 stack.append(None if found is MISSING else outside.follow(found))
             case "STORE_GLOBAL" | "DELETE_GLOBAL":
-                self._refuse(f"The global '{value}' is assigned")
-            case "STORE_NAME" | "DELETE_NAME" if value in self._outer:
                 self._refuse(f"The global '{value}' is assigned")
             case "LOAD_CONST":
                 stack.append(_Outer(value))
@@ -601,6 +647,9 @@ class _Scan:
                 (found,) = self._pop()
                 is_known = type(found) is tuple and len(found) == argument
                 stack += reversed(found if is_known else [outside.item(found)] * argument)
+            case "UNPACK_EX":
+                item = outside.item(self._pop()[0])
+                stack += [item] * (argument >> 8) + [_Items(item)] + [item] * (argument & 0xFF)
             case "COPY":
                 stack.append(([None] * argument + stack)[-argument])
             case "SWAP":
@@ -668,11 +717,13 @@ class _Scan:
             item = outside.item(_Outer(owner), first if name == "get" else None)
             return item if name == "get" else _Items((None, item) if name == "items" else item)
         if function is globals:
-            return outside.follow(self._globals)
+            return outside._note_namespace(self._globals)
         if function is vars:
             return outside.attribute(first, "__dict__")
         if function is getattr and len(given) > 1 and isinstance(given[1], _Outer):
-            return outside.attribute(first, str(given[1].value))
+            found = outside.attribute(first, str(given[1].value))
+            is_missing = len(given) > 2 and isinstance(found, _Outer) and found.value is _UNKNOWN
+            return given[2] if is_missing else found
         if function is type:
             return outside.attribute(first, "__class__")
         if any(function is own for own in (list, tuple, dict, iter, reversed, sorted)):
@@ -709,7 +760,8 @@ def _refuse_attribute(name: str) -> None:
 def _is_besides(frame: types.FrameType | None) -> bool:
     """Whether a module that is imported, or an object that ends, is what calls a function."""
     while frame is not None and not is_own(frame.f_code):
-        if frame.f_code.co_name in ("<module>", "__del__"):
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen importlib") or code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False

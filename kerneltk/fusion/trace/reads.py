@@ -109,6 +109,15 @@ class Reads:
                 ("attribute", *key), lambda a: getattr(of(a), name), value, owner, asks_argument
             )
 
+    def add_names(self, owner: Any, read: str | None) -> None:
+        """Guard which attributes an object has in its dict."""
+        of: _Read = _reader(read) if read is not None else lambda _: owner
+        key = "names", id(owner) if read is None else read
+        test = _Test(
+            lambda a: tuple(of(a).__dict__), tuple(owner.__dict__), operator.eq, read is not None
+        )
+        self._add_test(key, test)
+
     def _add_named(self, key: Any, owner: Any, name: str, value: Any) -> None:
         if is_value(value) or _is_array(value):
             self._add(key, lambda _: named(owner, name), value)

@@ -139,7 +139,8 @@ def joined_constant(value: Any) -> Joined:
     kind = PY_INT if isinstance(value, int) else PY_FLOAT
     kind = PY_COMPLEX if isinstance(value, complex) else kind
     held = _held_by(kind.dtype.kind, value)
-    return Joined(kind.dtype, True, constant=kind, held=held)
+    signed = kind == PY_INT and "uint64" not in held
+    return Joined(kind.dtype, True, constant=kind, held=held, signed=signed)
 
 
 def nothing_joined(kind: Number) -> Joined:
@@ -151,7 +152,7 @@ def _parts(kind: Number) -> Joined:
     if isinstance(kind, Joined):
         return kind
     if kind.weak:
-        return Joined(kind.dtype, True, unknown=kind)
+        return Joined(kind.dtype, True, unknown=kind, signed=kind == PY_INT)
     return Joined(kind.dtype, False, frozenset((kind,)))
 
 
@@ -186,6 +187,11 @@ def clashing(first: Number, second: Number, mode: str) -> tuple[Number, Number]:
     for pair in product(_parts(first).strong, _parts(second).strong):
         if _strong_join(frozenset(pair), mode) is None:
             return pair
+    unsigned = Number(np.dtype(np.uint64))
+    if unsigned in _parts(first).strong and _parts(second).signed:
+        return unsigned, PY_INT
+    if unsigned in _parts(second).strong and _parts(first).signed:
+        return PY_INT, unsigned
     return Number(first.dtype, first.weak), Number(second.dtype, second.weak)
 
 
@@ -225,7 +231,8 @@ def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
     a, b = _parts(first), _parts(second)
     strong = a.strong | b.strong
     kind = _strong_join(strong, mode) if strong else None
-    if strong and kind is None:
+    signed = a.signed or b.signed
+    if (strong and kind is None) or (signed and Number(np.dtype(np.uint64)) in strong):
         return None
     unknown, constant = _both(a.unknown, b.unknown, mode), _both(a.constant, b.constant, mode)
     held = a.held & b.held if a.constant and b.constant else a.held or b.held
@@ -241,6 +248,7 @@ def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
         kind = met
     if kind is None:
         return first
-    if constant is None and len(strong) < 2 and not (strong and unknown):
+    is_plain = constant is None and len(strong) < 2 and not (strong and unknown)
+    if is_plain and signed == (kind == PY_INT):
         return kind
-    return Joined(kind.dtype, kind.weak, strong, unknown, constant, held)
+    return Joined(kind.dtype, kind.weak, strong, unknown, constant, held, signed)

@@ -101,6 +101,7 @@ class Joined(Number):
     unknown: Number | None = None
     constant: Number | None = None
     held: frozenset[str] = frozenset()
+    signed: bool = False  # whether one is a Python int that uint64 may not hold
 
 
 @node_class

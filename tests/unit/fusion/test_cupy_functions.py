@@ -131,7 +131,6 @@ def test_other_threads_call_cupys_own() -> None:
     "function",
     [
         lambda x: cupy.concatenate([x, x]),
-        lambda x: cupy.i0(x),
         lambda x: cupy.ElementwiseKernel("T x", "T y", "y = x")(x),
         lambda x: cupy.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")(x),
         lambda x: cupy.random.rand(3) + x,

@@ -124,6 +124,7 @@ NAMED: dict[str, tuple[Any, list[Callable[[], object]]]] = {
     "functions of a dict": (lambda x: sum(f(x) for f in [*TABLE.values()][1:]), RATES),
     "function that is passed": (lambda x: passed(x, helper), RATES),
     "lambda": (lambda x: (lambda y: y * RATE)(x), RATES),
+    "helper of an expression in a string": (lambda x: eval("helper(x)"), RATES),
     "comprehension": (lambda x: sum([x * RATE for _ in range(2)]), RATES),
     "function of a module": (lambda x: MODULE.scale(x), [lambda: setattr(MODULE, "rate", 6.0)]),
     "default": (lambda x, f=helper: f(x), RATES),
@@ -255,6 +256,64 @@ class Cached:
     @functools.cached_property
     def rate(self) -> Any:
         return 2.0
+
+
+def test_attributes_of_classes_and_modules_as_arguments_are_guarded() -> None:
+    kind = type("Settings", (), {"rate": 2.0, "scaled": classmethod(lambda c, x: x * c.rate)})
+    module: Any = types.ModuleType("given")
+    module.rate = 2.0
+    fused = kerneltk.fuse(lambda x, given: x * given.rate)
+    bound = kerneltk.fuse(kind.scaled)  # type: ignore[attr-defined]
+    for rate in (2.0, 3.0, 3):
+        for given in (kind, module):
+            given.rate = rate
+            for _ in range(2):
+                np.testing.assert_array_equal(fused(X, given), X * rate)
+        np.testing.assert_array_equal(bound(X), X * rate)
+
+
+class Part:
+    n = 1
+
+
+class FailureError(Exception):
+    rate: Any
+
+
+def with_rate(value: Any) -> Any:
+    value.rate = 2.0
+    return value
+
+
+ATTRIBUTES: dict[str, tuple[Any, Any, Callable[[Any], object]]] = {
+    "none yet": (
+        Part(), lambda x, a: x * vars(a).get("unknown", 5), lambda a: setattr(a, "unknown", 3.0),
+    ),
+    "in C": (
+        FailureError(1, 2), lambda x, a: x * len(a.args), lambda a: setattr(a, "args", (1,)),
+    ),
+    "of a function": (
+        with_rate(lambda x: x), lambda x, a: a(x) * a.rate, lambda a: setattr(a, "rate", 3.0),
+    ),
+    "of a partial": (
+        with_rate(functools.partial(helper)), lambda x, a: x * a.rate,
+        lambda a: setattr(a, "rate", 3.0),
+    ),
+    "of a class by its name": (
+        with_rate(FailureError), lambda x, a, n="rate": x * getattr(a, n),
+        lambda a: setattr(a, "rate", 3.0),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_other_attributes_of_arguments_are_guarded(name: str) -> None:
+    given, function, change = ATTRIBUTES[name]
+    fused = kerneltk.fuse(function)
+    for _ in range(2):
+        for _ in range(2):
+            np.testing.assert_array_equal(fused(X, given), function(X, given))
+        change(given)
 
 
 def test_cached_properties_of_arguments_are_guarded() -> None:
@@ -421,10 +480,6 @@ def sets_by_globals(x: Any) -> Any:
     return x
 
 
-class Part:
-    n = 1
-
-
 PART = Part()
 MAKING: Any = collections.defaultdict(list)
 
@@ -525,6 +580,27 @@ def test_effects_are_refused_at_their_lines(name: str) -> None:
     assert repr((LOG, COUNT, THING, vars(PART), MAKING)) == before
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [*map(LOG.append, [1])],
+        lambda x: same(LOG).append(1),
+        lambda x: (LOG or []).append(1),
+        lambda x: min(LISTS).append(1),
+        lambda x: next(filter(len, [LOG])).append(1),
+        lambda x: MAKING["unknown"],
+    ],
+)
+def test_changes_of_containers_that_the_code_does_not_show_are_refused(
+    function: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "LOG", [0])
+    monkeypatch.setitem(globals(), "LISTS", [[], []])
+    monkeypatch.setitem(globals(), "MAKING", collections.defaultdict(list))
+    with pytest.raises(kerneltk.UnsupportedError, match=r"A \w+ from outside is changed"):
+        kerneltk.fuse(function)(X)
+
+
 def test_what_runs_unfused_has_its_effects_once() -> None:
     counting = Counting()
 
@@ -565,6 +641,16 @@ def local_effects(x: Any) -> Any:
     made.count += part.n
     w = np.ones(4)
     w[1:] = 2
+    _, *rest = LISTS
+    rest.append(2 * x)
+    unknown = getattr(THING, "unknown", [])
+    unknown.append(rest)
+
+    class Named:
+        LOG: Any = []  # noqa: RUF012
+        LOG.append(x)
+
+    items += Named.LOG
     copied = THING.w.copy()
     copied *= 2
     total = 0

@@ -87,8 +87,11 @@ def test_what_a_comparison_becomes(case: Any) -> None:
 
 REFUSED = [
     (
-        lambda z: z[0] < 1,
-        "'<' cannot be computed for 'complex64' and 'int'. Hint: compare 'abs(z)', or the parts.",
+        lambda i: complex(i, 1.0) < 1,
+        (
+            "'<' cannot be computed for 'complex' and 'int'. Hint: compare 'abs(z)' or the parts, "
+            "or convert one with 'np.complex128(z)'."
+        ),
     ),
     (
         lambda x: x < 1,
