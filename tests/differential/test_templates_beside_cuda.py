@@ -94,12 +94,13 @@ def test_integer_types_in_files_also_by_nvrtc(tmp_path: Any, head: str, target: 
     assert [name for name, _ in module.compile_for(target).symbols] == ["least"]
 
 
-NAMES = "abs round floor sqrt exp lround"
+NAMES = "abs round floor sqrt exp lround rsqrt sinpi erfcx"
 OWN = "".join(
     f"template <class T> __device__ T {n}(T x) {{ return x + 100; }}\n" for n in NAMES.split()
 )
 OWN += "template <class T> __device__ T ldexp(T x, int n) { return x + 100; }\n"
 OWN += "template <class T> __device__ T fmax(T x, T y) { return x + 100; }\n"
+OWN += "template <class T> __device__ T fma(T x, T y, T z) { return x + 100; }\n"
 
 
 @pytest.mark.parametrize(("ctype", "is_cuda"), [
@@ -109,7 +110,7 @@ OWN += "template <class T> __device__ T fmax(T x, T y) { return x + 100; }\n"
 def test_mathematical_templates_also_by_nvrtc(
     backend: Any, ctype: str, is_cuda: bool | str
 ) -> None:
-    calls = [f"{name}(x)" for name in NAMES.split()] + ["ldexp(x, 0)", "fmax(x, x)"]
+    calls = [f"{name}(x)" for name in NAMES.split()] + ["ldexp(x, 0)", "fmax(x, x)", "fma(x, x, x)"]
     lines = "".join(f"y[{k}] = double({call});" for k, call in enumerate(calls))
     kernel = kerneltk.RawKernel(
         "struct Number { double v; __device__ Number operator+(int n) const { return {v + n}; }\n"
@@ -120,7 +121,8 @@ def test_mathematical_templates_also_by_nvrtc(
     kernel.compile_for("sm_90")
     y = backend.asarray(np.zeros(len(calls)))
     kernel((1,), (1,), (y,))
-    plain = [1, 1, 1, 1, np.exp(np.float32(1) if ctype == "float" else 1.0), 1, 1, 1]
+    e = np.exp(np.float32(1) if ctype == "float" else 1.0)
+    plain = [1, 1, 1, 1, e, 1, 1, 0, 0.427583576155807, 1, 1, 2]
     expected = [
         value if is_cuda is True or (is_cuda and call.startswith("abs")) else 101
         for value, call in zip(plain, calls, strict=True)
@@ -131,6 +133,7 @@ def test_mathematical_templates_also_by_nvrtc(
 @pytest.mark.parametrize(("call", "is_taken"), [
     ("sqrt(e)", False), ("lround(e)", False), ("pow(e, 2)", False), ("fmax(e, e)", False),
     ("abs(e)", True), ("fmod(e, 2.0f)", True), ("pow(2.0, e)", True), ("ldexp(1.0f, e)", True),
+    ("fma(1.0, 1.0f, 2)", True),
 ])  # fmt: skip
 @pytest.mark.parametrize("target", ["host", "sm_75"])
 def test_functions_of_enumerators_also_by_nvrtc(call: str, is_taken: bool, target: str) -> None:

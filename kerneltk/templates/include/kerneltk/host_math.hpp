@@ -234,11 +234,25 @@ float remquof(float, float, int*) noexcept;
 double nan(const char*) noexcept;
 float nanf(const char*) noexcept;
 }
+template <int = 0>
+inline float fma(float x, float y, float z) {
+    return fmaf(x, y, z);
+}
 template <class A, class B, class C, class... None, kerneltk::if_single<A> = 0,
           kerneltk::if_single<B> = 0, kerneltk::if_single<C> = 0,
           typename kerneltk::enable_if<sizeof...(None) == 0>::type = 0>
 inline float fma(A x, B y, C z, None...) {
     return fmaf(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+}
+// Of mixed types, between which those of floats and of doubles are ambiguous.
+template <class A, class B, class C, class... None, kerneltk::if_number<A> = 0,
+          kerneltk::if_number<B> = 0, kerneltk::if_number<C> = 0,
+          typename kerneltk::enable_if<
+              sizeof...(None) == 0 && sizeof(kerneltk::real<A, B, C>) == sizeof(double) &&
+              !(kerneltk::is_double<A>::value && kerneltk::is_double<B>::value &&
+                kerneltk::is_double<C>::value)>::type = 0>
+inline double fma(A x, B y, C z, None...) {
+    return fma(static_cast<double>(x), static_cast<double>(y), static_cast<double>(z));
 }
 #define KERNELTK_SINGLE_BY(name, By)                                               \
     template <int = 0>                                                             \
@@ -255,8 +269,12 @@ KERNELTK_SINGLE_BY(scalbln, long)
 KERNELTK_SINGLE_BY(frexp, int*)
 KERNELTK_SINGLE_BY(modf, float*)
 #undef KERNELTK_SINGLE_BY
-template <class T, kerneltk::if_single<T> = 0>
-inline float remquo(T x, T y, int* quotient) {
+template <int = 0>
+inline float remquo(float x, float y, int* quotient) {
+    return remquof(x, y, quotient);
+}
+template <class T, class... None, kerneltk::if_small<T, None...> = 0>
+inline float remquo(T x, T y, int* quotient, None...) {
     return remquof(static_cast<float>(x), static_cast<float>(y), quotient);
 }
 
@@ -395,6 +413,14 @@ inline float cyl_bessel_i1(float x) { return static_cast<float>(bessel_series(x,
 }  // namespace kerneltk::math
 
 #define KERNELTK_CUDA_1(name)                                                \
+    template <int = 0>                                                       \
+    inline float name(float x) {                                             \
+        return kerneltk::math::name(x);                                      \
+    }                                                                        \
+    template <int = 0>                                                       \
+    inline double name(double x) {                                           \
+        return kerneltk::math::name(x);                                      \
+    }                                                                        \
     template <class T, class... None,                                        \
               typename kerneltk::enable_if<kerneltk::is_number<T>::value &&  \
                                            sizeof...(None) == 0>::type = 0>  \
@@ -427,6 +453,16 @@ inline void sincos(T x, R* sine, R* cosine) {
     const auto v = static_cast<kerneltk::real<T>>(x);
     *sine = static_cast<R>(sin(v));
     *cosine = static_cast<R>(cos(v));
+}
+template <int = 0>
+inline void sincos(float x, float* sine, float* cosine) {
+    *sine = sinf(x);
+    *cosine = cosf(x);
+}
+template <int = 0>
+inline void sincos(double x, double* sine, double* cosine) {
+    *sine = sin(x);
+    *cosine = cos(x);
 }
 inline void __sincosf_pair(float x, float* sine, float* cosine) {
     *sine = sinf(x);
