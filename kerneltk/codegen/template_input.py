@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
+from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.dtypes import describe
@@ -12,7 +13,7 @@ from kerneltk.core.lexer import uses_textures
 from kerneltk.core.patterns import pattern
 
 _HEADER_ORDER = (
-    "core.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",
+    "core.hpp", "host_float_math.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",
     "complex_powers.hpp", "complex_circular.hpp", "array_view.hpp", "cupy_traits.hpp",
     "cudart.hpp", "divide.hpp",
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
@@ -29,6 +30,11 @@ _COMPLEX_NAMES = (
         frozenset(a + f + h for a in ("", "a") for f in ("sin", "cos", "tan") for h in ("", "h")),
     ),
 )
+# The functions of host_float_math.hpp.
+_FLOAT_MATH = frozenset((
+    "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "sin", "cos",
+    "asin", "acos", "atanh", "cbrt",
+))  # fmt: skip
 # What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
 _CORE_NAMES = pattern(
     r"(u?int(8|16|32|64|ptr)_t|INFINITY|NAN|M_[A-Z0-9_]+|min|max|_floor_divide)\Z"
@@ -91,6 +97,8 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
             wanted.add(header)
     if not specialization.backend.emulates_cuda and real_overloads(names):
         wanted.add(HEADER)
+    if specialization.backend.emulates_cuda and _is_for_vector_loops(definition):
+        wanted.add("host_float_math.hpp")
     if any(name.startswith("CUDART_") for name in names):
         wanted.add("cudart.hpp")
     if not specialization.backend.emulates_cuda and any(n.startswith("atomic") for n in names):
@@ -101,6 +109,16 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
         wanted.update(header for header, own in _COMPLEX_NAMES if opaque or own & names)
     ranks = {header: rank for rank, header in enumerate(_HEADER_ORDER)}
     return sorted(wanted, key=ranks.__getitem__)
+
+
+def _is_for_vector_loops(definition: KernelDefinition) -> bool:
+    """Whether a body calls functions that have other code for vectorised loops, without loops or
+    exits of its own. A preamble may include or declare functions of these names.
+    """
+    facts = definition.facts
+    return not (
+        facts.opaque or facts.loops or facts.exits_early or definition.preamble.strip()
+    ) and not facts.names.isdisjoint(_FLOAT_MATH)
 
 
 def _declarations(specialization: Specialization) -> str:

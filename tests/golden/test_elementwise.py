@@ -107,7 +107,8 @@ def test_text_compiles_for_other_architectures(architecture: str, name: str) -> 
 def test_every_golden_file_is_one_of_these() -> None:
     known = {f"{b}_{name}.{'cu' if b == 'cuda' else 'cpp'}" for b, name, _ in ALL}
     sources = Path(__file__).parent / "sources"
-    assert {path.name for path in sources.iterdir() if path.is_file()} == known
+    found = {path.name for path in sources.iterdir() if path.is_file()}
+    assert {name for name in found if not name.startswith("first-call-")} == known
 
 
 def _larger(spec: ArraySpec) -> ArraySpec:

@@ -1,15 +1,19 @@
-// Functions of floats whose vector forms in glibc leave their loop for one call per element: exp below -87, log of a
-// denormal, sin beyond 10^4 and others, 6 to 60 times slower. Here special arguments are replaced by harmless ones
-// and results are mended by arithmetic, without branches, so that loops stay vectorised. Exponentials are computed
-// here. Errors: tests/property/test_float_math.py.
+// Functions of floats for vectorised loops. glibc's vector functions leave a loop for one call per element where an
+// argument or a result is special: exp below -87, log of a denormal, sin beyond 10^4 and others, 6 to 60 times slower.
+// Here special arguments are replaced by harmless ones and results are mended by arithmetic, without branches, so
+// that loops stay vectorised. Exponentials are computed here. Errors: tests/property/test_float_math.py.
+//
+// In code that is not vectorised these are two to five times slower than the library's: included for expressions
+// without loops and exits alone.
 //
 // Argument reduction: Cody and Waite, Software Manual for the Elementary Functions, 1980, with fused multiply-adds.
 // The polynomials are minimax fits of this project.
 #pragma once
+#include <kerneltk/core.hpp>
 
+// -ffast-math takes infinities and NaN for impossible: there the C library computes.
+#ifndef __FAST_MATH__
 #define KERNELTK_ALWAYS_INLINE __attribute__((always_inline)) inline
-// An inline definition of a function that the C library declares as well. Its address is the library's function.
-#define KERNELTK_FLOAT_MATH extern inline __attribute__((gnu_inline, always_inline)) float
 
 namespace kerneltk::float_math {
 
@@ -141,27 +145,20 @@ KERNELTK_ALWAYS_INLINE float scaled(float y, bool large) {
     return fused(y, either(large, 6.0948939e-8f, 0.0f), y) * either(large, 4294967296.0f, 1.0f);
 }
 
-}  // namespace kerneltk::float_math
-
-extern "C" {
-KERNELTK_FLOAT_MATH expf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float exp(float x) {
     const float c = limited(x, -105.0f, 90.0f), n = __builtin_rintf(c * 1.44269504f);
     return exponential(rest(c, n), static_cast<int>(n)) + nan_of(x);
 }
-KERNELTK_FLOAT_MATH exp2f(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float exp2(float x) {
     const float c = limited(x, -151.0f, 129.0f), n = __builtin_rintf(c);
     return exponential((c - n) * 0.693147181f, static_cast<int>(n)) + nan_of(x);
 }
-KERNELTK_FLOAT_MATH exp10f(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float exp10(float x) {
     const float c = limited(x, -46.0f, 39.0f), n = __builtin_rintf(c * 3.32192809f);
     const float r = fused(n, -4.60503907e-6f, fused(n, -0.301025391f, c));
     return exponential(r * 2.30258509f, static_cast<int>(n)) + nan_of(x);
 }
-KERNELTK_FLOAT_MATH expm1f(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float expm1(float x) {
     const float c = limited(x, -20.0f, 89.0f), n = __builtin_rintf(c * 1.44269504f);
     const float r = rest(c, n);
     float p = 1.99142092e-4f;
@@ -175,73 +172,83 @@ KERNELTK_FLOAT_MATH expm1f(float x) noexcept {
     const float result = 2.0f * fused(p, half, half - 0.5f);
     return x == x && x != 0.0f ? result : x;
 }
-KERNELTK_FLOAT_MATH logf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float log(float x) {
     const operand a = normal(x);
     return fused(a.shift, 0.693147181f, library_log(a.x)) + a.special;
 }
-KERNELTK_FLOAT_MATH log2f(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float log2(float x) {
     const operand a = normal(x);
     return library_log2(a.x) + a.shift + a.special;
 }
-KERNELTK_FLOAT_MATH log10f(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float log10(float x) {
     const operand a = normal(x);
     return fused(a.shift, 0.301029996f, library_log10(a.x)) + a.special;
 }
-KERNELTK_FLOAT_MATH log1pf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float log1p(float x) {
     const bool usual = x > -1.0f && x < infinity;
     const float special = x == -1.0f ? -infinity : x > 0.0f ? x : __builtin_nanf("");
     return library_log1p(either(usual, x, 0.0f)) + either(usual, x * 0.0f, special);
 }
-KERNELTK_FLOAT_MATH sinhf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float sinh(float x) {
     const float y = library_sinh(__builtin_copysignf(lessened(x), x));
     return scaled(y, is_large(x)) + either(__builtin_fabsf(x) < infinity, x * 0.0f, x);
 }
-KERNELTK_FLOAT_MATH coshf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float cosh(float x) {
     return scaled(library_cosh(lessened(x)), is_large(x)) + nan_of(x);
 }
-KERNELTK_FLOAT_MATH sinf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float sin(float x) {
     const bool wide = is_wide(x);
     const float y = library_sin(either(wide, 0.0f, finite(x)));
     return either(wide, sine_of_wide(either(wide, x, 0.0f), 0.0f), y) + x * 0.0f;
 }
-KERNELTK_FLOAT_MATH cosf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float cos(float x) {
     const bool wide = is_wide(x);
     const float y = library_cos(either(wide, 0.0f, finite(x)));
     return either(wide, -sine_of_wide(either(wide, x, 0.0f), 0.5f), y) + x * 0.0f;
 }
-KERNELTK_FLOAT_MATH asinf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float asin(float x) {
     const bool usual = __builtin_fabsf(x) <= 1.0f;
     return library_asin(either(usual, x, 0.0f)) +
            either(usual, x * 0.0f, __builtin_nanf(""));
 }
-KERNELTK_FLOAT_MATH acosf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float acos(float x) {
     const bool usual = __builtin_fabsf(x) <= 1.0f;
     return library_acos(either(usual, x, 0.0f)) + either(usual, 0.0f, __builtin_nanf(""));
 }
-KERNELTK_FLOAT_MATH atanhf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float atanh(float x) {
     const float size = __builtin_fabsf(x);
     const float special = size == 1.0f ? x * infinity : __builtin_nanf("");
     return library_atanh(either(size < 1.0f, x, 0.0f)) + either(size < 1.0f, x * 0.0f, special);
 }
-KERNELTK_FLOAT_MATH cbrtf(float x) noexcept {
-    using namespace kerneltk::float_math;
+KERNELTK_ALWAYS_INLINE float cbrt(float x) {
     const float size = __builtin_fabsf(x);
     const bool small = size < smallest_normal, usual = size < infinity && size > 0.0f;
     const float in = either(usual, x, 1.0f);
     const float y = library_cbrt(in * either(small, 16777216.0f, 1.0f));
     return either(usual, y * either(small, 0.00390625f, 1.0f), x);
 }
-}
-#undef KERNELTK_FLOAT_MATH
+
+}  // namespace kerneltk::float_math
+
+// These are preferred to the templates of host_math.hpp.
+#define KERNELTK_OF_FLOATS(name) \
+    KERNELTK_ALWAYS_INLINE float name(float x) { return kerneltk::float_math::name(x); }
+KERNELTK_OF_FLOATS(exp)
+KERNELTK_OF_FLOATS(exp2)
+KERNELTK_OF_FLOATS(exp10)
+KERNELTK_OF_FLOATS(expm1)
+KERNELTK_OF_FLOATS(log)
+KERNELTK_OF_FLOATS(log2)
+KERNELTK_OF_FLOATS(log10)
+KERNELTK_OF_FLOATS(log1p)
+KERNELTK_OF_FLOATS(sinh)
+KERNELTK_OF_FLOATS(cosh)
+KERNELTK_OF_FLOATS(sin)
+KERNELTK_OF_FLOATS(cos)
+KERNELTK_OF_FLOATS(asin)
+KERNELTK_OF_FLOATS(acos)
+KERNELTK_OF_FLOATS(atanh)
+KERNELTK_OF_FLOATS(cbrt)
+#undef KERNELTK_OF_FLOATS
 #undef KERNELTK_ALWAYS_INLINE
+#endif

@@ -86,14 +86,6 @@ using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
 
 }  // namespace kerneltk
 
-// Under -ffast-math a compiler takes infinities and NaN for impossible: there the C library computes.
-#ifdef __FAST_MATH__
-#define KERNELTK_IN_LIBRARY(name, vector) extern "C" float name##f(float) noexcept vector;
-#else
-#define KERNELTK_IN_LIBRARY(name, vector)
-#include <kerneltk/host_float_math.hpp>
-#endif
-
 // CUDA has a function of floats and one of doubles, between which an enumerator is ambiguous.
 #define KERNELTK_SINGLE(result, name)                                              \
     template <int = 0>                                                             \
@@ -107,37 +99,33 @@ using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
     template <class T, class... None, kerneltk::if_enum<T, None...> = 0>           \
     inline result name(T x, None...) = delete;
 #define KERNELTK_MATH_1(name, vector)                                \
-    extern "C" float name##f(float) noexcept vector;                 \
-    KERNELTK_MATH_1_INLINE(name, vector)
-// Of those whose function of floats is in host_float_math.hpp.
-#define KERNELTK_MATH_1_INLINE(name, vector)                         \
-    KERNELTK_IN_LIBRARY(name, vector)                                \
     extern "C" double name(double) noexcept vector;                  \
+    extern "C" float name##f(float) noexcept vector;                 \
     KERNELTK_SINGLE(float, name)
-KERNELTK_MATH_1_INLINE(sin, KERNELTK_VECTOR)
-KERNELTK_MATH_1_INLINE(cos, KERNELTK_VECTOR)
-KERNELTK_MATH_1_INLINE(exp, KERNELTK_VECTOR)
-KERNELTK_MATH_1_INLINE(log, KERNELTK_VECTOR)
+KERNELTK_MATH_1(sin, KERNELTK_VECTOR)
+KERNELTK_MATH_1(cos, KERNELTK_VECTOR)
+KERNELTK_MATH_1(exp, KERNELTK_VECTOR)
+KERNELTK_MATH_1(log, KERNELTK_VECTOR)
 KERNELTK_MATH_1(tan, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(asin, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(acos, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(asin, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(acos, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(atan, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(sinh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(cosh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(sinh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(cosh, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(tanh, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(asinh, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(acosh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(atanh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(exp2, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(expm1, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(log2, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(log10, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(log1p, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1_INLINE(cbrt, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(atanh, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(exp2, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(expm1, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(log2, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(log10, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(log1p, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(cbrt, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(erf, KERNELTK_VECTOR_235)
 KERNELTK_MATH_1(erfc, KERNELTK_VECTOR_235)
 #ifdef __linux__
-KERNELTK_MATH_1_INLINE(exp10, KERNELTK_VECTOR_235)
+KERNELTK_MATH_1(exp10, KERNELTK_VECTOR_235)
 #endif
 KERNELTK_MATH_1(sqrt, )
 KERNELTK_MATH_1(fabs, )
@@ -151,8 +139,6 @@ KERNELTK_MATH_1(logb, )
 KERNELTK_MATH_1(tgamma, )
 KERNELTK_MATH_1(lgamma, )
 #undef KERNELTK_MATH_1
-#undef KERNELTK_MATH_1_INLINE
-#undef KERNELTK_IN_LIBRARY
 
 // Bessel functions have no overloads in C++; CUDA has a float variant of each.
 extern "C" {
@@ -213,8 +199,6 @@ KERNELTK_MATH_2(nextafter, )
 KERNELTK_MATH_2(remainder, )
 #undef KERNELTK_MATH_2
 #undef KERNELTK_MATH_2_IN
-#undef KERNELTK_VECTOR
-#undef KERNELTK_VECTOR_235
 
 extern "C" {
 double fma(double, double, double) noexcept;
