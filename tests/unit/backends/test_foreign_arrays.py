@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArgumentValueError, ElementwiseKernel
+from kerneltk import ArgumentTypeError, ArgumentValueError, ElementwiseKernel
 from kerneltk.backends import foreign_arrays
 
 from .. import fake_torch
@@ -103,6 +103,8 @@ def test_writes_to_tensors_are_counted_or_refused(torch: ModuleType) -> None:
     assert (x.version, y.version) == (0, 1)
     with pytest.raises(ArgumentValueError, match="'y' is written, but it requires a gradient"):
         TWICE(x, Tensor(np.empty(4), requires_grad=True))
+    with pytest.raises(ArgumentValueError, match="'y' is written, but several of its elements"):
+        TWICE(x, Tensor(np.broadcast_to(np.empty(1), 4)))
 
 
 def test_numbers_are_no_arrays() -> None:
@@ -121,6 +123,21 @@ def test_subclasses_become_plain_arrays() -> None:
 
     result = TWICE(np.arange(3.0).view(Named))
     assert type(result) is np.ndarray
+
+
+def test_masks_are_refused() -> None:
+    masked = np.ma.masked_greater(np.arange(3.0), 1)
+    for keep in (False, True):
+        with pytest.raises(ArgumentTypeError, match="'x' cannot be taken: a masked array has no"):
+            foreign_arrays.Adoption().take(masked, 0, lambda key: ("x", None), keep_subclasses=keep)
+
+
+def test_tensors_without_dimensions_are_numbers_beside_a_gpus(torch: ModuleType) -> None:
+    there, here = Tensor(np.ones(2, np.float32), device="cuda:0"), Tensor(np.array(2.5))
+    assert foreign_arrays.host_scalars_as_numbers((there, here, 3)) == (there, 2.5, 3)
+    more = Tensor(np.ones(3))
+    assert foreign_arrays.host_scalars_as_numbers((there, more)) == (there, more)
+    assert foreign_arrays.host_scalars_as_numbers((more, here)) == (more, here)
 
 
 def test_the_first_converter_that_does_something(torch: ModuleType) -> None:

@@ -23,6 +23,8 @@ STRUCTURES = [
     ),
     np.dtype([("text", "S5"), ("n", "i4")]),
     np.dtype([("z", "c8"), ("w", "c8")], align=True),
+    np.dtype([("a", "f8"), ("b", "i4")]),
+    np.dtype({"names": ["a"], "formats": ["i2"], "itemsize": 3}),
     np.dtype({"names": ["h", "z"], "formats": ["f2", "c16"], "offsets": [0, 16], "itemsize": 32}),
 ]
 

@@ -27,9 +27,11 @@ Shape = tuple[int, ...]
 
 def plan(
     shape: Shape, axes: Sequence[int], *inputs: ArraySpec, dtype: str = "f4", numbers: bool = False,
-    accumulator: int = 4, multiprocessors: int = 132,
+    accumulator: int = 4, multiprocessors: int = 132, step: int = 4,
 ) -> Any:  # fmt: skip
-    """Plan a reduction of one array in C order, or of `inputs`, to one array in C order."""
+    """Plan a reduction of one array in C order, or of `inputs`, to one array whose elements are a
+    step (bytes) apart.
+    """
     kept = [k for k in range(len(shape)) if k not in axes]
     extents = tuple(shape[k] for k in kept), tuple(shape[k] for k in axes)
     operands = []
@@ -39,7 +41,7 @@ def plan(
         unit = alignment_on(capabilities_of("cuda"), spec.dtype)
         operands.append(Operand(spec.dtype.itemsize, row, spec.offset, unit))
     none = tuple(0 for _ in axes)
-    operands.append(Operand(4, (*c_strides(extents[0], 4), *none), 0, 4, True))
+    operands.append(Operand(4, (*c_strides(extents[0], step), *none), 0, 4, True))
     if numbers:
         zeros = tuple(0 for _ in kept)
         operands.append(Operand(1, (*zeros, *c_strides(extents[1], 1)), 0, 0))
@@ -182,9 +184,18 @@ def test_short_and_staged_rows_have_no_gaps() -> None:
         assert plan(shape, (1,), gaps).strategy == "rows"
         later = make("f4", shape, offset=4)
         assert plan(shape, (1,), later).strategy == ("short" if length == 3 else "rows")
+    assert plan((10**6, 3), (1,), step=8).strategy == "staged"  # results have gaps
     # The numbers of elements are counted one by one.
     assert plan((10**6, 3), (1,), numbers=True).strategy == "staged"
     assert plan((1000, 63), (1,)).strategy == "rows"  # too few to fill the device
+
+
+@pytest.mark.parametrize("length", [4, 64, 1024])
+def test_groups_of_threads_take_several_short_rows(length: int) -> None:
+    layout = plan((10**6, length), (1,))
+    rows = layout.block // layout.lanes * layout.rows
+    assert layout.rows > 1 or length == 1024
+    assert (layout.tiles - 1) * rows < 10**6 <= layout.tiles * rows
 
 
 @pytest.mark.parametrize("multiprocessors", [1, 16, 108, 132, 144])

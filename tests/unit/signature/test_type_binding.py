@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from kerneltk.errors import ArgumentTypeError
+from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.type_binding import bind_types, convert_scalar, scalar_default
 
@@ -94,6 +94,16 @@ def test_what_is_no_number_has_no_dtype(value: object) -> None:
 )  # fmt: skip
 def test_conversions(value: object, dtype: str, packed: tuple[object, ...]) -> None:
     assert convert_scalar(value, np.dtype(dtype)) == packed
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8", "u8"])
+def test_numbers_at_the_ends_of_their_range(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    for value in (limits.min, limits.max):
+        assert convert_scalar(value, np.dtype(dtype)) == (value,)
+    for value in (limits.min - 1, limits.max + 1):
+        with pytest.raises(ScalarOverflowError):
+            convert_scalar(value, np.dtype(dtype))
 
 
 def test_dtypes_of_one_size_are_two_dtypes() -> None:

@@ -104,6 +104,7 @@ def test_layouts() -> None:
     assert layout_of(X) is None
     assert layout_of(X[:, ::2]) is None
     assert layout_of(X.T) == (1, 2)
+    assert layout_of(X[::-1].T) == layout_of(X.T[::-1, ::-1]) == (1, 2)
     assert layout_of(Z.transpose(2, 0, 1)) == (1, 3, 2)
     assert order_of([(1, 3, 2)], 3) == (1, 2, 0)
     assert order_of([(1, 2), c_layout(2)], 2) == (0, 1)
