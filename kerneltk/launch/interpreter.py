@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from kerneltk.backends.base import Access, BlocksOf, Bound, LaunchValue, record_bytes
+from kerneltk.backends.base import Access, ArrayAccess, BlocksOf, Bound, LaunchValue, record_bytes
 from kerneltk.launch.launcher_spec import Argument, Guard, LauncherSpec, MultipleOf, Structure
 
 _PACK_ERRORS = (struct.error, OverflowError, TypeError, ValueError)
@@ -64,6 +64,15 @@ def _reader(access: Access) -> Callable[[Any], Any]:
     if isinstance(access, str):
         return attrgetter(access)
     return partial(_pointer_behind, access) if isinstance(access, int) else access
+
+
+def address_of(arrays: ArrayAccess) -> Callable[[Any], int]:
+    """The function that reads an array's address."""
+    read = _reader(arrays.address)
+    if not arrays.memory:
+        return read
+    owner = attrgetter(arrays.memory)
+    return lambda array: read(owner(array))
 
 
 _tuple_items: Callable[[Any], Iterator[Any]] = tuple.__iter__
@@ -155,13 +164,11 @@ class Interpreter:
         self._lent = [k for k in indices if leaves[k].marshal == "lent"]
         self._numbers = [k for k in indices if leaves[k].marshal == "number"]
         self._allocated = [k for k in indices if not leaves[k].is_given]
-        self._owner = attrgetter(arrays.memory) if arrays.memory else None
-        self._address = _reader(arrays.address)
-        is_offset = isinstance(arrays.address, int) and not arrays.memory
-        self._offset: Any = arrays.address if is_offset else None
+        self._address_of = address_of(arrays)
+        device = f"{arrays.memory}.{arrays.device}".strip(".") if arrays.device else ""
         self._contiguous, self._device_of, writable = (
             attrgetter(name) if name else None
-            for name in (arrays.contiguous, arrays.device, arrays.writable)
+            for name in (arrays.contiguous, device, arrays.writable)
         )
         self._writable: Any = writable
         self._keyed_writable = [k for k in self._read if self._writable and leaves[k].written]
@@ -259,24 +266,17 @@ class Interpreter:
             return None
         if self._device is not None and self._call.current_device() != self._device:
             return None
-        if self._is_outdated is not None and self._is_outdated():
+        if self.is_outdated:
             return None
         return values
 
     def _addresses(self, values: Sequence[Any]) -> list[Any]:
         """The addresses of the arrays that are given, by leaf."""
         found: list[Any] = [0] * len(self._leaves)
-        read, owner, offset = self._address, self._owner, self._offset
+        read = self._address_of
         for k in self._read:
-            if offset is not None:
-                found[k] = _pointer_at(id(values[k]) + offset).value or 0
-            else:
-                found[k] = read(values[k] if owner is None else owner(values[k]))
+            found[k] = read(values[k])
         return found
-
-    def _owned(self, array: Any) -> Any:
-        """What an array's address and device are read from."""
-        return array if self._owner is None else self._owner(array)
 
     def key_of(self, args: Sequence[Any], extra: Any = None) -> tuple[Any, ...]:
         """The key of the plan for arguments of the spec's types."""
@@ -293,7 +293,7 @@ class Interpreter:
             strides = (contiguous is not None and contiguous(array)) or array.strides
             key += (array.dtype, array.shape, strides)
             if device_of is not None:
-                key.append(device_of(self._owned(array)))
+                key.append(device_of(array))
         for k in self._keyed_writable:
             key.append(self._writable(values[k]))
         for k in self._records:
@@ -338,8 +338,9 @@ class Interpreter:
         if guard == "memory":
             return lambda array, address: not address
         if guard == "device":
-            device, device_of = self._spec.device, attrgetter(self._access.device)
-            return lambda array, address: device_of(self._owned(array)) != device
+            device, device_of = self._spec.device, self._device_of
+            assert device_of is not None
+            return lambda array, address: device_of(array) != device
         flag = attrgetter(self._access.dense if guard == "dense" else self._access.writable)
         return lambda array, address: not flag(array)
 
@@ -442,7 +443,7 @@ class GridInterpreter(Interpreter):
         address = least if record is None else _reader(record)(value)
         if record is None or address & least:
             copy = self._access.lend(value, least + 1, stream)
-            address = self._address(self._owned(copy))
+            address = self._address_of(copy)
         addresses[k] = address
         return copy
 
@@ -515,13 +516,11 @@ class LoopInterpreter(Interpreter):
             dtype, size = row[self._sizes[k]]
             if arrays.allocate_memory is None:
                 made = arrays.allocate(shape, dtype, order)
-                memory = self._owned(made)
             else:
-                memory = arrays.allocate_memory(size)
                 other = () if order == "C" else (None, order)
-                made = arrays.allocate(shape, dtype, memory, *other)
+                made = arrays.allocate(shape, dtype, arrays.allocate_memory(size), *other)
             values.append(made)
-            addresses[k] = self._address(memory)
+            addresses[k] = self._address_of(made)
 
     def _result(self, values: Sequence[Any]) -> Any:
         returns, outputs = self._spec.returns, self._spec.outputs
