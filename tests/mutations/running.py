@@ -4,7 +4,8 @@ The compile cache is that of the run without faults: every mutant gets links to 
 are immutable files, and writes its own beside them, so that no mutant finds what another made. Keys
 of derived entries have the stamps of the package's files, and those of object code the content of
 headers. What makes the bytes from the unit, and the keys themselves, is in no key: faults there
-begin with an empty cache.
+begin with an empty cache. What tests of one run make once for all processes lies beside the compile
+cache, under keys that have neither code nor headers: no mutant gets it.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ class Overlay:
 
     def _renew_cache(self, is_empty: bool) -> None:
         """Have the own cache be what mutants begin with: links, all others removed."""
-        wanted = {} if is_empty else _files_of(self._cache)
+        made = {} if is_empty else _files_of(self._cache)
+        wanted = {name: made[name] for name in made if name.startswith("cache/")}
         there = _files_of(self._own_cache)
         for name, inode in there.items():
             if wanted.get(name) != inode:

@@ -8,7 +8,7 @@ import pytest
 
 from .__main__ import why_not
 from .mutants import DoesNotApplyError, Mutant, read_mutants
-from .running import TOP, all_tests
+from .running import TOP, Overlay, _files_of, all_tests
 
 MUTANTS = read_mutants()
 
@@ -65,6 +65,17 @@ def test_blocks_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("[name] a.py f: kind\n+ x\n= test.py\n")
     with pytest.raises(ValueError, match="not a mutant"):
         read_mutants(tmp_path)
+
+
+def test_a_mutant_begins_with_the_compile_cache_alone(tmp_path: Path) -> None:
+    overlay = Overlay.__new__(Overlay)
+    overlay._cache, overlay._own_cache = tmp_path / "base", tmp_path / "own"
+    for name in ("base/cache/ab/entry", "base/once/library", "own/cache/other", "own/once/library"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    for is_empty, names in ((False, {"cache/ab/entry"}), (True, set())):
+        overlay._renew_cache(is_empty)
+        assert _files_of(overlay._own_cache).keys() == names
 
 
 def test_parts_of_a_file_that_is_run_whole() -> None:

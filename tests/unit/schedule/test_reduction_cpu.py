@@ -215,6 +215,7 @@ def test_large_reductions_are_shared(shape: tuple[int, ...], axes: tuple[int, ..
     layout = planned(make("f4", shape), axes=axes)
     items = layout.tiles * layout.split
     assert items >= 16
+    assert layout.tiles == sum(1 for _ in tiles_of(layout))
     length = math.prod(shape[axis] for axis in axes)
     assert (layout.split - 1) * layout.chunk < length <= layout.split * layout.chunk
     if layout.split > 1:
