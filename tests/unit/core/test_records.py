@@ -149,6 +149,17 @@ def test_fields_by_name_of_a_base() -> None:
         Longer(1, 2, 3, 4)  # type: ignore[call-arg, misc]
 
 
+def test_what_is_no_record() -> None:
+    with pytest.raises(TypeError, match="'Late' has a field without a default behind one with it"):
+        record(type("Late", (), {"__annotations__": {"x": int, "y": int}, "x": 1}))
+    annotations = {f"x{k}": int for k in range(21)}
+    with pytest.raises(TypeError, match="'Long' has more than 20 fields"):
+        record(type("Long", (), {"__annotations__": annotations}))
+    del annotations["x20"]
+    longest: Any = record(type("Long", (), {"__annotations__": annotations}))
+    assert longest(*range(18), x19=20, x18=19).x19 == 20
+
+
 def test_what_a_class_has_itself_stays() -> None:
     def of_class(self: Any, *_: Any) -> Any:
         return "own"
