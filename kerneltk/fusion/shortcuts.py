@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from kerneltk.fusion.plan.planner import reachable
 from kerneltk.fusion.plan.program import Program, Result
 from kerneltk.fusion.trace.constants import constant_kind, objects_in
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Scalar
-from kerneltk.launch.shortcuts import MISSING, Kind, shortcut_of
+from kerneltk.launch.shortcuts import MISSING, Distance, Kind, shortcut_of
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
 _Test = Callable[..., object]  # of a call's arguments
@@ -35,7 +35,7 @@ def make_shortcut(
     is_direct = _is_direct(program) and all(
         value.ndim < 2 or _is_contiguous(value, backend) for value in arrays
     )
-    reads, in_host_memory = program.trace.reads, backend.capabilities.in_host_memory
+    reads = program.trace.reads
     written = {program.argument(array) for array in program.written}
     kinds: list[Kind] = []
     tests: list[_Test] = []
@@ -45,10 +45,9 @@ def make_shortcut(
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
             shape = ("ndim", array.ndim) if is_direct else ("shape", array.shape)
             asked = [shape]
-            is_written = k in written
-            if array.ndim > 1 or is_written or (written and not in_host_memory):
+            if array.ndim > 1 or written:
                 asked.append(_layout(array, backend))  # as results
-            if is_written and backend.arrays.writable:
+            if k in written and backend.arrays.writable:
                 asked.append((backend.arrays.writable, True))
             kinds.append(Kind(type(value), array.dtype, tuple(asked)))
             continue
@@ -60,19 +59,20 @@ def make_shortcut(
             if test is None:
                 return None
             tests.append(test)
-    if program.written:
-        apart = _tests_of_writes(program, args, backend)
-        if apart is None:
-            return None
-        tests += apart
+    apart = _distances(program, args, backend)
+    if apart is None:
+        return None
     if reads.has_others:
         tests.append(lambda *args: reads.others_hold(args))
     typed: Any
     passed: Sequence[int] = range(len(args))
-    if is_direct:
+    is_launch = is_direct or _is_launch(program)
+    if is_launch:
         (step,) = program.plan.steps
         passed = [program.argument(leaf.array) for leaf in step.leaves()]
         passed += [symbol.expression[1] for symbol in step.operands.scalars.values()]
+        if not is_direct:
+            passed += [program.argument(target.array) for target in step.targets]
         typed = step.kernel._inline_cache
     else:
         typed = program.run_for(args)
@@ -81,9 +81,11 @@ def make_shortcut(
         passed,
         typed,
         otherwise,
-        None if backend.arrays.layout is None else backend.arrays.layout(),
+        backend.arrays,
         tests[0] if len(tests) == 1 else _all_of(tests) if tests else None,
         names=reads.names,
+        apart=apart,
+        returns_none=is_launch and program.result is None,
     )
 
 
@@ -106,64 +108,27 @@ def _layout(array: Any, backend: Backend) -> tuple[str, Any]:
     return "strides", array.strides
 
 
-def _tests_of_writes(program: Program, args: Sequence[Any], backend: Backend) -> list[_Test] | None:
+def _distances(program: Program, args: Sequence[Any], backend: Backend) -> list[Distance] | None:
     """What is asked of arrays that a program writes to, of these shapes and strides: they share no
-    memory with others, nor do captured arrays change; None where that takes longer to ask.
+    memory with others; None where that takes longer to ask.
     """
-    in_host_memory = backend.capabilities.in_host_memory
+    if not program.written:
+        return []
     values = program.array_arguments(args)
-    read: dict[int, Callable[[Any], Any]] = {}
-    tests: list[_Test] = []
+    places: dict[int, Any] = {}
     for number, value in values.items():
         captured = program.trace.sources[number].captured is not None
         if type(value) is not backend.array_type or (captured and number in program.written):
             return None
-        read[number] = _captured(value) if captured else itemgetter(program.argument(number))
-        if captured and not in_host_memory:
-            tests.append(_has(value, *_layout(value, backend)))
+        places[number] = value if captured else program.argument(number)
+    found = []
     for position, k in enumerate(program.written):
-        for other in read:
-            if other == k or other in program.written[:position]:
-                continue
-            if in_host_memory:
-                tests.append(_shares_no_memory(_both(read[k], read[other])))
-                continue
-            extent, near = _extent(values[k], backend), _extent(values[other], backend)
-            limits = near[0] - extent[1], near[1] - extent[0]
-            address = attrgetter(f"{backend.arrays.memory}.{backend.arrays.address}")
-            tests.append(_is_apart(read[k], read[other], address, limits))
-    return tests
-
-
-def _captured(value: Any) -> Callable[[Any], Any]:
-    return lambda args: value
-
-
-def _has(array: Any, name: str, value: Any) -> _Test:
-    attribute = attrgetter(name)
-    return lambda *args: attribute(array) == value
-
-
-def _both(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """What reads two arrays; at once, if both are arguments."""
-    if isinstance(one, itemgetter) and isinstance(other, itemgetter):
-        return itemgetter(*(read.__reduce__()[1][0] for read in (one, other)))
-    return lambda args: (one(args), other(args))
-
-
-def _shares_no_memory(both: Callable[[Any], Any]) -> _Test:
-    share = np.may_share_memory
-    return lambda *args: not share(*both(args))
-
-
-def _is_apart(
-    one: Callable[[Any], Any],
-    other: Callable[[Any], Any],
-    address: Callable[[Any], int],
-    limits: tuple[int, int],
-) -> _Test:
-    low, high = limits
-    return lambda *args: not low < address(one(args)) - address(other(args)) < high
+        begin, end = _extent(values[k], backend)
+        for other in places:
+            if other != k and other not in program.written[:position]:
+                low, high = _extent(values[other], backend)
+                found.append(Distance(places[k], places[other], low - end, high - begin))
+    return found
 
 
 def _constant_test(index: int, value: Any) -> _Test | None:
@@ -186,6 +151,38 @@ def _extent(array: Any, backend: Backend) -> tuple[int, int]:
     _, address = backend.describe(array)
     begin, end = extent_in_memory(array, backend)
     return begin - address, end - address
+
+
+def _is_launch(program: Program) -> bool:
+    """Whether a call of these shapes is one launch with its arguments as they are, and returns
+    nothing or what that has written to.
+    """
+    plan, sources = program.plan, program.trace.sources
+    if len(plan.steps) != 1 or not isinstance(plan.steps[0].kernel, FusedElementwise):
+        return False
+    (step,) = plan.steps
+    if step.allocates or step.schedule is not None:
+        return False
+    places = [(leaf.array, leaf.steps) for leaf in step.leaves()]
+    for array, steps in [*places, *((target.array, target.steps) for target in step.targets)]:
+        if steps or array >= len(sources):
+            return False
+        if sources[array].captured is not None or sources[array].is_local:
+            return False
+    if any(symbol.expression[0] != "argument" for symbol in step.operands.scalars.values()):
+        return False
+    result = program.result
+    if result is None or len(step.targets) > 1:
+        return result is None
+    return _is_result(result, step.targets[0].array)
+
+
+def _is_result(result: Any, array: int) -> bool:
+    return (
+        isinstance(result, Result)
+        and result.leaf is not None
+        and (result.leaf.array, result.leaf.steps) == (array, ())
+    )
 
 
 def _is_direct(program: Program) -> bool:
@@ -214,9 +211,5 @@ def _is_direct(program: Program) -> bool:
     result = program.result if len(step.nodes) > 1 else (program.result,)
     if type(result) is not tuple or len(result) != len(step.targets):
         return False
-    return all(
-        isinstance(item, Result)
-        and item.leaf is not None
-        and (item.leaf.array, item.leaf.steps) == (target.array, ())
-        for item, target in zip(result, step.targets, strict=True)
-    )
+    targets = [target.array for target in step.targets]
+    return all(map(_is_result, result, targets))

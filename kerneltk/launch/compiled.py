@@ -195,11 +195,17 @@ class _NotDescribedError(Exception):
     """Compiled launchers do not know something in a spec."""
 
 
-def _path(names: str) -> tuple[str, ...]:
+def path_of(names: str) -> tuple[str, ...]:
+    """The names of attributes with dots between them."""
     parts = tuple(map(sys.intern, names.split("."))) if names else ()
     if len(parts) > _MOST_NAMES:
         raise _NotDescribedError
     return parts
+
+
+def access_of(arrays: ArrayAccess) -> Any:
+    """How the module reads an array's address, or that of its memory."""
+    return path_of(arrays.address) if isinstance(arrays.address, str) else arrays.address
 
 
 def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
@@ -291,7 +297,6 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     if len(leaves) > _MOST_LEAVES:
         raise _NotDescribedError
     kinds = {leaf.type for leaf in leaves if leaf.marshal == "address"}
-    address: Any = arrays.address
     return (
         spec.entry == "grid",
         kinds <= {np.ndarray} and _is_numpy(arrays),
@@ -309,12 +314,12 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         spec.outputs,
         tuple(
             map(
-                _path,
+                path_of,
                 (arrays.dense, arrays.contiguous, arrays.writable, arrays.memory, arrays.device),
             )
         ),
         _layout(arrays, kinds),
-        _path(address) if isinstance(address, str) else address,
+        access_of(arrays),
         (call.current_stream, call.current_device, call.scratch_for, launching.native),
         (
             0 if call.stream_function is None else call.stream_function(),

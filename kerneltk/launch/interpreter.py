@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from kerneltk.backends.base import Access, BlocksOf, Bound, LaunchValue, record_bytes
+from kerneltk.backends.base import Access, ArrayAccess, BlocksOf, Bound, LaunchValue, record_bytes
 from kerneltk.launch.launcher_spec import Argument, Guard, LauncherSpec, MultipleOf, Structure
 
 _PACK_ERRORS = (struct.error, OverflowError, TypeError, ValueError)
@@ -64,6 +64,15 @@ def _reader(access: Access) -> Callable[[Any], Any]:
     if isinstance(access, str):
         return attrgetter(access)
     return partial(_pointer_behind, access) if isinstance(access, int) else access
+
+
+def address_of(arrays: ArrayAccess) -> Callable[[Any], int]:
+    """The function that reads an array's address."""
+    read = _reader(arrays.address)
+    if not arrays.memory:
+        return read
+    owner = attrgetter(arrays.memory)
+    return lambda array: read(owner(array))
 
 
 _tuple_items: Callable[[Any], Iterator[Any]] = tuple.__iter__
@@ -157,8 +166,7 @@ class Interpreter:
         self._allocated = [k for k in indices if not leaves[k].is_given]
         self._owner = attrgetter(arrays.memory) if arrays.memory else None
         self._address = _reader(arrays.address)
-        is_offset = isinstance(arrays.address, int) and not arrays.memory
-        self._offset: Any = arrays.address if is_offset else None
+        self._address_of = address_of(arrays)
         self._contiguous, self._device_of, writable = (
             attrgetter(name) if name else None
             for name in (arrays.contiguous, arrays.device, arrays.writable)
@@ -266,12 +274,9 @@ class Interpreter:
     def _addresses(self, values: Sequence[Any]) -> list[Any]:
         """The addresses of the arrays that are given, by leaf."""
         found: list[Any] = [0] * len(self._leaves)
-        read, owner, offset = self._address, self._owner, self._offset
+        read = self._address_of
         for k in self._read:
-            if offset is not None:
-                found[k] = _pointer_at(id(values[k]) + offset).value or 0
-            else:
-                found[k] = read(values[k] if owner is None else owner(values[k]))
+            found[k] = read(values[k])
         return found
 
     def _owned(self, array: Any) -> Any:
@@ -442,7 +447,7 @@ class GridInterpreter(Interpreter):
         address = least if record is None else _reader(record)(value)
         if record is None or address & least:
             copy = self._access.lend(value, least + 1, stream)
-            address = self._address(self._owned(copy))
+            address = self._address_of(copy)
         addresses[k] = address
         return copy
 

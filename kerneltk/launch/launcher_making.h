@@ -13,6 +13,14 @@ static int read_path(PyObject *names, struct path *path) {
     return 1;
 }
 
+static int parse_access(PyObject *given, struct access *access) {
+    if (PyTuple_Check(given)) return read_path(given, &access->path); /* BY_PATH, as it is cleared */
+    access->kind = PyLong_Check(given) ? BY_OFFSET : BY_FUNCTION;
+    access->function = given;
+    if (access->kind == BY_OFFSET) access->offset = PyLong_AsSsize_t(given);
+    return 1;
+}
+
 static int read_node(PyObject *form, struct node *node, Launcher *l) {
     if (PyLong_Check(form)) {
         node->leaf = (int)PyLong_AsLong(form);
@@ -168,16 +176,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
             goto failed;
         l->has_layout = 1;
     }
-    if (PyLong_Check(address)) {
-        l->address.kind = BY_OFFSET;
-        l->address.offset = PyLong_AsSsize_t(address);
-    } else if (PyTuple_Check(address)) {
-        l->address.kind = BY_PATH;
-        if (!read_path(address, &l->address.path)) goto failed;
-    } else {
-        l->address.kind = BY_FUNCTION;
-        l->address.function = address;
-    }
+    if (!parse_access(address, &l->address)) goto failed;
     l->stream_function = (intptr_t(*)(void))(uintptr_t)stream_function;
     l->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
     l->current_stream = or_null(PyTuple_GET_ITEM(calls, 0));

@@ -1,7 +1,7 @@
 /* Shortcuts of functions of arrays: `kerneltk.launch.shortcuts` makes them. A part of _launcher.c.
  *
- * A shortcut compares the arguments' types, the arrays' dtypes and attributes, and constants. It calls what is for
- * them, or what finds another one.
+ * A shortcut compares the arguments' types, the arrays' dtypes, attributes and distances in memory, and constants. It
+ * calls what is for them, or what finds another one.
  */
 
 struct shortcut_argument {
@@ -9,6 +9,12 @@ struct shortcut_argument {
     Py_ssize_t offset;      /* of the dtype in the argument's memory; 0: it is asked for */
     PyObject *attributes;   /* a tuple of pairs: a tuple of names, one of the other, and a value */
     PyObject *constant;     /* a tuple of the argument itself, or an empty one */
+};
+
+struct distance { /* of an array that is written to and another one, between which they would overlap */
+    int written, other;
+    PyObject *array; /* the other one, where it is no argument */
+    long long low, high;
 };
 
 typedef struct {
@@ -20,6 +26,11 @@ typedef struct {
     Py_ssize_t count;
     struct shortcut_argument *arguments;
     int passed[MOST_LEAVES], passed_count;
+    int returns_none; /* whatever `typed` returns */
+    struct path memory; /* where an array's address is read */
+    struct access address;
+    Py_ssize_t distance_count;
+    struct distance *distances;
 } Shortcut;
 
 static PyTypeObject *shortcut_type;
@@ -96,6 +107,27 @@ static int has_names(const Shortcut *s) {
     return 1;
 }
 
+static int read_distant(const Shortcut *s, PyObject *array, uintptr_t *address) {
+    PyObject *memory = follow(array, &s->memory);
+    int done = memory && read_address(&s->address, memory, address);
+    Py_XDECREF(memory);
+    return done;
+}
+
+/* Whether no array that is written to overlaps another one; -1 with an exception. */
+static int are_apart(const Shortcut *s, PyObject *const *args) {
+    for (Py_ssize_t k = 0; k < s->distance_count; ++k) {
+        const struct distance *known = &s->distances[k];
+        uintptr_t written, other;
+        if (!read_distant(s, args[known->written], &written) ||
+            !read_distant(s, known->array ? known->array : args[known->other], &other))
+            return -1;
+        long long distance = (long long)(written - other);
+        if (known->low < distance && distance < known->high) return 0;
+    }
+    return 1;
+}
+
 static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     Shortcut *s = (Shortcut *)self;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
@@ -107,6 +139,7 @@ static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nar
         if (is_known > 0 && is_elsewhere(&s->arguments[k], args[k], &device_type)) is_known = 0;
     }
     if (is_known > 0) is_known = has_names(s);
+    if (is_known > 0) is_known = are_apart(s, args);
     if (is_known > 0 && s->guard) {
         PyObject *said = PyObject_Vectorcall(s->guard, args, (size_t)count, NULL);
         is_known = said ? PyObject_IsTrue(said) : -1;
@@ -115,10 +148,10 @@ static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nar
     if (is_known < 0) return NULL;
     if (!is_known) return PyObject_Vectorcall(s->otherwise, args, (size_t)count, names);
     for (int k = 0; k < s->passed_count; ++k) given[k] = args[s->passed[k]];
-    if (!PyList_CheckExact(s->typed)) return PyObject_Vectorcall(s->typed, given, (size_t)s->passed_count, NULL);
-    PyObject *run = PyList_GetItemRef(s->typed, s->passed_count);
+    PyObject *run = PyList_CheckExact(s->typed) ? PyList_GetItemRef(s->typed, s->passed_count) : Py_NewRef(s->typed);
     PyObject *result = run ? PyObject_Vectorcall(run, given, (size_t)s->passed_count, NULL) : NULL;
     Py_XDECREF(run);
+    if (result && s->returns_none) Py_SETREF(result, Py_NewRef(Py_None));
     return result;
 }
 
@@ -128,15 +161,16 @@ static int takes_so_many(PyObject *run, Py_ssize_t count) {
 
 /* Shortcut(...): a tuple of the arguments, each a type, a dtype or None, where its memory has the dtype, attributes
  * and a constant; the indices of those that are passed; what they are passed to; what is called with others; a guard or
- * None; names. */
+ * None; names; whether None is returned; where arrays have their addresses; distances. */
 static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *words) {
-    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names;
+    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names, *memory, *address, *distances;
     if (words && PyDict_GET_SIZE(words)) {
         PyErr_SetString(PyExc_TypeError, "a shortcut takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O!O!OOOO!", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
-                          &guard, &PyTuple_Type, &names))
+    int returns_none;
+    if (!PyArg_ParseTuple(args, "O!O!OOOO!pOOO!", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
+                          &guard, &PyTuple_Type, &names, &returns_none, &memory, &address, &PyTuple_Type, &distances))
         return NULL;
     if (PyTuple_GET_SIZE(arguments) > MOST_LEAVES || PyTuple_GET_SIZE(passed) > MOST_LEAVES) {
         PyErr_SetString(PyExc_ValueError, "too many arguments");
@@ -150,19 +184,36 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
     s->otherwise = otherwise;
     s->guard = or_null(guard);
     s->names = names;
+    s->returns_none = returns_none;
     s->count = PyTuple_GET_SIZE(arguments);
     s->arguments = PyMem_Calloc((size_t)s->count + 1, sizeof *s->arguments);
-    if (!s->arguments) {
+    s->distance_count = PyTuple_GET_SIZE(distances);
+    s->distances = PyMem_Calloc((size_t)s->distance_count + 1, sizeof *s->distances);
+    if (!s->arguments || !s->distances) {
         Py_DECREF(s);
         return PyErr_NoMemory();
     }
-    int done = read_indices(passed, s->passed, &s->passed_count, (int)s->count);
+    int done = read_indices(passed, s->passed, &s->passed_count, (int)s->count) && read_path(memory, &s->memory) &&
+               parse_access(address, &s->address);
     for (Py_ssize_t k = 0; done && k < s->count; ++k) {
         struct shortcut_argument *argument = &s->arguments[k];
         done = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!OnO!O!", &PyType_Type, &argument->type,
                                 &argument->dtype, &argument->offset, &PyTuple_Type, &argument->attributes,
                                 &PyTuple_Type, &argument->constant);
         argument->dtype = done ? or_null(argument->dtype) : NULL;
+    }
+    for (Py_ssize_t k = 0; done && k < s->distance_count; ++k) {
+        struct distance *known = &s->distances[k];
+        done = PyArg_ParseTuple(PyTuple_GET_ITEM(distances, k), "iOLL", &known->written, &known->array, &known->low,
+                                &known->high);
+        if (done && PyLong_CheckExact(known->array)) {
+            known->other = (int)PyLong_AsLong(known->array);
+            known->array = NULL;
+        }
+        if (done && (known->written < 0 || known->written >= s->count || known->other < 0 || known->other >= s->count)) {
+            PyErr_SetString(PyExc_ValueError, "no such argument");
+            done = 0;
+        }
     }
     if (!done) Py_CLEAR(s);
     return (PyObject *)s;
@@ -184,6 +235,7 @@ static void shortcut_dealloc(Shortcut *s) {
     PyObject_GC_UnTrack(s);
     shortcut_clear(s);
     PyMem_Free(s->arguments);
+    PyMem_Free(s->distances);
     type->tp_free(s);
     Py_DECREF(type);
 }

@@ -110,11 +110,12 @@ class Reads:
             )
 
     def _add_named(self, key: Any, owner: Any, name: str, value: Any) -> None:
-        if is_value(value) or _is_array(value):
+        if is_value(value):
             self._add(key, lambda _: named(owner, name), value)
         elif key not in self.tests:
             self.tests.add(key)
             self.names.append((owner, name, value))
+            self.note_layout(value)
 
     def _add_weakly(
         self, key: Any, read: _Read, value: Any, owner: Any, asks_argument: bool = False
@@ -134,11 +135,7 @@ class Reads:
     def _add(self, key: Any, read: _Read, value: Any, asks_argument: bool = False) -> None:
         matches = is_same if is_value(value) else operator.is_
         self._add_test(key, _Test(read, value, matches, asks_argument))
-        self._note_array(value)
-        if _is_array(value):  # which may be resized
-            shape = (value.shape, value.dtype)
-            test = _Test(lambda _: (value.shape, value.dtype), shape, operator.eq, False)
-            self._add_test(("shape", key), test)
+        self.note_layout(value)
 
     def _add_test(self, key: Any, test: _Test) -> None:
         if key not in self.tests:
@@ -146,6 +143,13 @@ class Reads:
             self._of_call.append(test)
             if not test.asks_argument:
                 self._of_all.append(test)
+
+    def note_layout(self, value: Any) -> None:
+        """Guard the shape and the strides of what may be an array: it may be resized."""
+        self._note_array(value)
+        if _is_array(value):
+            test = _Test(lambda _: _layout(value), _layout(value), operator.eq, False)
+            self._add_test(("layout", id(value)), test)
 
     def _note_array(self, value: Any) -> None:
         if _is_array(value):
@@ -174,6 +178,10 @@ class Reads:
         except (AttributeError, ValueError):
             return False
         return True
+
+
+def _layout(array: Any) -> tuple[Any, ...]:
+    return array.shape, array.dtype, getattr(array, "strides", None)
 
 
 def _reader(text: str) -> _Read:

@@ -232,6 +232,8 @@ class Trace:
         is_asked = isinstance(array, np.ndarray) and not is_hidden
         copy = array.copy("K") if is_asked or not is_named else None
         held = array if is_named else copy
+        if is_named:
+            self.reads.note_layout(array)
         found.append(Captured(given, array, copy, len(self.sources), is_named))
         shape = tuple(constant(int(extent)) for extent in array.shape)
         return self.add_source(ArraySource(array.dtype, shape, "an array from outside", held), held)

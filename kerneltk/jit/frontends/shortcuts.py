@@ -87,7 +87,7 @@ def make_shortcut(
         passed,
         typed,
         otherwise,
-        None if backend.arrays.layout is None else backend.arrays.layout(),
+        backend.arrays,
         _are_small([k for k, is_array in enumerate(arrays) if is_array]) if observes else None,
         slow_guard,
     )

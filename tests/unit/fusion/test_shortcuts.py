@@ -318,6 +318,44 @@ def test_calls_that_write_ask_for_closed_over_arrays() -> None:
     np.testing.assert_array_equal(table[:8], [0, 1, 5, 4, 3, 2, 1, 7])
 
 
+@pytest.mark.filterwarnings("ignore:Setting the strides")
+def test_calls_that_write_ask_for_the_layout_of_closed_over_arrays() -> None:
+    whole = np.zeros(16, np.float32)
+    table = whole[:4]
+
+    def program(z: Any) -> None:
+        z[...] = 2 * table + 1
+
+    fused = kerneltk.fuse(program)
+    for step in (1, 3, 1):
+        table.strides = (4 * step,)
+        for _ in range(2):
+            whole[:] = np.arange(16)
+            fused(whole[6:10])
+            wanted = np.arange(16, dtype=np.float32)
+            wanted[6:10] = 2 * wanted[: 4 * step : step] + 1
+            np.testing.assert_array_equal(whole, wanted)
+
+
+def test_one_launch_returns_what_the_function_returns() -> None:
+    def changed(x: Any, y: Any, a: Any) -> Any:
+        x += a * y
+        return x
+
+    def swapped(x: Any, y: Any) -> Any:
+        x[...], y[...] = y + 1, x + 1
+
+    fused, both = kerneltk.fuse(changed), kerneltk.fuse(swapped)
+    x, y = np.ones(5, "f4"), np.arange(5, dtype=np.float32)
+    wanted = x.copy(), y.copy()
+    for _ in range(3):
+        assert fused(x, y, 2.5) is x
+        changed(*wanted, np.float32(2.5))
+        assert both(x, y) is None
+        swapped(*wanted)
+        np.testing.assert_array_equal([x, y], wanted)
+
+
 def test_a_method_takes_its_object_by_keyword() -> None:
     @kerneltk.fuse
     def scaled(self: float, x: Any) -> Any:

@@ -259,11 +259,13 @@ def test_functions(lent: type[Lent]) -> None:
 def test_shortcuts_are_for_arrays_in_one_kind_of_memory(
     lent: type[Lent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from kerneltk.backends.foreign_arrays import default_backend
     from kerneltk.launch.shortcuts import Kind, shortcut_of
 
+    arrays = default_backend().arrays
     monkeypatch.setattr(lent, "dtype", "its dtype", raising=False)
     kinds = [Kind(lent, "its dtype"), Kind(lent, "its dtype")]
-    call = shortcut_of(kinds, (0, 1), lambda *args: "typed", lambda *args: "otherwise")
+    call = shortcut_of(kinds, (0, 1), lambda *args: "typed", lambda *args: "otherwise", arrays)
     x, y = lent(np.ones(3)), lent(np.ones(3))
     assert call(x, y) == "typed"
     y.device_type = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from kerneltk.core.settings import get_settings
-from kerneltk.launch.shortcuts import Kind, shortcut_of
+from kerneltk.launch.shortcuts import Distance, Kind, shortcut_of
+
+from .test_interpreter import ON_HOST
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
 X = np.zeros((2, 3), F4)
@@ -40,7 +43,7 @@ def way(call: Callable[..., Any], *args: Any) -> str:
 def test_arguments_are_compared_and_passed() -> None:
     layout = ("ndim", 2), ("shape", (2, 3)), ("flags.c_contiguous", True)
     kinds = [Kind(int), Kind(np.ndarray, F4, layout), Kind(bool, constant=True)]
-    call = shortcut_of(kinds, (1, 0, 1), typed, otherwise)
+    call = shortcut_of(kinds, (1, 0, 1), typed, otherwise, ON_HOST)
     for _ in range(2):
         assert call(2, X, True) == ("typed", X, 2, X)
     others: list[tuple[Any, ...]] = [
@@ -55,7 +58,7 @@ def test_arguments_are_compared_and_passed() -> None:
 
 def test_what_is_called_may_be_in_a_list() -> None:
     runs: list[Any] = [None, typed]
-    call = shortcut_of([Kind(int), Kind(float)], (1,), runs, otherwise)
+    call = shortcut_of([Kind(int), Kind(float)], (1,), runs, otherwise, ON_HOST)
     assert call(1, 2.0) == ("typed", 2.0)
     runs[1] = lambda value: ("other", value)
     assert call(1, 2.0) == ("other", 2.0)
@@ -68,9 +71,32 @@ def test_guards_are_asked_of_arguments_of_these_kinds() -> None:
         asked.append(args)
         return args[0] > 1
 
-    call = shortcut_of([Kind(int)], (0,), typed, otherwise, guard=guard)
+    call = shortcut_of([Kind(int)], (0,), typed, otherwise, ON_HOST, guard=guard)
     assert [way(call, 2), way(call, 1), way(call, 2.5)] == ["typed", "otherwise", "otherwise"]
     assert asked == [(2,), (1,)]
+
+
+@pytest.mark.parametrize("access", ["offset", "path", "function"])
+def test_distances_of_addresses(access: str) -> None:
+    """An argument, and an array that is none, lie below and above what is written."""
+    address: Any = {"offset": object.__basicsize__, "path": "data"}.get(
+        access, lambda a: a.ctypes.data
+    )
+    arrays = dataclasses.replace(
+        ON_HOST, address=address, memory="ctypes" if access == "path" else ""
+    )
+    whole = np.zeros(64, "u1")
+    distances = [Distance(1, 0, -4, 8), Distance(1, whole[32:], -8, 16)]
+    call = shortcut_of(
+        [Kind(np.ndarray)] * 2, (1,), typed, otherwise, arrays, apart=distances, returns_none=True
+    )
+    for at, is_apart in ((0, True), (3, True), (4, True), (5, False), (15, False), (16, True)):
+        for _ in range(2):
+            found = call(whole[8:], whole[at:])
+            assert (found is None) is is_apart, at
+    assert call(whole, whole[24:]) is None
+    assert call(whole, whole[25:])[0] == call(whole, whole[47:])[0] == "otherwise"
+    assert call(whole, whole[48:]) is None
 
 
 def test_dtypes_that_are_asked_for() -> None:
@@ -84,7 +110,7 @@ def test_dtypes_that_are_asked_for() -> None:
                 raise KeyError("no dtype")
             return self.given
 
-    call = shortcut_of([Kind(Array, F4), Kind(int)], (0,), typed, otherwise)
+    call = shortcut_of([Kind(Array, F4), Kind(int)], (0,), typed, otherwise, ON_HOST)
     array = Array(F4)
     assert call(array, 1) == ("typed", array)
     assert way(call, Array(F8), 1) == way(call, array, 1.0) == "otherwise"
@@ -93,6 +119,6 @@ def test_dtypes_that_are_asked_for() -> None:
 
 
 def test_many_arguments_are_compared_in_python() -> None:
-    call = shortcut_of([Kind(int)] * 65, range(65), typed, otherwise)
+    call = shortcut_of([Kind(int)] * 65, range(65), typed, otherwise, ON_HOST)
     assert way(call, *range(65)) == "typed"
     assert way(call, *range(64)) == "otherwise"
