@@ -164,12 +164,11 @@ class Interpreter:
         self._lent = [k for k in indices if leaves[k].marshal == "lent"]
         self._numbers = [k for k in indices if leaves[k].marshal == "number"]
         self._allocated = [k for k in indices if not leaves[k].is_given]
-        self._owner = attrgetter(arrays.memory) if arrays.memory else None
-        self._address = _reader(arrays.address)
         self._address_of = address_of(arrays)
+        device = f"{arrays.memory}.{arrays.device}".strip(".") if arrays.device else ""
         self._contiguous, self._device_of, writable = (
             attrgetter(name) if name else None
-            for name in (arrays.contiguous, arrays.device, arrays.writable)
+            for name in (arrays.contiguous, device, arrays.writable)
         )
         self._writable: Any = writable
         self._keyed_writable = [k for k in self._read if self._writable and leaves[k].written]
@@ -267,7 +266,7 @@ class Interpreter:
             return None
         if self._device is not None and self._call.current_device() != self._device:
             return None
-        if self._is_outdated is not None and self._is_outdated():
+        if self.is_outdated:
             return None
         return values
 
@@ -278,10 +277,6 @@ class Interpreter:
         for k in self._read:
             found[k] = read(values[k])
         return found
-
-    def _owned(self, array: Any) -> Any:
-        """What an array's address and device are read from."""
-        return array if self._owner is None else self._owner(array)
 
     def key_of(self, args: Sequence[Any], extra: Any = None) -> tuple[Any, ...]:
         """The key of the plan for arguments of the spec's types."""
@@ -298,7 +293,7 @@ class Interpreter:
             strides = (contiguous is not None and contiguous(array)) or array.strides
             key += (array.dtype, array.shape, strides)
             if device_of is not None:
-                key.append(device_of(self._owned(array)))
+                key.append(device_of(array))
         for k in self._keyed_writable:
             key.append(self._writable(values[k]))
         for k in self._records:
@@ -343,8 +338,9 @@ class Interpreter:
         if guard == "memory":
             return lambda array, address: not address
         if guard == "device":
-            device, device_of = self._spec.device, attrgetter(self._access.device)
-            return lambda array, address: device_of(self._owned(array)) != device
+            device, device_of = self._spec.device, self._device_of
+            assert device_of is not None
+            return lambda array, address: device_of(array) != device
         flag = attrgetter(self._access.dense if guard == "dense" else self._access.writable)
         return lambda array, address: not flag(array)
 
@@ -520,13 +516,11 @@ class LoopInterpreter(Interpreter):
             dtype, size = row[self._sizes[k]]
             if arrays.allocate_memory is None:
                 made = arrays.allocate(shape, dtype, order)
-                memory = self._owned(made)
             else:
-                memory = arrays.allocate_memory(size)
                 other = () if order == "C" else (None, order)
-                made = arrays.allocate(shape, dtype, memory, *other)
+                made = arrays.allocate(shape, dtype, arrays.allocate_memory(size), *other)
             values.append(made)
-            addresses[k] = self._address(memory)
+            addresses[k] = self._address_of(made)
 
     def _result(self, values: Sequence[Any]) -> Any:
         returns, outputs = self._spec.returns, self._spec.outputs
