@@ -363,8 +363,8 @@ PyDoc_STRVAR(numpy_fields_doc, "numpy_fields(array)\n--\n\nAddress, shape, strid
 static PyObject *numpy_fields(PyObject *module, PyObject *object) {
     (void)module;
     const struct numpy_array *array = (const struct numpy_array *)object;
-    PyObject *shape = shape_of_numpy(array->dimensions, array->nd);
-    PyObject *strides = shape ? shape_of_numpy(array->strides, array->nd) : NULL;
+    PyObject *shape = numbers_tuple((const int64_t *)array->dimensions, array->nd, 1);
+    PyObject *strides = shape ? numbers_tuple((const int64_t *)array->strides, array->nd, 1) : NULL;
     if (!strides) {
         Py_XDECREF(shape);
         return NULL;

@@ -134,6 +134,20 @@ static int is_guarded_dtype(const struct leaf *leaf, const PyObject *dtype) {
     return __atomic_load_n(&leaf->dtype, __ATOMIC_RELAXED) == dtype;
 }
 
+/* A tuple of numbers, each times a unit. */
+static PyObject *numbers_tuple(const int64_t *numbers, int count, int64_t unit) {
+    PyObject *tuple = PyTuple_New(count);
+    for (int k = 0; tuple && k < count; ++k) {
+        PyObject *number = PyLong_FromLongLong(numbers[k] * unit);
+        if (!number) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, k, number);
+    }
+    return tuple;
+}
+
 #define FIELD(type, object, offset) (*(type const *)((const char *)(object) + (offset)))
 
 /* Adds the numbers of a vector of C++. */
@@ -335,33 +349,21 @@ static int append_new(PyObject *list, PyObject *object) {
     return !failed;
 }
 
-static PyObject *shape_of_numpy(const Py_ssize_t *numbers, int count) {
-    PyObject *tuple = PyTuple_New(count);
-    for (int k = 0; tuple && k < count; ++k) {
-        PyObject *number = PyLong_FromSsize_t(numbers[k]);
-        if (!number) {
-            Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, k, number);
-    }
-    return tuple;
-}
-
 static int append_array(Launcher *l, struct call *c, int index, PyObject *list) {
     PyObject *object = c->values[index];
     if (c->library) {
         const struct array *array = &c->arrays[index];
         int has_no_strides = l->contiguous.count && is_contiguous(array, 0);
-        return !PyList_Append(list, array->dtype) && append_new(list, shape_of_foreign(array, 0)) &&
-               append_new(list, has_no_strides ? Py_NewRef(Py_True) : shape_of_foreign(array, 1)) &&
+        return !PyList_Append(list, array->dtype) && append_new(list, numbers_tuple(array->shape, array->ndim, 1)) &&
+               append_new(list, has_no_strides ? Py_NewRef(Py_True)
+                                               : numbers_tuple(array->strides, array->ndim, array->itemsize)) &&
                (!l->device_path.count || append_new(list, PyLong_FromLong(array->device)));
     }
     if (l->is_numpy) {
         const struct numpy_array *known = (const struct numpy_array *)object;
         return !PyList_Append(list, known->descr) &&
-               append_new(list, shape_of_numpy(known->dimensions, known->nd)) &&
-               append_new(list, shape_of_numpy(known->strides, known->nd));
+               append_new(list, numbers_tuple((const int64_t *)known->dimensions, known->nd, 1)) &&
+               append_new(list, numbers_tuple((const int64_t *)known->strides, known->nd, 1));
     }
     if (!append_new(list, PyObject_GetAttr(object, str_dtype))) return 0;
     if (!append_new(list, PyObject_GetAttr(object, str_shape))) return 0;

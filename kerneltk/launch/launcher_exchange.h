@@ -241,20 +241,6 @@ static enum step read_foreign(Launcher *l, struct call *c, int index) {
     return l->has_plans ? add_foreign(l, c, leaf, array) : GO;
 }
 
-static PyObject *shape_of_foreign(const struct array *array, int are_strides) {
-    PyObject *tuple = PyTuple_New(array->ndim);
-    for (int k = 0; tuple && k < array->ndim; ++k) {
-        PyObject *number = PyLong_FromLongLong(are_strides ? array->strides[k] * array->itemsize
-                                                           : array->shape[k]);
-        if (!number) {
-            Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, k, number);
-    }
-    return tuple;
-}
-
 /* The stream that the library's work is queued on: of the arrays, there is at least one. */
 static int foreign_stream(const struct call *c, int device_type, uintptr_t *stream) {
     void *found = NULL;

@@ -148,19 +148,6 @@ static int pack_all(Launcher *l, struct call *c, const struct launch *launch, in
 
 /* ---- launching ---- */
 
-static PyObject *values_tuple(const int64_t *values, int count) {
-    PyObject *tuple = PyTuple_New(count);
-    for (int k = 0; tuple && k < count; ++k) {
-        PyObject *number = PyLong_FromLongLong(values[k]);
-        if (!number) {
-            Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, k, number);
-    }
-    return tuple;
-}
-
 typedef int (*loop_function)(void *, void *, long long, long long, int);
 typedef int (*cooperative_function)(void *, void *, long long);
 typedef int (*cuda_function)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -224,7 +211,7 @@ static int launch_now(Launcher *l, const struct launch *launch) {
         }
         if (!status) return 0;
     }
-    PyObject *values = values_tuple(v, l->value_count);
+    PyObject *values = numbers_tuple(v, l->value_count, 1);
     if (!values) return -1;
     PyObject *number = NULL, *done;
     if (native) {
