@@ -13,7 +13,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
-from kerneltk.launch import called, launchers
+from kerneltk.launch import called, compiled, launchers
 from kerneltk.signature.parser import parse_signature
 from tests.call_traces import ROOT, Call, Entry, calls_of
 
@@ -137,6 +137,7 @@ def test_calls_go_the_documented_way(
     unseen: str,
 ) -> None:
     monkeypatch.setattr(launchers, "launcher_class", lambda: None)
+    monkeypatch.setattr(compiled, "is_awaited", lambda: False)
     listed_first, listed_repeated = documented(heading)
     parse_signature.cache_clear()  # other tests may have read the same parameters
     call = make()
@@ -164,6 +165,7 @@ def test_calls_go_the_documented_way(
 def test_steps_back_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Through a closure or a bound method, into a module above or one that waits."""
     monkeypatch.setattr(launchers, "launcher_class", lambda: None)
+    monkeypatch.setattr(compiled, "is_awaited", lambda: False)
     memory = np.zeros(100, np.float32)
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x", "copied")
     kernel(memory[:40], memory[50:90])
