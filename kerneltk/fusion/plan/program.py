@@ -334,8 +334,9 @@ class _Execution:
 
 def _all(readers: Sequence[Reader]) -> Reader:
     """A tuple of what all of them read."""
-    if len(readers) > 1 and all(type(read) is itemgetter for read in readers):
-        return itemgetter(*(read.__reduce__()[1][0] for read in readers))  # at once
+    indices = [read.__reduce__()[1] for read in readers if type(read) is itemgetter]
+    if len(indices) == len(readers) > 1 and all(len(index) == 1 for index in indices):
+        return itemgetter(*(index[0] for index in indices))  # at once
     if len(readers) == 1:
         (only,) = readers
         return lambda values: (only(values),)

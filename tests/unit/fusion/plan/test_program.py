@@ -48,3 +48,14 @@ def test_what_is_returned_twice_is_one_array() -> None:
 
     first, second = kerneltk.fuse(program)(X)
     assert first is second
+
+
+def test_parts_of_results_have_parts_of_their_own() -> None:
+    def program(x: Any, y: Any) -> Any:
+        return [(x * 3, y + x), (x, y), ((y,), (x - y, x))], x * 2
+
+    x, y = np.arange(3.0), np.ones(3)
+    fused = kerneltk.fuse(program)
+    for _ in range(3):
+        found, wanted = fused(x, y), program(x, y)
+        assert repr(found) == repr(wanted)
