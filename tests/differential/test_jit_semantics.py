@@ -220,8 +220,8 @@ OPERATIONS = ("A + B", "A * B", "A / B", "A % B", "A < B", "np.maximum(A, B)", "
 
 @pytest.mark.parametrize("mode", ["numpy", "cuda"])
 def test_constants_are_computed_as_arguments_are(backend: Any, mode: Any) -> None:
-    """What is known when a kernel is compiled has the dtype and value of what is not, but in a choice
-    between a Python int that is known to fit and a narrow integer.
+    """What is known when a kernel is compiled has the dtype and value of what is not, but in a
+    choice between a Python int that is known to fit and a narrow integer.
     """
     rows = [(a, b, operation) for a, b in PAIRS for operation in OPERATIONS]
     rows = [row for row in rows if "maximum" not in row[2] or not {1, 4} <= {*row[:2]}]
