@@ -49,10 +49,9 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     ],
 )
 def test_values_that_would_become_others(parameter: str, value: Any, error: Any) -> None:
+    before, options = "enum class E : unsigned char { a };", ("--device-int128",)
     with pytest.raises(error, match="'v'"):
-        kernel(parameter, before="enum class E : unsigned char { a };")(
-            1, 1, (value,), backend="host"
-        )
+        kernel(parameter, before=before, options=options)(1, 1, (value,), backend="host")
 
 
 def test_values_that_are_the_same_in_another_type() -> None:
