@@ -44,6 +44,7 @@ _DEVICE_HEADER = re.compile(
 )
 
 CUB_HAD = frozenset((
+    "Category", "FLOATING_POINT", "NOT_A_NUMBER", "SIGNED_INTEGER", "Traits", "UNSIGNED_INTEGER",
     "ArgMax", "ArgMin", "Difference", "Division", "Equality", "Inequality", "KeyValuePair",
     "LaneId", "Max", "Min", "NullType", "Sum", "WarpId", "BlockAdjacentDifference",
     "BlockDiscontinuity", "BlockExchange", "BlockHistogram", "BlockHistogramAlgorithm", "BlockLoad",
