@@ -71,7 +71,6 @@ REFUSED = [
         "The types of the two values do not go together. Hint: convert one of the values, with "
         "'np.int64(x)' or 'np.uint64(x)': no integer type holds both.",
     ),
-    (lambda z: max(z[0], 1), "'max' cannot be computed for 'complex64'."),
     (lambda z: round(z[0]), "A complex number cannot be rounded."),
     (lambda i: round(i, 2), "An integer cannot be rounded to digits in a kernel."),
     (lambda f: round(f, f), "'ndigits' must be an integer, not 'float'."),
