@@ -230,9 +230,15 @@ KERNELTK_ALWAYS_INLINE float cbrt(float x) {
 
 }  // namespace kerneltk::float_math
 
-// These are preferred to the templates of host_math.hpp.
-#define KERNELTK_OF_FLOATS(name) \
-    KERNELTK_ALWAYS_INLINE float name(float x) { return kerneltk::float_math::name(x); }
+// These are preferred to the templates of host_math.hpp. An integer counts as a double.
+#define KERNELTK_OF_FLOATS(name)                                                             \
+    KERNELTK_ALWAYS_INLINE float name(float x) { return kerneltk::float_math::name(x); }     \
+    template <class T, typename kerneltk::enable_if<kerneltk::is_number<T>::value &&         \
+                                                    !kerneltk::is_single<T>::value &&        \
+                                                    !kerneltk::is_double<T>::value>::type = 0> \
+    KERNELTK_ALWAYS_INLINE double name(T x) {                                                \
+        return name(static_cast<double>(x));                                                 \
+    }
 KERNELTK_OF_FLOATS(exp)
 KERNELTK_OF_FLOATS(exp2)
 KERNELTK_OF_FLOATS(exp10)
