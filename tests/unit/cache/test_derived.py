@@ -80,13 +80,13 @@ def test_records_of_one_entry(cache: Cache) -> None:
 
 
 def test_records_that_are_too_large(cache: Cache) -> None:
-    records = Records("launch", 2, "a")
+    records = Records("launch", 2, "large")
     for number in range(4):
         records.add((number, "x" * 100_000), 1)
     assert [number for number, _ in records.found] == [3, 2, 1, 0]
-    assert [number for number, _ in Records("launch", 2, "a").found] == [3, 2]
+    assert [number for number, _ in Records("launch", 2, "large").found] == [3, 2]
     records.add((9, "x" * 300_000), 1)
-    assert [number for number, _ in Records("launch", 2, "a").found] == [3, 2]
+    assert [number for number, _ in Records("launch", 2, "large").found] == [3, 2]
 
 
 # -- the code --------------------------------------------------------------------------------------
