@@ -61,10 +61,16 @@ def render(given: TemplateInput) -> str:
     return _compact(given.prefix + template.render(u={**given.context, "back": back}), back)
 
 
+def _source(record: object) -> str:
+    if not isinstance(record, str):
+        raise TypeError("This is no source.")
+    return record
+
+
 def translation_unit_of(specialization: Specialization) -> TranslationUnit:
     """Return the translation unit of a specialization, rendered or read from the cache."""
     given = template_input(specialization)
-    source = derive("source", (given.digest(),), lambda: render(given), str)
+    source = derive("source", (given.digest(),), lambda: render(given), _source)
     definition = specialization.definition
     return TranslationUnit(
         specialization.backend.name,

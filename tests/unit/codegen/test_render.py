@@ -193,3 +193,9 @@ def test_kernels_of_equal_texts_and_different_kinds(renders: list[Any], jit_firs
             kernel.translation_unit(X, X)
         assert texts[kernel] == render.render(template_input(seen[0]))
     assert len(set(texts.values())) == 2
+
+
+@pytest.mark.parametrize("record", [None, [], {"text": ""}, 3])
+def test_a_record_of_another_kind_is_no_source(record: object) -> None:
+    with pytest.raises(TypeError):
+        render._source(record)
