@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from kerneltk import ArraySpec, ElementwiseKernel
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.real_overloads import HEADER
-from kerneltk.codegen.template_input import TemplateInput, template_input
+from kerneltk.codegen.template_input import _FLOAT_MATH, TemplateInput, template_input
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 
 make = ArraySpec.make
 
@@ -129,3 +131,9 @@ def test_a_mark_is_none_of_the_users_lines() -> None:
     assert first != second
     assert "\n" not in first
     assert given(f"y = x;\n{first}").back != first
+
+
+def test_the_functions_for_vector_loops_are_those_of_the_header() -> None:
+    header = (INCLUDE_DIRECTORY / "kerneltk" / "host_float_math.hpp").read_text(encoding="utf-8")
+    declared = re.findall(r"^KERNELTK_OF_FLOATS\((\w+)\)$", header, re.MULTILINE)
+    assert sorted(declared) == sorted(_FLOAT_MATH)
