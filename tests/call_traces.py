@@ -215,8 +215,11 @@ def fill_cache(names: Iterable[str], cache: Path) -> None:
 
 
 def _main() -> None:
+    from kerneltk.launch.called import by_methods
+
     call = FRONT_ENDS[sys.argv[1]]()
-    calls = calls_of(call)
+    with by_methods():  # a class's own call is Python's wherever the extension module was built
+        calls = calls_of(call)
     loaded = sorted(name for name in sys.modules if name.partition(".")[0] == "kerneltk")
     json.dump((calls, loaded), sys.stdout)
 
