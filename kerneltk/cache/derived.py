@@ -23,7 +23,8 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
-from typing import Any, Literal, TypeVar
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -197,6 +198,44 @@ NOT_READ = (
     TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError
 )  # fmt: skip
 """What reading a record raises where it is not of the reader's kind."""
+
+
+@functools.cache
+def reader_of(kind: Any) -> Callable[[Any], Any]:
+    """Return what reads a value of a type from plain data: a named tuple, a tuple, or what JSON has
+    itself. It raises TypeError or ValueError for data of no such value.
+
+    >>> reader_of(tuple[int, tuple[str, ...]])([1, ["a", "b"]])
+    (1, ('a', 'b'))
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return lambda value: _checked(value, value in arguments)
+    if origin in (Union, UnionType):
+        (some,) = (reader_of(each) for each in arguments if each is not type(None))
+        return lambda value: None if value is None else some(value)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        each = reader_of(arguments[0])
+        return lambda values: tuple(map(each, _checked(values, isinstance(values, list))))
+    if origin is None and not issubclass(kind, tuple):
+        return lambda value: _checked(value, isinstance(value, kind))
+    if origin is None:
+        readers = [reader_of(field) for field in get_type_hints(kind).values()]
+        make: Callable[..., Any] = kind._make
+    else:
+        readers, make = [reader_of(field) for field in arguments], tuple
+
+    def read(values: Any) -> Any:
+        _checked(values, isinstance(values, list))
+        return make([read(value) for read, value in zip(readers, values, strict=True)])
+
+    return read
+
+
+def _checked(value: Any, is_right: bool) -> Any:
+    if not is_right:
+        raise TypeError(f"{value!r} is of another type.")
+    return value
 
 
 # -- entries ---------------------------------------------------------------------------------------

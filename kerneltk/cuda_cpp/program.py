@@ -192,13 +192,8 @@ class HostRefusals:
 
     def recall(self, key: str) -> bool:
         """Take over what an earlier process has kept by this key; False for nothing."""
-
-        def read(record: Any) -> tuple[Refusals, CompilerErrors]:
-            found, errors = record
-            return Refusals.from_fields(found), CompilerErrors.from_fields(errors)
-
         self._entry = derived.Entry("CUDA C++ source", "refused", key)
-        known = self._entry.read(read)
+        known = self._entry.read(derived.reader_of(tuple[Refusals, CompilerErrors]))
         if known is not None:
             self.found, self._errors = known
         return known is not None

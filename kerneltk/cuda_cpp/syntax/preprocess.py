@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.lexer import comma_spans
@@ -252,10 +253,11 @@ def _outside(words: list[Word], hidden: list[tuple[int, int]]) -> list[Word]:
     return kept
 
 
+@lru_cache(maxsize=4)  # what reads and rewrites a source prepares it, each in its turn
 def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     """Return a source without what belongs to the preprocessor, and where everything was.
 
-    Any source is taken; nothing is raised.
+    Any source is taken; nothing is raised. Nobody changes what is returned.
 
     Parameters
     ----------
@@ -306,24 +308,6 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
         regions=_find_regions(directives, len(source)),
         _shown_starts=[piece[0] for piece in pieces],
         _pieces=pieces,
-        _lines=[0, *(found.end() for found in re.finditer("\n", source))],
-    )
-
-
-def prepare_directives(source: str) -> Prepared:
-    """Return what the preprocessor sees of a source: no macros are expanded, no words are found."""
-    code, comments, directives = _read_noise(source)
-    return Prepared(
-        source=source,
-        code=code,
-        shown=code,
-        plain=code,
-        words=[],
-        comments=comments,
-        directives=directives,
-        regions=_find_regions(directives, len(source)),
-        _shown_starts=[0],
-        _pieces=[(0, 0, -1)],
         _lines=[0, *(found.end() for found in re.finditer("\n", source))],
     )
 

@@ -413,6 +413,8 @@ def with_inline_ptx(source: str) -> tuple[str, Headers]:
 
     Lines keep their numbers.
     """
+    if "asm" not in source:
+        return source, set()
     pieces: list[str] = []
     headers: Headers = set()
     position = behind = 0

@@ -597,7 +597,7 @@ ASKING = {
     "RawSource.path": "the name and the directory in inputs",
     "RawSource._find_header": "inputs",
     "RawSource._is_for_both": "inputs",
-    "RawSource._with_meetings": "the headers that are not read in inputs",
+    "RawSource._warnings": "the headers that are not read in inputs",
     "RawSource._unread_headers": "inputs",
     "RawSource._host_unit": "of strings, which have no entry, and for debuggers",
     "_first_file": "the headers that are not read in inputs",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.cuda_cpp.launch_bounds import with_bounds
+from kerneltk.cuda_cpp.rewrites.launch_bounds import with_bounds
 from kerneltk.cuda_cpp.syntax.reader import read_source
 
 CODE = r"""

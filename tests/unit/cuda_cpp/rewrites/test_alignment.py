@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.cuda_cpp.syntax import cached
-from kerneltk.cuda_cpp.syntax.alignment import with_early_alignment
+from kerneltk.cuda_cpp.rewrites.alignment import with_early_alignment
 
 
 @pytest.mark.parametrize(
@@ -31,12 +30,6 @@ from kerneltk.cuda_cpp.syntax.alignment import with_early_alignment
 def test_it_moves_to_the_front(source: str, expected: str | None) -> None:
     assert with_early_alignment(source) == (expected or source)
     assert with_early_alignment(source).count("\n") == source.count("\n")
-
-
-def test_which_sources_have_one() -> None:
-    assert cached.has_late_alignment("extern __shared__ alignas(16) char x[];")
-    assert not cached.has_late_alignment("alignas(16) __shared__ char x[4];")
-    assert cached.with_early_alignment("__shared__ alignas(4) int x;").startswith("alignas(4)")
 
 
 def test_in_a_header(tmp_path: Path) -> None:

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+(\d+)[^\n]*\n", re.MULTILINE)
 
 
-def has_bounds(source: str) -> bool:
-    """Return whether a source mentions launch bounds."""
-    return "__launch_bounds__" in source
-
-
 def _constant(kernel: DeclaredKernel) -> str:
     """Return the name of the constant of a kernel's bounds."""
     form = (kernel.template_parameters, tuple(p.type for p in kernel.parameters))
