@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.core.lexer import comma_spans
+from kerneltk.core.lexer import CHARACTER, COMMENT, RAW_STRING, STRING, comma_spans
 
 _NOISE = re.compile(
-    r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
-    r"|(?P<raw>(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\(.*?\)(?P=mark)\")"
+    rf"(?P<comment>{COMMENT})|(?P<raw>{RAW_STRING})"
     r"|(?P<directive>(?:^|(?<=\*/))[ \t\f\v]*(?:\#|%:)"
     r"(?:\"(?:\\.|[^\"\\\n])*\"|/\*.*?\*/|//(?:\\\r?\n|[^\n])*|\\\r?\n|[^\n])*)"
     r"|(?P<string>\"(?:\\.|[^\"\\\n])*\"?)"
@@ -31,10 +30,8 @@ _VISIBLE = re.compile(r"[^\s]")
 # Digraphs, and what is none: `<::` is `<` before a name of the global namespace.
 _DIGRAPH = re.compile(r"<::(?![:>])|::|<%|%>|<:|:>")
 _DIGRAPHS = {"<%": "{ ", "%>": "} ", "<:": "[ ", ":>": "] "}
-_COMMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_LITERAL = re.compile(
-    r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
-)
+_COMMENT = re.compile(f"{STRING}|{COMMENT}")
+_LITERAL = re.compile(f"{STRING}|{CHARACTER}|{COMMENT}")
 _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kerneltk.core.lexer import COMMENT
 from kerneltk.cuda_cpp.syntax.declarations import Meetings, Unmarked, Unordered
 from kerneltk.cuda_cpp.syntax.preprocess import (
     Directive,
@@ -61,7 +62,7 @@ _DEFINED = re.compile(
     r"(?P<replacement>.*)",
     re.DOTALL,
 )
-_CONTINUED = re.compile(r"\\\r?\n|//[^\n]*|/\*.*?\*/|(?<=\")(?:\\.|[^\"\\\n])*(?=\")", re.DOTALL)
+_CONTINUED = re.compile(rf"\\\r?\n|{COMMENT}|(?<=\")(?:\\.|[^\"\\\n])*(?=\")", re.DOTALL)
 _LAST_USE = re.compile(r"([^\W\d]\w*)\s*(?:\([^()]*\))?\Z")
 _PASTED = re.compile(r"(?<=\w)\s*##\s*(?=\w)")
 _STRINGIZED = re.compile(r"#\s*\w+|##")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kerneltk.core.lexer import CHARACTER, COMMENT, STRING
 from kerneltk.cuda_cpp.syntax.preprocess import Directive, prepare
 from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import with_numbers_behind_branches
 
@@ -25,9 +26,7 @@ _QUOTED_MOVE = re.compile(r"\s*\"\s*(push|pop)_macro\s*\(\s*\\\"\s*(\w+)\s*\\\"\
 _MADE_BY = re.compile(r"(\w+)\((\w+)\)\s*_Pragma\s*\(\s*#\s*\2\s*\)\s*\Z")
 _DEFINED = re.compile(r"\s*(?:#|%:)\s*define\s+([^\W\d]\w*)(.*)\Z", re.DOTALL)
 _SPLICE = re.compile(r"\\\r?\n")
-_COMMENT = re.compile(
-    r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
-)
+_COMMENT = re.compile(f"({STRING}|{CHARACTER})|{COMMENT}")
 _MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a source defines
 # What NVRTC defines by itself, and sources push to include what has the name otherwise.
 _PREDEFINED = {
