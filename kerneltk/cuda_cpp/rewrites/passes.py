@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kerneltk.cache.derived import derive, reader_of
 from kerneltk.cuda_cpp.rewrites.launch_bounds import with_bounds
+from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA, with_pragma_operators
 from kerneltk.cuda_cpp.syntax.cached import read_source
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 
@@ -28,17 +29,19 @@ class Rewrite(NamedTuple):
     """A rewrite of sources."""
 
     name: str
-    words: tuple[str, ...]  # a source with none of them stays as it is; "" is in each
+    may_be_in: Callable[[str], object]  # whether a source may have something for it
     run: Callable[[DeviceSource, RewriteTarget], DeviceSource]
     applies: Callable[[RewriteTarget], bool]  # whether it is for a target
 
     def concerns(self, source: str, to: RewriteTarget) -> bool:
         """Return whether it may change a source."""
-        return self.applies(to) and any(
-            word in code
-            for code in (source, *to.directives, *to.instantiated)
-            for word in self.words
-        )
+        sources = (source, *to.directives, *to.instantiated)
+        return self.applies(to) and any(map(self.may_be_in, sources))
+
+
+def _with(*words: str) -> Callable[[str], bool]:
+    """Return whether sources have one of some words."""
+    return lambda source: any(word in source for word in words)
 
 
 def _without_host_code(found: DeviceSource, to: RewriteTarget) -> DeviceSource:
@@ -84,8 +87,6 @@ def _with_attributes(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
 
 
 def _with_exchanges(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
-    if not _APART.search(found.code):
-        return found
     from kerneltk.cuda_cpp.syntax.volatile import unordered_exchanges
 
     return found._replace(unordered=unordered_exchanges(found.code))
@@ -118,6 +119,10 @@ def _with_pushed_macros(found: DeviceSource, to: RewriteTarget) -> DeviceSource:
     return found._replace(code=with_pushed_macros(found.code, to.name, to.directives))
 
 
+def _with_pragma_operators(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
+    return found._replace(code=with_pragma_operators(found.code))
+
+
 def _is_host(to: RewriteTarget) -> bool:
     return to.is_host
 
@@ -127,19 +132,27 @@ def _is_last(to: RewriteTarget) -> bool:
 
 
 REWRITES: tuple[Rewrite, ...] = (
-    Rewrite("host code", ("",), _without_host_code, lambda to: to.has_host_code),
-    Rewrite("inline PTX", ("asm",), _with_inline_ptx, _is_host),
-    Rewrite("alignments", ("alignas",), _with_early_alignment, _is_host),
-    Rewrite("launch bounds", ("__launch_bounds__",), _with_bounds, _is_last),
-    Rewrite("child launches", ("<<<",), _with_child_launches, _is_last),
-    Rewrite("literals", ('"__', '"PRI'), _with_spaced_literals, _is_last),
-    Rewrite("attributes", ("__noinline__",), _with_attributes, _is_last),
-    Rewrite("unordered exchanges", ("threadIdx",), _with_exchanges, _is_last),
-    Rewrite("meeting points", VOLATILE_WORDS, _with_meetings, _is_last),
-    Rewrite("nvcc's dialect", ("",), _for_nvrtc, lambda to: to.has_host_code and not to.is_host),
+    Rewrite("host code", lambda _: True, _without_host_code, lambda to: to.has_host_code),
+    Rewrite("pragmas of macros", MACRO_PRAGMA.search, _with_pragma_operators, lambda to: True),
+    Rewrite("inline PTX", _with("asm"), _with_inline_ptx, _is_host),
+    Rewrite("alignments", _with("alignas"), _with_early_alignment, _is_host),
+    Rewrite("launch bounds", _with("__launch_bounds__"), _with_bounds, _is_last),
+    Rewrite("child launches", _with("<<<"), _with_child_launches, _is_last),
+    Rewrite("literals", _with('"__', '"PRI'), _with_spaced_literals, _is_last),
+    Rewrite("attributes", _with("__noinline__"), _with_attributes, _is_last),
+    Rewrite(
+        "unordered exchanges",
+        lambda code: "threadIdx" in code and _APART.search(code),
+        _with_exchanges,
+        _is_last,
+    ),
+    Rewrite("meeting points", _with(*VOLATILE_WORDS), _with_meetings, _is_last),
+    Rewrite(
+        "nvcc's dialect", lambda _: True, _for_nvrtc, lambda to: to.has_host_code and not to.is_host
+    ),
     Rewrite(
         "pushed macros",
-        ("push_macro", "<cub/", "<thrust/", "<cuda/"),
+        _with("push_macro", "<cub/", "<thrust/", "<cuda/"),
         _with_pushed_macros,
         lambda to: not to.is_host,
     ),
