@@ -15,12 +15,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kerneltk.core.artifacts import BOUNDS_SUFFIX
+from kerneltk.core.patterns import pattern
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
 
 # That the next line has this number.
-_LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+(\d+)[^\n]*\n", re.MULTILINE)
+_LINE = pattern(r"^[ \t]*#[ \t]*line[ \t]+(\d+)[^\n]*\n", re.MULTILINE)
 
 
 def _constant(kernel: DeclaredKernel) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 
+from kerneltk.core.patterns import pattern
+
 # Of a macro without parameters: with them a ``#`` makes a string of one.
-MACRO_PRAGMA = re.compile(
+MACRO_PRAGMA = pattern(
     r"^([ \t]*(?:#|%:)[ \t]*define[ \t]+[^\W\d]\w*[ \t]+)#[ \t]*pragma[ \t]+([^\n/\\]*[^\s/\\])",
     re.MULTILINE,
 )

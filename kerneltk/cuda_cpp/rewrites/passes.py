@@ -6,11 +6,11 @@ sources need none: so a module is loaded when a source has a word of its rewrite
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 from kerneltk.cache.derived import derive, reader_of
+from kerneltk.core.patterns import pattern
 from kerneltk.cuda_cpp.rewrites.launch_bounds import with_bounds
 from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA, with_pragma_operators
 from kerneltk.cuda_cpp.syntax.cached import read_source
@@ -18,9 +18,9 @@ from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 
 # As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
 # in its place has the same length, so that columns stay.
-NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
+NO_INLINE = pattern(r"(?<![(\w])__noinline__(?!\w)")
 VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
-_APART = re.compile(  # s[t + 8], or a loop that counts
+_APART = pattern(  # s[t + 8], or a loop that counts
     r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]|\bfor\s*\([^;()]*=\s*\d+\w*\s*;"
 )
 
@@ -133,7 +133,12 @@ def _is_last(to: RewriteTarget) -> bool:
 
 REWRITES: tuple[Rewrite, ...] = (
     Rewrite("host code", lambda _: True, _without_host_code, lambda to: to.has_host_code),
-    Rewrite("pragmas of macros", MACRO_PRAGMA.search, _with_pragma_operators, lambda to: True),
+    Rewrite(
+        "pragmas of macros",
+        lambda code: MACRO_PRAGMA.search(code),
+        _with_pragma_operators,
+        lambda to: True,
+    ),
     Rewrite("inline PTX", _with("asm"), _with_inline_ptx, _is_host),
     Rewrite("alignments", _with("alignas"), _with_early_alignment, _is_host),
     Rewrite("launch bounds", _with("__launch_bounds__"), _with_bounds, _is_last),
