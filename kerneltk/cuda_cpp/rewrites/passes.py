@@ -87,7 +87,7 @@ def _with_attributes(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
 
 
 def _with_exchanges(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
-    from kerneltk.cuda_cpp.syntax.volatile import unordered_exchanges
+    from kerneltk.cuda_cpp.rewrites.exchanges import unordered_exchanges
 
     return found._replace(unordered=unordered_exchanges(found.code))
 
