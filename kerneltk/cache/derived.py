@@ -60,7 +60,7 @@ _CODE: dict[Stage, tuple[str, ...]] = {
 }
 
 _SUFFIXES = (".py", ".j2", ".so", ".pyd")
-_NO_CODE = ("__pycache__", "include")  # the key of object code has the headers
+_NO_CODE = ("__pycache__", "include", "stand_ins")  # the key of object code has the headers
 _TICK_NS = 20_000_000  # by which a file's times may be behind the clock
 _MOST_RECORDS = 8  # of one entry
 _MOST_BYTES = 1 << 18  # of an entry with several records

@@ -31,7 +31,8 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
-_WITH_OTHERS = ("cupy/float16.cuh",)  # CUDA's own type
+# CUDA's own type, and parts of the C++ library.
+_WITH_OTHERS = ("cupy/float16.cuh", "cupy/cuda_workaround.h")
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cache.fingerprint import content_digest, named_in_options
+from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
+from kerneltk.core.artifacts import BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
 from kerneltk.core.lexer import foreign_headers, uses_textures
@@ -76,9 +77,6 @@ _LINKER_NAMES = re.compile(
 _WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp", "host_ends.hpp")
-_HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
-_SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
-
 
 # Libraries of headers for device code: the compiler finds them by itself.
 _DEVICE_LIBRARIES = ("cub", "thrust", "cuda", "nv", "cutlass", "cute", "cooperative_groups", "crt")
@@ -130,10 +128,9 @@ _CUDA_STD = (
 )  # fmt: skip
 
 
-@cache
 def _has_stand_in(name: str) -> bool:
     """Whether the package has a header of that name in the place of CUDA's or the C++ library's."""
-    return any(os.path.isfile(os.path.join(directory, name)) for directory in _SHIMS)
+    return has_header(name, "host", "nvrtc")
 
 
 def _is_of_host(header: str) -> bool:
@@ -310,7 +307,7 @@ class RawSource:
         beside = directory or os.getcwd()
         if is_quoted and not _is_of_toolkit(beside):
             yield beside
-        if os.path.isfile(os.path.join(_HOST_INCLUDES, name)):
+        if has_header(name, "host"):
             return  # CUDA's
         is_of_devices = name.partition("/")[0] in _DEVICE_LIBRARIES or serves_devices(name)
         if not is_quoted and (is_of_devices or is_host_library(name, by_folder=True)):
@@ -785,8 +782,6 @@ class RawSource:
                 lines.append(f"#if {shared.guard}\n{line}\n#endif" if shared.guard else line)
         lines += checking_lines(self.host_parts)
         directives, options = without_directives(self._options())
-        # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
-        options = (f"-I{_HOST_INCLUDES}", *options)
         if not self.directory and any(include.is_quoted for include in self.includes):
             options += (f"-I{os.getcwd()}",)
         head = ["#define KERNELTK_DYNAMIC"] if dynamic else []

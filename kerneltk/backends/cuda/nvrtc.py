@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from kerneltk.backends.cuda.architectures import check_options, choose_target
 from kerneltk.backends.cuda.toolkit import load_library
+from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.compile_log import report
 from kerneltk.core.lexer import foreign_headers, includes_by_option
@@ -96,7 +98,7 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
         return ()
     directories = tuple(map(Path, cuda_include_directories()))
     # NVRTC has no C library; a user's own source may include its headers.
-    own, fallback = INCLUDE_DIRECTORY / "nvrtc", INCLUDE_DIRECTORY / "nvrtc_fallback"
+    own, fallback = stand_ins.directory("nvrtc"), stand_ins.directory("nvrtc_fallback")
     return (own, *directories, *_bundled(), fallback)
 
 
@@ -127,7 +129,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     options += [*backend_options(unit), *(["-dlto"] if links else [])]
     options += _without_defaults(unit.options, options)
     options += [f"-I{directory}" for directory in include_directories(unit)]
-    encoded = [option.encode() for option in options]
+    encoded = [os.fsencode(option) for option in options]
     source = unit.source.encode("utf-8", "surrogateescape")
     result, program = nvrtc.nvrtcCreateProgram(source, b"generated code", 0, [], [])
     _check(nvrtc, result, None)

@@ -577,8 +577,8 @@ def test_changed_package(file: Path, tmp_path: Path) -> None:
     time.sleep(2.1)  # new files have other stamps for a while
     assert in_process(file, root=root, **cache) == (1, False)
     assert in_process(file, root=root, **cache) == (1, True)
-    include = root / "kerneltk" / "templates" / "include" / "host"
-    (include / "vector").write_text("#undef VALUE\n#define VALUE 5\n")
+    table = root / "kerneltk" / "templates" / "stand_ins" / "host" / "cuda.headers"
+    table.write_text(f"{table.read_text()}\n//// vector\n#undef VALUE\n#define VALUE 5\n")
     assert in_process(file, root=root, **cache) == (5, False)
     path = root / "kerneltk" / "cuda_cpp" / "includes.py"
     path.write_text(path.read_text() + "# changed\n")
@@ -589,7 +589,6 @@ def test_changed_package(file: Path, tmp_path: Path) -> None:
 
 # What of the code that makes units asks the disk or the process, and how a key has its answer.
 ASKING = {
-    "_has_stand_in": "inputs",
     "_is_of_toolkit": "the paths in inputs",
     "RawSource._headers": "inputs",
     "RawSource._candidates": "the paths in inputs",

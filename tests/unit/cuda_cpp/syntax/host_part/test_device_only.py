@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.cache import stand_ins
 from kerneltk.cuda_cpp.syntax.host_part.device_only import HOST_STD, explanation, find_host_only
 
 
@@ -86,8 +86,8 @@ def test_every_kind_is_explained() -> None:
 
 
 def test_headers_for_nvrtc_have_opaque_types_alone_of_what_is_the_host_s() -> None:
-    files = [path for path in (INCLUDE_DIRECTORY / "nvrtc").rglob("*") if path.is_file()]
-    sources = [re.sub(r"//[^\n]*", "", path.read_text()) for path in files]
+    headers = stand_ins.headers("nvrtc").values()
+    sources = [re.sub(r"//[^\n]*", "", source.decode()) for source in headers]
     # Without what includes name, alone or in a condition.
     code = "\n".join(re.sub(r"#.*", "", source) for source in sources)
     names = "|".join(sorted(HOST_STD))
