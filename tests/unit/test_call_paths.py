@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import uuid
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from kerneltk.launch import called, compiled, launchers
 from kerneltk.signature.parser import parse_signature
 from tests.call_traces import ROOT, Call, Entry, calls_of
 
-from .test_architecture import MODULES, imports_of
+from .test_architecture import imports
 
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 SECTION = re.search(r"^## The way of one call\n(.*?)^## ", PAGE, re.M | re.S)
@@ -38,19 +37,11 @@ def documented(heading: str) -> list[list[tuple[bool, set[Entry]]]]:
     return lists
 
 
-IMPORTS = {
-    name.removeprefix("kerneltk."): {
-        other.removeprefix("kerneltk.") for other in imports_of(ast.parse(path.read_text()))
-    }
-    - {name.removeprefix("kerneltk."), "kerneltk"}
-    for name, path in MODULES.items()
-}
-
-
 @cache
 def below(name: str) -> frozenset[str]:
     """The modules that a module imports, and those that they import."""
-    return frozenset(IMPORTS[name]).union(*map(below, IMPORTS[name]))
+    own = {other.removeprefix("kerneltk.") for other in imports()[f"kerneltk.{name}"]}
+    return frozenset(own).union(*map(below, own))
 
 
 def is_back(call: Call) -> bool:
