@@ -191,7 +191,7 @@ def small_float_source(word: str) -> str:
 
 
 # Most of g++'s time would go into vectors for some 200 loops: 18 of 24 s.
-LESS = ("-O2",)
+LESS = ("-O1",)
 
 
 @pytest.fixture(
