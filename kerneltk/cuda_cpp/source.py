@@ -358,6 +358,21 @@ class RawSource:
             return (self._whole_summary,)
         return tuple(source.summary for source in (self, *self.included))
 
+    @cached_property
+    def _users_of_shared(self) -> frozenset[str] | None:
+        """The kernels that can use dynamic shared memory; None where any of them can: where code
+        outside kernels mentions ``__shared__``.
+        """
+        users = set()
+        for source in (self, *self.included):
+            spans = [(k.start, k.end, k.name) for k in source.summary.kernels if k.is_definition]
+            for word in re.finditer("__shared__", source.code):
+                names = {name for start, end, name in spans if start <= word.start() < end}
+                if not names:
+                    return None
+                users |= names
+        return frozenset(users)
+
     def declared(
         self, expression: str, count: int | None
     ) -> tuple[RawSource, DeclaredKernel] | None:
@@ -764,9 +779,12 @@ class RawSource:
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
             )
         lines, exports, reflected = [], [], []
+        dynamic = [shared for found in self.declarations for shared in found.dynamic_shared]
+        users = self._users_of_shared if dynamic else None
         for number, request in enumerate(requests):
             name, symbol = request.expression, f"{request.prefix}{number}"
-            offer = f"KERNELTK_ENTRY({symbol}, ({name}))"
+            has_dynamic = users is None or plain_name(name).removeprefix("::") in users
+            offer = f"KERNELTK_ENTRY({symbol}, ({name}{'' if has_dynamic else ', false'}))"
             if request.is_variable:
                 offer = f"{_EXPORTED} void* const {symbol} = (void*)&{name};"
             exports.append((request.name, symbol))
@@ -775,7 +793,6 @@ class RawSource:
             if not request.is_variable:
                 offer += bound_of(name, symbol, self.kernels)
             lines.append(request.guarded(number, offer))
-        dynamic = [shared for found in self.declarations for shared in found.dynamic_shared]
         if dynamic:
             lines.append("KERNELTK_DYNAMIC_MEMORY")
             for shared in dynamic:
