@@ -132,6 +132,20 @@ def test_arguments_that_overlap(backend: Any, kind: str) -> None:
         same(one, other, backend, kind)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+def test_nested_extremes_of_numbers_and_nan(backend: Any, dtype: str) -> None:
+    values = [1, -1, 0, -0.0, 7, np.nan, np.inf, -np.inf] if dtype[0] == "f" else [1, -1, 0, 7]
+    x, y, z = (axis.ravel().astype(dtype) for axis in np.meshgrid(values, values, values))
+
+    def program(x: Any, y: Any, z: Any) -> Any:
+        low, high = np.minimum(np.minimum(x, y), z), np.maximum(np.maximum(x, y), z)
+        return low, high, np.clip(x, y, z), np.maximum(np.minimum(high, x + y), low)
+
+    found = kerneltk.fuse(program)(*map(backend.asarray, (x, y, z)))
+    with np.errstate(all="ignore"):
+        same(found, program(x, y, z), backend, dtype)
+
+
 @pytest.mark.gpu
 def test_more_than_2_31_elements(large_arrays: None) -> None:
     import cupy
