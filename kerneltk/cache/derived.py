@@ -8,7 +8,8 @@ this process imports: none was changed or moved since the import of the package 
 the same after a computation as before the first one. Otherwise the process may execute older code
 than the files have, or a mixture of both, and what it derives stays in its memory.
 
-Records are plain data as JSON. An entry that cannot be read is a cache miss.
+Records are plain data as JSON, behind a digest of the entry's key and of themselves. Whatever else
+lies there (of another entry, of another version, damaged) is a cache miss.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ _CODE: dict[Stage, tuple[str, ...]] = {
 _SUFFIXES = (".py", ".j2", ".so", ".pyd")
 _NO_CODE = ("__pycache__", "include")  # the key of object code has the headers
 _TICK_NS = 20_000_000  # by which a file's times may be behind the clock
+_DIGEST_SIZE = 32  # bytes
 _MOST_RECORDS = 8  # of one entry
 _MOST_BYTES = 1 << 18  # of an entry with several records
 
@@ -232,14 +234,25 @@ class Entry:
         `read` raises one of `NOT_READ`.
         """
         data = self.get()
+        if data is None or data[:_DIGEST_SIZE] != self._digest(data[_DIGEST_SIZE:]):
+            return None
         try:
-            return None if data is None else read(json.loads(data))
+            return read(json.loads(data[_DIGEST_SIZE:]))
         except NOT_READ:
             return None
 
-    def write(self, value: object) -> None:
-        """Write a record: plain data, named tuples among it."""
-        self.put(json.dumps(value).encode())
+    def write(self, value: object, most: int | None = None) -> bool:
+        """Write a record: plain data, named tuples among it. Return whether it has no more bytes
+        than `most`; else nothing is written.
+        """
+        data = json.dumps(value).encode()
+        is_written = most is None or len(data) <= most
+        if is_written:
+            self.put(self._digest(data) + data)
+        return is_written
+
+    def _digest(self, data: bytes) -> bytes:
+        return hashlib.sha256(self.key.encode() + data).digest()
 
 
 def derive(
@@ -288,7 +301,5 @@ class Records:
         others = [other for other in self.found if other[:named_by] != made[:named_by]]
         self.found = [made, *others[: _MOST_RECORDS - 1]]
         for count in range(len(self.found), 0, -1):
-            data = json.dumps(self.found[:count]).encode()
-            if len(data) <= _MOST_BYTES:
-                self._entry.put(data)
+            if self._entry.write(self.found[:count], _MOST_BYTES):
                 return

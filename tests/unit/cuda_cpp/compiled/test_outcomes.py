@@ -36,6 +36,7 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import CompileError, LaunchError
+from tests.unit.cache.stages import record_of, sealed
 
 from ...test_architecture import MODULES
 
@@ -685,7 +686,7 @@ def test_what_is_no_entry_is_replaced(
     key = key_of(entry_of(file))
     right = cache().get(key)
     assert right is not None
-    cache().put(key, data)
+    cache().put(key, sealed(key, data))
     cache()
     assert is_known(steps, file) == (1, False)
     assert cache().get(key) == right
@@ -697,7 +698,7 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
     launched(file)
     entry = entry_of(file)
     key = key_of(entry)
-    right = json.loads(cache().get(key))
+    right = record_of(cache().get(key))
 
     def damage(value: Any) -> Any:
         """Yield the value with each of its parts replaced."""
@@ -711,7 +712,7 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
 
     made = kerneltk.load(file).compile_for("host")
     for damaged in list(damage(right))[::7]:
-        cache().put(key, json.dumps(damaged).encode())
+        cache().put(key, sealed(key, json.dumps(damaged).encode()))
         found = entry_of(file).recall()
         assert found is None or found[0] == made
 
@@ -722,7 +723,7 @@ def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str, how
     launched(file)
     key = key_of(entry_of(file))
     if which == "object code":
-        unit_key = json.loads(cache().get(key))[0][-1][0][0]
+        unit_key = record_of(cache().get(key))[0][-1][0][0]
         key = derived.Entry("object code", unit_key).key
     path = Path(cache()._entry_path(key))
     data = path.read_bytes()
@@ -754,7 +755,7 @@ def test_stamps_that_have_changed_are_kept_anew(
     def kept() -> list[Any]:
         program: Any = kerneltk.load(file, options=(option,))._programs.all[0]
         entry = program._entry(capabilities_of("host"), pipeline.Ahead("host"))
-        ((fields,), _) = json.loads(cache().get(key_of(entry)))
+        ((fields,), _) = record_of(cache().get(key_of(entry)))
         return fields
 
     assert kept()[0][5] == []  # as long as they are new
@@ -858,9 +859,9 @@ def test_a_warning_that_is_an_error(tmp_path: Path) -> None:
     launched(path)
     entry = entry_of(path)
     key = key_of(entry)
-    fields, rest = json.loads(derived.get_cache().get(key) or b"")
+    fields, rest = record_of(derived.get_cache().get(key))
     told = json.dumps((fields, (*rest[:2], ["told"]))).encode()
-    derived.get_cache().put(key, told)
+    derived.get_cache().put(key, sealed(key, told))
     with pytest.raises(RuntimeWarning, match="told"):
         launched(path)
 

@@ -21,6 +21,7 @@ from kerneltk.cuda_cpp.source import RawSource, Request
 from kerneltk.cuda_cpp.syntax import cached, reader, volatile, volatile_names
 from kerneltk.cuda_cpp.syntax.ptx import statements
 from kerneltk.errors import ArgumentTypeError
+from tests.unit.cache.stages import sealed
 
 TESTS = Path(__file__).parents[3]
 SOURCES = sorted([*(TESTS / "kernels").glob("*.cu*"), *Path(__file__).parent.glob("sources/*")])
@@ -138,7 +139,7 @@ def test_what_is_none_of_it_is_replaced(
     found = getattr(cached, function)(*arguments)
     (entry,) = cache.entries()
     right = cache.get(entry.key)
-    cache.put(entry.key, data)
+    cache.put(entry.key, sealed(entry.key, data))
     assert getattr(cached, function)(*arguments) == found
     assert cache.get(entry.key) == right
 
