@@ -146,6 +146,22 @@ def test_nested_extremes_of_numbers_and_nan(backend: Any, dtype: str) -> None:
         same(found, program(x, y, z), backend, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None:
+    def program(x: Any) -> Any:
+        return x.argmax(), x.argmin(axis=0), x.argmax(axis=1), x.argmin(axis=1)
+
+    fused = kerneltk.fuse(program)
+    rng = np.random.default_rng(0)
+    for columns in (1, 7, 64, 65, 300):
+        x = rng.integers(-2, 3, (9, columns)).astype(dtype)
+        chosen = rng.random(x.shape)
+        x[1:][chosen[1:] > 0.97] = np.nan
+        x[chosen < 0.2] *= -1  # of zeros, too
+        x[2], x[3] = np.nan, -np.inf
+        same(fused(backend.asarray(x)), program(x), backend, (dtype, columns))
+
+
 @pytest.mark.gpu
 def test_more_than_2_31_elements(large_arrays: None) -> None:
     import cupy

@@ -114,9 +114,12 @@ def ctype_cast(ctype: str) -> str:
     return f"static_cast<{ctype}>"
 
 
-def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
+def total_of(
+    node: Reduce, name: str, mapped: str, alone: bool, in_lanes: bool = False, short: bool = False
+) -> Total:
     """How a reduction is computed; `mapped` is an element's value, `alone` says that it is the
-    accumulator itself.
+    accumulator itself, `in_lanes` that loops over accumulators are to become vectors, `short` that
+    an int counts the elements.
     """
     dtype = node.operand.dtype
     ctype = describe(dtype).ctype
@@ -135,13 +138,23 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
             first = f"!({b} != {b} && {a} == {a}) && ({first}"
             tie = f"{tie})"
         better = f"({first} || {tie})"
+        combined: tuple[str, ...] = (f"{better} ? {a} : {b}", f"{better} ? {ia} : {ib}")
+        headers: tuple[str, ...] = ()
+        index, last = ("int", "2147483647") if short else ("long long", "9223372036854775807LL")
+        if in_lanes and dtype.kind == "f":
+            is_least = "true" if kind == "argmin" else "false"
+            stays = f"kerneltk::stays<{is_least}>({a}, {ia}, {b}, {ib})"
+            pairs = ((a, b), (ia, ib))
+            combined = tuple([f"kerneltk::chosen({stays}, {x}, {y})" for x, y in pairs])
+            headers = ("host_index_extremes.hpp",)
         neutral = _limit(dtype, kind == "argmin")
         return Total(
-            ((kept, name), ("long long", place)),
-            (mapped, "_J"),
-            (f"{better} ? {a} : {b}", f"{better} ? {ia} : {ib}"),
-            (neutral, "9223372036854775807LL"),
+            ((kept, name), (index, place)),
+            (mapped, f"{ctype_cast(index)}(_J)" if short else "_J"),
+            combined,
+            (neutral, last),
             f"{ctype_cast(given)}({ia})",
+            headers,
             numbered=True,
         )
     if kind in ("sum", "prod"):
@@ -380,7 +393,8 @@ def reduction_definition(
 ) -> ReductionDefinition:
     """One reduction of some values, and what is computed of the totals alone; `online` lets sums
     of exponentials be totalled with the largest value that they are relative to, and squares about
-    a mean with the mean; `short` says that fewer than 2**32 elements are one total.
+    a mean with the mean; `short` says that fewer than 2**32 elements are one total, and without
+    `online` fewer than 2**31.
     """
     preamble = Preamble()
     totals: list[Total] = []
@@ -409,7 +423,7 @@ def reduction_definition(
         if id(node) in keyed:
             total = keyed_total(node, f"t{k}", mapped, alone)
         elif spread is None:
-            total = total_of(node, f"t{k}", mapped, alone)
+            total = total_of(node, f"t{k}", mapped, alone, not online, short and not online)
         else:
             count = operands.scalar(spread.count.symbol, np.dtype(np.float64))
             total = spread_total(f"t{k}", describe(node.dtype).ctype, mapped, count)

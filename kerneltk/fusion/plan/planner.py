@@ -660,9 +660,9 @@ class Planner:
         shape = group[0].operand.shape
         axes = group[0].axes
         short = False
-        if self.is_online and any(map(has_index_key, group)):
+        if any(map(has_index_key, group)):
             count = applied(product, *(shape[axis] for axis in axes))
-            short = self._trace.guards.decide(_is_short, count)
+            short = self._trace.guards.decide(_is_short if self.is_online else _is_int, count)
         operands = Operands()
         definition = reduction_definition(
             self._name, group, results, self.kept, operands, self.is_online, short
@@ -756,3 +756,7 @@ class Planner:
 
 def _is_short(count: int) -> bool:
     return count < 2**32
+
+
+def _is_int(count: int) -> bool:
+    return count < 2**31

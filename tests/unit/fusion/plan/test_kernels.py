@@ -54,6 +54,19 @@ def test_positions_are_numbered() -> None:
     assert total.numbered
 
 
+@pytest.mark.parametrize("short", [False, True])
+def test_positions_of_floats_for_loops_over_lanes(short: bool) -> None:
+    node = reduce_of("argmax", "f4")
+    total = total_of(node, "t0", "x", alone=False, in_lanes=True, short=short)
+    assert total.fields == (("float", "t0"), ("int" if short else "long long", "t0_at"))
+    stays = "kerneltk::stays<false>(a.t0, a.t0_at, b.t0, b.t0_at)"
+    assert total.combined == (
+        f"kerneltk::chosen({stays}, a.t0, b.t0)",
+        f"kerneltk::chosen({stays}, a.t0_at, b.t0_at)",
+    )
+    assert total.headers == ("host_index_extremes.hpp",)
+
+
 def test_equal_definitions_are_one_kernel() -> None:
     kernels = []
     for _ in range(2):
