@@ -35,6 +35,9 @@ _FLOAT_MATH = frozenset((
     "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "sin", "cos",
     "asin", "acos", "atanh", "cbrt",
 ))  # fmt: skip
+_CALLS_FLOAT_MATH = pattern(rf"(?<!\w)::(?:{'|'.join(sorted(_FLOAT_MATH))})\(")
+_BRANCHES = pattern(r"\b(?:if|for|while|do|switch|goto)\b")
+_NO_CODE = pattern(r"(?://|#).*")  # comments and directives of generated source
 # What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
 _CORE_NAMES = pattern(
     r"(u?int(8|16|32|64|ptr)_t|INFINITY|NAN|M_[A-Z0-9_]+|min|max|_floor_divide)\Z"
@@ -113,12 +116,18 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
 
 def _is_for_vector_loops(definition: KernelDefinition) -> bool:
     """Whether a body calls functions that have other code for vectorised loops, without loops or
-    exits of its own. A preamble may include or declare functions of these names.
+    exits of its own. A user's preamble may include or declare functions of these names; one that is
+    generated has the body's functions, which may have no branches either.
     """
     facts = definition.facts
-    return not (
-        facts.opaque or facts.loops or facts.exits_early or definition.preamble.strip()
-    ) and not facts.names.isdisjoint(_FLOAT_MATH)
+    if facts.opaque or facts.loops or facts.exits_early or facts.by_reference:
+        return False
+    if not definition.preamble.strip():
+        return not facts.names.isdisjoint(_FLOAT_MATH)
+    if definition.known_facts is None or facts.local_memory:
+        return False
+    source = _NO_CODE.sub("", definition.preamble)
+    return _CALLS_FLOAT_MATH.search(source) is not None and _BRANCHES.search(source) is None
 
 
 def _declarations(specialization: Specialization) -> str:
