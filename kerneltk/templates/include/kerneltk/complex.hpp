@@ -250,13 +250,14 @@ template <class T>
 __device__ __forceinline__ complex<T> rint(const complex<T>& z) {
     return {rint(z.real()), rint(z.imag())};
 }
+// As in NumPy, and not as for floats in CUDA, a NaN is passed on.
 template <class T>
 __device__ inline complex<T> min(const complex<T>& x, const complex<T>& y) {
-    return isnan(x) ? y : isnan(y) || x < y ? x : y;
+    return isnan(x) || (!isnan(y) && x < y) ? x : y;
 }
 template <class T>
 __device__ inline complex<T> max(const complex<T>& x, const complex<T>& y) {
-    return isnan(x) ? y : isnan(y) || x > y ? x : y;
+    return isnan(x) || (!isnan(y) && x > y) ? x : y;
 }
 
 namespace thrust {
