@@ -25,9 +25,14 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.compiled.state import may_have_state
-from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
-from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
+from kerneltk.cuda_cpp.signature import (
+    KernelSignature,
+    LoadedKernel,
+    RawParameter,
+    layout_of,
+    signature_of_sizes,
+)
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message

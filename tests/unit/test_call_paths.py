@@ -76,8 +76,9 @@ def is_listed(caller: str, entry: Entry) -> bool:
             ("jit.passes", "jit.ir"),
             ("backends", "backends"),
         )
-        and caller != "cache.derived"
-    )  # it computes and reads by functions that it is given
+        and caller != "cache.derived"  # it computes and reads by functions that it is given
+        and "launch.dispatch" not in (caller, module)  # which front-ends supply steps to
+    )
 
 
 X = np.ones(1000, np.float32)
@@ -101,6 +102,15 @@ def raw() -> Callable[[], object]:
     return lambda: kernel((1,), (32,), (out,))
 
 
+def on_grid() -> Callable[[], object]:
+    @jit.rawkernel
+    def fill(x):
+        x[jit.threadIdx.x] = SEED
+
+    out = np.empty(32, np.float32)
+    return lambda: fill[1, 32](out)
+
+
 def element_kernel() -> Callable[[], object]:
     @jit.kernel
     def add(x, y):
@@ -122,6 +132,7 @@ def launchers_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
         (elementwise, "ElementwiseKernel and ReductionKernel", "reduction"),
         (reduction, "ElementwiseKernel and ReductionKernel", "elementwise"),
         (raw, "RawKernel", "-"),
+        (on_grid, "@jit.rawkernel", "-"),
         (element_kernel, "@jit.kernel", "-"),
     ],
 )
@@ -144,9 +155,10 @@ def test_calls_go_the_documented_way(
 
     entered = {package(step.entry[0]) for step in first}
     modules = {module for _, entries in listed_first for module, _ in entries}
-    if heading == "@jit.kernel":  # its list ends where that of an ElementwiseKernel begins
-        (rest_listed, _) = documented("ElementwiseKernel and ReductionKernel")
-        modules |= {module for _, entries in rest_listed for module, _ in entries}
+    if heading.startswith("@jit"):  # their lists have parts of others
+        for other in ("ElementwiseKernel and ReductionKernel", "@jit.kernel"):
+            (rest_listed, _) = documented(other)
+            modules |= {module for _, entries in rest_listed for module, _ in entries}
     named = set(map(package, modules))
     unlisted = entered - named - {"core", "errors", "interop"}
     assert unlisted <= {"jit.intrinsics", "jit.source", "jit.ir", "jit.passes", "signature"}
@@ -162,8 +174,8 @@ def test_steps_back_are_seen() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x", "copied")
     kernel(memory[:40], memory[50:90])
     overlapping = calls_of(lambda: kernel(memory[:40], memory[10:50]))
-    assert ("launch.interpreter", ("launch.dispatch", "Dispatcher._launch"), False) in [
+    assert ("launch.interpreter", ("launch.loops", "LoopDispatcher._launch"), False) in [
         tuple(step) for step in overlapping if is_back(step)
     ]
-    assert is_back(Call("elementwise", ("launch.dispatch", "Dispatcher._launch"), True))
-    assert not is_back(Call("elementwise", ("launch.dispatch", "Dispatcher._launch"), False))
+    assert is_back(Call("elementwise", ("launch.loops", "LoopDispatcher._launch"), True))
+    assert not is_back(Call("elementwise", ("launch.loops", "LoopDispatcher._launch"), False))

@@ -54,7 +54,7 @@ from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
-from kerneltk.launch.dispatch import copy_for_launch
+from kerneltk.launch.loops import copy_for_launch
 from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
 
 _MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all

@@ -27,7 +27,7 @@ from kerneltk.jit.frontends.kernel import ElementKernel, array_parameters
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import Number, Type
 from kerneltk.jit.launch.marshalling import is_array
-from kerneltk.launch.dispatch import copy_for_launch
+from kerneltk.launch.loops import copy_for_launch
 
 if TYPE_CHECKING:
     from kerneltk.core.capabilities import Capabilities

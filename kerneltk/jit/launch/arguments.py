@@ -59,11 +59,13 @@ def arguments_of(
         path = paths[way[0]].at(*way[1:])
         return path.name, path.snippet
 
+    def in_two_locations(first: int, second: int) -> ArgumentTypeError:
+        return _in_different_locations(found[first], found[second], found, paths)
+
     values = tuple(_adopted(value, k, (), found, adoption, named) for k, value in enumerate(args))
-    backend = found[0].backend if found else foreign_arrays.default_backend()
-    for other in found:
-        if other.backend.name != backend.name:
-            raise _in_different_locations(found[0], other, found, paths)
+    owners = {k: one.backend for k, one in enumerate(found)}
+    backend = foreign_arrays.common_backend(owners, in_two_locations)
+    backend = backend or foreign_arrays.default_backend()
     types = tuple(
         type_of(value, backend.array_type, path) for value, path in zip(values, paths, strict=True)
     )

@@ -26,7 +26,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import Target
-from kerneltk.launch import dispatch, kept
+from kerneltk.launch import kept, loops
 from kerneltk.launch.kept import KeptLaunches, Launch
 from tests.unit.cache.stages import set_cache
 
@@ -73,7 +73,7 @@ def test_a_known_launch_is_not_made_again(
     kernel = make(name)
     first = kernel(X)
     assert scheduled == [name]
-    monkeypatch.setattr(dispatch, "translation_unit_of", None)
+    monkeypatch.setattr(loops, "translation_unit_of", None)
     monkeypatch.setattr(definition, "lex_facts", None)
     np.testing.assert_array_equal(make(name)(X), first)
     assert scheduled == [name]

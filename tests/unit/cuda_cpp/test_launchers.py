@@ -10,7 +10,7 @@ import pytest
 import kerneltk
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
-from kerneltk.cuda_cpp.launcher import make_launcher
+from kerneltk.cuda_cpp.kernel import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
@@ -42,7 +42,7 @@ def launcher(program: RawProgram, values: tuple[Any, ...], checks: Checks = "err
         raise OtherTypesError
 
     loaded = program.kernel(foreign_arrays.backend_named("host"), "f")
-    return make_launcher(loaded, values, LaunchMode(), checks, mistyped)
+    return make_launcher(loaded, values, LaunchMode(), checks, mistyped).run
 
 
 def arguments(**others: Any) -> tuple[Any, ...]:
