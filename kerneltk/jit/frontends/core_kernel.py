@@ -38,7 +38,7 @@ from kerneltk.jit.frontends.core_source import (
 )
 from kerneltk.jit.frontends.element_source import check_operations
 from kerneltk.jit.frontends.inspection import described
-from kerneltk.jit.frontends.kernel import are_small
+from kerneltk.jit.frontends.kernel import are_small, imported
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.frontends.vectorized_kernel import (
@@ -54,6 +54,7 @@ from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
+from kerneltk.launch.dispatch import launched
 from kerneltk.launch.loops import copy_for_launch
 from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
 
@@ -140,17 +141,12 @@ class CoreKernel:
             By what :meth:`plain` finds the next equal call.
         """
         args = tuple(own_lists(args, outputs, self._is_element))
-        args = foreign_arrays.host_scalars_as_numbers(args)
-        adoption = foreign_arrays.Adoption()
-        own = [adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args)]
-        given = [adoption.take(out, None, self._named)[1] for out in outputs]
-        self._check_outputs(given)
+        args, own, given, owner, adoption = imported(args, outputs, self._named, f"'{self.name}'")
+        self._check_count(given)
         shapes = [self._shape(own[k], k) for k in self._inputs]
         names = [self._definition.parameters[k] for k in self._inputs]
         sizes, loop = self._signature.resolve(self.name, names, shapes)
-        owners = (foreign_arrays.backend_of(value) for value in (*own, *given))
-        backend = next((owner for owner in owners if owner is not None), None)
-        backend = backend or foreign_arrays.backend_named(options.get("backend"))
+        backend = owner or foreign_arrays.backend_named(options.get("backend"))
         small = self._are_small((*own, *given), shapes, sizes, loop)
         key = (
             tuple(self._kind(own[k], k) for k in range(len(own))),
@@ -169,18 +165,19 @@ class CoreKernel:
                 f"cores has {len(loop)} dimension{'s' * (len(loop) != 1)}."
             )
         written = self._written(typed, own)
-        adoption.check_writes(lambda k: k is None or k in written, self._named)
+        adoption.check_writes(lambda k: k is None or k in written)
         wanted = self._output_shapes(typed, sizes, loop, given)
         stream = options.get("stream")
         passed = {key: value for key, value in options.items() if key == "block_size"}
-        with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
+
+        def run(handle: int | None) -> Any:
             if handle is not None:
                 passed["stream"] = Handle(handle)
             with backend.stream_context(handle):
-                results = given or [
+                results = given or tuple(
                     backend.empty(shape, dtype, "C")
                     for shape, dtype in zip(wanted, typed.dtypes, strict=True)
-                ]
+                )
                 self._check_shapes(results, wanted)
                 self._check_apart(given, backend)
                 read = self._apart(own, given, backend, handle)
@@ -190,9 +187,11 @@ class CoreKernel:
             self._have_asked(
                 [*((array, None) for array in given), *((own[k], k) for k in written)], backend
             )
-            found = adoption.give_back(tuple(results))
-        if key_of_plan is not None and all(map(operator.is_, read, own)):
-            self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
+            if key_of_plan is not None and all(map(operator.is_, read, own)):
+                self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
+            return results
+
+        found = launched(adoption, None if stream is None else stream_handle(stream), run)
         return found if len(found) > 1 else found[0]
 
     def _have_asked(self, arrays: Sequence[tuple[Any, int | None]], backend: Backend) -> None:
@@ -273,13 +272,7 @@ class CoreKernel:
         path = self._definition.paths[index]
         return path.name, path.snippet
 
-    def _check_outputs(self, given: Sequence[Any]) -> None:
-        for value in given:
-            if foreign_arrays.backend_of(value) is None:
-                raise ArgumentTypeError(
-                    f"'out' of '{self.name}' must be an array or a tuple of arrays, and has an "
-                    f"object of type '{type(value).__name__}'."
-                )
+    def _check_count(self, given: Sequence[Any]) -> None:
         count = len(self._signature.outputs)
         if given and len(given) != count:
             raise ArgumentValueError(
