@@ -29,8 +29,12 @@ from kerneltk.errors import (
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.ir.types import VOID, Type, Void
-from kerneltk.jit.launch.arguments import Arguments, assumptions_of
-from kerneltk.jit.launch.launcher import CompiledKernel, JitDispatcher
+from kerneltk.jit.launch.launcher import (
+    Arguments,
+    CompiledKernel,
+    JitDispatcher,
+    assumptions_of,
+)
 from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.dispatch import given_arguments

@@ -31,8 +31,7 @@ from kerneltk.jit.ir.types import (
     Type,
 )
 from kerneltk.jit.launch import launcher
-from kerneltk.jit.launch.arguments import Arguments
-from kerneltk.jit.launch.launcher import CompiledKernel, JitDispatcher
+from kerneltk.jit.launch.launcher import Arguments, CompiledKernel, JitDispatcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
 
 from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
