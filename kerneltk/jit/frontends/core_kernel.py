@@ -21,7 +21,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import record
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -38,7 +38,7 @@ from kerneltk.jit.frontends.core_source import (
 )
 from kerneltk.jit.frontends.element_source import check_operations
 from kerneltk.jit.frontends.inspection import described
-from kerneltk.jit.frontends.kernel import are_small, imported
+from kerneltk.jit.frontends.kernel import are_small, imported, kind_of, written_arguments
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.frontends.vectorized_kernel import (
@@ -141,7 +141,10 @@ class CoreKernel:
             By what :meth:`plain` finds the next equal call.
         """
         args = tuple(own_lists(args, outputs, self._is_element))
-        args, own, given, owner, adoption = imported(args, outputs, self._named, f"'{self.name}'")
+        definition = self._definition
+        args, own, given, owner, adoption = imported(
+            args, outputs, definition.named, f"'{self.name}'"
+        )
         self._check_count(given)
         shapes = [self._shape(own[k], k) for k in self._inputs]
         names = [self._definition.parameters[k] for k in self._inputs]
@@ -164,7 +167,7 @@ class CoreKernel:
                 f"'{self.name}' asks for 'jit.index({typed.index_ndim})', and the loop around its "
                 f"cores has {len(loop)} dimension{'s' * (len(loop) != 1)}."
             )
-        written = self._written(typed, own)
+        written = written_arguments(typed.kernel, own)
         adoption.check_writes(lambda k: k is None or k in written)
         wanted = self._output_shapes(typed, sizes, loop, given)
         stream = options.get("stream")
@@ -201,7 +204,8 @@ class CoreKernel:
         recorder = current_recorder() if recorders else None
         if recorder is not None:
             checks = [
-                partial(backend.check_usable, array, self._named(k)[0], True) for array, k in arrays
+                partial(backend.check_usable, array, self._definition.named(k)[0], True)
+                for array, k in arrays
             ]
             recorder.adopted((), (), checks)
 
@@ -266,12 +270,6 @@ class CoreKernel:
     def _with_cores(self, outputs: Sequence[Any]) -> list[tuple[Any, Core]]:
         return list(zip(outputs, self._signature.outputs, strict=True)) if outputs else []
 
-    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
-        if index is None:
-            return "out", None
-        path = self._definition.paths[index]
-        return path.name, path.snippet
-
     def _check_count(self, given: Sequence[Any]) -> None:
         count = len(self._signature.outputs)
         if given and len(given) != count:
@@ -325,12 +323,9 @@ class CoreKernel:
 
     def _kind(self, value: Any, index: int) -> Any:
         """The part of the key that an argument decides."""
-        dtype = getattr(value, "dtype", None)
-        if dtype is None or not is_array(value):
-            return type(value)
-        if self._roles[index] == "whole":
-            return dtype, value.ndim, bool(value.flags.c_contiguous)
-        return dtype, _is_dense(value, self._cores[index])
+        kind = kind_of(value, self._roles[index] == "whole")
+        is_dense = is_array(value) and _is_dense(value, self._cores[index])
+        return kind, is_dense
 
     def _output_shapes(
         self,
@@ -429,15 +424,6 @@ class CoreKernel:
             for out, core in self._with_cores(results)
         ]
         return inputs, outputs
-
-    def _written(self, typed: _Typed, own: Sequence[Any]) -> set[int]:
-        """Which arguments are written to: whole arrays may be."""
-        parameters = iter(typed.kernel.in_params)
-        return {
-            k
-            for k, role in enumerate(self._roles)
-            if role != "output" and own[k] is not None and not next(parameters).is_const
-        }
 
     # -- what was made -------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
@@ -143,7 +143,7 @@ class ElementKernel(Called, Decorated):
 
     def _recordable(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Recordable:
         options = {key: named.pop(key) for key in _OPTIONS if key in named}
-        values, count = self._bound(args, named), len(self._definition.parameters)
+        values, count = self._definition.bound(args, named), len(self._definition.parameters)
         stream = options.pop("stream", None)
         if stream is not None:
             stream_handle(stream)
@@ -181,18 +181,18 @@ class ElementKernel(Called, Decorated):
         """Call with arguments of any kinds, and make the shortcut for the next equal call."""
         options = {key: named.pop(key) for key in _OPTIONS if key in named} if named else {}
         if named or len(args) != len(self._definition.parameters):
-            args = self._bound(args, named)
+            args = self._definition.bound(args, named)
         outputs: tuple[Any, ...] = ()
         if out is not None:
             outputs = out if isinstance(out, tuple) else (out,)
         args, own, own_outputs, backend, adoption = imported(
-            args, outputs, self._named, f"kernel '{self.name}'"
+            args, outputs, self._definition.named, f"kernel '{self.name}'"
         )
         adoption.check_writes(lambda index: index is None)
         small = are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
         capabilities = capabilities_of("host") if backend is None else backend.capabilities
         key = (
-            tuple(map(_kind, own, self._is_raw)),
+            tuple(map(kind_of, own, self._is_raw)),
             tuple(array.dtype for array in own_outputs) if outputs else (),
             small,
             capabilities.name,
@@ -200,7 +200,7 @@ class ElementKernel(Called, Decorated):
         known = self._typed.get(key)
         if known is None:
             known = self._typed[key] = self._specialized(own, own_outputs, small, capabilities)
-        adoption.check_writes(self._writes(known[0], own))
+        adoption.check_writes(written_arguments(known[0], own).__contains__)
         is_plain = not options and len(outputs) < 2 and small
 
         def run(handle: int | None) -> Any:
@@ -215,23 +215,6 @@ class ElementKernel(Called, Decorated):
             given = (*args, *outputs)
             self._keep_shortcut(known, given, (*own, *own_outputs), len(outputs), backend)
         return result
-
-    def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments in the parameters' order, defaults filled in."""
-        return self._definition.bound(args, named)
-
-    def _writes(self, typed: TypedKernel, args: Sequence[Any]) -> Callable[[Any], bool]:
-        """A test of arguments for being written to; outputs, None, were asked before."""
-        left = iter(typed.in_params)
-        written = [arg is not None and not next(left).is_const for arg in args]
-        return lambda index: index is not None and written[index]
-
-    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
-        """The name of a parameter and where it is declared; None is an output."""
-        if index is None:
-            return "out", None
-        path = self._definition.paths[index]
-        return path.name, path.snippet
 
     def _keep_shortcut(
         self,
@@ -324,10 +307,8 @@ class ElementKernel(Called, Decorated):
             shape = self._free_shape(args, {})
             self._check_index(ndim, len(shape))
             outputs = [ArraySpec.dense(dtype, shape) for dtype in dtypes]
-        named = zip(self._definition.parameters, args, strict=True)
-        names = [name for name, arg in named if arg is not None]
-        pairs = zip(names, typed.in_params, strict=True)
-        written = frozenset(name for name, parameter in pairs if not parameter.is_const)
+        names = self._definition.parameters
+        written = frozenset(names[k] for k in written_arguments(typed, args))
         if not by_element and not outputs:  # a loop of `size`, which writes to whole arrays
             return CallDescription((), written, is_batchable=False)
         found = typed.describe_call([*(arg for arg in args if arg is not None), *outputs])
@@ -505,7 +486,7 @@ class ElementKernel(Called, Decorated):
         return kinds
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
-        args = self._bound(tuple(args), {})
+        args = self._definition.bound(tuple(args), {})
         kinds = self._described_kinds(args)
         typed, dtypes, _ = self._specialized(args, (), kinds=kinds)
         owners = (foreign_arrays.own_array(arg)[0] for arg in args)
@@ -566,6 +547,12 @@ def imported(
     return args, own, own_outputs, backend, adoption
 
 
+def written_arguments(typed: TypedKernel, args: Sequence[Any]) -> frozenset[int]:
+    """The arguments of a function that its kernel writes to; those that are None are not its."""
+    left = iter(typed.in_params)
+    return frozenset(k for k, arg in enumerate(args) if arg is not None and not next(left).is_const)
+
+
 def _dtype_of(value: Any) -> Any:
     """What tells two arguments of one type apart, which an argument with a shortcut had."""
     return getattr(value, "dtype", None), getattr(value, "ndim", None)
@@ -607,7 +594,7 @@ def _ndim(value: Any) -> int:
     return len(value.shape)
 
 
-def _kind(value: Any, raw: bool) -> Any:
+def kind_of(value: Any, raw: bool) -> Any:
     """Return the part of the key that decides an argument's type."""
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "strides"):

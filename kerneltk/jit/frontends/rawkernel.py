@@ -115,6 +115,10 @@ class Definition:
             for index, parameter in found
         )
 
+    def named(self, index: int | None) -> tuple[str, Snippet | None]:
+        """The name of a parameter and where it is declared; None is an output."""
+        return ("out", None) if index is None else self.paths[index].named
+
     def _declared(self, index: int) -> Snippet:
         return self.source.snippet(self.spans[index])
 

@@ -79,8 +79,7 @@ def arguments_of(
     found: list[_Found] = []
 
     def named(way: tuple[Any, ...]) -> tuple[str, Snippet | None]:
-        path = paths[way[0]].at(*way[1:])
-        return path.name, path.snippet
+        return paths[int(way[0])].at(*way[1:]).named
 
     def in_two_locations(first: int, second: int) -> ArgumentTypeError:
         return _in_different_locations(found[first], found[second], found, paths)
