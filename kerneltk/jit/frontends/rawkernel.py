@@ -353,7 +353,10 @@ class JitKernel(Decorated):
         functools.update_wrapper(self, definition.function)
         self._compiled: dict[Any, CompiledKernel] = {}  # by what they depend on
         self._dispatcher = JitDispatcher(
-            self.name, functools.partial(getattr, definition, "paths"), self._specialized
+            self.name,
+            functools.partial(getattr, definition, "paths"),
+            self._specialized,
+            self._compiled,
         )
         self._configured: dict[Any, Configured] = {}
 
@@ -458,9 +461,6 @@ class JitKernel(Decorated):
 
     def _specialized(self, arguments: Arguments) -> CompiledKernel:
         """The kernel for such arguments on the current device."""
-        known = self._compiled.get(arguments.key)
-        if known is not None:
-            return known
         from kerneltk import pipeline
 
         backend, types, shapes = arguments.backend, arguments.types, arguments.shapes
@@ -475,10 +475,9 @@ class JitKernel(Decorated):
         limits = backend.limits(function)
         if self._definition.launch_bounds:
             limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))
-        made = CompiledKernel(
+        return CompiledKernel(
             function, limits, found.written, mode, found.block, found.passed, unit
         )
-        return self._compiled.setdefault(arguments.key, made)  # of two threads' the first
 
     @functools.cached_property
     def _analyses(self) -> Analyses:

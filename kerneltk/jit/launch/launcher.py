@@ -366,6 +366,8 @@ class JitDispatcher(GridDispatcher):
         Returns the parameters, for messages.
     specialized : callable
         Returns the `CompiledKernel` for `Arguments` on the current device.
+    kernels : dict
+        Those that it has returned, by what they depend on.
     """
 
     __slots__ = ()
@@ -375,10 +377,11 @@ class JitDispatcher(GridDispatcher):
         name: str,
         paths: Callable[[], Sequence[ArgumentPath]],
         specialized: Callable[[Arguments], CompiledKernel],
+        kernels: dict[Any, CompiledKernel],
         records: bool = False,
     ) -> None:
-        super().__init__(name, paths, specialized, records=records)
-        self.name, self._paths, self._compiled = name, paths, specialized
+        super().__init__(name, paths, specialized, kernels, records=records)
+        self.name, self._paths, self._compiled, self._kernels = name, paths, specialized, kernels
         self._plans: dict[Any, dict[Any, tuple[Any, ...]]] = {}
         self.recent = self._dispatched(None)
 
@@ -391,7 +394,9 @@ class JitDispatcher(GridDispatcher):
         return arguments_of(args, self._paths(), is_64bit_grid=is_64bit)
 
     def _specialized(self, call: Arguments) -> CompiledKernel:
-        kernel = self._compiled(call)
+        kernel = self._kernels.get(call.key)
+        if kernel is None:  # of two threads' the first
+            kernel = self._kernels.setdefault(call.key, self._compiled(call))
         call.adoption.check_writes(kernel.is_written)
         return kernel
 

@@ -117,7 +117,7 @@ def test_arrays_that_loops_are_over_are_whole() -> None:
 
 
 def test_a_shortcut_is_asked_once() -> None:
-    """The last one is not for an array of its kind that has gaps; nor is that one's for the next."""
+    """An array with gaps is of the kind that the last one is for, which is not for it."""
 
     @jit.kernel
     def smooth(x):

@@ -31,7 +31,7 @@ from kerneltk.jit.ir.types import (
     Type,
 )
 from kerneltk.jit.launch import launcher
-from kerneltk.jit.launch.launcher import Arguments, CompiledKernel, JitDispatcher
+from kerneltk.jit.launch.launcher import JitDispatcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
 
 from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
@@ -47,20 +47,14 @@ struct nested { pair first; config second; };
 class Kernel(JitDispatcher):
     """A dispatcher with what calls it."""
 
-    __slots__ = ("count", "kernels", "text")
+    __slots__ = ("count", "text")
 
     def __init__(self, text: Text) -> None:
-        super().__init__(text.name, self.paths, self.specialized)
+        super().__init__(text.name, self.paths, text.compiled, {})
         self.text, self.count = text, 0
-        self.kernels: dict[Any, CompiledKernel] = {}
 
     def paths(self) -> list[ArgumentPath]:
         return list(map(self.text.path, range(self.count)))
-
-    def specialized(self, arguments: Arguments) -> CompiledKernel:
-        if arguments.key not in self.kernels:
-            self.kernels[arguments.key] = self.text.compiled(arguments)
-        return self.kernels[arguments.key]
 
     def __call__(
         self, grid: Any, block: Any, args: Any, shared: Any = 0, stream: Any = None
