@@ -31,7 +31,8 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
-_WITH_OTHERS = ("cupy/float16.cuh",)  # CUDA's own type
+# CUDA's own types, and the special functions that CuPy brings.
+_WITH_OTHERS = ("cupy/float16.cuh", "cupy/bfloat16.cuh", "cupy/xsf/")
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (
@@ -273,7 +274,7 @@ def foreign_headers(*sources: str) -> frozenset[str]:
     return frozenset(
         name
         for name in included_headers(*sources)
-        if not name.startswith(_OWN_HEADERS) or name in _WITH_OTHERS
+        if not name.startswith(_OWN_HEADERS) or name.startswith(_WITH_OTHERS)
     )
 
 

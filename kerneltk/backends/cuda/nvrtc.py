@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from kerneltk.backends.cuda.architectures import check_options, choose_target
 from kerneltk.backends.cuda.toolkit import load_library
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.core.artifacts import (
+    INCLUDE_DIRECTORY,
+    ObjectCode,
+    Target,
+    TranslationUnit,
+    cupy_include_directory,
+)
 from kerneltk.core.compile_log import report
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.settings import get_settings
@@ -102,14 +107,11 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
 
 @cache
 def _bundled() -> tuple[Path, ...]:
-    """Return where CuPy keeps its copies of CUB, libcu++ and Thrust, without importing it."""
-    package = importlib.util.find_spec("cupy")
-    directories = (package.submodule_search_locations or ()) if package else ()
-    root = ("_core", "include", "cupy", "_cccl")
+    """Return where CuPy's headers and its copies of CUB, libcu++ and Thrust are."""
     found = (
-        Path(directory, *root, name)
-        for directory in directories
-        for name in ("cub", "libcudacxx", "thrust")
+        directory / part
+        for directory in cupy_include_directory()
+        for part in ("cupy/_cccl/cub", "cupy/_cccl/libcudacxx", "cupy/_cccl/thrust", "")
     )
     return tuple(path for path in found if path.is_dir())
 

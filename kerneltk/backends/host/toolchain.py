@@ -30,7 +30,13 @@ from typing import Any, Literal
 from kerneltk.backends import processes, temporary
 from kerneltk.cache.derived import Entry
 from kerneltk.core import compile_log
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.core.artifacts import (
+    INCLUDE_DIRECTORY,
+    ObjectCode,
+    Target,
+    TranslationUnit,
+    cupy_include_directory,
+)
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
@@ -719,10 +725,12 @@ SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
 
 
 def cuda_directories(unit: TranslationUnit) -> tuple[Path, ...]:
-    """Return where the stand-ins for CUDA's headers are, for expressions that include any; the
-    options of a raw unit have them.
+    """Return where the stand-ins for CUDA's headers and CuPy's special functions are, for
+    expressions that include any; the options of a raw unit have them.
     """
-    return () if unit.raw or not foreign_headers(unit.source) else (INCLUDE_DIRECTORY / "host",)
+    if unit.raw or not foreign_headers(unit.source):
+        return ()
+    return INCLUDE_DIRECTORY / "host", *cupy_include_directory()
 
 
 # What ends a process, and host_ends.hpp defines.
