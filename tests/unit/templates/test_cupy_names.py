@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -167,6 +169,15 @@ def test_in_raw_kernels() -> None:
 
 def test_threads_in_expressions_on_gpus() -> None:
     ElementwiseKernel("T x", "T y", THREADS, "threads").compile(SPEC, target="sm_90")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(not cupy_include_directory(), reason="CuPy is not installed")
+def test_kernels_of_cupyx_compile() -> None:
+    """Those that its modules make at their import, with kerneltk's classes in place of CuPy's."""
+    command = [sys.executable, "-m", "tests.unit.cupyx_kernels"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 90, done.stdout
 
 
 # A macro for CuPy's own build; what CUPY_JIT_MODE and HIP have; members and parts of other names.
