@@ -55,6 +55,7 @@ class Signature:
     name: str  # in the IR
     result: Type
     is_pure: bool  # a call neither writes to memory nor waits
+    static: Static = field(default_factory=lambda: Static(None))  # what a call is without a result
 
 
 class Builder(Protocol):

@@ -136,6 +136,7 @@ class Context:
         self.repeated: list[ast.For] = []
         self.element_index: tuple[ir.Local, ...] = ()
         self.given: set[str] = set()  # the parameters that exist at run time
+        self.returned: list[Static] = []  # results that are no values: None and functions
         self.statements: list[ir.Statement] = []
         self._first = self.statements
 
