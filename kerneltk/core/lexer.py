@@ -31,8 +31,11 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
-# CUDA's own types, and the special functions that CuPy brings.
-_WITH_OTHERS = ("cupy/float16.cuh", "cupy/bfloat16.cuh", "cupy/xsf/")
+# CUDA's own types, the C++ library's, and the special functions that CuPy brings.
+_WITH_OTHERS = (
+    "cupy/float16.cuh", "cupy/bfloat16.cuh", "cupy/cuda_workaround.h", "cupy/structview.cuh",
+    "cupy/unstructured_void.cuh", "cupy/xsf/",
+)  # fmt: skip
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (
