@@ -28,7 +28,7 @@ pair<int,float> tuple<int,float>""",
 # x of the type T, float, and write y.
 GROUPS = {
     "": """
-        y = M_PI + INFINITY + NAN; y = pow(2, 3) + pow(x, 3) + pow(2u, 3u) + abs(-3ll) + sqrt(3);
+        y = M_PI + INFINITY + NAN; y = pow(2, 3) + pow(x, 3) + pow(2u, 3u) + sqrt(3);
         y = _floor_divide(3, 2) + _floor_divide(3u, 2u) + _floor_divide(3ll, 2ll);
         y = _floor_divide(3ull, 2ull) + _floor_divide(x, x) + _floor_divide(2.0, 1.0);
     """,
