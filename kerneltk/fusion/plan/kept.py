@@ -22,10 +22,8 @@ from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.core.capabilities import Capabilities, described_backend
-from kerneltk.fusion.plan.body import Leaf, Operands
-from kerneltk.fusion.plan.kernels import elementwise_kernel
-from kerneltk.fusion.plan.planner import Plan, Planner, Step, Target
-from kerneltk.fusion.plan.rows import row_kernel
+from kerneltk.core.dtypes import UndescribedError
+from kerneltk.fusion.plan.steps import Leaf, Operands, Plan, Step, Target, elementwise_kernel
 from kerneltk.fusion.trace.description import Description, described_function, dtype_code
 from kerneltk.fusion.trace.graph import (
     Broadcast,
@@ -39,7 +37,6 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
-from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parser import parse_signature
 
@@ -61,7 +58,7 @@ def planned(
         description = Description(trace, nodes, outputs)
         inputs = name, described_backend(backend), repr(tuple(device)), description.text
     except (UndescribedError, RecursionError):  # the latter of a long chain of numbers
-        return Planner(trace, name, backend, device).plan(outputs)
+        return _made(trace, name, backend, device, nodes, outputs)
     records = Records("plan", 4, *inputs)
     try:
         known = _read(trace, description, name, records.found, len(outputs))
@@ -70,7 +67,7 @@ def planned(
     if known is not None:
         return known
     before = set(trace.guards.conditions)
-    plan = Planner(trace, name, backend, device).plan(outputs)
+    plan = _made(trace, name, backend, device, nodes, outputs)
     made = [pair for pair in trace.guards.conditions.items() if pair[0] not in before]
     # ValueError: integers with thousands of digits.
     with contextlib.suppress(UndescribedError, ValueError):
@@ -79,6 +76,23 @@ def planned(
         if _is_numpys_own():
             records.add(entry, 1)
     return plan
+
+
+def _made(
+    trace: Trace,
+    name: str,
+    backend: Capabilities,
+    device: Device,
+    nodes: Sequence[Node],
+    outputs: Sequence[Node],
+) -> Plan:
+    """A new plan."""
+    # A plan in the cache needs no compiler of functions of elements: 65 modules, of 180.
+    from kerneltk.fusion.plan.body import check_operations
+    from kerneltk.fusion.plan.planner import Planner
+
+    check_operations(trace, nodes)
+    return Planner(trace, name, backend, device).plan(outputs)
 
 
 def _is_numpys_own() -> bool:
@@ -304,7 +318,7 @@ class _Reader:
             made = maker(
                 parse_signature(*texts), name, known_facts=_facts(observed), **_values(values)
             )
-            kernel = elementwise_kernel(made) if schedule is None else row_kernel(made)
+            kernel = elementwise_kernel(made)
         return Step(
             kernel,
             operands,

@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.core.records import record
-from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.plan.body import (
-    Body,
-    Kept,
-    Operands,
-    Preamble,
-    facts_of,
-    restores,
-    squeezes,
-)
+from kerneltk.fusion.plan.body import Body, Kept, Preamble, facts_of, restores, squeezes
+from kerneltk.fusion.plan.steps import Operands
 from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Scalar, Shape, View
 from kerneltk.fusion.trace.symbols import applied, product
 from kerneltk.signature.parser import parse_signature
 
-if TYPE_CHECKING:
-    from kerneltk.codegen.reduction import ReductionDefinition
-
 # NumPy rounds after each operation.
 OPTIONS = ("--fmad=false",)
-
-
-class FusedElementwise(ElementwiseKernel):
-    """An elementwise kernel of a plan."""
-
-    def __init__(self, definition: ElementwiseDefinition) -> None:
-        self._begin(definition)
-
-
-@lru_cache(maxsize=1024)
-def elementwise_kernel(definition: ElementwiseDefinition) -> FusedElementwise:
-    """The kernel of a definition: one for all plans."""
-    return FusedElementwise(definition)
 
 
 def elementwise_definition(
@@ -447,9 +424,6 @@ def reduction_definition(
             "{" + ", ".join(piece for total in totals for piece in pieces(total)) + "}"
             for pieces in (_mapped, _combined, _neutral)
         ]
-    from kerneltk.codegen.accumulator import parse_accumulator
-    from kerneltk.codegen.reduction import ReductionDefinition
-
     observed = ["_J"] if any(total.numbered for total in totals) else []
     observed += ["_in_ind"] if index_ndim else []
     return ReductionDefinition(

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.plan import tiles
-from kerneltk.fusion.plan.body import (
-    WHOLE,
-    Leaf,
-    Operands,
-    Steps,
-    restores,
-    same_extents,
-    shape_after,
-    squeezes,
-    without_axes,
-)
+from kerneltk.fusion.plan.body import WHOLE, restores, shape_after, squeezes
 from kerneltk.fusion.plan.kernels import (
-    FusedElementwise,
     elementwise_definition,
-    elementwise_kernel,
     has_index_key,
     largest_of,
     reduction_definition,
     spread_of,
     total_size,
 )
-from kerneltk.fusion.plan.rows import (
-    RowKernel,
-    RowWork,
-    is_reducible,
-    keeping_of,
-    row_definition,
-    row_kernel,
+from kerneltk.fusion.plan.reductions import reduction_kernel
+from kerneltk.fusion.plan.rows import RowWork, is_reducible, keeping_of, row_definition
+from kerneltk.fusion.plan.steps import (
+    Leaf,
+    Operands,
+    Plan,
+    Step,
+    Steps,
+    Target,
+    elementwise_kernel,
+    same_extents,
+    without_axes,
 )
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -48,27 +41,11 @@ from kerneltk.fusion.trace.graph import (
     Shape,
     View,
     operands_of,
+    reachable,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, product
 from kerneltk.schedule.rows import OLDER, Device, OnChipSchedule, RowPlanner
-
-if TYPE_CHECKING:
-    from kerneltk.fusion.plan.reductions import FusedReduction
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Target:
-    """Where a value goes: to a new array of the plan, or into some elements of a known one."""
-
-    array: int
-    steps: Steps = ()
-    version: int = -1  # what is replaced; -1 for a new array
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the array is the plan's own."""
-        return self.version < 0
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -79,72 +56,9 @@ class Root:
     target: Target
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Step:
-    """One launch."""
-
-    kernel: FusedElementwise | FusedReduction | RowKernel
-    operands: Operands
-    targets: list[Target]
-    nodes: list[Node]
-    shape: Shape
-    allocates: bool = True
-    axes: tuple[int, ...] | None = None
-    reduces: Sequence[Reduce] = ()
-    schedule: OnChipSchedule | None = None
-    replaced: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        """What it is, for `explain`."""
-        if self.schedule is not None:
-            return "rows"
-        return "reduction" if self.axes is not None else "elementwise"
-
-    @property
-    def axis(self) -> int:
-        """Along which rows or columns are."""
-        assert self.axes is not None
-        return self.axes[0]
-
-    def leaves(self) -> Iterator[Leaf]:
-        """The arrays that it reads; those that were copied, as their copies."""
-        for leaf in self.operands.leaves.values():
-            copy = self.replaced.get((leaf.array, leaf.version))
-            yield leaf if copy is None else Leaf(copy, 0, leaf.steps, leaf.dtype, leaf.shape)
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Plan:
-    """The launches of a trace, in order, and how many arrays they know."""
-
-    steps: list[Step]
-    arrays: int
-    results: list[Leaf]
-    notes: list[Any] = field(default_factory=list)
-
-
 _MOST_BYTES = 128  # of an accumulator
 _MOST_WORK = 2048  # operations of a program that may compute values again
 _SHARED_WORK = 64  # operations of a value that is not computed again then
-
-
-def reachable(nodes: Sequence[Node]) -> list[Node]:
-    """All values that some are computed from, themselves included, operands first."""
-    seen: set[int] = set()
-    found: list[Node] = []
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
-    while stack:
-        node, is_done = stack.pop()
-        if is_done:
-            found.append(node)
-            continue
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        stack.append((node, True))
-        stack += [(operand, False) for operand in reversed(operands_of(node))]
-    return found
 
 
 class Planner:
@@ -400,7 +314,8 @@ class Planner:
         nodes = [*work.full, *work.totals]
         self._steps.append(
             Step(
-                row_kernel(definition), operands, [by_node[id(node)] for node in nodes], nodes,
+                elementwise_kernel(definition), operands,
+                [by_node[id(node)] for node in nodes], nodes,
                 shape, False, (work.axis,), reduces, schedule,
             )
         )  # fmt: skip
@@ -676,8 +591,6 @@ class Planner:
             definition = reduction_definition(
                 self._name, group, results, self.kept, operands, self.is_online, short
             )
-        from kerneltk.fusion.plan.reductions import reduction_kernel
-
         targets = []
         outer = without_axes(shape, axes)
         restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.fusion.plan.body import Leaf, Steps, same_extents, without_axes
-from kerneltk.fusion.plan.planner import Plan, Step, Target
-from kerneltk.fusion.results import is_named_tuple
+from kerneltk.core.arrays import may_overlap_itself
+from kerneltk.fusion.plan.steps import Leaf, Plan, Step, Steps, Target, same_extents, without_axes
 from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
+from kerneltk.fusion.trace.symbols import Expression, has_argument
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
@@ -104,11 +103,6 @@ class Program:
         """Whether the trace decided something by the value of an argument."""
         return any(map(has_argument, self.trace.guards.conditions))
 
-    def fits(self, environment: Environment) -> bool:
-        """Whether the trace is one of such a call."""
-        guards: Guards = self.trace.guards
-        return guards.hold(environment) and self.trace.is_current(environment.arguments)
-
     def argument(self, array: int) -> int:
         """Which argument an array is."""
         return self._arrays[array]
@@ -122,6 +116,33 @@ class Program:
             elif not source.is_local:
                 found[number] = own[self._arrays[number]]
         return found
+
+    def overlaps(self, own: Sequence[Any]) -> bool:
+        """Whether an array that is written to may share memory with another one of the program's,
+        or with itself.
+        """
+        arrays = self.array_arguments(own)
+        extents = {n: extent_in_memory(array, self._backend) for n, array in arrays.items()}
+        for number in self.written:
+            low, high = extents[number]
+            written = arrays[number]
+            if may_overlap_itself(written.shape, written.strides, written.dtype.itemsize):
+                return True
+            for other, (begin, end) in extents.items():
+                if other != number and begin < high and low < end:
+                    return True
+        return False
+
+
+def extent_in_memory(array: Any, backend: Backend) -> tuple[int, int]:
+    """The address of an array's first byte, and the one behind its last."""
+    spec, address = backend.describe(array)
+    if 0 in spec.shape:
+        return address, address
+    steps = [(n - 1) * s for n, s in zip(spec.shape, spec.strides, strict=True)]
+    low = sum(min(0, step) for step in steps)
+    high = sum(max(0, step) for step in steps)
+    return address + low, address + high + spec.dtype.itemsize
 
 
 class _Execution:
@@ -424,3 +445,25 @@ class Copied(Result):
         """A new one."""
         copy, options = self._value.copy, self._options
         return lambda values: copy(*options)
+
+
+# -- what a function may return: arrays and numbers, and tuples, lists and dicts of them -----------
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether a class is one of named tuples."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields") and hasattr(kind, "_make")
+
+
+def with_parts(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A result whose arrays, numbers and other objects are changed. What derives from `tuple`,
+    `list` or `dict` is an object like any other: its class may compute its items.
+    """
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([with_parts(item, change) for item in value])
+    if kind is dict or kind is OrderedDict:
+        return kind([(change(key), with_parts(item, change)) for key, item in value.items()])
+    if is_named_tuple(kind):
+        return kind._make([with_parts(item, change) for item in value])
+    return change(value)

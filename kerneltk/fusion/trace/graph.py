@@ -178,3 +178,21 @@ def operands_of(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Progression):
         return (node.start, node.step)
     return ()
+
+
+def reachable(nodes: Sequence[Node]) -> list[Node]:
+    """All values that some are computed from, themselves included, operands first."""
+    seen: set[int] = set()
+    found: list[Node] = []
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            found.append(node)
+            continue
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        stack.append((node, True))
+        stack += [(operand, False) for operand in reversed(operands_of(node))]
+    return found

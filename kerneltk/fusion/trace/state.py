@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
-from kerneltk.fusion.trace.escapes import Alive
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -36,7 +36,6 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
 from kerneltk.fusion.trace.location import Location, in_try, user_location, user_snippet
-from kerneltk.fusion.trace.loops import problem_of
 from kerneltk.fusion.trace.reads import Reads
 from kerneltk.fusion.trace.symbols import (
     Guards,
@@ -187,11 +186,12 @@ class Trace:
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
         self.effects: list[Effect] = []
+        self.applied: list[tuple[Apply, Location | None]] = []  # functions, by the user's lines
         self.captured: dict[int, list[Captured]] = {}
         self.is_over = False
         self.reads = Reads()
         self.uses_cupy = True  # whether the function may call functions of CuPy's
-        self.alive = Alive()
+        self.values: list[weakref.ref[Any]] = []  # traced ones, which end with the trace
         # A function as this trace executes it; blocks execute functions as they are.
         self.rebuilt: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
@@ -319,14 +319,13 @@ class Trace:
     def apply(
         self, function: Any, operands: list[Node], dtype: np.dtype[Any], part: int = 0
     ) -> Node:
-        """A function of elements; raises at the user's line where kernels have none for these
-        dtypes.
+        """A function of elements. Whether kernels have it for these dtypes is found where a plan is
+        made: a plan in the cache shows that they do.
         """
-        problem = problem_of(function, tuple(operand.dtype for operand in operands), part)
-        if problem is not None:
-            raise unsupported(problem, "compute it outside of the function.")
         shape = self.broadcast(*(operand.shape for operand in operands))
-        return Apply(dtype, shape, function, tuple(operands), part)
+        node = Apply(dtype, shape, function, tuple(operands), part)
+        self.applied.append((node, user_location()))
+        return node
 
     # -- views ---------------------------------------------------------------------------------
 

@@ -169,6 +169,16 @@ def slice_start(extent: int, start: Any, stop: Any, step: Any) -> int:
     return slice(start, stop, step).indices(extent)[0]
 
 
+def moved_index(offset: int, begin: int, factor: int) -> int:
+    """The index of a view's first element, in what is viewed."""
+    return offset + begin * factor
+
+
+def wrapped_index(index: int, extent: int) -> int:
+    """An index from the beginning of an axis."""
+    return index % extent
+
+
 def product(*numbers: int) -> int:
     """The product of integers."""
     found = 1
@@ -255,17 +265,6 @@ class Guards:
                 first, second = second, first
             self.equals[second] = first
 
-    def hold(self, environment: Environment) -> bool:
-        """Whether a call's arguments give the same values, of the same types."""
-        for expression, value in self.conditions.items():
-            try:
-                found = evaluated(expression, environment)
-            except Exception:  # the trace has decided by a value
-                return False
-            if type(found) is not type(value) or not _same(found, value):
-                return False
-        return True
-
 
 def _size(expression: Expression) -> int:
     """How long an expression is; a constant is the shortest one."""
@@ -274,9 +273,17 @@ def _size(expression: Expression) -> int:
     return int(expression[0] != "constant")
 
 
-def _same(found: Any, value: Any) -> bool:
-    """Whether two values of one type are the same number; zeros of another sign are not."""
-    return repr(found) == repr(value) if isinstance(value, _SIGNED) else bool(found == value)
+def decision(value: Any) -> Any:
+    """What equal decisions have in common; zeros of another sign are other numbers."""
+    return type(value), repr(value) if isinstance(value, _SIGNED) else value
+
+
+def decided(expression: Expression, environment: Environment) -> Any:
+    """The decision by an expression in a call; None where it has no value."""
+    try:
+        return decision(evaluated(expression, environment))
+    except Exception:  # the trace has decided by a value
+        return None
 
 
 def equal(left: Any, right: Any) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.plan.body import Body, Leaf, Operands, Preamble, view_leaf
+from kerneltk.fusion.plan.body import Body, Preamble, problem_of, view_leaf
+from kerneltk.fusion.plan.steps import Leaf, Operands
 from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace.graph import Broadcast, Index, Load, Slice
 from kerneltk.fusion.trace.lazy import LazyArray
@@ -115,3 +116,21 @@ def test_a_view_of_an_element_and_an_array(function: Any) -> None:
     for _ in range(2):
         np.testing.assert_array_equal(fused(x), function(x))
     np.testing.assert_array_equal(fused(np.asfortranarray(x)), function(x))
+
+
+def test_what_kernels_cannot_compute() -> None:
+    c8 = np.dtype("c8")
+    assert problem_of(np.less, (F4, F4)) is None
+    assert problem_of(np.less, (c8, c8)) is None
+    assert problem_of(np.floor_divide, (c8, c8)) is not None
+
+
+def test_what_kernels_cannot_compute_is_refused_at_its_line() -> None:
+    @kerneltk.fuse
+    def rounded(x: Any) -> Any:
+        np.rint(x + 1)  # which no result needs
+        y = np.rint(x)
+        return y + np.sinc(x)
+
+    with pytest.raises(kerneltk.UnsupportedError, match=r"y = np\.rint\(x\)\n +\^+"):
+        rounded(np.ones(2, np.complex64))

@@ -11,7 +11,8 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.backends.registry import compiler_for
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.kernels import _limit, elementwise_kernel, total_of
+from kerneltk.fusion.plan.kernels import _limit, total_of
+from kerneltk.fusion.plan.steps import elementwise_kernel
 from kerneltk.fusion.trace.graph import Load, Reduce
 from kerneltk.fusion.trace.symbols import constant
 from kerneltk.schedule import reduction_cuda
@@ -59,7 +60,7 @@ def test_equal_definitions_are_one_kernel() -> None:
     for _ in range(2):
         fused = kerneltk.fuse(kernel_name="again")(lambda x: x * 3 + 1)
         fused(np.ones(3))
-        ((program,),) = fused._programs.values()
+        ((program,),) = fused._programs.by_kinds.values()
         kernels.append(program.plan.steps[0].kernel)
     assert kernels[0] is kernels[1]
     assert elementwise_kernel(kernels[0]._definition) is kernels[0]

@@ -66,7 +66,7 @@ def test_one_trace_serves_rows_of_similar_lengths() -> None:
     fused = kerneltk.fuse(softmax)
     for shape in ((64, 300), (64, 400), (16, 512)):
         fused(np.ones(shape))
-    ((program,),) = fused._programs.values()
+    ((program,),) = fused._programs.by_kinds.values()
     assert program.plan.steps[0].kind == "rows"
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.trace.constants import constant_kind, is_same, is_value
+from kerneltk.fusion.trace.kinds import computes_otherwise, constant_kind, is_same, is_value
 
 X = np.arange(1, 5, dtype=np.float32)
 
@@ -124,8 +124,8 @@ def test_fused_methods_keep_no_object_alive(name: str) -> None:
     del model
     gc.collect()
     assert last() is None
-    assert len(method._programs) == 1
-    assert len(method._by_shape) == 1
+    assert len(method._programs.by_kinds) == 1
+    assert len(method._programs.by_shape) == 1
     np.testing.assert_array_equal(method(models[0], X), method.__wrapped__(models[0], X))
 
 
@@ -146,7 +146,7 @@ def test_functions_and_methods_that_are_arguments_end() -> None:
     del function, model
     gc.collect()
     assert [end() for end in ends] == [None] * 6
-    assert not applied._programs
+    assert not applied._programs.by_kinds
 
 
 def test_globals_of_a_trace_end() -> None:
@@ -160,8 +160,57 @@ def test_globals_of_a_trace_end() -> None:
 
 
 def test_kinds_of_arguments_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kerneltk.fusion.decorator._MOST_KINDS", 3)
+    monkeypatch.setattr("kerneltk.fusion.programs._MOST_KINDS", 3)
     fused = kerneltk.fuse(lambda x, name: x * len(name))
     for length in (1, 2, 3, 4, 5, 1, 2):
         np.testing.assert_array_equal(fused(X, "a" * length), X * length)
-    assert len(fused._programs) == 3
+    assert len(fused._programs.by_kinds) == 3
+
+
+class Plain(np.ndarray):
+    def __array_finalize__(self, other: Any) -> None:
+        self.info = getattr(other, "info", None)
+
+    def __repr__(self) -> str:
+        return "Plain"
+
+
+class Adds(np.ndarray):
+    def __add__(self, other: Any) -> Any:
+        return np.ndarray.__add__(self, other) * 100
+
+
+class Sums(Plain):
+    def sum(self, *args: Any, **kwargs: Any) -> Any:
+        return 7
+
+
+class Shaped(np.ndarray):
+    @property
+    def T(self) -> Any:  # noqa: N802 (NumPy's name)
+        return self
+
+
+class Mapped(np.memmap):
+    def __getitem__(self, key: Any) -> Any:
+        return 1
+
+
+@pytest.mark.parametrize("kind", [Adds, Sums, Shaped, Mapped, np.matrix])
+def test_classes_with_a_meaning_of_their_own(kind: Any) -> None:
+    assert computes_otherwise(kind)
+
+
+@pytest.mark.parametrize("kind", [np.ndarray, Plain, np.memmap, np.recarray, np.float64, int])
+def test_classes_that_compute_as_numpy(kind: Any) -> None:
+    assert not computes_otherwise(kind)
+
+
+def test_arguments_and_arrays_from_outside() -> None:
+    x = np.ones(3)
+    with pytest.raises(kerneltk.ArgumentTypeError, match=r"numpy\.asarray"):
+        kerneltk.fuse(lambda a: a + 1)(x.view(Adds))
+    table = [x.view(Sums)]
+    with pytest.raises(kerneltk.ArgumentTypeError, match="computes otherwise"):
+        kerneltk.fuse(lambda a: np.add(a, table[0]))(x)
+    np.testing.assert_array_equal(kerneltk.fuse(lambda a: a + 1)(x.view(Plain)), x + 1)
