@@ -25,6 +25,8 @@ Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
 Reader = Callable[[Values], Any]
 _Step = tuple[Reader, int]  # what is called, and where its result is stored
+_Empty = Callable[[Sequence[int], np.dtype[Any], str], Any]
+_Calls = Callable[[Any], Callable[..., Any]]  # of kernels
 _NOWHERE = -1  # behind the arrays
 
 
@@ -70,16 +72,23 @@ class Program:
     @cached_property
     def record(self) -> Callable[..., Any]:
         """As `run`, by calls of kernels, which graphs record; `run` calls what launches."""
-        return self._executed(self._without_values, by_calls=True)
+        return self._executed(self._without_values, calls=_itself)
 
     def run_for(self, args: Sequence[Any]) -> Callable[..., Any]:
         """As `run`, for arguments with the same shapes as these: extents are computed once."""
         return self._executed(self._backend.empty, shaped=[*args, *self._new_arrays])
 
+    def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
+        """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`
+        makes of the kernel; that has no results.
+        """
+        return self._executed(empty, calls, makes_all=True)
+
     def _executed(
-        self, empty: Callable[..., Any], by_calls: bool = False, shaped: Values | None = None
-    ) -> Callable[..., Any]:
-        writer = _Execution(self.trace, self._arrays, self._count, empty, by_calls, shaped)
+        self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
+        makes_all: bool = False,
+    ) -> Callable[..., Any]:  # fmt: skip
+        writer = _Execution(self.trace, self._arrays, self._count, empty, calls, shaped, makes_all)
         steps = [each for step in self.plan.steps for each in writer.steps_of(step)]
         new_arrays, result = self._new_arrays, writer.structure(self.result)
 
@@ -152,10 +161,12 @@ class _Execution:
     ----------
     empty : callable
         Makes an array of a shape, a dtype and an order.
-    by_calls : bool
-        Whether kernels are called, and not their launchers.
+    calls : callable, optional
+        What is called for a kernel; by default its launcher.
     shaped : list, optional
         The values of a call with the same shapes, and None for arrays that it makes.
+    makes_all : bool
+        Whether no kernel makes its own results.
     """
 
     def __init__(
@@ -164,11 +175,13 @@ class _Execution:
         arrays: Sequence[int],
         count: int,
         empty: Callable[..., Any],
-        by_calls: bool,
+        calls: _Calls | None,
         shaped: Values | None,
+        makes_all: bool,
     ) -> None:
         self.trace, self._arrays, self._count = trace, arrays, count
-        self._empty, self._by_calls, self._shaped = empty, by_calls, shaped
+        self._empty, self._calls, self._shaped = empty, calls, shaped
+        self._makes_all = makes_all
 
     # -- what a call reads ---------------------------------------------------------------------
 
@@ -226,7 +239,7 @@ class _Execution:
         slots = [self._slot(target.array) for target in step.targets]
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
-        if step.allocates:
+        if step.allocates and not self._makes_all:
             return [_storing(self._call(step.kernel, reads), slots)]
         made: list[_Step] = []
         for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
@@ -256,12 +269,11 @@ class _Execution:
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
         read, count, launchers = _all(reads), len(reads), kernel._inline_cache
-        if words and (self._by_calls or options is None):
-            return lambda values: kernel(
-                *read(values), **{name: word(values) for name, word in words.items()}
+        if self._calls is not None or (words and options is None):
+            called, given = (self._calls or _itself)(kernel), words or {}
+            return lambda values: called(
+                *read(values), **{name: word(values) for name, word in given.items()}
             )
-        if self._by_calls:
-            return lambda values: kernel(*read(values))
         if options is None:
             return lambda values: launchers[count](*read(values))
         if type(options) is _Known:
@@ -279,7 +291,11 @@ class _Execution:
         outer = without_axes(step.shape, step.axes or ())
         orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
         is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
-        if is_own and all(order == tuple(range(len(outer))) for order in orders):
+        if (
+            not self._makes_all
+            and is_own
+            and all(order == tuple(range(len(outer))) for order in orders)
+        ):
             return [_storing(self._call(step.kernel, reads, words, options), slots)]
         made: list[_Step] = [
             (self._new(outer, node.dtype, order), slot)
@@ -405,6 +421,10 @@ def _computed(compute: Callable[..., Any], operands: Sequence[Reader]) -> Reader
     if all(type(read) is _Known for read in operands):
         return _Known(compute(*[read([]) for read in operands]))
     return lambda values: compute(*[read(values) for read in operands])
+
+
+def _itself(kernel: Any) -> Any:
+    return kernel
 
 
 def _tuple(*items: Any) -> tuple[Any, ...]:
