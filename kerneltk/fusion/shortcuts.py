@@ -12,7 +12,7 @@ import numpy as np
 from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.program import Program, Result, extent_in_memory
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Scalar, reachable
-from kerneltk.fusion.trace.kinds import constant_kind
+from kerneltk.fusion.trace.kinds import constant_kind, objects_in
 from kerneltk.launch.shortcuts import MISSING, Distance, Kind, shortcut_of
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
@@ -127,11 +127,13 @@ def _constant_test(index: int, value: Any) -> _Test:
     """
     if type(value) is str:
         return lambda *args: args[index] == value
-    key = constant_kind(value)  # which keeps no object alive
+    key = constant_kind(value)
     if len(key) == 2 and type(key[1]) is weakref.ref:
         referred = key[1]
         return lambda *args: referred() is args[index]
-    return lambda *args: constant_kind(args[index]) == key
+    if any(True for _ in objects_in(key)):
+        return lambda *args: constant_kind(args[index]) == key  # the value would keep them alive
+    return lambda *args: args[index] is value or constant_kind(args[index]) == key
 
 
 def _extent(array: Any, backend: Backend) -> tuple[int, int]:

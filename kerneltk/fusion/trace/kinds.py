@@ -115,10 +115,13 @@ def is_library_function(function: types.FunctionType) -> bool:
     return is_library(home) and is_library(function.__module__)
 
 
+_NO_ARRAYS = (np.generic, type, int, float, complex, str)
+
+
 def is_array(value: Any) -> bool:
     """Whether a value from outside of the trace is an array."""
     return isinstance(value, np.ndarray) or (
-        not isinstance(value, np.generic | type)
+        not isinstance(value, _NO_ARRAYS)
         and all(
             attribute_of(value, name, _ABSENT) is not _ABSENT
             for name in ("dtype", "strides", "shape")

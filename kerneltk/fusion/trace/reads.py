@@ -159,12 +159,12 @@ class Reads:
     def others_hold(self, arguments: Sequence[Any] | None = None) -> bool:
         """As `hold`, of all but `names`."""
         try:  # a variable or an attribute may have no value
-            return all(
-                holds(arguments or ())
-                for holds in (self._of_all if arguments is None else self._of_call)
-            )
+            for holds in self._of_all if arguments is None else self._of_call:
+                if not holds(arguments or ()):
+                    return False
         except (AttributeError, ValueError):
             return False
+        return True
 
 
 def _layout(array: Any) -> tuple[Any, ...]:
