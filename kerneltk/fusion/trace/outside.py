@@ -448,7 +448,7 @@ _CHANGES = _CHANGES_UNKNOWN | frozenset(
      "remove", "resize", "reverse", "rotate", "setfield", "setflags", "sort",
      "symmetric_difference_update", "update", "__setitem__", "__delitem__", "__iadd__")
 )  # fmt: skip
-_CHANGES_OF_OBJECTS = _CHANGES | frozenset(("get_nowait", "put_nowait", "set"))
+_CHANGES_OF_OBJECTS = _CHANGES | {"get_nowait", "put_nowait"}
 _ASSIGNERS = (
     setattr, delattr, object.__setattr__, object.__delattr__, type.__setattr__, type.__delattr__,
 )  # fmt: skip
