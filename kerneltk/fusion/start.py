@@ -178,6 +178,7 @@ def finished(
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
     plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
+    trace.applied.clear()
 
     def placed(value: Any) -> Any:
         return Result(plan.results[value.index]) if isinstance(value, _Output) else value
