@@ -11,9 +11,9 @@ import numpy as np
 from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.fusion.plan.body import Leaf, same_extents
-from kerneltk.fusion.plan.planner import Step
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.reductions import FusedReduction
+from kerneltk.fusion.plan.steps import Step
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace.graph import viewed
 from kerneltk.fusion.trace.layout import dense_strides

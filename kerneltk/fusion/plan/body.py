@@ -39,15 +39,14 @@ from kerneltk.fusion.trace.symbols import (
     constant,
     product,
     slice_start,
-    sliced_extent,
 )
+from kerneltk.fusion.trace.views import Steps, joined, sliced
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.compile import PassContext, optimized
 from kerneltk.jit.ir.types import PY_INT, Tuple
 
-Steps = tuple[ViewStep, ...]
 WHOLE = Slice(None, None, None)
 
 
@@ -118,35 +117,22 @@ def shape_after(shape: Shape, step: ViewStep) -> Shape:
             found.append(constant(1))
             continue
         if isinstance(item, Slice):
-            bounds = constant(item.start), constant(item.stop), constant(item.step)
-            extent = shape[axis]
-            found.append(extent if item.is_whole else applied(sliced_extent, extent, *bounds))
+            found.append(sliced(shape[axis], item))
         axis += 1
     return tuple(found)
 
 
-class Body:
-    """One function of an element that returns some values."""
+class Walk:
+    """Goes through what a body computes, each element of each view once, operands first."""
 
-    def __init__(self, name: str, operands: Operands, kept: Kept, shape: Shape) -> None:
-        self.name = name
+    def __init__(self, operands: Operands, kept: Kept) -> None:
         self._operands = operands
         self._kept = kept
-        self._shape = shape  # of the loop
-        self._low = new_builder()
-        self._known: dict[tuple[int, Steps], ir.Expression] = {}
+        self._known: dict[tuple[int, Steps], Any] = {}
         self._nodes: list[Node] = []  # keeps identities
-        self._parameters: dict[str, ir.Local] = {}
         self.totals: dict[int, str] = {}  # parameters of values that reductions give
 
-    def _parameter(self, name: str, dtype: np.dtype[Any]) -> ir.Local:
-        found = self._parameters.get(name)
-        if found is None:
-            self._low.taken.add(name)
-            found = self._parameters[name] = ir.Local(name, number(dtype), SPAN)
-        return found
-
-    def value(self, node: Node, steps: Steps = ()) -> ir.Expression:
+    def value(self, node: Node, steps: Steps = ()) -> Any:
         """The element of a value, seen through steps."""
         # Operands first: long chains would exceed Python's own stack.
         stack = [(node, steps)]
@@ -173,12 +159,70 @@ class Body:
         if id(node) in self.totals or self._kept(node) is not None:
             return []
         if isinstance(node, View):
-            return [(node.operand, (node.step, *steps))]
+            return [(node.operand, joined(node.step, steps))]
         if isinstance(node, Cast):
             return [(node.operand, steps)]
         if isinstance(node, Apply):
             return [(operand, _seen(node, operand, steps)) for operand in node.operands]
         return []
+
+    def _computed(self, node: Node, steps: Steps) -> Any:
+        raise NotImplementedError
+
+
+class Structure(Walk):
+    """What an elementwise body computes, without what its operands are: bodies of the same
+    structure have the same source. A program of many rounds has few.
+    """
+
+    def __init__(self, operands: Operands, kept: Kept) -> None:
+        super().__init__(operands, kept)
+        self._entries: list[Any] = []
+        self._is_known = True
+
+    def of(self, nodes: Sequence[Node]) -> Any:
+        """The structure of values; None for one that depends on more."""
+        found = [self.value(node) for node in nodes]
+        return (*self._entries, *found) if self._is_known else None
+
+    def _computed(self, node: Node, steps: Steps) -> int:
+        kept = self._kept(node)
+        if kept is not None:
+            return self._entry(self._operands.leaf(view_leaf(kept, steps)), node.dtype)
+        if isinstance(node, View):
+            return int(self.value(node.operand, joined(node.step, steps)))
+        if isinstance(node, Scalar):
+            if node.symbol.is_constant:
+                return self._entry(node.symbol.expression, node.dtype)
+            return self._entry(self._operands.scalar(node.symbol, node.dtype), node.dtype)
+        if isinstance(node, Cast | Apply):
+            below = [self.value(*needed) for needed in self._needed(node, steps)]
+            function = (node.function, node.part) if isinstance(node, Apply) else None
+            return self._entry(function, node.dtype, *below)
+        self._is_known = False  # an index, which depends on the shape
+        return 0
+
+    def _entry(self, *parts: Any) -> int:
+        self._entries.append(parts)
+        return len(self._entries) - 1
+
+
+class Body(Walk):
+    """One function of an element that returns some values."""
+
+    def __init__(self, name: str, operands: Operands, kept: Kept, shape: Shape) -> None:
+        super().__init__(operands, kept)
+        self.name = name
+        self._shape = shape  # of the loop
+        self._low = new_builder()
+        self._parameters: dict[str, ir.Local] = {}
+
+    def _parameter(self, name: str, dtype: np.dtype[Any]) -> ir.Local:
+        found = self._parameters.get(name)
+        if found is None:
+            self._low.taken.add(name)
+            found = self._parameters[name] = ir.Local(name, number(dtype), SPAN)
+        return found
 
     def _computed(self, node: Node, steps: Steps) -> ir.Expression:
         low = self._low
@@ -195,7 +239,8 @@ class Body:
                 return ir.Literal_(value, number(node.dtype), SPAN)
             return self._parameter(self._operands.scalar(node.symbol, node.dtype), node.dtype)
         if isinstance(node, View):
-            return self.value(node.operand, (node.step, *steps))
+            found: ir.Expression = self.value(node.operand, joined(node.step, steps))
+            return found
         if isinstance(node, Cast):
             return low.copied(low.cast(self.value(node.operand, steps), number(node.dtype)))
         if isinstance(node, Apply):

@@ -24,8 +24,9 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinitio
 from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.fusion.plan.body import Leaf, Operands
 from kerneltk.fusion.plan.kernels import elementwise_kernel
-from kerneltk.fusion.plan.planner import Plan, Planner, Step, Target
+from kerneltk.fusion.plan.planner import Planner
 from kerneltk.fusion.plan.rows import row_kernel
+from kerneltk.fusion.plan.steps import Plan, Step, Target, part_of
 from kerneltk.fusion.trace.description import Description, described_function, dtype_code
 from kerneltk.fusion.trace.graph import (
     Broadcast,
@@ -35,10 +36,12 @@ from kerneltk.fusion.trace.graph import (
     Shape,
     Slice,
     Transpose,
+    View,
     ViewStep,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+from kerneltk.fusion.trace.views import Steps
 from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parser import parse_signature
@@ -200,9 +203,12 @@ class _Writer:
         number = self._description.numbers.get(id(node))
         if number is not None:
             return number
+        steps: Steps = ()
+        while isinstance(node, View):
+            steps, node = (node.step, *steps), node.operand
         if not isinstance(node, Load) or node.array >= self._count:
             raise UndescribedError(node)
-        return [node.array, node.version]  # what is copied before it is written to
+        return [node.array, self._steps(steps)]  # what is copied before it is written to
 
     def plan(self, plan: Plan) -> tuple[Any, ...]:
         """A plan."""
@@ -226,7 +232,6 @@ class _Writer:
             step.axes,
             [self._node(node) for node in step.reduces],
             step.schedule,
-            [(*key, array) for key, array in step.replaced.items()],
         )
 
 
@@ -272,9 +277,8 @@ class _Reader:
     def _node(self, given: Any) -> Node:
         if isinstance(given, int):
             return self._nodes[given]
-        array, version = given
-        source = self._sources[array]
-        return Load(source.dtype, source.shape, array, version)
+        array, steps = given
+        return part_of(self._sources[array], array, self._steps(steps))
 
     def plan(self, name: str, steps: Any, arrays: int, results: Any) -> Plan:
         """A plan, whose kernels have a name."""
@@ -283,11 +287,11 @@ class _Reader:
 
     def _launch(
         self, name: str, definition: Any, leaves: Any, scalars: Any, targets: Any, nodes: Any,
-        shape: Any, allocates: bool, axes: Any, reduces: Any, schedule: Any, replaced: Any,
+        shape: Any, allocates: bool, axes: Any, reduces: Any, schedule: Any,
     ) -> Step:  # fmt: skip
         operands = Operands()
-        for leaf in map(self._leaf, leaves):
-            operands.leaves[leaf.array, leaf.version, leaf.steps] = leaf
+        for number, leaf in enumerate(map(self._leaf, leaves)):
+            operands.leaves[number, 0, ()] = leaf
         for number, code in scalars:
             symbol = self.symbol(number)
             operands.scalars[symbol.expression, self._dtype(code)] = symbol
@@ -315,7 +319,6 @@ class _Reader:
             None if axes is None else tuple(axes),
             [self._node(node) for node in reduces],  # type: ignore[misc]
             None if schedule is None else OnChipSchedule(*schedule),
-            {(array, version): copy for array, version, copy in replaced},
         )
 
 

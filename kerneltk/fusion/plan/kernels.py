@@ -17,6 +17,7 @@ from kerneltk.fusion.plan.body import (
     Kept,
     Operands,
     Preamble,
+    Structure,
     facts_of,
     restores,
     squeezes,
@@ -49,6 +50,24 @@ def elementwise_definition(
     name: str, nodes: Sequence[Node], shape: Shape, kept: Kept, operands: Operands
 ) -> ElementwiseDefinition:
     """One loop that computes some values of a shape."""
+    structure = Structure(operands, kept).of(nodes)
+    key = name, structure
+    known = None if structure is None else _definitions.get(key)
+    if known is None:
+        known = _elementwise_definition(name, nodes, shape, kept, operands)
+        if structure is not None:
+            _definitions[key] = known
+            while len(_definitions) > 1024:
+                _definitions.pop(next(iter(_definitions)), None)
+    return known
+
+
+_definitions: dict[Any, ElementwiseDefinition] = {}  # by their structures, the oldest first
+
+
+def _elementwise_definition(
+    name: str, nodes: Sequence[Node], shape: Shape, kept: Kept, operands: Operands
+) -> ElementwiseDefinition:
     body = Body("_kt_fused", operands, kept, shape)
     function = body.finished([body.value(node) for node in nodes])
     preamble = Preamble()

@@ -127,7 +127,9 @@ def keeping_of(work: RowWork, is_free: Sequence[bool]) -> Keeping | None:
             value = value.operand
         if value.dtype.kind == "b" or len(value.shape) != len(work.shape):
             continue
-        if not same_extents(value.shape, work.shape) or not _takes_long(value, known):
+        if not same_extents(value.shape, work.shape) or not any(
+            map(takes_long, _below([value], known).values())
+        ):
             continue
         later = [n.operand for n in work.order[at + 1 :] if isinstance(n, Reduce)] + work.full
         seen = _below(later, known)
@@ -158,11 +160,9 @@ def _below(nodes: Sequence[Node], known: set[int]) -> dict[int, Node]:
     return found
 
 
-def _takes_long(value: Node, known: set[int]) -> bool:
-    return any(
-        isinstance(node, Apply) and getattr(node.function, "__name__", "") not in _QUICK
-        for node in _below([value], known).values()
-    )
+def takes_long(node: Node) -> bool:
+    """Whether an operation takes longer than what it reads, where that is in a core's cache."""
+    return isinstance(node, Apply) and getattr(node.function, "__name__", "") not in _QUICK
 
 
 def is_reducible(node: Reduce) -> bool:

@@ -47,8 +47,8 @@ from kerneltk.fusion.trace.symbols import (
     constant,
     equal,
     is_one,
-    sliced_extent,
 )
+from kerneltk.fusion.trace.views import sliced
 
 
 class _Refusals(threading.local):
@@ -190,6 +190,7 @@ class Trace:
         self.captured: dict[int, list[Captured]] = {}
         self.is_over = False
         self.reads = Reads()
+        self.operations = 0
         self.uses_cupy = True  # whether the function may call functions of CuPy's
         self.alive = Alive()
         # A function as this trace executes it; blocks execute functions as they are.
@@ -326,7 +327,19 @@ class Trace:
         if problem is not None:
             raise unsupported(problem, "compute it outside of the function.")
         shape = self.broadcast(*(operand.shape for operand in operands))
+        self._count()
         return Apply(dtype, shape, function, tuple(operands), part)
+
+    def _count(self) -> None:
+        """Count an operation; raises at the user's line where a loop has too many rounds."""
+        self.operations += 1
+        if self.operations > MOST_OPERATIONS:
+            raise unsupported(
+                f"A fused function has at most {MOST_OPERATIONS:,} operations: Python executes its "
+                "loops while it is traced, and each round adds to them.",
+                "write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
+                "round does, and call that in the loop.",
+            )
 
     # -- views ---------------------------------------------------------------------------------
 
@@ -344,8 +357,7 @@ class Trace:
                 continue
             extent = shape[axis]
             if isinstance(item, Slice):
-                bounds = constant(item.start), constant(item.stop), constant(item.step)
-                found.append(extent if item.is_whole else applied(sliced_extent, extent, *bounds))
+                found.append(sliced(extent, item))
             elif not self.guards.decide(_has_index, extent, constant(item)):
                 raise at_line(
                     OutOfBoundsError,
@@ -391,6 +403,7 @@ class Trace:
 
     def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
         source = self.sources[index]
+        self._count()
         self.effects.append(Effect(index, steps, value, source.version, user_location()))
         source.version += 1
 
@@ -418,6 +431,9 @@ class Trace:
         for index, storage in list(self.storages.items()):
             if storage.is_taken and not self.sources[index].is_local:
                 self.flush(storage)
+
+
+MOST_OPERATIONS = 20_000  # each takes up to half a millisecond to trace and to plan
 
 
 class OutOfBoundsError(ArgumentValueError, IndexError):

@@ -250,8 +250,7 @@ class Guards:
         """Remember that two numbers are equal wherever the guards hold."""
         first, second = self._canonical(left.expression), self._canonical(right.expression)
         if first != second:
-            # The shorter one stands for the other, so that none stands for itself in the end.
-            if _size(second) < _size(first):
+            if _rank(second) < _rank(first):
                 first, second = second, first
             self.equals[second] = first
 
@@ -267,11 +266,17 @@ class Guards:
         return True
 
 
-def _size(expression: Expression) -> int:
-    """How long an expression is; a constant is the shortest one."""
-    if expression[0] == "call":
-        return 2 + sum(map(_size, expression[2]))
-    return int(expression[0] != "constant")
+def _rank(expression: Expression) -> tuple[Any, ...]:
+    """The place of an expression in an order where that of a call is lower with a lower operand:
+    the lowest of equal ones stands for all, so none stands for itself by way of others. Shorter
+    ones are lower, and constants are the lowest.
+    """
+    kind = expression[0]
+    if kind != "call":
+        return int(kind != "constant"), kind, tuple(map(repr, expression[1:]))
+    operands = tuple(map(_rank, expression[2]))
+    name = getattr(expression[1], "__name__", type(expression[1]).__name__)
+    return 2 + sum(operand[0] for operand in operands), name, operands
 
 
 def _same(found: Any, value: Any) -> bool:

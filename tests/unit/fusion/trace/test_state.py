@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk.errors import ArgumentValueError, ScalarOverflowError, UnsupportedError
 from kerneltk.fusion.start import HANDLERS
+from kerneltk.fusion.trace import state
 from kerneltk.fusion.trace.graph import Cast, Index, Load, Scalar, Slice
 from kerneltk.fusion.trace.state import ArraySource, Trace
 from kerneltk.fusion.trace.symbols import Symbol, constant
@@ -70,3 +74,25 @@ def test_refusals() -> None:
         trace.apply(np.floor_divide, [trace.cast(x, np.dtype("c8"))] * 2, np.dtype("c8"))
     with pytest.raises(IndexError, match="Index 4 is out of bounds for axis 0 with size 4"):
         trace.indexed_shape(x.shape, Index((4,)))
+
+
+def test_functions_of_too_many_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    @kerneltk.fuse
+    def rounds(x: Any, n: Any) -> Any:
+        for _ in range(n):
+            x = x * 0.5 + 1
+        return x
+
+    monkeypatch.setattr(state, "MOST_OPERATIONS", 40)
+    np.testing.assert_array_equal(rounds(np.full(3, 2.0), 20), np.full(3, 2.0))
+    with pytest.raises(UnsupportedError) as caught:
+        rounds(np.full(3, 2.0), 21)
+    assert str(caught.value) == (
+        "A fused function has at most 40 operations: Python executes its loops while it is traced, "
+        "and each round adds to them.\n"
+        f"  test_state.py:{rounds.__wrapped__.__code__.co_firstlineno + 3}:"
+        "             x = x * 0.5 + 1\n"
+        "                                    ^^^^^^^\n"
+        "  Hint: write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
+        "round does, and call that in the loop."
+    )
