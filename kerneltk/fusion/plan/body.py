@@ -26,10 +26,13 @@ from kerneltk.fusion.trace.graph import (
     Scalar,
     Shape,
     Slice,
+    Steps,
     Transpose,
     View,
     ViewStep,
     is_known_one,
+    joined,
+    sliced,
 )
 from kerneltk.fusion.trace.loops import SOURCE, SPAN, call_rule, new_builder, number
 from kerneltk.fusion.trace.symbols import (
@@ -40,7 +43,6 @@ from kerneltk.fusion.trace.symbols import (
     product,
     slice_start,
 )
-from kerneltk.fusion.trace.views import Steps, joined, sliced
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
@@ -80,6 +82,11 @@ class Operands:
         self.scalars.setdefault(key, symbol)
         return f"s{list(self.scalars).index(key)}"
 
+    def clear(self) -> None:
+        """Forget all of them: a body has them in its own order."""
+        self.leaves.clear()
+        self.scalars.clear()
+
     @property
     def declarations(self) -> list[str]:
         """The parameters of the kernel."""
@@ -96,8 +103,14 @@ def view_leaf(leaf: Leaf, steps: Steps) -> Leaf:
     """An array seen through further steps."""
     if not leaf.shape:
         return leaf  # one element, wherever it is asked for
-    while steps and isinstance(steps[-1], Broadcast) and len(steps) == 1:
+    if len(steps) == 1 and isinstance(steps[0], Broadcast):
         steps = ()  # the kernel broadcasts
+    if steps and isinstance(steps[-1], Index):
+        items = list(steps[-1].items)
+        while None in items and not any(isinstance(k, Slice) for k in items[: items.index(None)]):
+            items.remove(None)  # a leading axis of one element
+        last = Index(tuple(items))
+        steps = steps[:-1] if all(k == WHOLE for k in items) else (*steps[:-1], last)
     shape = leaf.shape
     for step in steps:
         shape = shape_after(shape, step)
@@ -120,6 +133,17 @@ def shape_after(shape: Shape, step: ViewStep) -> Shape:
             found.append(sliced(shape[axis], item))
         axis += 1
     return tuple(found)
+
+
+def operands_seen(node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
+    """What a value is computed from, with the steps through which it is seen."""
+    if isinstance(node, View):
+        return [(node.operand, _through(node, steps))]
+    if isinstance(node, Cast):
+        return [(node.operand, steps)]
+    if isinstance(node, Apply):
+        return [(operand, _seen(node, operand, steps)) for operand in node.operands]
+    return []
 
 
 class Walk:
@@ -155,16 +179,9 @@ class Walk:
         return self._known[id(node), steps]
 
     def _needed(self, node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
-        """What a value is computed from, with the steps through which it is seen."""
         if id(node) in self.totals or self._kept(node) is not None:
             return []
-        if isinstance(node, View):
-            return [(node.operand, joined(node.step, steps))]
-        if isinstance(node, Cast):
-            return [(node.operand, steps)]
-        if isinstance(node, Apply):
-            return [(operand, _seen(node, operand, steps)) for operand in node.operands]
-        return []
+        return operands_seen(node, steps)
 
     def _computed(self, node: Node, steps: Steps) -> Any:
         raise NotImplementedError
@@ -190,7 +207,7 @@ class Structure(Walk):
         if kept is not None:
             return self._entry(self._operands.leaf(view_leaf(kept, steps)), node.dtype)
         if isinstance(node, View):
-            return int(self.value(node.operand, joined(node.step, steps)))
+            return int(self.value(*operands_seen(node, steps)[0]))
         if isinstance(node, Scalar):
             if node.symbol.is_constant:
                 return self._entry(node.symbol.expression, node.dtype)
@@ -239,7 +256,7 @@ class Body(Walk):
                 return ir.Literal_(value, number(node.dtype), SPAN)
             return self._parameter(self._operands.scalar(node.symbol, node.dtype), node.dtype)
         if isinstance(node, View):
-            found: ir.Expression = self.value(node.operand, joined(node.step, steps))
+            found: ir.Expression = self.value(*operands_seen(node, steps)[0])
             return found
         if isinstance(node, Cast):
             return low.copied(low.cast(self.value(node.operand, steps), number(node.dtype)))
@@ -336,8 +353,41 @@ def _seen(node: Apply, operand: Node, steps: Steps) -> Steps:
     if not operand.shape:
         return ()
     if steps and not same_extents(operand.shape, node.shape):
-        return (Broadcast(node.shape), *steps)
+        return repeated(operand.shape, node.shape, steps)
     return steps
+
+
+def _through(node: View, steps: Steps) -> Steps:
+    """The steps through which the operand of a view is seen."""
+    step = node.step
+    if isinstance(step, Broadcast) and steps:
+        return repeated(node.operand.shape, step.shape, steps)
+    return joined(step, steps)
+
+
+def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
+    """The steps of a value that is broadcast first: indices are those of the value itself, where
+    kernels broadcast what is left.
+    """
+    if not steps:
+        return ()
+    first, *rest = steps
+    if not isinstance(first, Index):
+        return (Broadcast(target), *steps)
+    items: list[Slice | int | None] = []
+    axis = len(shape) - len(target)
+    for item in first.items:
+        if item is None:
+            items.append(None)
+            continue
+        if axis >= 0:
+            if _is_repeated(shape[axis], target[axis - len(shape)]):
+                item = 0 if isinstance(item, int) else WHOLE
+            items.append(item)
+        axis += 1
+    index = Index(tuple(items))
+    left = repeated(shape_after(shape, index), shape_after(target, first), tuple(rest))
+    return left if all(item == WHOLE for item in items) else joined(index, left)
 
 
 def _places(index: Index) -> list[tuple[Slice | int, int]]:

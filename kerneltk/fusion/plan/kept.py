@@ -35,13 +35,13 @@ from kerneltk.fusion.trace.graph import (
     Node,
     Shape,
     Slice,
+    Steps,
     Transpose,
     View,
     ViewStep,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
-from kerneltk.fusion.trace.views import Steps
 from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parser import parse_signature

@@ -54,6 +54,7 @@ def elementwise_definition(
     key = name, structure
     known = None if structure is None else _definitions.get(key)
     if known is None:
+        operands.clear()
         known = _elementwise_definition(name, nodes, shape, kept, operands)
         if structure is not None:
             _definitions[key] = known

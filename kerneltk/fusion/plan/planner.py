@@ -14,6 +14,7 @@ from kerneltk.fusion.plan.body import (
     Leaf,
     Operands,
     elements,
+    operands_seen,
     restores,
     same_extents,
     shape_after,
@@ -48,17 +49,19 @@ from kerneltk.fusion.trace.graph import (
     Reduce,
     Scalar,
     Shape,
+    Steps,
     View,
+    all_joined,
     operands_of,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, product
-from kerneltk.fusion.trace.views import Steps, all_joined, joined
 from kerneltk.schedule.rows import OLDER, Device, OnChipSchedule, RowPlanner
 
 _MOST_BYTES = 128  # of an accumulator
 _MOST_WORK = 2048  # operations of a program that may compute values again
-_SHARED_WORK = 64  # operations of a value that is not computed again then
+_SHARED_WORK = 32  # operations of a value that is not computed again then
+_VIEW_WORK = 4  # operations that take as long as another view of an array
 _MOST_AGAIN = 4  # how often an operation is computed for views, of programs with many
 _LATER_WORK = 32  # operations of a value that is not computed again behind a write
 _MOST_SIZE = 1024  # of one kernel: operations, and eight for each view of an array
@@ -314,7 +317,7 @@ class Planner:
 
     def _work(self, nodes: Sequence[Node], most: int, each_total: bool = True) -> int:
         """How many operations a kernel of some values and of what they reduce would have: those of
-        each view count, and those of `each_total`; at most so many.
+        each view count, and those of `each_total`; at most so many. Views of arrays count, too.
         """
         seen: set[tuple[int, Steps]] = set()
         stack: list[tuple[Node, Steps]] = [(node, ()) for node in nodes]
@@ -325,9 +328,12 @@ class Planner:
                 seen = set()
                 stack.append((again.pop(), ()))
             node, steps = stack.pop()
-            if (id(node), steps) in seen or self.kept(node) is not None:
+            if (id(node), steps) in seen:
                 continue
             seen.add((id(node), steps))
+            if self.kept(node) is not None:
+                count += _VIEW_WORK * bool(steps)
+                continue
             if isinstance(node, Reduce):
                 if each_total:
                     again.append(node.operand)
@@ -335,10 +341,7 @@ class Planner:
                     stack.append((node.operand, ()))
                 continue
             count += isinstance(node, Apply | Cast)
-            if isinstance(node, View):
-                stack.append((node.operand, joined(node.step, steps)))
-            else:
-                stack += [(operand, steps) for operand in operands_of(node)]
+            stack += operands_seen(node, steps)
         return count
 
     def _segment(self, roots: list[Root]) -> None:

@@ -18,10 +18,9 @@ from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.body import Leaf, same_extents, without_axes
 from kerneltk.fusion.plan.steps import Plan, Step, Target
 from kerneltk.fusion.results import is_named_tuple
-from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
+from kerneltk.fusion.trace.graph import Index, Node, Shape, Steps, Transpose
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
-from kerneltk.fusion.trace.views import Steps
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""

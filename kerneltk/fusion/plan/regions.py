@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Any
 
-from kerneltk.fusion.trace.graph import Broadcast, Index, Slice, Transpose
+from kerneltk.fusion.trace.graph import Broadcast, Index, Slice, Steps, Transpose
 from kerneltk.fusion.trace.symbols import Guards, Symbol, constant
-from kerneltk.fusion.trace.views import Steps
 
 _Spans = list[tuple[Any, ...]]  # of each axis: start, stop and step of slices of slices
 

@@ -19,9 +19,8 @@ from kerneltk.fusion.plan.kernels import (
 )
 from kerneltk.fusion.plan.regions import have_no_element_in_common, same_elements
 from kerneltk.fusion.plan.rows import RowKernel
-from kerneltk.fusion.trace.graph import Broadcast, Load, Node, Reduce, Shape, View
+from kerneltk.fusion.trace.graph import Broadcast, Load, Node, Reduce, Shape, Steps, View
 from kerneltk.fusion.trace.state import ArraySource, Trace
-from kerneltk.fusion.trace.views import Steps
 from kerneltk.schedule.rows import OnChipSchedule
 
 if TYPE_CHECKING:

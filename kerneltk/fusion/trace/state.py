@@ -33,6 +33,7 @@ from kerneltk.fusion.trace.graph import (
     Transpose,
     View,
     ViewStep,
+    sliced,
 )
 from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
 from kerneltk.fusion.trace.location import Location, in_try, user_location, user_snippet
@@ -48,7 +49,6 @@ from kerneltk.fusion.trace.symbols import (
     equal,
     is_one,
 )
-from kerneltk.fusion.trace.views import sliced
 
 
 class _Refusals(threading.local):
