@@ -228,10 +228,10 @@ class Planner:
         """
         order = self._needed(nodes)
         operations = sum(isinstance(node, Apply | Cast) for node in order)
-        again = max(2 * _SHARED_WORK, _MOST_AGAIN * operations)
+        again = max(4 * _SHARED_WORK, _MOST_AGAIN * operations)
         if (
-            operations < self._work(nodes, _MOST_WORK) >= _MOST_WORK
-            or self._work(nodes, again, each_total=False) >= again
+            operations < self._work(nodes, _MOST_WORK, 0) >= _MOST_WORK
+            or self._work(nodes, again, 0, each_total=False) >= again
         ):
             viewed = {id(node.operand) for node in order if isinstance(node, View | Reduce)}
             for node in order:
@@ -315,9 +315,12 @@ class Planner:
                 cost += 3 if one.function in (np.true_divide, np.sqrt) else 15
         return cost
 
-    def _work(self, nodes: Sequence[Node], most: int, each_total: bool = True) -> int:
+    def _work(
+        self, nodes: Sequence[Node], most: int, view: int = _VIEW_WORK, each_total: bool = True
+    ) -> int:
         """How many operations a kernel of some values and of what they reduce would have: those of
-        each view count, and those of `each_total`; at most so many. Views of arrays count, too.
+        each view count, and those of `each_total`; at most so many. A view of an array counts as
+        `view` operations.
         """
         seen: set[tuple[int, Steps]] = set()
         stack: list[tuple[Node, Steps]] = [(node, ()) for node in nodes]
@@ -332,7 +335,7 @@ class Planner:
                 continue
             seen.add((id(node), steps))
             if self.kept(node) is not None:
-                count += _VIEW_WORK * bool(steps)
+                count += view * bool(steps)
                 continue
             if isinstance(node, Reduce):
                 if each_total:
