@@ -92,6 +92,18 @@ def test_equal_numbers_never_stand_for_themselves() -> None:
     assert guards.canonical(whole) == whole
 
 
+def test_equal_operands_make_no_circle() -> None:
+    guards = Guards()
+    one, other = extent(0, 0, 4), extent(1, 0, 4)
+    parts = [
+        applied(sliced_extent, n, constant(1), constant(None), constant(None)) for n in (one, other)
+    ]
+    for left, right in ((parts[1], parts[0]), (one, other), (parts[0], parts[1])):
+        guards.note_equal(left, right)
+    assert guards.canonical(parts[0]) == guards.canonical(parts[1])
+    assert guards.canonical(one) == guards.canonical(other)
+
+
 def test_what_raises_is_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kerneltk.fusion.trace.symbols.in_try", lambda: False)
     guards = Guards()
