@@ -3,10 +3,14 @@
 Set here, before any module of the package reads its settings, so that no test touches, or profits
 from, the cache of the user who runs it. The processes of pytest-xdist share one: what one of them
 has compiled, headers and the host backend's runtime too, the others load.
+
+Where Python is to write no bytecode, it goes to the run's directory: each of the hundreds of
+processes that tests start would compile the package, for half a second.
 """
 
 import os
 import shutil
+import sys
 import tempfile
 
 import pytest
@@ -15,8 +19,18 @@ _is_worker = "PYTEST_XDIST_WORKER" in os.environ
 if not _is_worker:
     _directory = tempfile.mkdtemp(prefix="kerneltk-tests-")
     os.environ["KERNELTK_CACHE_DIR"] = os.path.join(_directory, "cache")
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(_directory, "bytecode")
+        sys.pycache_prefix, sys.dont_write_bytecode = os.environ["PYTHONPYCACHEPREFIX"], False
+
+
+# Where tests without a compile cache on disk have compilers find headers.
+_headers = os.path.join(tempfile.gettempdir(), f"kerneltk-headers-{os.getuid()}")
+_had_headers = os.path.exists(_headers)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not _is_worker:
         shutil.rmtree(_directory, ignore_errors=True)
+        if not _had_headers:
+            shutil.rmtree(_headers, ignore_errors=True)

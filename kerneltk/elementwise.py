@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kerneltk.backends import foreign_arrays
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
@@ -203,15 +202,10 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
     def _recordable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recordable:
         options = call_arguments.read_options(kwargs)
         values = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
-        recording, count = self._dispatcher.recording, len(values)
-
-        def run(values: tuple[Any, ...]) -> Any:
-            # Results of an earlier call have the size.
-            own = options if len(values) == count else options._replace(size=None)
-            return recording.dispatch(values, None, own.plan_key, own.backend)
-
-        as_numbers = foreign_arrays.host_scalars_as_numbers
-        return Recordable(self.name, self._parameter_names, values, self.nin, run, as_numbers)
+        of_results = options._replace(size=None)  # they have it
+        return self._dispatcher.recordable(
+            values, options.plan_key, options.backend, of_results.plan_key
+        )
 
     # -- what was made ------------------------------------------------------------------------
 

@@ -111,7 +111,14 @@ class SourceError(KernelToolkitError, ValueError):
 class UnsupportedError(KernelToolkitError, NotImplementedError):
     """A decorated function uses something of Python that kernels do not have; or a call cannot be
     part of a graph.
+
+    Attributes
+    ----------
+    has_effects : bool
+        Whether the function has changed something before this was seen: it is not executed again.
     """
+
+    has_effects = False
 
 
 class NoSuchAttributeError(UnsupportedError, AttributeError):

@@ -11,11 +11,11 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.compile_log import written_to
-from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.files import read_programs, template_argument
-from kerneltk.cuda_cpp.kernel import KernelDispatcher
+from kerneltk.cuda_cpp.kernel import RawDispatcher
 from kerneltk.cuda_cpp.link_inputs import checked_links
 from kerneltk.cuda_cpp.module import ModulePrograms
 from kerneltk.cuda_cpp.options import checked_compiler, checked_names, lasting_options
@@ -25,7 +25,7 @@ from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.launch.called import Called, common_calls
-from kerneltk.launch.launch_config import as_extents, covering_grid, unchanging
+from kerneltk.launch.launch_config import as_extents, covering_grid
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
 
@@ -157,7 +157,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         self.translate_cucomplex = bool(translate_cucomplex)
         self._exited_threads = exited_threads
         mode = LaunchMode(cooperative, exited_arrive=exited_threads == "arrive")
-        self._dispatcher = KernelDispatcher(program, name, mode, checks)
+        self._dispatcher = RawDispatcher(program, name, mode, checks)
 
     @classmethod
     def _of(cls, *settings: Any) -> RawKernel:
@@ -173,7 +173,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     @checks.setter
     def checks(self, value: bool | None) -> None:
         # Launchers have the checks in them: all are made anew.
-        self._dispatcher = KernelDispatcher(self._program, self.name, self._dispatcher.mode, value)
+        self._dispatcher = RawDispatcher(self._program, self.name, self._dispatcher.mode, value)
 
     # -- launching ---------------------------------------------------------------------------------
 
@@ -235,32 +235,12 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
                 f"The arguments of kernel '{self.name}' must be one tuple.\n"
                 f"  Hint: write kernel(grid, block, (x, y, ...)), with 'shared_mem' by name."
             )
+        handle = None if stream is None else stream_handle(stream)
         if recorders and (recorder := current_recorder()) is not None:
-            recorder.call(self._recordable(grid, block, args, shared_mem, stream, mode))
+            recorder.call(self._dispatcher.recordable(grid, block, args, shared_mem, mode))
             return
-        handle = stream if stream is None else stream_handle(stream)
         run = self._dispatcher.variant(mode) if mode else self._dispatcher.recent
         run(grid, block, args, shared_mem, handle)
-
-    def _recordable(
-        self, grid: Any, block: Any, args: Any, shared: Any, stream: Any, mode: dict[str, Any]
-    ) -> Recordable:
-        if stream is not None:
-            stream_handle(stream)
-        recording = self._dispatcher.recording
-        grid, block = unchanging(grid), unchanging(block)
-
-        def by_value(values: tuple[Any, ...]) -> tuple[Any, ...]:
-            return recording.by_value(values, mode.get("backend"))
-
-        def run(values: tuple[Any, ...]) -> None:
-            launch = recording.variant(mode) if mode else recording.recent
-            launch(grid, block, values, shared, None)
-
-        if not isinstance(args, tuple | list):
-            return Recordable(self.name, (), args, 0, run)  # is refused
-        names = self._dispatcher.parameter_names(len(args))
-        return Recordable(self.name, names, tuple(args), len(args), run, by_value)
 
     # -- other ways to say the grid ------------------------------------------------------------
 

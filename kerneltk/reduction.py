@@ -17,7 +17,7 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
-from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -26,8 +26,8 @@ from kerneltk.errors import (
 )
 from kerneltk.launch import call_arguments
 from kerneltk.launch.called import common_calls
-from kerneltk.launch.dispatch import Dispatcher
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
+from kerneltk.launch.loops import LoopDispatcher
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import plain_axis
@@ -149,11 +149,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         )
 
     @functools.cached_property
-    def _masked(self) -> Dispatcher:
+    def _masked(self) -> LoopDispatcher:
         """Launches with a mask: those of a definition with one more input. Its sources are this
         kernel's.
         """
-        return Dispatcher(_with_mask(self._definition), self, self._dispatcher.codes)
+        return LoopDispatcher(_with_mask(self._definition), self, self._dispatcher.codes)
 
     # -- what was given ------------------------------------------------------------------------
 
@@ -239,7 +239,10 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             On the host, an expression divided an integer by zero.
         """
         if recorders and (recorder := current_recorder()) is not None:
-            return recorder.call(self._recordable(args, out, axis, keepdims, stream, where, named))
+            dispatcher, values, _, plan_key, backend = self._prepared(
+                args, out, axis, keepdims, stream, where, named
+            )
+            return recorder.call(dispatcher.recordable(values, plan_key, backend, plan_key))
         # What most calls are has a short way.
         count = len(args)
         if (
@@ -260,30 +263,6 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             return run(*args)
         return run(*args, None, (axis, bool(keepdims), None))
 
-    def _recordable(
-        self,
-        args: tuple[Any, ...],
-        out: Any,
-        axis: Any,
-        keepdims: bool,
-        stream: Any,
-        where: Any,
-        named: dict[str, Any],
-    ) -> Recordable:
-        dispatcher, values, _, plan_key, backend = self._prepared(
-            args, out, axis, keepdims, stream, where, named
-        )
-        names, inputs = self._parameter_names, self.nin
-        if dispatcher is not self._dispatcher:
-            names, inputs = (*names[:inputs], "where", *names[inputs:]), inputs + 1
-        recording = dispatcher.recording
-
-        def run(values: tuple[Any, ...]) -> Any:
-            return recording.dispatch(values, None, plan_key, backend)
-
-        as_numbers = foreign_arrays.host_scalars_as_numbers
-        return Recordable(self.name, names, values, inputs, run, as_numbers)
-
     def _call(self, *call: Any) -> Any:
         dispatcher, *prepared = self._prepared(*call)
         return dispatcher.dispatch(*prepared)
@@ -297,7 +276,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         stream: Any,
         where: Any,
         named: dict[str, Any],
-    ) -> tuple[Dispatcher, tuple[Any, ...], int | None, Any, BackendName | None]:
+    ) -> tuple[LoopDispatcher, tuple[Any, ...], int | None, Any, BackendName | None]:
         """What a call is dispatched by, and with: its arguments in the parameters' order, a mask
         between inputs and outputs, the stream's handle, what plans depend on, and the backend.
         """

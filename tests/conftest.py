@@ -20,6 +20,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from kerneltk.backends.cuda import nvrtc
+from kerneltk.backends.host import toolchain
 from kerneltk.core.arrays import byte_extent
 
 # Which kind of launcher a test has does not depend on how long the other takes to compile.
@@ -68,6 +70,7 @@ def why_no_gpu(count: int = 1) -> str | None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    _choose_levels(item)
     marker = item.get_closest_marker("gpu")
     if marker is None:
         return
@@ -228,6 +231,88 @@ def large_arrays() -> Iterator[None]:
         yield
         gc.collect()
         cupy.get_default_memory_pool().free_all_blocks()
+
+
+# How g++ optimizes kernels on the host, by the longest path that fits. Exhaustive tests have the
+# users' options. Libraries' templates take most of their time in the optimizer; loops over 2**31
+# elements need it.
+_LEVELS = {
+    "": "-O3",
+    "diagnostics": "-O0",
+    "differential": "-O1",
+    "differential/test_cub.py": "-O0",
+    "differential/test_cub_neighbours.py": "-O0",
+    "differential/test_cub_overloads.py": "-O0",
+    "differential/test_curand.py": "-O0",
+    "differential/test_elementwise.py": "-O3",
+    "differential/test_large.py": "-O3",
+    "differential/test_libcu.py": "-O0",
+    "differential/test_numbers_table.py": "-O3",
+    "differential/test_reduction.py": "-O3",
+    "differential/test_reduction_host.py": "-O3",
+    "differential/test_vectorize.py": "-O3",
+    "property": "-O1",
+    "random_fused": "-O1",
+    "test_examples.py": "-O1",
+    "unit": "-O0",
+    "unit/backends/host": "-O3",
+    "unit/jit/intrinsics": "-O3",
+    "unit/jit/launch/test_hard_cases.py": "-O3",
+    "unit/jit/passes": "-O1",
+    "unit/templates": "-O3",
+}
+# Where NVRTC's options, or instructions of what it makes, are the subject.
+_FULL_NVRTC = (
+    "unit/backends/cuda/test_nvrtc.py",
+    "unit/cuda_cpp/syntax/preprocessor/test_pushed_macros.py",
+    "unit/cuda_cpp/test_ends_of_processes.py",
+)
+_level = {"nvrtc": "-O3", "host": "-O3"}
+
+
+def _choose_levels(item: pytest.Item) -> None:
+    """Choose how compilers optimize for a test."""
+    top = Path(__file__).parent
+    path = item.path.relative_to(top).as_posix() if item.path.is_relative_to(top) else ""
+    _level["nvrtc"] = "-O3" if path in _FULL_NVRTC else "-O0"
+    while path not in _LEVELS:
+        path = path.rpartition("/")[0]
+    _level["host"] = "-O3" if item.get_closest_marker("exhaustive") else _LEVELS[path]
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_compilers() -> Iterator[None]:
+    """Let compilers optimize only where it matters.
+
+    What they accept is the same. NVRTC then takes an eighth of the time, and optimizes wherever
+    there is a driver, since kernels run there; g++ takes half of it, or a fifth for CUB's sorts.
+    """
+    nvrtc_options, host_options = nvrtc.backend_options, toolchain._backend_options
+
+    def quick_nvrtc(unit: Any) -> tuple[str, ...]:
+        options = nvrtc_options(unit)
+        if _level["nvrtc"] == "-O3":
+            return options
+        slower = (option for option in options if "Ofast-compile" not in option)
+        return (*slower, "--Ofast-compile=max")
+
+    def quick_host(*arguments: Any) -> tuple[str, ...]:
+        options = host_options(*arguments)
+        return tuple(_level["host"] if option == "-O3" else option for option in options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not _has_driver():
+            patch.setattr(nvrtc, "backend_options", quick_nvrtc)
+        patch.setattr(toolchain, "_backend_options", quick_host)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -10,10 +10,10 @@ is one device. With CuPy's arrays alone it runs on the current device, as CuPy d
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -77,6 +77,24 @@ def different_locations(
             hint=hint,
         )
     )
+
+
+K = TypeVar("K")
+
+
+def common_backend(
+    owners: Mapping[K, Backend], refused: Callable[[K, K], Exception]
+) -> Backend | None:
+    """The backend of all arrays of a call, by their keys; None where there are none. Raises what
+    `refused` returns for two arrays in different locations.
+    """
+    found: tuple[K, Backend] | None = None
+    for key, own in owners.items():
+        if found is None:
+            found = key, own
+        elif own.name != found[1].name:
+            raise refused(found[0], key)
+    return None if found is None else found[1]
 
 
 class Imported(NamedTuple):
@@ -314,7 +332,7 @@ class Adoption:
     def __init__(self) -> None:
         self._given: list[tuple[Any, Any]] = []
         self._checks: list[Callable[[], None]] = []
-        self._imports: list[tuple[Any, Any, Imported]] = []
+        self._imports: list[tuple[Any, Any, Imported, NameOf | None]] = []
         self._homes: list[Home] = []
         self._notes: list[Callable[[], None]] = []
         self._located: list[_Located] = []
@@ -352,7 +370,7 @@ class Adoption:
             raise named_error(error, *name_of(key)) from error.__cause__
         if imported is None:
             return None, value
-        self._imports.append((key, value, imported))
+        self._imports.append((key, value, imported, name_of))
         self._given.append((imported.array, value))
         if imported.home is not None:
             self._homes.append(imported.home)
@@ -360,25 +378,28 @@ class Adoption:
             self._located.append(_Located(imported.device, key, name_of))
         return backend_of(imported.array), imported.array
 
-    def check_writes(self, is_written: Callable[[Any], bool], name_of: NameOf) -> None:
+    def check_writes(
+        self, is_written: Callable[[Any], bool], name_of: NameOf | None = None
+    ) -> None:
         """Raise ArgumentValueError for an array that is written to and must not be. Both functions
-        take an array's key; `name_of` returns the parameter's name and where it is declared.
+        take an array's key; `name_of` is by default what :meth:`take` was given.
         """
-        for key, value, imported in self._imports:
+        for key, value, imported, taken_as in self._imports:
             if not is_written(key):
                 continue
+            named = partial(cast(NameOf, name_of or taken_as), key)
             lock = imported.lock or _shared_by_elements(imported.array)
             if lock is not None:
-                raise _locked(lock, *name_of(key))
+                raise _locked(lock, *named())
             if imported.note_write is not None:
                 self._notes.append(imported.note_write)
             if recorders:
-                self._checks.append(partial(_check_write, value, partial(name_of, key)))
+                self._checks.append(partial(_check_write, value, named))
 
     @property
     def locked(self) -> set[Any]:
         """The keys of arrays that must not be written to."""
-        return {key for key, _, imported in self._imports if imported.lock is not None}
+        return {key for key, _, imported, _ in self._imports if imported.lock is not None}
 
     @property
     def streams(self) -> set[int]:
@@ -434,7 +455,7 @@ class Adoption:
             with self.on_device(), backend.ordered(homes, stream) as handle:
                 yield handle
         if recorder is not None:
-            arrays = [imported.array for _, _, imported in self._imports]
+            arrays = [imported.array for _, _, imported, _ in self._imports]
             recorder.adopted(arrays, self._notes, self._checks)
             return
         for note in self._notes:
@@ -444,7 +465,7 @@ class Adoption:
         """Return results as the caller's kind, and the caller's own outputs as they were given."""
         if not self._imports or result is None:
             return result
-        converters = (imported.converter for _, _, imported in self._imports)
+        converters = (imported.converter for _, _, imported, _ in self._imports)
         converter = next((found for found in converters if found is not _unchanged), _unchanged)
         with self.on_device():  # JAX and numba take an array by the current device's stream
             if isinstance(result, tuple):

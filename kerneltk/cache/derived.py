@@ -8,7 +8,8 @@ this process imports: none was changed or moved since the import of the package 
 the same after a computation as before the first one. Otherwise the process may execute older code
 than the files have, or a mixture of both, and what it derives stays in its memory.
 
-Records are plain data as JSON. An entry that cannot be read is a cache miss.
+Records are plain data as JSON, behind a digest of the entry's key and of themselves. Whatever else
+lies there (of another entry, of another version, damaged) is a cache miss.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
-from typing import Any, Literal, TypeVar
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -60,8 +62,9 @@ _CODE: dict[Stage, tuple[str, ...]] = {
 }
 
 _SUFFIXES = (".py", ".j2", ".so", ".pyd")
-_NO_CODE = ("__pycache__", "include")  # the key of object code has the headers
+_NO_CODE = ("__pycache__", "include", "stand_ins")  # the key of object code has the headers
 _TICK_NS = 20_000_000  # by which a file's times may be behind the clock
+_DIGEST_SIZE = 32  # bytes
 _MOST_RECORDS = 8  # of one entry
 _MOST_BYTES = 1 << 18  # of an entry with several records
 
@@ -199,6 +202,44 @@ NOT_READ = (
 """What reading a record raises where it is not of the reader's kind."""
 
 
+@functools.cache
+def reader_of(kind: Any) -> Callable[[Any], Any]:
+    """Return what reads a value of a type from plain data: a named tuple, a tuple, or what JSON has
+    itself. It raises TypeError or ValueError for data of no such value.
+
+    >>> reader_of(tuple[int, tuple[str, ...]])([1, ["a", "b"]])
+    (1, ('a', 'b'))
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return lambda value: _checked(value, value in arguments)
+    if origin in (Union, UnionType):
+        (some,) = (reader_of(each) for each in arguments if each is not type(None))
+        return lambda value: None if value is None else some(value)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        each = reader_of(arguments[0])
+        return lambda values: tuple(map(each, _checked(values, isinstance(values, list))))
+    if origin is None and not issubclass(kind, tuple):
+        return lambda value: _checked(value, isinstance(value, kind))
+    if origin is None:
+        readers = [reader_of(field) for field in get_type_hints(kind).values()]
+        make: Callable[..., Any] = kind._make
+    else:
+        readers, make = [reader_of(field) for field in arguments], tuple
+
+    def read(values: Any) -> Any:
+        _checked(values, isinstance(values, list))
+        return make([read(value) for read, value in zip(readers, values, strict=True)])
+
+    return read
+
+
+def _checked(value: Any, is_right: bool) -> Any:
+    if not is_right:
+        raise TypeError(f"{value!r} is of another type.")
+    return value
+
+
 # -- entries ---------------------------------------------------------------------------------------
 
 
@@ -232,14 +273,25 @@ class Entry:
         `read` raises one of `NOT_READ`.
         """
         data = self.get()
+        if data is None or data[:_DIGEST_SIZE] != self._digest(data[_DIGEST_SIZE:]):
+            return None
         try:
-            return None if data is None else read(json.loads(data))
+            return read(json.loads(data[_DIGEST_SIZE:]))
         except NOT_READ:
             return None
 
-    def write(self, value: object) -> None:
-        """Write a record: plain data, named tuples among it."""
-        self.put(json.dumps(value).encode())
+    def write(self, value: object, most: int | None = None) -> bool:
+        """Write a record: plain data, named tuples among it. Return whether it has no more bytes
+        than `most`; else nothing is written.
+        """
+        data = json.dumps(value).encode()
+        is_written = most is None or len(data) <= most
+        if is_written:
+            self.put(self._digest(data) + data)
+        return is_written
+
+    def _digest(self, data: bytes) -> bytes:
+        return hashlib.sha256(self.key.encode() + data).digest()
 
 
 def derive(
@@ -288,7 +340,5 @@ class Records:
         others = [other for other in self.found if other[:named_by] != made[:named_by]]
         self.found = [made, *others[: _MOST_RECORDS - 1]]
         for count in range(len(self.found), 0, -1):
-            data = json.dumps(self.found[:count]).encode()
-            if len(data) <= _MOST_BYTES:
-                self._entry.put(data)
+            if self._entry.write(self.found[:count], _MOST_BYTES):
                 return

@@ -22,6 +22,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 from kerneltk.core.lexer import blanked
 from kerneltk.core.patterns import pattern
@@ -403,7 +404,9 @@ class Trace(NamedTuple):
         pending = tuple(own for own in self.files if own not in _own_headers)
         if self.files and _Tree(b"", pending, self.absent, True).is_current():
             own = f"{INCLUDE_DIRECTORY}{os.sep}"
-            _own_headers.update(one for one in pending if one[0].startswith(own))
+            _own_headers.update(
+                one for one in pending if one[0].startswith(own) or stand_ins.is_stand_in(one[0])
+            )
             return self
         directives = tuple(
             _directive(quoted, os.fsencode(name)) for quoted, name in self.directives
@@ -573,13 +576,17 @@ class _Files:
         inner, _, base = name.rpartition("/")
         for around in directories:
             directory = f"{around}/{inner}" if inner else around
-            if inner:
-                exists = self._exists.get(directory)
-                if exists is None:
-                    exists = self._exists[directory] = os.path.isdir(directory)
-                if not exists:
-                    continue
-            header = self._read(f"{directory}/{base}")
+            exists = not inner or self._exists.get(directory)
+            if exists is None:
+                exists = self._exists[directory] = os.path.isdir(directory)
+            path = f"{directory}/{base}"
+            header = self._read(path) if exists else None
+            if around in stand_ins.given and stand_ins.restore(
+                around, name, header.digest if header else None
+            ):
+                self._exists[directory] = True
+                self._headers.pop(path, None)
+                header = self._read(path)
             if header is not None:
                 found.append((directory, base, header))
         return found
@@ -666,7 +673,8 @@ def _read_header(path: str) -> _Header | None:
         return None
     directives, is_computing = _find_directives(source), _COMPUTED.search(source) is not None
     header = _Header(stamp, hashlib.sha256(source).digest(), directives, is_computing)
-    if _is_settled(status):
+    # Nothing but damage changes a stand-in, and that is found by its content.
+    if _is_settled(status) or stand_ins.is_stand_in(path):
         _headers[path] = header
     else:
         _headers.pop(path, None)

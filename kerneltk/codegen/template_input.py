@@ -17,9 +17,21 @@ _HEADER_ORDER = (
     "complex_powers.hpp", "complex_circular.hpp", "array_view.hpp", "cupy_traits.hpp",
     "cudart.hpp", "divide.hpp",
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
-    "host_textures.hpp",
+    "host_textures.hpp", "host_vector.hpp",
 )  # fmt: skip
-_HALF_NAMES = pattern(r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z")
+# Headers that CuPy's kernels have without an include: of CUDA, and what NVRTC has built in.
+_BUILT_IN = (
+    (
+        pattern(r"(__)?(half2?|nv_half2?|h(sqrt|exp|log|sin|cos|floor|ceil)|__h[a-z]\w+)\Z"),
+        "cuda_fp16.h",
+    ),
+    (pattern(r"(__)?(nv_bfloat162?|\w+2bfloat16\w*|bfloat162\w+)\Z"), "cuda_bf16.h"),
+    (pattern(r"initializer_list\Z"), "initializer_list"),
+)
+# What CUDA C++ has without an include, and CPU cores by a header.
+_VECTOR_NAMES = pattern(
+    r"(make_)?(u?(char|short|int|long|longlong)|float|double)[1-4](_\d+a)?\Z|dim3\Z"
+)
 _COMPLEX_NAMES = (
     (
         "complex_powers.hpp",
@@ -35,6 +47,9 @@ _FLOAT_MATH = frozenset((
     "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "sin", "cos",
     "asin", "acos", "atanh", "cbrt",
 ))  # fmt: skip
+_CALLS_FLOAT_MATH = pattern(rf"(?<!\w)::(?:{'|'.join(sorted(_FLOAT_MATH))})\(")
+_BRANCHES = pattern(r"\b(?:if|for|while|do|switch|goto)\b")
+_NO_CODE = pattern(r"(?://|#).*")  # comments and directives of generated source
 # What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
 _CORE_NAMES = pattern(
     r"(u?int(8|16|32|64|ptr)_t|INFINITY|NAN|M_[A-Z0-9_]+|min|max|_floor_divide)\Z"
@@ -89,7 +104,10 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
         ("bfloat16", "bfloat16.hpp"),
         ("complex", "complex.hpp"),
         ("thrust", "complex.hpp"),
+        ("xsf", "complex_circular.hpp"),  # CuPy's special functions
         ("cupy", "cupy_traits.hpp"),
+        ("CArrayIterator", "cupy_traits.hpp"),
+        ("CUPY_FOR", "cupy_traits.hpp"),
         ("CArray", "array_view.hpp"),
         ("CIndexer", "array_view.hpp"),
     ):
@@ -105,6 +123,8 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
         wanted.add("atomics.hpp")
     if specialization.backend.emulates_cuda and uses_textures(names):
         wanted.add("host_textures.hpp")
+    if specialization.backend.emulates_cuda and any(map(_VECTOR_NAMES.match, names)):
+        wanted.add("host_vector.hpp")
     if "complex.hpp" in wanted:
         wanted.update(header for header, own in _COMPLEX_NAMES if opaque or own & names)
     ranks = {header: rank for rank, header in enumerate(_HEADER_ORDER)}
@@ -113,12 +133,18 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
 
 def _is_for_vector_loops(definition: KernelDefinition) -> bool:
     """Whether a body calls functions that have other code for vectorised loops, without loops or
-    exits of its own. A preamble may include or declare functions of these names.
+    exits of its own. A user's preamble may include or declare functions of these names; one that is
+    generated has the body's functions, which may have no branches either.
     """
     facts = definition.facts
-    return not (
-        facts.opaque or facts.loops or facts.exits_early or definition.preamble.strip()
-    ) and not facts.names.isdisjoint(_FLOAT_MATH)
+    if facts.opaque or facts.loops or facts.exits_early or facts.by_reference:
+        return False
+    if not definition.preamble.strip():
+        return not facts.names.isdisjoint(_FLOAT_MATH)
+    if definition.known_facts is None or facts.local_memory:
+        return False
+    source = _NO_CODE.sub("", definition.preamble)
+    return _CALLS_FLOAT_MATH.search(source) is not None and _BRANCHES.search(source) is None
 
 
 def _declarations(specialization: Specialization) -> str:
@@ -144,10 +170,11 @@ def template_input(specialization: Specialization) -> TemplateInput:
         "raws": specialization.names(scalars=False),
         **specialization.context(),
     }
-    has_halves = any(map(_HALF_NAMES.match, definition.facts.names))
+    names = definition.facts.names
+    includes = [f"#include <{h}>\n" for words, h in _BUILT_IN if any(map(words.match, names))]
     return TemplateInput(
         f"{specialization.template}.{specialization.backend.template_suffix}.j2",
         context,
-        "#include <cuda_fp16.h>\n" if has_halves else "",
+        "".join(includes),
         definition.origins,
     )

@@ -5,10 +5,12 @@ source -> Signature -> Specialization -> TranslationUnit -> ObjectCode -> Module
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import struct
 from collections.abc import Sequence
 from dataclasses import field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +19,15 @@ from kerneltk.errors import ArgumentTypeError, SignatureError
 
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "templates" / "include"
 """Where the device-side headers of this package lie: ``#include <kerneltk/...>``."""
+
+
+@cache
+def cupy_include_directory() -> tuple[Path, ...]:
+    """Return where CuPy's headers are, without importing it: none if it is not installed."""
+    package = importlib.util.find_spec("cupy")
+    directories = (package.submodule_search_locations or ()) if package else ()
+    return tuple(Path(directory, "_core", "include") for directory in directories)
+
 
 BOUNDS_SUFFIX = "_threads"
 """What the symbol of a kernel's launch bounds has behind that of its entry, on the host."""

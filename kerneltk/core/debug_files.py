@@ -10,39 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from functools import cache
 from pathlib import Path
 
-from kerneltk.core.ownership import check_directory, is_ours
-from kerneltk.core.settings import get_settings
+from kerneltk.core.ownership import is_ours, private_directory
 from kerneltk.errors import BackendUnavailableError
-
-
-def _shared_directory() -> Path:
-    kept = get_settings().cache_directory
-    if kept is not None:
-        return kept / "debug"
-    return Path(tempfile.gettempdir()) / f"kerneltk-debug-{os.getuid()}"
-
-
-@cache
-def _own_directory(process: int) -> Path:
-    return Path(tempfile.mkdtemp(prefix="kerneltk-own-debug-"))
-
-
-def _directory() -> Path:
-    """Return a directory, which is there, in which this user alone can write."""
-    shared = _shared_directory()
-    try:
-        shared.mkdir(mode=0o700, parents=True, exist_ok=True)
-        check_directory(shared, by_path=True)
-        if shared.name == "debug":  # else others could put another in its place
-            check_directory(shared.parent, by_path=True)
-        if os.access(shared, os.W_OK | os.X_OK):
-            return shared
-    except OSError:  # another user's, a file, or on a disk that cannot be written
-        pass
-    return _own_directory(os.getpid())
 
 
 def keep(content: bytes, name: str) -> str:
@@ -58,7 +29,7 @@ def keep(content: bytes, name: str) -> str:
     """
     digest = hashlib.sha256(content).hexdigest()[:16]
     try:
-        directory = _directory()
+        directory = Path(private_directory("debug"))
         path = directory / (digest + name if name.startswith(".") else f"{digest}/{name}")
         if path.is_file() and is_ours(os.lstat(path)) and path.read_bytes() == content:
             return str(path)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import struct
+import sys
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -212,3 +215,79 @@ def type_category(dtype: np.dtype[Any]) -> str:
     if dtype.kind == "c":
         return "complexfloating"
     return _CATEGORIES.get(dtype.kind, "structured")
+
+
+# -- values as strings that are equal in two processes if the values mean the same there -----------
+
+JIT = "kerneltk.jit"
+LIBRARIES = ("builtins", "math", "cmath", "_operator", "typing", "ml_dtypes", "numpy")
+
+
+class UndescribedError(Exception):
+    """A value has no description that is worth its meaning."""
+
+
+def of_string(value: str) -> str:
+    """Describe a string."""
+    return f"s{len(value)}:{value}"
+
+
+PLAIN: dict[type, Callable[[Any], str]] = {
+    type(None): lambda value: "None",
+    bool: str,
+    int: lambda value: f"i{value:x}",
+    float: lambda value: f"f{struct.pack('<d', value).hex()}",
+    complex: lambda value: f"c{struct.pack('<dd', value.real, value.imag).hex()}",
+    str: of_string,
+    bytes: lambda value: f"b{value.hex()}",
+    type(...): lambda value: "...",
+    range: lambda value: f"r{value.start:x},{value.stop:x},{value.step:x}",
+}
+
+
+def known_object(value: Any, module: str | None) -> str:
+    """Describe what a library has under its own name."""
+    name = getattr(value, "__name__", None)
+    if module != JIT and module not in LIBRARIES:
+        # Functions of NumPy's own parts are known by the name that NumPy gives them.
+        if not str(module).startswith("numpy."):
+            raise UndescribedError(value)
+        module = "numpy"
+    # Collectives are called by their own names, without their module's.
+    homes = (JIT, f"{JIT}.cub") if module == JIT else (module,)
+    names = name.split(".") if isinstance(name, str) else []
+    for home in homes if names else ():
+        found: Any = sys.modules.get(home)
+        for part in names:
+            found = getattr(found, part, None)
+        if found is value:
+            return f"<{home}.{name}>"
+    raise UndescribedError(value)
+
+
+def described_number(value: object) -> str:
+    """Describe a number, a string or None, as a type has it and to the last bit; raises
+    UndescribedError for anything else, and for objects of derived classes.
+    """
+    plain = PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
+    if isinstance(value, np.generic) and type(value) is value.dtype.type:
+        return f"n{described_dtype(value.dtype)}{value.tobytes().hex()}"
+    raise UndescribedError(value)
+
+
+def described_dtype(dtype: np.dtype[Any]) -> str:
+    """Describe a dtype. Not by a table: NumPy takes aligned records and packed ones for equal."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return f"{described_dtype(base)}{shape}"
+    if dtype.fields is None:
+        return f"{dtype.str}{known_object(dtype.type, dtype.type.__module__)}"
+    scalar = known_object(dtype.type, dtype.type.__module__)
+    parts = [f"{scalar},{dtype.itemsize},{dtype.alignment},{dtype.isalignedstruct}"]
+    for name in dtype.names or ():
+        field = dtype.fields[name]
+        title = field[2] if len(field) > 2 else None
+        parts.append(f"{name!r}:{described_dtype(field[0])}@{field[1]}{title!r}")
+    return f"{{{';'.join(parts)}}}"

@@ -45,8 +45,8 @@ _GLOBAL_NAMES = frozenset((
     "syncthreads_count", "syncthreads_or", "threadIdx", "uint2double", "ull2double", "ullmax",
     "ullmin", "umax", "umin", "warpSize",
     # The package's headers.
-    "CArray", "CIndexer", "_floor_divide", "arg", "bfloat16", "complex", "conj", "float16", "imag",
-    "iszero", "kerneltk", "polar", "proj", "real", "std", "thrust",
+    "CArray", "CArrayIterator", "CIndexer", "_floor_divide", "arg", "bfloat16", "complex", "conj",
+    "float16", "imag", "iszero", "kerneltk", "polar", "proj", "real", "std", "thrust",
 ))
 _GLOBAL_FAMILIES = pattern(
     r"cuda[A-Za-z]\w*|CUDA\w*|CU[a-z]\w*|CU_\w*|NV_\w*|u?int(ptr|max|(_fast|_least)?(8|16|32|64))_t"

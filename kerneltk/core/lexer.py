@@ -10,11 +10,14 @@ from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
 
-_NOISE = pattern(
-    # Numbers are matched too, since a quote inside of one separates digits.
-    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)\d(?:'?\w|\.)*|'(?:\\.|[^'\\\n])*'",
-    re.DOTALL,
-)
+# What hides code from who reads C++, for patterns of any flags. A comment ends at the source's end
+# at the latest; one of a line goes on behind a backslash.
+COMMENT = r"//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z)"
+STRING = r"\"(?:\\(?s:.)|[^\"\\\n])*\""
+CHARACTER = r"'(?:\\(?s:.)|[^'\\\n])*'"
+RAW_STRING = r"(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\((?s:.*?)\)(?P=mark)\""
+NUMBER = r"(?<!\w)\d(?:'?\w|\.)*"  # a quote inside of it separates digits
+_NOISE = pattern(f"{COMMENT}|{RAW_STRING}|{STRING}|{NUMBER}|{CHARACTER}")
 _NAME = pattern(r"[A-Za-z_]\w*")
 _TOKEN = pattern(r"[A-Za-z_]\w*|\d[\w.]*|&&|\+\+|--|->|::|\S")
 
@@ -28,10 +31,14 @@ _TEXTURE_NAME = pattern(
     r"(tex|surf)(1D|2D|3D|Cubemap)|cuda((Texture|Surface|TextureType|SurfaceType)|"
     r"(Address|Filter|Read|Boundary)Mode)"
 )
-_COMMENT = pattern(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = pattern(COMMENT)
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
-_WITH_OTHERS = ("cupy/float16.cuh",)  # CUDA's own type
+# CUDA's own types, the C++ library's, and the special functions that CuPy brings.
+_WITH_OTHERS = (
+    "cupy/float16.cuh", "cupy/bfloat16.cuh", "cupy/cuda_workaround.h", "cupy/structview.cuh",
+    "cupy/unstructured_void.cuh", "cupy/xsf/",
+)  # fmt: skip
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (
@@ -273,7 +280,7 @@ def foreign_headers(*sources: str) -> frozenset[str]:
     return frozenset(
         name
         for name in included_headers(*sources)
-        if not name.startswith(_OWN_HEADERS) or name in _WITH_OTHERS
+        if not name.startswith(_OWN_HEADERS) or name.startswith(_WITH_OTHERS)
     )
 
 

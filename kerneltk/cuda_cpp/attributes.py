@@ -7,8 +7,8 @@ from typing import Any
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import BackendName
 from kerneltk.cuda_cpp.binary import BinaryProgram
-from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.program import RawProgram
+from kerneltk.cuda_cpp.signature import LoadedKernel
 
 
 def _attribute(name: str, doc: str, *, is_settable: bool = False) -> Any:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from kerneltk.backends.base import Backend, Module
 from kerneltk.core.artifacts import ObjectCode, Target, kind_of_code
-from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.options import bytes_of
 from kerneltk.cuda_cpp.program import Variable
-from kerneltk.cuda_cpp.signature import RawParameter, signature_of_sizes
+from kerneltk.cuda_cpp.signature import LoadedKernel, RawParameter, signature_of_sizes
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 from kerneltk.object_code.reflection import split_at_commas
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kerneltk.core.lexer import blanked
 from kerneltk.core.records import record
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import Include
 
 _ONCE = re.compile(r"\bpragma((?:\s|\\\r?\n|/\*.*?\*/)*)once\b", re.DOTALL)
-_NOISE = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|\"(?:\\.|[^\"\\\n])*\"")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(.*)", re.MULTILINE)
 _BRANCH = re.compile(r"(?:.*\*/)?[ \t]*(?:#|%:)[ \t]*(?:if|el|endif)")
 _BEFORE = re.compile(r"(?![ \t]*(?:#|%:))(.*\*/)[ \t]*(?:#|%:)")  # the end of a comment
@@ -28,7 +28,7 @@ _OPENING = re.compile(r"(?:ifndef\s+|if\s+!\s*defined\s*\(?\s*)(\w+)\s*\)?\s*")
 
 def _is_guarded(code: str) -> bool:
     """Return whether a whole header stands under ``#ifndef NAME`` ... ``#define NAME``."""
-    plain = _NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
+    plain = blanked(code)
     found = list(_DIRECTIVE.finditer(plain))
     if len(found) < 3 or plain[: found[0].start()].strip() or plain[found[-1].end() :].strip():
         return False

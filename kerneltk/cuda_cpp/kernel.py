@@ -1,30 +1,39 @@
-"""From a call of a raw kernel to the launcher for its types."""
+"""Raw kernels: from a call to the launcher for its types."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from marshal import dumps
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, LaunchMode
+from kerneltk.backends.base import Backend, LaunchCall, LaunchMode
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import BackendName
-from kerneltk.cuda_cpp.arguments import wrong_count
+from kerneltk.cuda_cpp.arguments import (
+    Passing,
+    check_array,
+    check_values,
+    guards_of,
+    passing_of,
+    wrong_count,
+)
 from kerneltk.cuda_cpp.binary import BinaryProgram
-from kerneltk.cuda_cpp.launcher import make_launcher, warned_of
+from kerneltk.cuda_cpp.by_value import report
 from kerneltk.cuda_cpp.program import RawProgram
-from kerneltk.cuda_cpp.signature import RawParameter
-from kerneltk.errors import ArgumentTypeError, Snippet
+from kerneltk.cuda_cpp.signature import LoadedKernel
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.texture_objects import class_of
 from kerneltk.launch.checking import Checks, current_checks, state
-from kerneltk.launch.launch_config import as_extents
-from kerneltk.launch.launchers import is_outdated
-from kerneltk.launch.recording import recording_backend
+from kerneltk.launch.dispatch import GridDispatcher, Run
+from kerneltk.launch.launch_config import GridLaunches, GridShapes, as_extents
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec
+from kerneltk.launch.launchers import BoundLauncher, LauncherTemplate
 
 
 def _tells_backend(value: Any) -> bool:
@@ -66,7 +75,31 @@ def _checks_of(given: bool | None) -> Checks:
     return current_checks() if given is None else "error" if given else "off"
 
 
-class KernelDispatcher:
+class _Way(NamedTuple):
+    """How a launch is made, by the keywords of its call: `slot` is their bytes, by which the next
+    equal ones are known, None where there are none.
+    """
+
+    slot: bytes | None
+    mode: LaunchMode
+    checks: bool | None
+    backend: BackendName | None
+
+
+class _Call(NamedTuple):
+    """A call, described: `checks` are those of now, and `changes` counts how often they were
+    changed before.
+    """
+
+    backend: Backend
+    values: tuple[Any, ...]
+    adoption: foreign_arrays.Adoption
+    way: _Way
+    checks: Checks
+    changes: int
+
+
+class RawDispatcher(GridDispatcher):
     """Finds the launcher for the arguments of a call, and makes it where there is none.
 
     Parameters
@@ -79,14 +112,9 @@ class KernelDispatcher:
         Whether launches check their arguments; None leaves it to `current_checks`.
     records : bool
         Whether launches go to the thread's recorder, and not to the device.
-
-    Attributes
-    ----------
-    recent : callable
-        The last launcher of calls without keywords: ``run(grid, block, args, shared, stream)``.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "recent")  # calls read the last one's slot
+    __slots__ = ()
 
     def __init__(
         self,
@@ -96,26 +124,18 @@ class KernelDispatcher:
         checks: bool | None,
         records: bool = False,
     ) -> None:
-        self.name = name
-        self._records = records
-        self.mode = mode
+        super().__init__(program, name, mode, checks, records=records)
+        self.name, self.mode = name, mode
         self.checks = None if checks is None else _checked_flag(name, "checks", checks)
         self._program = program
-        self._launchers: dict[Any, Callable[..., None]] = {}
-        self._variants: dict[Any, Callable[..., None]] = {}
-        self.recent: Callable[..., None]
+        self._variants: dict[Any, Run] = {}
         self.forget()
         state.add(self)
 
     def forget(self) -> None:
         """Choose a launcher anew at the next call: what checks do has changed."""
-        self.recent = functools.partial(self._dispatch, _NO_WORDS, self.mode, self.checks, None)
+        self.recent = self._dispatched(_Way(_NO_WORDS, self.mode, self.checks, None))
         self._variants.clear()
-
-    @functools.cached_property
-    def recording(self) -> KernelDispatcher:
-        """A dispatcher of the same kernel for launches that are recorded."""
-        return KernelDispatcher(self._program, self.name, self.mode, self.checks, records=True)
 
     def parameter_names(self, count: int) -> tuple[str, ...]:
         """The names of `count` parameters; empty where no source shows them."""
@@ -123,11 +143,11 @@ class KernelDispatcher:
         names = [parameter.name for parameter in declared[:count]]
         return (*names, *[""] * (count - len(names)))
 
-    def by_value(self, args: tuple[Any, ...], wanted: BackendName | None) -> tuple[Any, ...]:
-        """Return the arguments, with numbers in place of NumPy's arrays that stand for numbers."""
+    def by_value(self, args: tuple[Any, ...], words: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments, with numbers in place of NumPy's arrays that stand for numbers."""
         if not any(isinstance(value, np.ndarray) and value.size <= _MOST_NUMBERS for value in args):
             return args
-        chosen, _, adoption = self._adopt(args, wanted)
+        chosen, _, adoption = self._adopt(args, words.get("backend"))
         with adoption.on_device():
             parameters = self._program.kernel(chosen, self.name).signature.parameters
         if len(parameters) != len(args):
@@ -138,8 +158,10 @@ class KernelDispatcher:
             for kind, value in zip(kinds, args, strict=True)
         )
 
-    def variant(self, words: dict[str, Any]) -> Callable[..., None]:
-        """Return the last launcher of calls with these keywords, or a function that finds one."""
+    def variant(self, words: dict[str, Any]) -> Run:
+        """The last launcher of calls with these keywords, or what finds one."""
+        if not words:
+            return self.recent
         try:
             slot = dumps(words, 2)  # 1 and True, which are equal, differ there
             known = self._variants.get(slot)
@@ -163,89 +185,48 @@ class KernelDispatcher:
         if "cluster" in words:
             mode["cluster"] = _checked_cluster(self.name, words["cluster"])
         kept = slot if all(map(_is_plain, words.values())) else None
-        return functools.partial(self._dispatch, kept, replace(self.mode, **mode), checks, backend)
+        return self._dispatched(_Way(kept, replace(self.mode, **mode), checks, backend))
 
-    def _dispatch(
-        self,
-        slot: bytes | None,
-        mode: LaunchMode,
-        given_checks: bool | None,
-        backend: BackendName | None,
-        grid: Any,
-        block: Any,
-        args: Any,
-        shared: int = 0,
-        stream: int | None = None,
-    ) -> None:
-        """Launch by the launcher for these types, which is made if there is none."""
-        if not isinstance(args, tuple | list):
-            raise ArgumentTypeError(
-                f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
-                f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
-            )
-        chosen, values, adoption = self._adopt(args, backend)
-        with adoption.on_device():
-            run = self._launcher(slot, mode, given_checks, backend, chosen, values, adoption)
-            with adoption.launching(stream) as handle:
-                run(grid, block, values, shared, handle)
+    # -- a call, step by step ------------------------------------------------------------------
 
-    def _launcher(
-        self,
-        slot: bytes | None,
-        mode: LaunchMode,
-        given_checks: bool | None,
-        backend: BackendName | None,
-        chosen: Backend,
-        values: tuple[Any, ...],
-        adoption: foreign_arrays.Adoption,
-    ) -> Callable[..., None]:
-        """The launcher for these types on the current device, which is made if there is none."""
+    def _described(self, way: _Way, args: tuple[Any, ...], grid: Any, block: Any) -> _Call:
         changes = state.number  # read first, so that a change behind it shows
-        checks = _checks_of(given_checks)
-        types = tuple(map(type, values))
-        key = (types, mode, checks, backend, chosen.name, chosen.device_key())
-        run = self._launchers.get(key)
-        if is_outdated(run):
-            run = None
-        if run is None:
-            signature = self._program.kernel(chosen, self.name).signature
-            if len(types) != len(signature.parameters):
-                raise wrong_count(signature, len(types))
-        if checks != "off":
-            with warned_of(checks):
-                self._check_writes(adoption, chosen)
-        if run is None:
-            loaded = self._program.kernel(chosen, self.name)
-            if self._records:
-                loaded = replace(loaded, backend=recording_backend(chosen))
-            mistyped = functools.partial(self._dispatch, slot, mode, given_checks, backend)
-            run = make_launcher(loaded, values, mode, checks, mistyped)
-            self._launchers[key] = run
-        # Where nothing but the default says that it is the host, a later launch may go elsewhere.
-        is_lasting = backend or not chosen.capabilities.is_fallback
-        if changes == state.number and (is_lasting or any(map(_tells_backend, values))):
-            if slot == _NO_WORDS:
-                self.recent = run
-            elif slot is not None and len(self._variants) < _MOST_VARIANTS:
-                self._variants[slot] = run
-            if changes != state.number:  # another thread changed them since the question above
-                self.forget()
+        return _Call(*self._adopt(args, way.backend), way, _checks_of(way.checks), changes)
+
+    def _specialized(self, call: _Call) -> LoadedKernel:
+        loaded = self._program.kernel(call.backend, self.name)
+        if len(call.values) != len(loaded.signature.parameters):
+            raise wrong_count(loaded.signature, len(call.values))
+        if call.checks != "off":
+            with warned_of(call.checks):
+                call.adoption.check_writes(loaded.is_written)
+        return loaded
+
+    def _planned(self, call: _Call, kernel: LoadedKernel) -> Run:
+        """The launcher for these types on the current device."""
+        way, types = call.way, tuple(map(type, call.values))
+        key = types, way.mode, call.checks, way.backend, call.backend.name, kernel.device
+
+        def make(_: Any) -> BoundLauncher:
+            loaded = replace(kernel, backend=self._launching(call.backend))
+            return make_launcher(loaded, call.values, way.mode, call.checks, self._dispatched(way))
+
+        run: Run = self._launcher(key, make).run
         return run
 
-    def _check_writes(self, adoption: foreign_arrays.Adoption, backend: Backend) -> None:
-        """Raise for another library's array that the kernel may write to and must not."""
-
-        def parameter(index: int) -> RawParameter:
-            return self._program.kernel(backend, self.name).signature.parameters[index]
-
-        def is_written(index: int) -> bool:
-            kind = parameter(index).type
-            return kind is not None and kind.kind == "pointer" and not kind.pointee_const
-
-        adoption.check_writes(
-            is_written,
-            lambda index: (parameter(index).name or f"#{index + 1}", parameter(index).snippet),
-        )
+    def _keep(self, call: _Call, run: Run) -> None:
+        # Where nothing but the default says that it is the host, a later launch may go elsewhere.
+        is_lasting = call.way.backend or not call.backend.capabilities.is_fallback
+        if call.changes != state.number or not (
+            is_lasting or any(map(_tells_backend, call.values))
+        ):
+            return
+        if call.way.slot == _NO_WORDS:
+            self.recent = run
+        elif call.way.slot is not None and len(self._variants) < _MOST_VARIANTS:
+            self._variants[call.way.slot] = run
+        if call.changes != state.number:  # another thread changed them since the question above
+            self.forget()
 
     def _adopt(
         self, args: Sequence[Any], wanted: BackendName | None
@@ -282,7 +263,8 @@ class KernelDispatcher:
     def _declared_name(self, index: int) -> tuple[str, Snippet | None]:
         """The name of a parameter, or its number where the source does not show it."""
         declared = self._program.declared_parameters(self.name)[index : index + 1]
-        return (declared[0].name, declared[0].snippet) if declared else (f"#{index + 1}", None)
+        name = declared[0].name if declared else ""
+        return name or f"#{index + 1}", declared[0].snippet if declared else None
 
     def _is_by_value(self, index: int) -> bool:
         """Return whether the source shows that a parameter is neither a pointer nor an array."""
@@ -294,20 +276,21 @@ class KernelDispatcher:
 
         A NumPy array that is a struct's or a vector's value may go to another backend as well.
         """
-        backends = {own.name: own for own in owners.values()}
-        if len(backends) < 2:
-            return next(iter(backends.values()), None)
-        declared = self._program.declared_parameters(self.name)
-        device = next(k for k, own in owners.items() if not own.capabilities.is_fallback)
-        for index, own in owners.items():
-            is_value = own.capabilities.is_fallback and self._is_by_value(index)
-            if own is not owners[device] and not is_value:
-                pair = sorted((index, device))
-                shown = [declared[k].shown if k < len(declared) else f"#{k + 1}" for k in pair]
-                first, second = zip(shown, map(owners.__getitem__, pair), strict=True)
-                snippet = declared[pair[1]].snippet if pair[1] < len(declared) else None
-                raise foreign_arrays.different_locations(self.name, first, second, snippet)
-        return owners[device]
+        if len({own.name for own in owners.values()}) > 1:
+            owners = {
+                index: own
+                for index, own in owners.items()
+                if not (own.capabilities.is_fallback and self._is_by_value(index))
+            }
+
+        def refused(*pair: int) -> ArgumentTypeError:
+            declared = self._program.declared_parameters(self.name)
+            shown = [declared[k].shown if k < len(declared) else f"#{k + 1}" for k in pair]
+            first, second = zip(shown, map(owners.__getitem__, pair), strict=True)
+            snippet = self._declared_name(pair[1])[1]
+            return foreign_arrays.different_locations(self.name, first, second, snippet)
+
+        return foreign_arrays.common_backend(owners, refused)
 
     def suggest_block(self, args: Sequence[Any], shared: int, backend: BackendName | None) -> int:
         """Return the threads a block that the occupancy calculator suggests for such arguments."""
@@ -324,3 +307,113 @@ def _numbers(value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.size > _MOST_NUMBERS:
         return value
     return tuple(value) if value.ndim == 1 and value.dtype.kind != "V" else value.copy()[()]
+
+
+# -- launchers -------------------------------------------------------------------------------------
+
+
+class _RawLaunches(GridLaunches):
+    """Launches of a raw kernel with arguments of some types."""
+
+    def __init__(
+        self,
+        loaded: LoadedKernel,
+        passings: Sequence[Passing],
+        call: LaunchCall,
+        written: Sequence[bool],
+        checks: Checks,
+    ) -> None:
+        self._checks = checks
+        signature = self._signature = loaded.signature
+        self._passings = tuple(passings)
+        layout, end = "", 0
+        for parameter, passing in zip(signature.parameters, passings, strict=True):
+            layout += f"{parameter.offset - end}x{passing.format}"
+            end = parameter.offset + struct.calcsize("<" + passing.format)
+        offsets = [parameter.offset for parameter in signature.parameters]
+        shapes = GridShapes(signature.kernel, loaded.backend, loaded.function, loaded.limits)
+        super().__init__(shapes, call, layout, signature.size, offsets)
+        if call.note is not None:
+            named = [
+                (parameter.name or f"#{k + 1}", written[k])
+                for k, parameter in enumerate(signature.parameters)
+                if passings[k].is_array
+            ]
+            self.note = call.note(self.size, named)
+
+    def check(self, args: Sequence[Any]) -> None:
+        """Raise for an array that cannot be passed."""
+        signature, backend = self._signature, self.backend
+        triples = zip(signature.parameters, self._passings, args, strict=True)
+        for k, (parameter, passing, array) in enumerate(triples):
+            if not passing.is_array or not parameter.is_used:
+                continue
+            with warned_of(self._checks):
+                check_array(signature, parameter, array, backend.describe(array)[1], args)
+                backend.check_usable(array, parameter.name or f"#{k + 1}", False)
+
+    def refuse_number(self, args: Sequence[Any]) -> None:
+        """Raise for the first number that is not packed."""
+        check_values(self._signature, self._passings, tuple(args))
+
+
+@contextmanager
+def warned_of(checks: Checks) -> Iterator[None]:
+    """Warn of an argument that does not fit where checks say so, instead of the error."""
+    try:
+        yield
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        report(error, checks)
+
+
+def make_launcher(
+    loaded: LoadedKernel,
+    values: Sequence[Any],
+    mode: LaunchMode,
+    checks: Checks,
+    mistyped: Run,
+) -> BoundLauncher:
+    """The launcher for arguments of some types.
+
+    Parameters
+    ----------
+    values : sequence
+        The arguments of the first launch, one a parameter; they are checked here.
+    checks : {"error", "warn", "off"}
+        What is done with arguments that do not fit.
+    mistyped : callable
+        Called with the launcher's arguments where their number, a type or the device differs.
+    """
+    signature, backend = loaded.signature, loaded.backend
+    passings = [
+        passing_of(signature, parameter, type(value), backend, checks)
+        for parameter, value in zip(signature.parameters, values, strict=True)
+    ]
+    call = backend.grid_call(mode, signature.kernel)
+    written = [parameter.is_written for parameter in signature.parameters]
+    launches = _RawLaunches(loaded, passings, call, written, checks)
+    is_checked = checks != "off"
+    if is_checked:
+        launches.check(values)
+    arguments = []
+    for k, (parameter, passing) in enumerate(zip(signature.parameters, passings, strict=True)):
+        kind, value = type(values[k]), values[k]
+        if passing.is_array:
+            guards = guards_of(parameter, written[k], backend.arrays) if is_checked else ()
+            dtype = value.dtype if is_checked else None
+            is_written = is_checked and written[k]
+            argument = Argument(kind, "address", is_written, guards=guards, dtype=dtype)
+        elif passing.convert is None:
+            argument = Argument(kind, "number")
+        else:
+            argument = Argument(kind, "converted", convert=passing.convert)
+        arguments.append(argument)
+    spec = LauncherSpec(
+        "grid",
+        tuple(arguments),
+        backend.arrays,
+        call,
+        bound=launches,
+        device=loaded.device,
+    )
+    return LauncherTemplate(spec).bind(mistyped)

@@ -10,7 +10,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -25,9 +25,14 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.compiled.state import may_have_state
-from kerneltk.cuda_cpp.launcher import LoadedKernel
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
-from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, layout_of, signature_of_sizes
+from kerneltk.cuda_cpp.signature import (
+    KernelSignature,
+    LoadedKernel,
+    RawParameter,
+    layout_of,
+    signature_of_sizes,
+)
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
@@ -154,13 +159,6 @@ def _libraries_in(log: str) -> frozenset[str]:
     return frozenset(found[1] for file in files if (found := _LIBRARY.search(file)))
 
 
-def _put_back(known: dict[BackendName, T], name: BackendName, value: T | None) -> None:
-    if value is None:
-        known.pop(name, None)
-    else:
-        known[name] = value
-
-
 class HostRefusals:
     """What CPU cores refuse of a source: kernels that need it are refused at their launch, and the
     others run.
@@ -192,13 +190,8 @@ class HostRefusals:
 
     def recall(self, key: str) -> bool:
         """Take over what an earlier process has kept by this key; False for nothing."""
-
-        def read(record: Any) -> tuple[Refusals, CompilerErrors]:
-            found, errors = record
-            return Refusals.from_fields(found), CompilerErrors.from_fields(errors)
-
         self._entry = derived.Entry("CUDA C++ source", "refused", key)
-        known = self._entry.read(read)
+        known = self._entry.read(derived.reader_of(tuple[Refusals, CompilerErrors]))
         if known is not None:
             self.found, self._errors = known
         return known is not None
@@ -276,6 +269,18 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=1)
 
 
+@dataclass
+class _Findings:
+    """What a backend's compilers have found wrong with a source, which its unit leaves out."""
+
+    # What is not found by its name, and what is said of that.
+    left_out: dict[str, str] = field(default_factory=dict)
+    # Symbols of kernels that are called like functions of CUDA's.
+    c_symbols: Mapping[str, str] = field(default_factory=dict)
+    refusals: HostRefusals | None = None
+    reduced: RawSource | None = None  # the source without code of the host that has errors
+
+
 class RawProgram:
     """A source and what is asked of it.
 
@@ -295,19 +300,12 @@ class RawProgram:
         self.source = source
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
         self._c_names = c_names
-        self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode]] = {}
-        self._outcomes: dict[tuple[BackendName, int], Outcome] = {}  # of the modules
+        self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode, Outcome]] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
-        # By what was added: all, and those of kernels.
-        self._requests: dict[tuple[str, ...], list[Request]] = {}
-        self._of_kernels: dict[tuple[str, ...], list[Request]] = {}
-        # What the compiler does not find by its name, and what it says of that.
-        self._left_out: dict[BackendName, dict[str, str]] = {}
-        self._c_symbols: dict[str, str] = {}
-        self._refused: dict[BackendName, HostRefusals] = {}
-        # Without the code of the host that a compiler has found errors in.
-        self._reduced: dict[BackendName, RawSource] = {}
+        # By what was added, and whether they are all or those of kernels.
+        self._requests: dict[tuple[tuple[str, ...], bool], list[Request]] = {}
+        self._findings: dict[BackendName, _Findings] = {}
         self._lock = threading.RLock()
         _programs.add(self)
 
@@ -393,16 +391,16 @@ class RawProgram:
     def requests(self) -> Sequence[Request]:
         """Return the kernels and variables that the object code has to offer."""
         added = self._added
-        known = self._requests.get(added)
+        known = self._requests.get((added, True))
         if known is None:
             found = [*self._kernel_requests(added), *self._variable_requests()]
-            known = self._requests[added] = found
+            known = self._requests[added, True] = found
         return known
 
     def _kernel_requests(self, added: tuple[str, ...]) -> list[Request]:
-        known = self._of_kernels.get(added)
+        known = self._requests.get((added, False))
         if known is None:
-            known = self._of_kernels[added] = self._find_kernels(added)
+            known = self._requests[added, False] = self._find_kernels(added)
         return known
 
     def _find_kernels(self, added: tuple[str, ...]) -> list[Request]:
@@ -435,14 +433,16 @@ class RawProgram:
                 _add(variables, Request(symbol.name, True, symbol.lasting_guard))
         return list(variables.values())
 
+    def _found_for(self, backend: Capabilities) -> _Findings:
+        return self._findings.setdefault(backend.name, _Findings())
+
     def unit(self, backend: Capabilities) -> TranslationUnit:
         """Return the translation unit for a backend."""
-        left_out = self._left_out.get(backend.name, {})
-        requests = [r for r in self.requests() if r.expression not in left_out]
-        if self._c_symbols:
-            requests = [replace(r, symbol=self._c_symbols.get(r.expression, "")) for r in requests]
-        refused = self._refused.get(backend.name)
-        source = self._reduced.get(backend.name, self.source)
+        known = self._found_for(backend)
+        requests = [r for r in self.requests() if r.expression not in known.left_out]
+        if known.c_symbols:
+            requests = [replace(r, symbol=known.c_symbols.get(r.expression, "")) for r in requests]
+        refused, source = known.refusals, known.reduced or self.source
         if refused is None:
             return source.unit(backend, requests)
         wanted = [r for r in requests if refused.of(plain_name(r.expression)) is None]
@@ -509,11 +509,12 @@ class RawProgram:
         """Return where the cache has what becomes of the source. None where nothing is kept: of a
         string, whose unit is soon made, and where an earlier compilation tells what to leave out.
         """
-        refusals = self._refused.get(backend.name)
+        known = self._found_for(backend)
+        refusals = known.refusals
         is_begun = (
-            self._left_out.get(backend.name)
-            or self._c_symbols
-            or backend.name in self._reduced
+            known.left_out
+            or known.c_symbols
+            or known.reduced
             or (refusals is not None and refusals.found is not None)
         )
         if is_begun or not self.source.has_host_code:
@@ -528,12 +529,12 @@ class RawProgram:
         not have. Return it, what is left out, and all units with their traces; the last one is what
         it is made of. Where it fails, the next call begins anew.
         """
-        before = copy(self._refused.get(backend.name)), self._reduced.get(backend.name)
+        known = self._found_for(backend)
+        before = copy(known.refusals), known.reduced
         try:
             return self._made_in_tries(backend, making)
         except BaseException:
-            _put_back(self._refused, backend.name, before[0])
-            _put_back(self._reduced, backend.name, before[1])
+            known.refusals, known.reduced = before
             raise
 
     def _made_in_tries(
@@ -542,6 +543,7 @@ class RawProgram:
         self.source = self.source.serving(self.requests())
         if backend.emulates_cuda:
             self._refuse_host_parts()
+        known = self._found_for(backend)
         refusals = self._refusals(backend)
         first: CompileError | None = None
         units: list[tuple[TranslationUnit, Trace]] = []
@@ -561,17 +563,16 @@ class RawProgram:
             unit, found = units[-1]
             made = making.make(unit, found.key)
             refused = refusals.found.functions if refusals and refusals.found else ()
-            left_out = dict(self._left_out.get(backend.name, {}))
-            return made, Outcome(left_out, refused, tuple(told)), units
+            return made, Outcome(dict(known.left_out), refused, tuple(told)), units
 
         key = add_unit()
         recalled = False
         reduced: derived.Entry | None = None  # of the source without refused code of the host
         if self._has_refusable_host_code():
             reduced = derived.Entry("CUDA C++ source", "host errors", key)
-            recalled = self._recall_reduced(backend, reduced)
+            recalled = self._recall_reduced(known, reduced)
         if refusals is not None and refusals.found is None:
-            refusals.use(self._reduced.get(backend.name, self.source))
+            refusals.use(known.reduced or self.source)
             recalled = refusals.recall(key) or recalled
             self._refuse_all(refusals)
         for number in range(_MOST_TRIES):
@@ -584,12 +585,11 @@ class RawProgram:
                 if part is not None and backend.emulates_cuda:
                     raise part.error(title_of(self.requests(), self.source.name)) from None
                 refused = self._refused_requests(error)
-                known = self._left_out.get(backend.name, {})
-                if refused is None or refused.keys() <= known.keys():
+                if refused is None or refused.keys() <= known.left_out.keys():
                     if refusals is not None and refusals.add(error):
                         self._refuse_all(refusals, first or error)
                         continue
-                    if reduced is not None and self._reduce(backend, error):
+                    if reduced is not None and self._reduce(known, error):
                         first = first or error
                         continue
                     # Only who has an error needs it.
@@ -597,16 +597,16 @@ class RawProgram:
 
                     raise explained(self._first_cause(first, error), self.source) from None
                 overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
-                if overloaded and not self._c_symbols:
-                    self._c_symbols = overloaded
+                if overloaded and not known.c_symbols:
+                    known.c_symbols = overloaded
                     continue
                 for name in self.expressions or ():
                     if name in refused:
                         raise self._unknown(name, refused[name], error) from None
-                self._left_out[backend.name] = {**known, **refused}
+                known.left_out = {**known.left_out, **refused}
             else:
-                if first is not None and reduced is not None:
-                    reduced.write(self._reduced[backend.name].expanded)
+                if first is not None and reduced is not None and known.reduced is not None:
+                    reduced.write(known.reduced.expanded)
                 if refusals is not None:
                     refusals.keep()
                 return made
@@ -625,27 +625,26 @@ class RawProgram:
     def _has_refusable_host_code(self) -> bool:
         return self.source.has_host_code and self.source.compiler == "nvrtc"
 
-    def _recall_reduced(self, backend: Capabilities, reduced: derived.Entry) -> bool:
+    def _recall_reduced(self, known: _Findings, reduced: derived.Entry) -> bool:
         """Take over what an earlier process has kept: the source without refused host code. False
         for nothing.
         """
         source = reduced.read(str)
         if source is None:
             return False
-        self._reduced[backend.name] = self.source.reduced_to(source)
+        known.reduced = self.source.reduced_to(source)
         return True
 
-    def _reduce(self, backend: Capabilities, error: CompileError) -> bool:
+    def _reduce(self, known: _Findings, error: CompileError) -> bool:
         """Leave out the code of the host that a compiler has found errors in; False for none."""
-        source = self._reduced.get(backend.name, self.source)
+        source, refusals = known.reduced or self.source, known.refusals
         code = {own.name: own.code for own in (source, *source.included)}
         errors = errors_of_log(error.log, code, in_macros=False)
         found = source.without_host_errors(errors) if errors.places else None
         found = found or source.without_headers_of(_libraries_in(error.log))
-        refusals = self._refused.get(backend.name)
         if found is None or (refusals is not None and not refusals.rebase(found)):
             return False
-        self._reduced[backend.name] = found
+        known.reduced = found
         return True
 
     def _first_cause(self, first: CompileError | None, last: CompileError) -> CompileError:
@@ -665,8 +664,11 @@ class RawProgram:
         """Return what is refused of the source on a backend; None where that can be nothing."""
         if not backend.emulates_cuda:
             return None
-        found = HostRefusals(self.source)
-        return self._refused.setdefault(backend.name, found) if found.is_possible else None
+        known = self._found_for(backend)
+        if known.refusals is None:
+            found = HostRefusals(self.source)
+            known.refusals = found if found.is_possible else None
+        return known.refusals
 
     def _refuse_all(self, refusals: HostRefusals, error: CompileError | None = None) -> None:
         """Raise CompileError where no kernel is left: then nothing else is to be compiled."""
@@ -739,17 +741,19 @@ class RawProgram:
 
     # -- what is loaded --------------------------------------------------------------------------
 
-    def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
-        """Return the module on the current device, and its object code. Raises CompileError where
-        the compiler refused the source, and BackendUnavailableError where there is no compiler.
+    def module(self, backend: Backend) -> tuple[Module, ObjectCode, Outcome]:
+        """Return the module on the current device, its object code, and what is left out. Raises
+        CompileError where the compiler refused the source, and BackendUnavailableError where there
+        is no compiler.
         """
         key = (backend.name, backend.device_key())
         with self._lock:
             if key not in self._modules:
-                self._modules[key], self._outcomes[key] = self._made(
+                made, outcome = self._made(
                     backend.capabilities,
                     pipeline.OnDevice(backend, is_private=self._has_state()),
                 )
+                self._modules[key] = *made, outcome
             return self._modules[key]
 
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
@@ -762,9 +766,8 @@ class RawProgram:
         return loaded
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
-        module, code = self.module(backend)
+        module, code, outcome = self.module(backend)
         symbol = dict(code.symbols).get(expression)
-        outcome = self._outcomes[backend.name, backend.device_key()]
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)
@@ -820,7 +823,7 @@ class RawProgram:
         """Return a variable of the module on the current device. Raises ArgumentValueError where
         the source has no such variable, or none that can be reached from outside.
         """
-        module, code = self.module(backend)
+        module, code, _ = self.module(backend)
         symbol = dict(code.symbols).get(f"&{name}")
         if symbol is None:
             known = [name[1:] for name, _ in code.symbols if name.startswith("&")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kerneltk.backends.base import Backend, Function, GridLimits
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.structs.layout import Layout
 from kerneltk.errors import Snippet
@@ -38,6 +39,12 @@ class RawParameter:
         """How messages name it."""
         return f"'{self.name}'" if self.name else f"'{self.declared}'"
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the kernel may write to an array that is passed for it."""
+        kind = self.type
+        return kind is not None and kind.kind == "pointer" and not kind.pointee_const
+
 
 @record
 class KernelSignature:
@@ -49,6 +56,21 @@ class KernelSignature:
 
     def __str__(self) -> str:
         return f"{self.kernel}({', '.join(parameter.declared for parameter in self.parameters)})"
+
+
+@record
+class LoadedKernel:
+    """A raw kernel on one device."""
+
+    backend: Backend
+    device: int
+    function: Function
+    signature: KernelSignature
+    limits: GridLimits
+
+    def is_written(self, index: int) -> bool:
+        """Whether it may write to an array that is passed for a parameter."""
+        return self.signature.parameters[index].is_written
 
 
 def layout_of(types: Sequence[ParameterType]) -> tuple[tuple[int, ...], int]:

@@ -17,35 +17,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cache.fingerprint import content_digest, named_in_options
+from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, BackendName, LinkInput, TranslationUnit
+from kerneltk.core.artifacts import BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
 from kerneltk.core.lexer import foreign_headers, uses_textures
 from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
-from kerneltk.cuda_cpp.launch_bounds import bound_of, has_bounds, with_bounds
 from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128_bits, host_parts
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
+from kerneltk.cuda_cpp.rewrites.launch_bounds import bound_of
+from kerneltk.cuda_cpp.rewrites.passes import NO_INLINE, VOLATILE_WORDS, device_source
 from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
 from kerneltk.cuda_cpp.syntax.cached import (
-    has_late_alignment,
-    has_volatile,
-    own_integers,
-    read_includes,
-    read_once,
+    read_directives,
     read_source,
     read_structs,
-    source_for_nvrtc,
-    unordered_exchanges,
-    with_child_launches,
-    with_early_alignment,
-    with_inline_ptx,
-    with_meetings,
-    with_pushed_macros,
-    without_host_code,
 )
+from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.errors import BackendUnavailableError
 
@@ -63,9 +54,6 @@ REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
 
 _BYTE_ORDER_MARK = "\ufeff"
-# As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
-# in its place has the same length, so that columns stay.
-_NO_INLINE = re.compile(r"(?<![(\w])__noinline__(?!\w)")
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
 _TUPLES = re.compile(r"\bstd\s*::\s*(?:make_)?tuple\b")  # which other headers bring
 # What linkers and loaders look for by these names is none of the user's.
@@ -76,9 +64,6 @@ _LINKER_NAMES = re.compile(
 _WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp", "host_ends.hpp")
-_HOST_INCLUDES = INCLUDE_DIRECTORY / "host"
-_SHIMS = (str(_HOST_INCLUDES), str(INCLUDE_DIRECTORY / "nvrtc"))
-
 
 # Libraries of headers for device code: the compiler finds them by itself.
 _DEVICE_LIBRARIES = ("cub", "thrust", "cuda", "nv", "cutlass", "cute", "cooperative_groups", "crt")
@@ -113,6 +98,8 @@ _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTI
 _MAYBE_BY_MACRO = re.compile(r"include[ \t]+[^\W\d]")  # a search for letters is fast
 _DEFINES = re.compile(r"[ \t]*(?:#|%:)[ \t]*define\b")
 _DIRECTIVE_MARKS = ("#", "%:", "??=")
+# What a rewrite for CPU cores may be for: a header that has one is put into the source.
+_REWRITTEN = (*VOLATILE_WORDS, "asm", "alignas", "__launch_bounds__")
 _DEFINING = re.compile(r"-[DU]|--?(?:un)?define")
 # Escapes may spell an identifier, and PTX reads parameters by names of its own.
 _HIDES_NAMES = re.compile(r"\\|\basm\b|\b__asm")
@@ -130,10 +117,9 @@ _CUDA_STD = (
 )  # fmt: skip
 
 
-@cache
 def _has_stand_in(name: str) -> bool:
     """Whether the package has a header of that name in the place of CUDA's or the C++ library's."""
-    return any(os.path.isfile(os.path.join(directory, name)) for directory in _SHIMS)
+    return has_header(name, "host", "nvrtc")
 
 
 def _is_of_host(header: str) -> bool:
@@ -243,12 +229,12 @@ class RawSource:
         anyway, they are found without a look at any.
         """
         has_kernels = "__global__" in self.code
-        return self.summary.includes if has_kernels else read_includes(self.code)
+        return self.summary.includes if has_kernels else read_directives(self.code).includes
 
     @cached_property
     def once(self) -> tuple[tuple[int, int, bool], ...]:
         """The characters of each ``#pragma once``, and whether the compiler always sees it."""
-        return read_once(self.code)
+        return read_directives(self.code).once if "once" in self.code else ()
 
     @cached_property
     def included(self) -> tuple[RawSource, ...]:
@@ -310,7 +296,7 @@ class RawSource:
         beside = directory or os.getcwd()
         if is_quoted and not _is_of_toolkit(beside):
             yield beside
-        if os.path.isfile(os.path.join(_HOST_INCLUDES, name)):
+        if has_header(name, "host"):
             return  # CUDA's
         is_of_devices = name.partition("/")[0] in _DEVICE_LIBRARIES or serves_devices(name)
         if not is_quoted and (is_of_devices or is_host_library(name, by_folder=True)):
@@ -357,6 +343,21 @@ class RawSource:
         if self.has_host_code:
             return (self._whole_summary,)
         return tuple(source.summary for source in (self, *self.included))
+
+    @cached_property
+    def _users_of_shared(self) -> frozenset[str] | None:
+        """The kernels that can use dynamic shared memory; None where any of them can: where code
+        outside kernels mentions ``__shared__``.
+        """
+        users = set()
+        for source in (self, *self.included):
+            spans = [(k.start, k.end, k.name) for k in source.summary.kernels if k.is_definition]
+            for word in re.finditer("__shared__", source.code):
+                names = {name for start, end, name in spans if start <= word.start() < end}
+                if not names:
+                    return None
+                users |= names
+        return frozenset(users)
 
     def declared(
         self, expression: str, count: int | None
@@ -430,13 +431,48 @@ class RawSource:
         pattern = re.compile(rf"(?<!\w){last}(?!\w)|##")
         return any(pattern.search(code) for code in (*sources, *self.options))
 
-    @cached_property
-    def _device_source(self) -> str:
-        """The source as it is compiled."""
-        if not self.has_host_code:
-            return self.code.removeprefix(_BYTE_ORDER_MARK)
-        whole = self.expanded
-        return without_host_code(whole, keeps_spare=self.keeps_spare).removeprefix(_BYTE_ORDER_MARK)
+    def _device_source(
+        self,
+        is_host: bool,
+        *,
+        instantiated: Sequence[str] = (),
+        is_bare: bool = False,
+        refused: Refusals | None = None,
+    ) -> DeviceSource:
+        """The source as it is compiled for CPU cores or by NVRTC; that of `Refusals` in its place.
+
+        Parameters
+        ----------
+        instantiated, is_bare
+            As `RewriteTarget` has them.
+        """
+        directives = tuple(without_directives(self.options)[0])
+        target = RewriteTarget(
+            is_host,
+            escaped(self.name),
+            self.has_host_code and refused is None,
+            self.keeps_spare,
+            directives,
+            tuple(instantiated),
+            is_bare,
+        )
+        whole = self._whole_source if is_bare or self._needs_headers(is_host) else self.code
+        source = refused.source if refused else whole
+        return device_source(source.removeprefix(_BYTE_ORDER_MARK), target)
+
+    def _needs_headers(self, is_host: bool) -> bool:
+        """Whether the user's own headers are put into the source, since there may be something to
+        rewrite in them or, with macros and templates, by their names.
+        """
+        headers = [header.code for header in self.included]
+        if self.has_host_code:
+            return True
+        if not is_host:
+            return any("push_macro" in code for code in headers)
+        sources = (self.code, *self.options)
+        return any(word in code for code in headers for word in _REWRITTEN) or any(
+            word in code for code in sources for word in VOLATILE_WORDS
+        )
 
     @cached_property
     def expanded(self) -> str:
@@ -448,22 +484,14 @@ class RawSource:
         """What the source declares with its own headers."""
         return self.summary if self.expanded == self.code else read_source(self.expanded)
 
-    @cached_property
-    def _nvrtc_source(self) -> tuple[str, bool]:
-        """The source as NVRTC takes it, and whether it needs C++20."""
-        source, needs_20 = source_for_nvrtc(self.expanded, keeps_spare=self.keeps_spare)
-        return source.removeprefix(_BYTE_ORDER_MARK), needs_20
-
-    @cached_property
-    def _missing_headers(self) -> tuple[str, ...]:
-        """The lines that include CUDA's headers for what the source names and no header is left
-        for: those of the host's libraries bring them.
+    def _missing_headers(self, source: str) -> tuple[str, ...]:
+        """The lines that include CUDA's headers for what the source names, as it is compiled, and
+        no header is left for: those of the host's libraries bring them.
         """
         includes = self._whole_summary.includes
         if not any(is_host_library(include.name) for include in includes):
             return ()
         included = {include.name for include in includes if not include.guard}
-        source = self._device_source
         lines = [
             f"#include <{header}>"
             for header, names in _TYPES.items()
@@ -483,54 +511,22 @@ class RawSource:
         return tuple(lines)
 
     @cached_property
-    def _host_source(self) -> str:
-        """The source as it is compiled for CPU cores, but for meeting points."""
-        source = self._device_source
-        headers = [header.code for header in self.included]
-        # A template in a header may be called with volatile memory.
-        is_volatile = any(map(has_volatile, (self.code, *self.options, *headers)))
-        has_ptx = any("asm" in header for header in headers)
-        is_late = any(map(has_late_alignment, headers))
-        if is_volatile or has_ptx or is_late or any(map(has_bounds, headers)):
-            source = self._whole_source
-        return self._with_bounds(with_early_alignment(with_inline_ptx(source)[0]))
-
-    @cached_property
     def _own_integers(self) -> dict[str, tuple[str, bool]]:
         """The integer types of ``<stdint.h>`` that the source defines itself, as sources for NVRTC
         may: what they are, and whether that header's are the same.
         """
         sources = (self.code, *(header.code for header in self.included))
-        return {own[0]: own[1:] for code in sources for own in own_integers(code)}
+        if not any("typedef" in code or "using" in code for code in sources):
+            return {}
+        # Only who may define one needs it.
+        from kerneltk.cuda_cpp.syntax.preprocessor.integers import own_integers
 
-    @property
-    def _ptx_headers(self) -> tuple[str, ...]:
-        """The headers of the package that inline PTX needs as C++."""
-        if not any("asm" in source.code for source in (self, *self.included)):
-            return ()
-        return with_inline_ptx(self._whole_source)[1]
+        return {own[0]: own[1:] for code in sources for own in own_integers(code)}
 
     @property
     def _whole_source(self) -> str:
         """The source with the user's own headers in it."""
-        if self.has_host_code:
-            return self._device_source
-        return with_headers(self, self._find_header).removeprefix(_BYTE_ORDER_MARK)
-
-    def _with_bounds(self, source: str) -> str:
-        """Return a source with what CPU cores check of kernels' attributes, and with calls where
-        kernels launch others.
-        """
-        if has_bounds(source):
-            summary = self.summary if source == self.code else read_source(source)
-            source = with_bounds(source, summary.kernels)
-        if "<<<" in source:
-            source = with_child_launches(source)
-        if '"__' in source or '"PRI' in source:
-            from kerneltk.cuda_cpp.nvrtc.dialect import spaced_literals
-
-            source = spaced_literals(source)
-        return _NO_INLINE.sub("_kt_noinline", source)
+        return self.expanded if self.has_host_code else with_headers(self, self._find_header)
 
     def without(
         self, known: CompilerErrors, new: CompilerErrors
@@ -541,7 +537,7 @@ class RawSource:
         # Only who has what CPU cores lack needs it.
         from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
-        source = with_early_alignment(with_inline_ptx(self._whole_source)[0])
+        source = self._device_source(is_host=True, is_bare=True).code
         return with_refusals(source, self.name, known, new, _has_stand_in)
 
     def without_host_errors(self, errors: CompilerErrors) -> RawSource | None:
@@ -572,37 +568,29 @@ class RawSource:
         """Return the source with less of its text, headers in it, and the headers as they are."""
         return self._with_headers_of(replace(self, reduced=expanded))
 
-    def _with_meetings(
-        self, source: str, directives: Sequence[str], requests: Sequence[Request]
-    ) -> tuple[Sequence[str], str, list[str]]:
-        """Return the directives and a source with points where the lanes of a warp meet, and what
-        its user is warned of.
-        """
-        told = [
-            f"{header.where}: lanes of a warp do not meet before accesses to volatile memory in "
-            f"'{header.name}' or by its names.\n  Hint: {header.hint}."
-            for header in self._unread_headers()
-            if has_volatile(read_file(Path(header.path)).code)
-        ]
-        told += [
-            f"'{load.file or self.name}', line {load.line}: nothing orders '{load.loaded}' "
-            f"behind another lane's store to '{load.stored}', and lanes of a warp do not run "
-            "in step there.\n  Hint: put '__syncwarp()' between them, or make the memory "
-            "'volatile'."
-            for load in unordered_exchanges(source)
-        ]
-        asked = [request.expression for request in requests if has_volatile(request.expression)]
-        if not asked and not any(map(has_volatile, (*directives, source))):
-            return directives, source, told
-        names = [plain_name(expression).rpartition("::")[2] for expression in asked]
-        found = with_meetings(source, directives, names)
-        told += [
-            f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
-            f"before an access to volatile memory {access.reason}, and do not run in step "
-            "there."
-            for access in found.unmarked
-        ]
-        return found.directives, found.source, told
+    def _warnings(self, found: DeviceSource) -> tuple[str, ...]:
+        """What the source's user is warned of on CPU cores."""
+        return (
+            *(
+                f"{header.where}: lanes of a warp do not meet before accesses to volatile memory "
+                f"in '{header.name}' or by its names.\n  Hint: {header.hint}."
+                for header in self._unread_headers()
+                if read_directives(read_file(Path(header.path)).code).has_volatile
+            ),
+            *(
+                f"'{load.file or self.name}', line {load.line}: nothing orders '{load.loaded}' "
+                f"behind another lane's store to '{load.stored}', and lanes of a warp do not run "
+                "in step there.\n  Hint: put '__syncwarp()' between them, or make the memory "
+                "'volatile'."
+                for load in found.unordered
+            ),
+            *(
+                f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
+                f"before an access to volatile memory {access.reason}, and do not run in step "
+                "there."
+                for access in found.unmarked
+            ),
+        )
 
     def _unread_headers(self) -> Iterator[UnreadHeader]:
         """Yield the headers that stay as they are, so that accesses to volatile memory in them have
@@ -672,8 +660,7 @@ class RawSource:
         have `refused`.
         """
         if backend.emulates_cuda:
-            body = self._with_bounds(refused.source) if refused else self._host_source
-            return self._host_unit(backend.name, requests, body)
+            return self._host_unit(backend.name, requests, refused)
         # Object codes that are linked to one another must not share a name.
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
@@ -690,7 +677,8 @@ class RawSource:
             lines.append(request.guarded(number, offer + request.reflection(symbol)))
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
-        body = self.code if by_nvcc else self._device_source
+        found = DeviceSource(self.code) if by_nvcc else self._device_source(is_host=False)
+        body = found.code
         texts = (body, *(included.code for included in self.included))
         overloads = real_overloads({name for text in texts for name in _CALLED.findall(text)})
         if not by_nvcc and overloads:
@@ -705,12 +693,9 @@ class RawSource:
             is_own = any("long long" in type_ for type_, _ in self._own_integers.values())
             if not is_own and not any(h.startswith(_CUDA_STD) for h in foreign_headers(body)):
                 head.append("#define KERNELTK_LP64")
-            head += ["#include <_kt_implicit.h>", *self._missing_headers]
-            body, needs_20 = self._nvrtc_source
-            if needs_20 and not names_standard(options):
+            head += ["#include <_kt_implicit.h>", *self._missing_headers(body)]
+            if found.needs_20 and not names_standard(options):
                 options += ("--std=c++20",)
-        if not by_nvcc:
-            body = self._with_pushed_macros(body)
         return TranslationUnit(
             backend.name,
             self._assembled(head, self.name, body, lines),
@@ -724,13 +709,6 @@ class RawSource:
             compiler="nvcc" if by_nvcc else "nvrtc",
             links=self.links,
         )
-
-    def _with_pushed_macros(self, body: str) -> str:
-        """Return a body for NVRTC with directives that do what pushes of macros ask for."""
-        if not self.has_host_code and any("push_macro" in own.code for own in self.included):
-            body = self._whole_source
-        given = without_directives(self.options)[0]
-        return with_pushed_macros(body, escaped(self.name), given)
 
     @cached_property
     def _asks_for_predefined(self) -> bool:
@@ -757,16 +735,25 @@ class RawSource:
         return source
 
     def _host_unit(
-        self, backend: BackendName, requests: Sequence[Request], source: str
+        self, backend: BackendName, requests: Sequence[Request], refused: Refusals | None
     ) -> TranslationUnit:
         if self.links:
             raise BackendUnavailableError(
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
             )
+        instantiated = [
+            request.expression
+            for request in requests
+            if any(word in request.expression.partition("<")[2] for word in VOLATILE_WORDS)
+        ]
+        found = self._device_source(is_host=True, instantiated=instantiated, refused=refused)
         lines, exports, reflected = [], [], []
+        dynamic = [shared for found in self.declarations for shared in found.dynamic_shared]
+        users = self._users_of_shared if dynamic else None
         for number, request in enumerate(requests):
             name, symbol = request.expression, f"{request.prefix}{number}"
-            offer = f"KERNELTK_ENTRY({symbol}, ({name}))"
+            has_dynamic = users is None or plain_name(name).removeprefix("::") in users
+            offer = f"KERNELTK_ENTRY({symbol}, ({name}{'' if has_dynamic else ', false'}))"
             if request.is_variable:
                 offer = f"{_EXPORTED} void* const {symbol} = (void*)&{name};"
             exports.append((request.name, symbol))
@@ -775,7 +762,6 @@ class RawSource:
             if not request.is_variable:
                 offer += bound_of(name, symbol, self.kernels)
             lines.append(request.guarded(number, offer))
-        dynamic = [shared for found in self.declarations for shared in found.dynamic_shared]
         if dynamic:
             lines.append("KERNELTK_DYNAMIC_MEMORY")
             for shared in dynamic:
@@ -785,15 +771,15 @@ class RawSource:
                 lines.append(f"#if {shared.guard}\n{line}\n#endif" if shared.guard else line)
         lines += checking_lines(self.host_parts)
         directives, options = without_directives(self._options())
-        # The stand-ins come before what the options name: a real cuda_runtime.h is none for CPUs.
-        options = (f"-I{_HOST_INCLUDES}", *options)
         if not self.directory and any(include.is_quoted for include in self.includes):
             options += (f"-I{os.getcwd()}",)
         head = ["#define KERNELTK_DYNAMIC"] if dynamic else []
         head += [f"#include <kerneltk/{name}>" for name in (*_HOST_HEADERS, "reflect.hpp")]
         if self.has_host_code:
-            head += ["#include <_kt_implicit.h>", *self._missing_headers]
-        head += [f"#include <kerneltk/{name}>" for name in self._ptx_headers]
+            head += ["#include <_kt_implicit.h>", *self._missing_headers(found.plain or found.code)]
+        # Those of what is refused are in the source that it was left out of.
+        before = self._device_source(is_host=True, is_bare=True) if refused else found
+        head += [f"#include <kerneltk/{name}>" for name in before.headers]
         texts = [*(one.code for one in (self, *self.included)), *options]
         if uses_textures(name for text in texts for name in _WORD.findall(text)):
             head.append("#include <kerneltk/host_textures.hpp>")
@@ -810,20 +796,18 @@ class RawSource:
             head += ["#include <cstdint>", "#include <sys/types.h>"]  # before the names are others
             names |= others
         head += [f"#define {name} {_renamed(name)}" for name in sorted(names)]
-        if any(_NO_INLINE.search(header.code) for header in self.included):
+        if any(NO_INLINE.search(header.code) for header in self.included):
             head.append("#define __noinline__ _kt_noinline")
         name = self.name
         if not self.directory and "symbols" in get_settings().host_debug:
             name = keep(self.code.encode("utf-8", "surrogateescape"), f"{name}.cu")
-        plain = self._assembled([*head, *directives], name, source, lines)
-        directives, body, told = self._with_meetings(source, directives, requests)
-        head += directives
-        is_plain = self._assembled(head, name, body, lines) == plain
-        if not is_plain:
+        plain = ""
+        if found.plain:
+            plain = self._assembled([*head, *directives], name, found.plain, lines)
             head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
             backend,
-            self._assembled(head, name, body, lines),
+            self._assembled([*head, *found.directives], name, found.code, lines),
             "",
             options,
             self._origins(name),
@@ -831,8 +815,8 @@ class RawSource:
             exports=tuple(exports),
             reflected=tuple(reflected),
             raw=True,
-            plain="" if is_plain else plain,
-            warnings=tuple(told),
+            plain=plain,
+            warnings=self._warnings(found),
         )
 
     def _options(self) -> tuple[str, ...]:
@@ -876,7 +860,7 @@ def _computed_names(code: str, options: Sequence[str]) -> Iterator[tuple[str, in
     """Yield the names of headers that a source may include by a macro, and the lines of these."""
     if not _MAYBE_BY_MACRO.search(code) or not _BY_MACRO.search(code):
         return
-    known = {include.line for include in read_includes(code)}
+    known = {include.line for include in read_directives(code).includes}
     pieces = _FILE.findall(" ".join(options))
     for line in code.split("\n"):
         if _DEFINES.match(line):

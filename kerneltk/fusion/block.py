@@ -9,7 +9,6 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.recorders import current_recorder
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError, render_message
-from kerneltk.fusion.memory import overlaps
 from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
 from kerneltk.fusion.trace.computed import become
 from kerneltk.fusion.trace.graph import viewed
@@ -140,7 +139,7 @@ class Block:
         trace.finish()
         backend = self._backend or foreign_arrays.default_backend()
         program = finished(trace, self._name, wanted, self._arrays, len(self._given), backend)
-        if program.written and overlaps(program, self._given, backend):
+        if program.written and program.overlaps(self._given):
             raise ArgumentValueError(
                 "An array that is written to in a block shares memory with another one of it.\n"
                 "  Hint: give the block one of them, and index that; or give it copies."

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kerneltk.errors import Snippet
-from kerneltk.fusion.plan.body import Leaf, elements
-from kerneltk.fusion.plan.planner import Step
 from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.plan.steps import Leaf, Step, elements
 
 
 @dataclass(frozen=True, slots=True)

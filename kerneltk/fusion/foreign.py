@@ -7,8 +7,6 @@ may look at an object's real type. Plain code would not have got these exception
 from __future__ import annotations
 
 import opcode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import CodeType, FrameType, TracebackType
 
 from kerneltk.errors import (
@@ -18,30 +16,21 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
+from kerneltk.fusion.trace.kinds import is_library
 from kerneltk.fusion.trace.lazy import Lazy
 from kerneltk.fusion.trace.location import Location
-from kerneltk.fusion.trace.outside import is_library
 
 _RAISE = (opcode.opmap["RAISE_VARARGS"], opcode.opmap["RERAISE"])
 _PLAIN = (ArithmeticError, LookupError, AssertionError, OSError, StopIteration, ImportError)
 """What plain code would have got as well, from a number's value."""
 
 
-@contextmanager
-def foreign_errors_explained() -> Iterator[None]:
-    """Raise an error of kerneltk's where a traced value was no operand of a library's function."""
-    try:
-        yield
-    except KernelToolkitError:
-        raise
-    except Exception as error:
-        explained = _explained(error)
-        if explained is None:
-            raise
-        raise explained from error
-
-
-def _explained(error: Exception) -> KernelToolkitError | None:
+def explained(error: Exception) -> KernelToolkitError | None:
+    """The error of kerneltk's for one of a library, where a traced value was no operand of its
+    function.
+    """
+    if isinstance(error, KernelToolkitError):
+        return None
     entries = _entries(error.__traceback__)
     if not entries:
         return None

@@ -10,24 +10,22 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.fusion.memory import extent_in_memory
-from kerneltk.fusion.plan.kernels import FusedElementwise
-from kerneltk.fusion.plan.planner import reachable
-from kerneltk.fusion.plan.program import Program, Result
-from kerneltk.fusion.trace.constants import constant_kind, objects_in
-from kerneltk.fusion.trace.graph import Apply, Cast, Load, Scalar
+from kerneltk.fusion.plan.program import Program, Result, extent_in_memory
+from kerneltk.fusion.trace.graph import Apply, Cast, Load, Scalar, reachable
+from kerneltk.fusion.trace.kinds import constant_kind, objects_in
 from kerneltk.launch.shortcuts import MISSING, Distance, Kind, shortcut_of
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
 _Test = Callable[..., object]  # of a call's arguments
 
 
-def make_shortcut(
-    program: Program, args: Sequence[Any], backend: Backend, otherwise: Callable[..., Any]
-) -> Callable[..., Any] | None:
-    """``call(*arguments)`` for arguments of these types and numbers of dimensions, which launches.
-    Where the program is one kernel of its arguments as they are, it calls the launcher of that, and
-    shapes may be any; otherwise they are these. None where an argument has to be looked at.
+def shortcut_maker(
+    program: Program, args: Sequence[Any], backend: Backend
+) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
+    """Makes ``call(*arguments)`` for arguments of these types and numbers of dimensions, which
+    launches; it takes what is called with all others. Where the program is one kernel of its
+    arguments as they are, it calls the launcher of that, and shapes may be any; otherwise they are
+    these. None where it takes long to ask whether arrays overlap.
 
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
@@ -55,10 +53,7 @@ def make_shortcut(
         is_itself = value is None or type(value) is bool
         kinds.append(Kind(type(value), None, (), value if is_itself else MISSING))
         if not is_number and not is_itself:
-            test = _constant_test(k, value)
-            if test is None:
-                return None
-            tests.append(test)
+            tests.append(_constant_test(k, value))
     apart = _distances(program, args, backend)
     if apart is None:
         return None
@@ -76,17 +71,12 @@ def make_shortcut(
         typed = step.kernel._inline_cache
     else:
         typed = program.run_for(args)
-    return shortcut_of(
-        kinds,
-        passed,
-        typed,
-        otherwise,
-        backend.arrays,
-        tests[0] if len(tests) == 1 else _all_of(tests) if tests else None,
-        names=reads.names,
-        apart=apart,
-        returns_none=is_launch and program.result is None,
-    )
+    guard = tests[0] if len(tests) == 1 else _all_of(tests) if tests else None
+    returns_none = is_launch and program.result is None
+    return lambda otherwise: shortcut_of(
+        kinds, passed, typed, otherwise, backend.arrays, guard,
+        names=reads.names, apart=apart, returns_none=returns_none,
+    )  # fmt: skip
 
 
 def _all_of(tests: Sequence[_Test]) -> _Test:
@@ -131,9 +121,9 @@ def _distances(program: Program, args: Sequence[Any], backend: Backend) -> list[
     return found
 
 
-def _constant_test(index: int, value: Any) -> _Test | None:
-    """How to ask whether an argument is a constant; None where that takes long. Other objects that
-    are equal to it have other ways.
+def _constant_test(index: int, value: Any) -> _Test:
+    """How to ask whether an argument is a constant. Other objects that are equal to it have other
+    ways.
     """
     if type(value) is str:
         return lambda *args: args[index] == value
@@ -142,8 +132,8 @@ def _constant_test(index: int, value: Any) -> _Test | None:
         referred = key[1]
         return lambda *args: referred() is args[index]
     if any(True for _ in objects_in(key)):
-        return None  # which the shortcut would keep alive
-    return lambda *args: args[index] is value
+        return lambda *args: constant_kind(args[index]) == key  # the value would keep them alive
+    return lambda *args: args[index] is value or constant_kind(args[index]) == key
 
 
 def _extent(array: Any, backend: Backend) -> tuple[int, int]:
@@ -158,7 +148,7 @@ def _is_launch(program: Program) -> bool:
     nothing or what that has written to.
     """
     plan, sources = program.plan, program.trace.sources
-    if len(plan.steps) != 1 or not isinstance(plan.steps[0].kernel, FusedElementwise):
+    if len(plan.steps) != 1 or plan.steps[0].kind != "elementwise":
         return False
     (step,) = plan.steps
     if step.allocates or step.schedule is not None:
@@ -192,7 +182,7 @@ def _is_direct(program: Program) -> bool:
     plan, trace = program.plan, program.trace
     if not trace.guards.only_broadcast:
         return False
-    if len(plan.steps) != 1 or not isinstance(plan.steps[0].kernel, FusedElementwise):
+    if len(plan.steps) != 1 or plan.steps[0].kind != "elementwise":
         return False
     step = plan.steps[0]
     if not step.allocates or any(leaf.steps for leaf in step.leaves()):

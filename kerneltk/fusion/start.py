@@ -18,14 +18,19 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.cupy_functions import Handler, handled_by, learn_imported, named
-from kerneltk.fusion.foreign import foreign_errors_explained
-from kerneltk.fusion.memory import extent_in_memory
+from kerneltk.fusion.foreign import explained
 from kerneltk.fusion.plan.kept import planned
-from kerneltk.fusion.plan.planner import reachable
-from kerneltk.fusion.plan.program import CHANGEABLE, Copied, Program, Result
-from kerneltk.fusion.results import with_parts
-from kerneltk.fusion.subclasses import kind_of_results
+from kerneltk.fusion.plan.program import (
+    CHANGEABLE,
+    Copied,
+    Program,
+    Result,
+    extent_in_memory,
+    with_parts,
+)
+from kerneltk.fusion.trace.escapes import check_escaped
 from kerneltk.fusion.trace.functions import (
     arange,
     array_of_number,
@@ -35,18 +40,17 @@ from kerneltk.fusion.trace.functions import (
     method_of,
     shape_from,
 )
-from kerneltk.fusion.trace.graph import Apply, Node, Scalar
-from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
-from kerneltk.fusion.trace.operations import as_array, assign
-from kerneltk.fusion.trace.outside import (
-    Outside,
+from kerneltk.fusion.trace.graph import Apply, Node, Scalar, reachable
+from kerneltk.fusion.trace.kinds import (
     attribute_of,
-    check_unchanged,
-    content_of,
     is_array,
     is_library,
     is_library_function,
+    kind_of_results,
 )
+from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
+from kerneltk.fusion.trace.operations import as_array, assign
+from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
 from kerneltk.fusion.trace.state import (
     ArraySource,
     Handlers,
@@ -112,20 +116,32 @@ def traced(
         handled_by(handler),
         watching(rebuilding.outside.watch(rebuilding.original)),
         refusals_are_final(),
-        foreign_errors_explained(),
         trace.guards.noting_exceptions(),
     ):
-        result = made(*given[:first], **named)
+        try:
+            result = made(*given[:first], **named)
+        except Exception as error:
+            found = explained(error)
+            if found is None:
+                raise
+            raise found from error
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None
     written = [args[arrays[number]] for number in {e.array for e in trace.effects} & arrays.keys()]
     _check_arrays(trace, rebuilding.outside.arrays, written, backend)
     program = finished(trace, name, result, arrays, len(args), backend, target, device)
-    containers = rebuilding.outside.containers
+    changed = rebuilding.outside.changed()
     del given, named, made, rebuilding, result
-    trace.alive.check(function)
-    check_unchanged(containers)
+    try:
+        if any(ref() is not None for ref in trace.values):
+            check_escaped(trace.values, function)
+    except UnsupportedError as error:
+        error.has_effects = bool(changed)
+        raise
+    trace.values.clear()
+    if changed:
+        raise changed_error(changed[0])
     return program
 
 
@@ -162,6 +178,7 @@ def finished(
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
     plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
+    trace.applied.clear()
 
     def placed(value: Any) -> Any:
         return Result(plan.results[value.index]) if isinstance(value, _Output) else value

@@ -176,7 +176,6 @@ static PyObject *launch_grid(Launcher *l, const struct grid_call *g) {
     begin_call(&c);
     memset(c.arrays, 0, sizeof *c.arrays * (size_t)l->leaf_count);
     enum step step = MISSED;
-    PyObject *why = str_arguments;
     if (g->count == l->arguments) step = read_call(l, &c, g->values);
     Plan *p = NULL;
     if (step == GO) {
@@ -190,11 +189,6 @@ static PyObject *launch_grid(Launcher *l, const struct grid_call *g) {
         result = call_with_grid(p->other, g);
     } else if (step == GO) {
         step = p->is_slow ? SLOW : launch_by(l, &c, p, g->shape, g->stream, &result);
-        if (step == MISSED) {
-            why = str_large_grid;
-            result = Py_NewRef(why);
-            step = GO;
-        }
         learns = step == SLOW;
     }
     Py_XDECREF(p);
@@ -205,7 +199,7 @@ static PyObject *launch_grid(Launcher *l, const struct grid_call *g) {
         if (result && learns) learn_dtypes(l, &c);
     }
     release(&c);
-    if (step == MISSED) result = l->has_plans ? Py_NewRef(why) : call_with_grid(l->dispatch, g);
+    if (step == MISSED) result = call_with_grid(l->dispatch, g); /* other arguments, or too large a grid */
     return result;
 }
 
@@ -396,10 +390,9 @@ static int prepare_module(PyObject *module) {
         {&str_nbytes, "nbytes"}, {&str_ptr, "ptr"},             {&str_tobytes, "tobytes"},
         {&str_view, "view"},     {&str_u2, "u2"},               {&str_real, "real"},
         {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
-        {&str_new_buffer, "new_buffer"}, {&str_arguments, "arguments"}, {&str_large_grid, "large grid"},
+        {&str_new_buffer, "new_buffer"},
         {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
-        {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_run, "run"}, {&str_kernel, "_kernel"},
-        {&str_launch_new, "_launch_new"}, {&str_shortcut, "_shortcut"},
+        {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_shortcut, "_shortcut"},
         {&str_shortcut_out, "_shortcut_out"}, {&str_out, "out"},
         {&str_call, "__call__"}, {&str_call_kind, "_call_kind"},
     };

@@ -183,9 +183,8 @@ def import_arrays(
     """
     values: list[Any] = []
     adoption = foreign_arrays.Adoption()
-    chosen: Backend | None = None
-    first = 0
     parameters = signature.parameters
+    owners: dict[int, Backend] = {}
     objects: dict[int, ObjectClass] = {}
 
     def named(index: int) -> tuple[str, Snippet | None]:
@@ -194,59 +193,49 @@ def import_arrays(
             return name.removeprefix("_kt_"), None
         return name, signature.snippet(index)
 
+    def in_two_locations(first: int, second: int) -> ArgumentTypeError:
+        name, snippet = named(second)
+        return ArgumentTypeError(
+            render_message(
+                f"'{named(first)[0]}' is in {owners[first].capabilities.location}, "
+                f"but '{name}' is in {owners[second].capabilities.location}.",
+                *([snippet] if snippet else []),
+                hint=foreign_arrays.MOVE_HINT,
+            )
+        )
+
     inputs = len(signature.inputs)
     args = (*foreign_arrays.host_scalars_as_numbers(args[:inputs]), *args[inputs:])
     for index, argument in enumerate(args):
         handled = class_of(type(argument))
-        if handled is not None and index < len(signature.inputs):
+        if handled is not None and index < inputs:
             objects[index] = handled
             values.append(argument)
             continue
         own, value = adoption.take(argument, index, named)
         if own is None:
             _check_number(signature, index, value)
-        elif chosen is None:
-            chosen, first = own, index
-        elif chosen is not own:
-            names = [signature.parameters[k].name for k in (first, index)]
-            shown = [name.removeprefix("_kt_") for name in names]  # a mask's is the call's word
-            raise ArgumentTypeError(
-                render_message(
-                    f"'{shown[0]}' is in {chosen.capabilities.location}, "
-                    f"but '{shown[1]}' is in {own.capabilities.location}.",
-                    *([signature.snippet(index)] if shown[1] == names[1] else []),
-                    hint=foreign_arrays.MOVE_HINT,
-                )
-            )
+        else:
+            owners[index] = own
         values.append(value)
-    chosen = _backend_of(signature, chosen, first, objects, backend)
-    adoption.check_writes(lambda index: not parameters[index].is_const, named)
-    return tuple(values), chosen, adoption
-
-
-def _backend_of(
-    signature: Signature,
-    chosen: Backend | None,
-    first: int,
-    objects: dict[int, ObjectClass],
-    wanted: BackendName | None,
-) -> Backend:
-    """The backend of a call: that of its arrays, of which parameter `first` has one, and of its
-    texture and surface objects; where there are none, `wanted`.
-    """
+    chosen = foreign_arrays.common_backend(owners, in_two_locations)
+    first = next(iter(owners), 0)
     for index, found in objects.items():
         if chosen is None:
             chosen, first = foreign_arrays.backend_named(found.backend), index
         elif chosen.name != found.backend:
-            name, other = signature.parameters[index].name, signature.parameters[first].name
+            other = parameters[first].name
             place = capabilities_of(found.backend).location
             sentence = (
-                f"'{name}' is a {found.what} in {place}, but '{other}' is in "
+                f"'{parameters[index].name}' is a {found.what} in {place}, but '{other}' is in "
                 f"{chosen.capabilities.location}."
             )
             hint = f"make the {found.what} of an array that is there, too."
             raise ArgumentTypeError(signature.message(sentence, index, hint=hint))
-    return foreign_arrays.backend_named(wanted) if chosen is None else chosen
+    adoption.check_writes(lambda index: not parameters[index].is_const)
+    if chosen is None:
+        chosen = foreign_arrays.backend_named(backend)
+    return tuple(values), chosen, adoption
 
 
 def spec_of(argument: Any) -> ArraySpec | None:

@@ -20,7 +20,7 @@ from kerneltk.errors import NotCompiledError
 from kerneltk.launch import call_arguments
 from kerneltk.launch.call_arguments import CallDescription
 from kerneltk.launch.called import Called
-from kerneltk.launch.dispatch import Dispatcher
+from kerneltk.launch.loops import LoopDispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
 
@@ -49,7 +49,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
     __slots__ = ("__dict__", "__weakref__", "_inline_cache")  # calls read the last one's slot
 
     _definition: D
-    _dispatcher: Dispatcher
+    _dispatcher: LoopDispatcher
     _transient: tuple[str, ...] = ("_dispatcher", "_inline_cache")
 
     def _begin(self, definition: D) -> None:
@@ -67,7 +67,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
 
     def _prepare(self) -> None:
         """Make what a pickle leaves out."""
-        self._dispatcher = Dispatcher(self._definition, self)
+        self._dispatcher = LoopDispatcher(self._definition, self)
         self._inline_cache = self._dispatcher.inline_cache
 
     def __getstate__(self) -> dict[str, Any]:
@@ -81,10 +81,6 @@ class ExpressionKernel(Called, ABC, Generic[D]):
         signature = self._definition.signature
         kind = type(self).__name__
         return f"<{kind} {self.name}({signature.in_text}) -> ({signature.out_text})>"
-
-    @property
-    def _parameter_names(self) -> tuple[str, ...]:
-        return tuple(parameter.name for parameter in self._definition.signature.parameters)
 
     @property
     def cached_codes(self) -> dict[tuple[np.dtype[Any], ...], str]:

@@ -225,8 +225,8 @@ class Interpreter:
         ----------
         dispatch : callable, optional
             Called with the launcher's own arguments where they are of other types, or on another
-            device: it checks, compiles, and launches. A launcher of grids that has plans returns a
-            `Miss` instead.
+            device, or a grid has no plan or is too large for its kernel: it checks, compiles, and
+            launches.
         plans : dict, optional
             Rows of `Plan`, or of `GridLaunches`, other launchers' among them, by keys.
         unplanned : callable, optional
@@ -386,21 +386,19 @@ class GridInterpreter(Interpreter):
         """Launch."""
         values = self._taken(args)
         if values is None:
-            if self._row is None:
-                return "arguments"
             return self._dispatch(grid, block, args, shared, stream)
         addresses, row = self._addresses(values), self._row
         if row is None:
             row = self._planned(values, addresses, None)
             if row is None:
-                return "arguments"
+                return self._dispatch(grid, block, args, shared, stream)
             if row[0] is not self._of_rows:
                 return row[0](grid, block, args, shared, stream)
         function, shapes, buffers, pack_into, loaded = row[1:_GRID_COLUMNS]
         self._check(loaded, args, values, addresses)
         shape = self._shape(shapes, grid, block, shared)
-        if shape is None:
-            return "large grid"
+        if shape is None:  # a grid that is too large for this kernel
+            return self._dispatch(grid, block, args, shared, stream)
         handle = self._stream(stream)
         copies = {k: self._lend(k, row, args, values, addresses, handle) for k in self._lent}
         try:  # a single step of Python's: threads never share a block

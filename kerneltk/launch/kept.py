@@ -33,7 +33,7 @@ class Launch(NamedTuple):
     Parameters
     ----------
     grid, chunk, block : int
-        As `kerneltk.launch.plan.Plan` has them.
+        As `kerneltk.launch.loops.Plan` has them.
     dynamic : str
         The ``struct`` format of what changes from call to call.
     size, constant_offset : int

@@ -85,6 +85,13 @@ def launch_extents(value: Any, what: str, kernel: str) -> tuple[int, int, int]:
     return max(x, 1), max(y, 1), max(z, 1)
 
 
+def is_beyond_32bit(grid: Any, block: Any, kernel: str) -> bool:
+    """Whether a grid has more threads along an axis than 32 bits count; raises as `as_extents`."""
+    threads = launch_extents(block, "block", kernel)
+    blocks = launch_extents(grid, "grid", kernel)
+    return any(own * many >= 2**31 for own, many in zip(threads, blocks, strict=True))
+
+
 class GridShapes:
     """The launch shapes of a loaded kernel that were checked already.
 
@@ -135,7 +142,7 @@ class GridShapes:
         Raises as `as_extents`, and ArgumentValueError for more than the device has.
         """
         shape = self._checked(grid, block, shared)
-        if self._is_32bit and any(shape[k] * shape[k + 3] >= 2**31 for k in range(3)):
+        if self._is_32bit and is_beyond_32bit(shape[:3], shape[3:6], self._kernel):
             return None
         given = (grid, block, shared)
         key = plain_key(given)

@@ -13,8 +13,8 @@ typedef struct {
 } Called;
 
 static PyTypeObject *called_type;
-static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launch, *str_run, *str_kernel;
-static PyObject *str_launch_new, *str_shortcut, *str_shortcut_out, *str_out;
+static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launch;
+static PyObject *str_shortcut, *str_shortcut_out, *str_out;
 static PyObject *str_call, *str_call_kind;
 static int are_by_methods; /* whether all calls are those of the methods */
 
@@ -155,39 +155,24 @@ static enum step call_on_grid(PyObject *kernel, PyObject *const *args, Py_ssize_
     return *result ? GO : FAILED;
 }
 
-/* A kernel in Python with a grid and a block: it has a tuple of its launcher, the number of arguments, the
+/* A kernel in Python with a grid and a block: it has a tuple of its dispatcher, the number of arguments, the
  * grid, the block, the shared memory and the stream. */
 static enum step call_configured(PyObject *own, PyObject *const *args, Py_ssize_t count, PyObject *names,
                                  PyObject **result) {
     if (names) return SLOW;
-    PyObject *launch = ATTRIBUTE(own, str_launch), *run = NULL, *missed;
+    PyObject *launch = ATTRIBUTE(own, str_launch), *run = NULL;
     if (!launch) return slowly();
-    enum step step = SLOW;
-    if (!PyTuple_Check(launch) || PyTuple_GET_SIZE(launch) != 6) goto done;
-    PyObject *const *items = &PyTuple_GET_ITEM(launch, 0);
-    if (PyLong_AsSsize_t(items[1]) != count) goto done;
-    run = ATTRIBUTE(items[0], str_run);
-    if (!run || run == Py_None) goto done;
-    step = FAILED;
-    struct grid_call g = {{items[2], items[3], items[4]}, items[5], args, count, NULL};
-    Launcher *launcher = Py_IS_TYPE(run, launcher_type) ? (Launcher *)run : NULL;
-    missed = launcher && launcher->kept && launcher->is_grid ? launch_grid(launcher, &g) : call_with_grid(run, &g);
-    if (missed && missed != Py_None) {
-        PyObject *kernel = PyObject_GetAttr(own, str_kernel), *tuple = given_tuple(args, count), *done = NULL;
-        if (kernel && tuple)
-            done = PyObject_CallMethodObjArgs(kernel, str_launch_new, missed, items[2], items[3], tuple, items[4],
-                                              items[5], NULL);
-        Py_XDECREF(kernel);
-        Py_XDECREF(tuple);
-        Py_SETREF(missed, done);
-        if (missed) Py_SETREF(missed, Py_NewRef(Py_None));
+    PyObject *const *items = PyTuple_Check(launch) ? &PyTuple_GET_ITEM(launch, 0) : NULL;
+    if (items && PyTuple_GET_SIZE(launch) == 6 && PyLong_AsSsize_t(items[1]) == count)
+        run = ATTRIBUTE(items[0], str_recent);
+    if (run) {
+        struct grid_call g = {{items[2], items[3], items[4]}, items[5], args, count, NULL};
+        Launcher *l = Py_IS_TYPE(run, launcher_type) ? (Launcher *)run : NULL;
+        *result = l && l->kept && l->is_grid ? launch_grid(l, &g) : call_with_grid(run, &g);
+        Py_DECREF(run);
     }
-    *result = missed;
-    if (missed) step = GO;
-done:
-    Py_XDECREF(run);
     Py_DECREF(launch);
-    return step == SLOW ? slowly() : step;
+    return !run ? slowly() : *result ? GO : FAILED;
 }
 
 /* Whether something is a shortcut for as many arguments; defaults may be missing. */

@@ -147,4 +147,4 @@ static PyTypeObject *plan_type, *launcher_type;
 static PyObject *struct_type;
 static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;
 static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C, *str_new_buffer;
-static PyObject *str_arguments, *str_large_grid, *number_zero;
+static PyObject *number_zero;

@@ -46,12 +46,6 @@ the address of a record; None does not.
 """
 
 
-Miss = Literal["arguments", "large grid"]
-"""Why nothing was launched: another launcher is for the arguments, or for the grid, of which
-`GridShapes.configure` returned None.
-"""
-
-
 @record
 class Argument:
     """An array, a number, a record or None, in an argument or by itself.

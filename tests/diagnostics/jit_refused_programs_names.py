@@ -1216,10 +1216,8 @@ def a_function_defined_in_two_branches(x):
 @refused(
     """
     TypingError: 'make' is a function: it has to be called.
-      +2:         return make
-                         ^^^^
       +4:     x[0] = make()
-                     ^^^^^^ called here
+                     ^^^^^^
     """,
     F32,
 )
@@ -1228,6 +1226,45 @@ def a_function_returned(x):
         return make
 
     x[0] = make()
+
+
+@refused(
+    """
+    UnsupportedError: 'chosen' returns another function in one place than in another, or none.
+      +4:         return math.cos
+                         ^^^^^^^^
+      +6:     x[0] = chosen(x[0])(1)
+                     ^^^^^^^^^^^^ called here
+      Hint: return the same one on every way, or call it, and return what it gives.
+    """,
+    F32,
+)
+def a_function_or_another_returned(x):
+    def chosen(value):
+        if value > 0:
+            return math.sin
+        return math.cos
+
+    x[0] = chosen(x[0])(1)
+
+
+@refused(
+    """
+    TypingError: 'chosen' may end without a value, and returns one here.
+      +3:             return math.sin
+                             ^^^^^^^^
+      +5:     x[0] = chosen(x[0])(1)
+                     ^^^^^^^^^^^^ called here
+      Hint: return a value on every way.
+    """,
+    F32,
+)
+def a_function_or_nothing_returned(x):
+    def chosen(value):
+        if value > 0:
+            return math.sin
+
+    x[0] = chosen(x[0])(1)
 
 
 @refused(

@@ -271,6 +271,24 @@ PROGRAMS: dict[str, tuple[bool, str]] = {
         'extern "C" __global__ void k(float* x) {\n#ifdef __SIZEOF_INT128__\nunsigned __int128 a = 3;\n'
         "#else\nfloat a = x[0];\n#endif\nx[0] = float(a); }",
     ),
+    "128 bits by an alias": (
+        False,
+        "typedef unsigned __int128 wide; using wider = wide;\n"
+        'extern "C" __global__ void k(float* x) { wider a = x[0]; x[0] = float(a); }',
+    ),
+    "128 bits by a macro": (
+        False,
+        '#define WIDE __int128\nextern "C" __global__ void k(float* x) { WIDE a = x[0]; x[0] = float(a); }',
+    ),
+    "128 bits by an alias where the compiler has them": (
+        True,
+        "#ifdef __SIZEOF_INT128__\ntypedef __int128 wide;\n#else\ntypedef float wide;\n#endif\n"
+        'extern "C" __global__ void k(float* x) { wide a = 3; x[0] = float(a); }',
+    ),
+    "variable length by an alias": (
+        False,
+        'extern "C" __global__ void k(float* x) { int n = x[0]; typedef float row[n]; row v; v[0] = 1; x[0] = v[0]; }',
+    ),
     "_Float16": (
         False,
         'extern "C" __global__ void k(float* x) { _Float16 a = x[0]; x[0] = float(a); }',

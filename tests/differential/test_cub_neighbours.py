@@ -181,6 +181,7 @@ def test_a_merge_sort_of_structures(backend: Any) -> None:
     np.testing.assert_array_equal(found, np.sort(points, order=["x", "y"]))
 
 
+@pytest.mark.exhaustive  # 7 s in CUB's headers, as test_cub.py spends
 def test_they_compile_for_gpus_by_nvrtc() -> None:
     assert neighbours().compile_for("sm_90").code
     assert sorts().compile_for("sm_90").code

@@ -172,6 +172,7 @@ def test_sorts_by_a_decomposer(backend: Any) -> None:
     np.testing.assert_array_equal(out, wanted)
 
 
+@pytest.mark.exhaustive  # 7 s in CUB's headers, as test_cub.py spends
 def test_they_compile_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ extern "C" __global__ void back(float* x, int used) {
     s[threadIdx.x] = x[threadIdx.x];
     __syncthreads();
     x[threadIdx.x] = s[31 - threadIdx.x];
+}
+extern "C" __global__ void first(float* x, int used) {
+    extern __shared__ float s[];
+    if (used && s[0] == 1) x[threadIdx.x] = -1;
 }
 extern "C" __global__ void by_function(float* x, int used) {
     if (!used) return;
@@ -53,12 +58,19 @@ def waiting_back(x, used):
         x[t] = s[31 - t]
 
 
+@jit.rawkernel()
+def raw_first(x, used):
+    s = jit.shared_memory(np.float32, None)
+    if used and s[0] == 1:
+        x[jit.threadIdx.x] = -1
+
+
 MODULE = kerneltk.RawModule(code=CODE)
 
 
 def launch(name: str, x: Any, used: int, size: int) -> None:
-    if name == "raw_back":
-        raw_back((1,), (32,), (x, used), shared_mem=size)
+    if name.startswith("raw_"):
+        (raw_back if name == "raw_back" else raw_first)((1,), (32,), (x, used), shared_mem=size)
     elif name == "waiting_back":
         waiting_back[1, 32, 0, size](x, used)
     else:
@@ -68,16 +80,17 @@ def launch(name: str, x: Any, used: int, size: int) -> None:
 NAMES = ["back", "by_function", "raw_back", "waiting_back"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "first", "raw_first"])
 def test_memory_that_a_launch_does_not_have(name: str) -> None:
     x = np.arange(32, dtype="f4")
     for _ in range(2):
         with pytest.raises(LaunchError) as caught:
             launch(name, x.copy(), 1, 0)
-        assert str(caught.value) == (
-            f"In kernel '{name}': it writes to dynamic shared memory, of which the launch has 0 "
-            "bytes.\n  Hint: launch it with as many bytes of shared memory as its arrays need: "
-            "their size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
+        message = re.sub(r"thread \(0, 0, 0\)|one of threads \(.*?\)", "THREAD", str(caught.value))
+        assert message == (
+            f"In kernel '{name}', block (0, 0, 0), THREAD: it uses dynamic shared memory, of which "
+            "the launch has 0 bytes.\n  Hint: launch it with as many bytes of shared memory as its "
+            "arrays need: their size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
         )
         launch(name, x, 1, 128)  # which works
         launch(name, x, 1, 128)
@@ -85,15 +98,19 @@ def test_memory_that_a_launch_does_not_have(name: str) -> None:
     np.testing.assert_array_equal(x, np.arange(32))
 
 
-def test_the_first_kib_is_looked_at() -> None:
+def test_every_byte_is_guarded() -> None:
     code = (
         'extern "C" __global__ void store(int at) { extern __shared__ char s[]; s[at] = 1; }\n'
+        'extern "C" __global__ void load(int at, char* x) {\n'
+        "    extern __shared__ char s[];\n    *x = s[at];\n}\n"
         'extern "C" __global__ void other(float* x) { x[blockIdx.x] += 1; }'
     )
     module = kerneltk.RawModule(code=code)
-    for at in (0, 511, 1023):
+    for at in (0, 4095, 4096, 100_000):
         with pytest.raises(LaunchError, match="of which the launch has 0 bytes"):
             module.get_function("store")((1,), (1,), (np.int32(at),), backend="host")
+        with pytest.raises(LaunchError, match="of which the launch has 0 bytes"):
+            module.get_function("load")((3,), (1,), (np.int32(at), np.zeros(1, "i1")))
     x = np.zeros(4096, "f4")
     module.get_function("other")((4096,), (1,), (x,))  # other kernels of the source do not matter
     np.testing.assert_array_equal(x, 1)
@@ -112,7 +129,7 @@ def test_a_kernel_that_launches_another() -> None:
         "    if (threadIdx.x == 0) back<<<1, 32>>>(x, 1);\n}\n"
     )
     kernel = kerneltk.RawKernel(code, "parent", options=("-rdc=true",))
-    with pytest.raises(LaunchError, match="'back': it writes to dynamic shared memory"):
+    with pytest.raises(LaunchError, match=r"'back', .*: it uses dynamic shared memory"):
         kernel((1,), (1,), (np.zeros(32, "f4"),))
 
 

@@ -132,6 +132,36 @@ def test_arguments_that_overlap(backend: Any, kind: str) -> None:
         same(one, other, backend, kind)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+def test_nested_extremes_of_numbers_and_nan(backend: Any, dtype: str) -> None:
+    values = [1, -1, 0, -0.0, 7, np.nan, np.inf, -np.inf] if dtype[0] == "f" else [1, -1, 0, 7]
+    x, y, z = (axis.ravel().astype(dtype) for axis in np.meshgrid(values, values, values))
+
+    def program(x: Any, y: Any, z: Any) -> Any:
+        low, high = np.minimum(np.minimum(x, y), z), np.maximum(np.maximum(x, y), z)
+        return low, high, np.clip(x, y, z), np.maximum(np.minimum(high, x + y), low)
+
+    found = kerneltk.fuse(program)(*map(backend.asarray, (x, y, z)))
+    with np.errstate(all="ignore"):
+        same(found, program(x, y, z), backend, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None:
+    def program(x: Any) -> Any:
+        return x.argmax(), x.argmin(axis=0), x.argmax(axis=1), x.argmin(axis=1)
+
+    fused = kerneltk.fuse(program)
+    rng = np.random.default_rng(0)
+    for columns in (1, 7, 64, 65, 300):
+        x = rng.integers(-2, 3, (9, columns)).astype(dtype)
+        chosen = rng.random(x.shape)
+        x[1:][chosen[1:] > 0.97] = np.nan
+        x[chosen < 0.2] *= -1  # of zeros, too
+        x[2], x[3] = np.nan, -np.inf
+        same(fused(backend.asarray(x)), program(x), backend, (dtype, columns))
+
+
 @pytest.mark.gpu
 def test_more_than_2_31_elements(large_arrays: None) -> None:
     import cupy

@@ -11,7 +11,7 @@ from tests.differential.host_code_programs import PROGRAMS
 
 # Whether the compiler sees or takes these is known when they are compiled.
 CONDITIONAL = (
-    "ifndef CUDACC", "ifdef CUDACC", "arch only", "variable length",
+    "ifndef CUDACC", "ifdef CUDACC", "arch only", "variable length", "variable length by an alias",
     "128 bits where the compiler has them",
 )  # fmt: skip
 NAMES = sorted(PROGRAMS)

@@ -130,6 +130,37 @@ def test_mathematical_templates_also_by_nvrtc(
     np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-6)
 
 
+TESTS = "".join(
+    f"template <class T> __device__ int {name}(T x) {{ return 7; }}\n"
+    for name in ("isnan", "isinf", "isfinite", "signbit")
+) + "".join(
+    f"template <class T> __device__ T {name}({', '.join(f'T a{k}' for k in range(count))}) "
+    "{ return 7; }\n"
+    for name, count in (("rhypot", 2), ("norm3d", 3), ("rnorm3d", 3), ("norm4d", 4), ("rnorm4d", 4))
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("ctype", "is_cuda"), [("float", True), ("double", True), ("Own", False)])
+def test_templates_of_tests_and_lengths_also_by_nvrtc(
+    backend: Any, ctype: str, is_cuda: bool
+) -> None:
+    calls = ["isnan(x)", "isinf(x)", "isfinite(x)", "signbit(x)", "rhypot(x, x)", "norm3d(x, x, x)",
+             "rnorm3d(x, x, x)", "norm4d(x, x, x, x)", "rnorm4d(x, x, x, x)"]  # fmt: skip
+    lines = "".join(f"y[{k}] = double({call});" for k, call in enumerate(calls))
+    kernel = kerneltk.RawKernel(
+        "struct Own { double v; __device__ Own(double v) : v(v) {}\n"
+        "    __device__ explicit operator double() const { return v; } };\n"
+        f"{TESTS}__global__ void f(double* y) {{ {ctype} x = {{-2}}; {lines} }}",
+        "f",
+    )
+    kernel.compile_for("sm_90")
+    y = backend.asarray(np.zeros(len(calls)))
+    kernel((1,), (1,), (y,))
+    values = [0, 0, 1, 1, 1 / 8**0.5, 12**0.5, 1 / 12**0.5, 4, 0.25]
+    expected = values if is_cuda else [7] * len(calls)
+    np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("call", "is_taken"), [
     ("sqrt(e)", False), ("lround(e)", False), ("pow(e, 2)", False), ("fmax(e, e)", False),
     ("abs(e)", True), ("fmod(e, 2.0f)", True), ("pow(2.0, e)", True), ("ldexp(1.0f, e)", True),

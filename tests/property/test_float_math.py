@@ -1,6 +1,7 @@
 """The float32 functions of host_float_math.hpp at all exponents and at special values."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,6 +63,45 @@ def test_an_element_does_not_depend_on_its_neighbours() -> None:
     together = kernel(x)
     alone = np.concatenate([kernel(x[i : i + 1].copy()) for i in range(len(x))])
     np.testing.assert_array_equal(together.view(np.uint32), alone.view(np.uint32))
+
+
+def _sine(x: np.ndarray) -> np.ndarray:
+    return np.sin(x) + np.exp(x)
+
+
+def _chosen(x: np.ndarray) -> np.ndarray:
+    if x > 0:
+        return np.sin(x)
+    return np.exp(x)
+
+
+def _summed(x: np.ndarray) -> np.ndarray:
+    y = x
+    for _ in range(3):
+        y = np.sin(y)
+    return y
+
+
+@pytest.mark.parametrize("make", [kerneltk.jit.kernel, kerneltk.vectorize])
+def test_functions_in_python_without_branches_and_loops_include_them(make: Any) -> None:
+    x = np.float32([0.5, 9000, -200, np.nan])
+    for function, is_included in ((_sine, True), (_chosen, False), (_summed, False)):
+        kernel = make(function)
+        with np.errstate(all="ignore"):
+            wanted = np.float32([function(value) for value in x])
+        np.testing.assert_allclose(kernel(x), wanted, rtol=1e-6, atol=1e-7)
+        (source,) = kernel.cached_codes.values()
+        assert ("host_float_math.hpp" in source) == is_included, function
+
+
+def test_fused_functions_include_them() -> None:
+    x = np.float32([0.5, 9000, -200, np.nan, 50])
+    fused = kerneltk.fuse(_sine)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(fused(x), _sine(x), rtol=1e-6, atol=1e-7)
+    for backend in ("host", "cuda"):
+        (unit,) = fused.translation_units(x, backend=backend)
+        assert ("host_float_math.hpp" in unit.source) == (backend == "host")
 
 
 def test_the_library_s_declarations_and_addresses() -> None:

@@ -117,7 +117,7 @@ def reductions(draw: Any) -> Reduction:
     return Reduction(x, axis, draw(st.booleans()))
 
 
-@drawn(reductions(), st.data(), few=22, many=35)
+@drawn(reductions(), st.data(), few=12, many=35)
 def test_sum(call: Reduction, data: Any) -> None:
     wanted = np.asarray(np.add.reduce(call.x, dtype=call.x.dtype, **call.how))
     np.testing.assert_array_equal(SUM(call.x, **call.how), wanted, strict=True)
@@ -128,7 +128,7 @@ def test_sum(call: Reduction, data: Any) -> None:
         np.testing.assert_array_equal(y, more, strict=True)
 
 
-@drawn(reductions(), st.data(), few=15, many=25)
+@drawn(reductions(), st.data(), few=8, many=25)
 def test_masked_sum(call: Reduction, data: Any) -> None:
     extents = [data.draw(st.sampled_from([n, n, 1])) for n in call.x.shape]
     extents = extents[data.draw(st.integers(0, len(extents))) :]
@@ -138,7 +138,7 @@ def test_masked_sum(call: Reduction, data: Any) -> None:
     np.testing.assert_array_equal(found, wanted, strict=True)
 
 
-@drawn(reductions(), st.data(), few=15, many=25)
+@drawn(reductions(), st.data(), few=8, many=25)
 def test_two_arrays(call: Reduction, data: Any) -> None:
     extents = [data.draw(st.sampled_from([n, n, 1])) for n in call.x.shape]
     extents = extents[data.draw(st.integers(0, len(extents))) :]
@@ -148,7 +148,7 @@ def test_two_arrays(call: Reduction, data: Any) -> None:
     np.testing.assert_array_equal(DOT(call.x, w, **call.how), wanted, strict=True)
 
 
-@drawn(reductions(), few=15, many=25)
+@drawn(reductions(), few=8, many=25)
 def test_positions(call: Reduction) -> None:
     rows = call.rows().astype(np.int64)
     outputs = math.prod(rows.shape[:-1])
@@ -161,7 +161,7 @@ def test_positions(call: Reduction) -> None:
     np.testing.assert_array_equal(v, call.shaped(second), strict=True)
 
 
-@drawn(reductions(), few=15, many=25)
+@drawn(reductions(), few=8, many=25)
 def test_argmin(call: Reduction) -> None:
     assume(call.x.size)
     rows = call.rows()

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from . import captured
+from . import captured, partial
 from .generator import FUNCTIONS
 from .running import FAULTS, generate, outcome_of
 
@@ -25,6 +25,13 @@ def test_random_program(seed: int) -> None:
 def test_program_with_captured_arrays(seed: int) -> None:
     program = captured.generate(seed)
     outcome = captured.outcome_of(program)
+    assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_program_that_writes_to_parts(seed: int) -> None:
+    program = partial.generate(seed)
+    outcome = partial.outcome_of(program)
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 

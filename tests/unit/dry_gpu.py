@@ -20,7 +20,7 @@ import pytest
 from kerneltk import pipeline
 from kerneltk.backends import registry
 from kerneltk.backends.base import Function, GridLimits
-from kerneltk.launch import dispatch, plan
+from kerneltk.launch import loops
 
 from . import fake_torch
 
@@ -83,8 +83,8 @@ class DryGpu:
         patch.setattr(streams, "_kept", deque())
         patch.setattr(streams, "relaxed_capture", nullcontext)
         # Launchers that are written hold what launches, and the kernel that copies has launchers.
-        patch.setattr(plan, "_loop_launcher", lru_cache(plan._loop_launcher.__wrapped__))
-        patch.setattr(dispatch, "_copier", lru_cache(dispatch._copier.__wrapped__))
+        patch.setattr(loops, "_loop_launcher", lru_cache(loops._loop_launcher.__wrapped__))
+        patch.setattr(loops, "_copier", lru_cache(loops._copier.__wrapped__))
         for known in ("_functions", "_modules"):  # what is loaded here is loaded nowhere
             patch.setattr(pipeline, known, {})
         patch.setattr(backend, "stream_of", self._within)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 import kerneltk
 from kerneltk.backends import registry
@@ -25,14 +24,21 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in FILES}
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def is_for_types_only(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
 
 def imports_of(tree: ast.AST) -> set[str]:
     """The modules of this package that a module imports, inside of functions, too."""
-    found = set()
-    for node in ast.iter_child_nodes(tree):
+    found, pending = set(), [tree]
+    while pending:
+        node = pending.pop()
         if is_for_types_only(node):
             continue
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -41,25 +47,28 @@ def imports_of(tree: ast.AST) -> set[str]:
                 found.add(full if full in MODULES else node.module)
         elif isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        found |= imports_of(node)
+        pending += [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)]
     return found & MODULES.keys()
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """The other modules that each module imports, but for the package itself."""
+    return {name: imports_of(tree_of(path)) - {name, "kerneltk"} for name, path in MODULES.items()}
 
 
 def test_few_modules_stand_beside_the_packages() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= 10
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: name_of(path / "__init__.py"))
-def test_a_folder_has_few_modules(folder: Path) -> None:
-    assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 15
+def test_a_folder_has_few_modules() -> None:
+    for folder in FOLDERS:
+        modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(modules) <= 15, folder
 
 
 def test_imports_make_no_circle() -> None:
-    arrows = {
-        name: imports_of(ast.parse(path.read_text())) - {name, "kerneltk"}
-        for name, path in MODULES.items()
-    }
-    list(TopologicalSorter(arrows).static_order())  # raises CycleError, which names the circle
+    list(TopologicalSorter(imports()).static_order())  # raises CycleError, which names the circle
 
 
 def test_no_file_is_long() -> None:
@@ -95,20 +104,19 @@ def asks_which_backend(node: ast.AST) -> bool:
     return False
 
 
-def questions(source: str) -> list[int]:
-    """The lines of a source that ask which backend it is."""
-    return [node.lineno for node in ast.walk(ast.parse(source)) if asks_which_backend(node)]
+def questions(tree: ast.Module) -> list[int]:
+    """The lines of a module that ask which backend it is."""
+    return [node.lineno for node in ast.walk(tree) if asks_which_backend(node)]
 
 
 def test_nothing_above_the_backends_asks_which_one_it_is() -> None:
     above = {n: p for n, p in MODULES.items() if not n.startswith("kerneltk.backends")}
-    found = {name: questions(path.read_text()) for name, path in above.items()}
+    found = {name: questions(tree_of(path)) for name, path in above.items()}
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
+def test_a_question_for_the_backend_is_found() -> None:
+    for source in (
         'if backend.name == "cuda": pass',
         'x = 1 if "host" != backend else 2',
         'backend in ("host", "cuda")',
@@ -117,28 +125,20 @@ def test_nothing_above_the_backends_asks_which_one_it_is() -> None:
         'match backend:\n    case "cuda" | "other": pass',
         'place = {"host": 1, "cuda": 2}[backend]',
         'device = backends["cuda"]',
-    ],
-)
-def test_a_question_for_the_backend_is_found(source: str) -> None:
-    assert questions(source)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
+    ):
+        assert questions(ast.parse(source)), source
+    for source in (
         'low.mode == "cuda"',
         'backend_named("cuda")',
         'target == "sm_90"',
         'backend: Literal["host", "cuda"]',
-    ],
-)
-def test_what_is_no_question_for_the_backend(source: str) -> None:
-    assert not questions(source)
+    ):
+        assert not questions(ast.parse(source)), source
 
 
 def test_no_python_is_generated() -> None:
     """No module executes source that it, or another one, has written."""
     for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("exec", "eval"), (name, node.lineno)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import uuid
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from kerneltk.launch import called, compiled, launchers
 from kerneltk.signature.parser import parse_signature
 from tests.call_traces import ROOT, Call, Entry, calls_of
 
-from .test_architecture import MODULES, imports_of
+from .test_architecture import imports
 
 PAGE = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 SECTION = re.search(r"^## The way of one call\n(.*?)^## ", PAGE, re.M | re.S)
@@ -38,19 +37,11 @@ def documented(heading: str) -> list[list[tuple[bool, set[Entry]]]]:
     return lists
 
 
-IMPORTS = {
-    name.removeprefix("kerneltk."): {
-        other.removeprefix("kerneltk.") for other in imports_of(ast.parse(path.read_text()))
-    }
-    - {name.removeprefix("kerneltk."), "kerneltk"}
-    for name, path in MODULES.items()
-}
-
-
 @cache
 def below(name: str) -> frozenset[str]:
     """The modules that a module imports, and those that they import."""
-    return frozenset(IMPORTS[name]).union(*map(below, IMPORTS[name]))
+    own = {other.removeprefix("kerneltk.") for other in imports()[f"kerneltk.{name}"]}
+    return frozenset(own).union(*map(below, own))
 
 
 def is_back(call: Call) -> bool:
@@ -76,8 +67,9 @@ def is_listed(caller: str, entry: Entry) -> bool:
             ("jit.passes", "jit.ir"),
             ("backends", "backends"),
         )
-        and caller != "cache.derived"
-    )  # it computes and reads by functions that it is given
+        and caller != "cache.derived"  # it computes and reads by functions that it is given
+        and "launch.dispatch" not in (caller, module)  # which front-ends supply steps to
+    )
 
 
 X = np.ones(1000, np.float32)
@@ -101,6 +93,15 @@ def raw() -> Callable[[], object]:
     return lambda: kernel((1,), (32,), (out,))
 
 
+def on_grid() -> Callable[[], object]:
+    @jit.rawkernel
+    def fill(x):
+        x[jit.threadIdx.x] = SEED
+
+    out = np.empty(32, np.float32)
+    return lambda: fill[1, 32](out)
+
+
 def element_kernel() -> Callable[[], object]:
     @jit.kernel
     def add(x, y):
@@ -122,6 +123,7 @@ def launchers_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
         (elementwise, "ElementwiseKernel and ReductionKernel", "reduction"),
         (reduction, "ElementwiseKernel and ReductionKernel", "elementwise"),
         (raw, "RawKernel", "-"),
+        (on_grid, "@jit.rawkernel", "-"),
         (element_kernel, "@jit.kernel", "-"),
     ],
 )
@@ -144,9 +146,10 @@ def test_calls_go_the_documented_way(
 
     entered = {package(step.entry[0]) for step in first}
     modules = {module for _, entries in listed_first for module, _ in entries}
-    if heading == "@jit.kernel":  # its list ends where that of an ElementwiseKernel begins
-        (rest_listed, _) = documented("ElementwiseKernel and ReductionKernel")
-        modules |= {module for _, entries in rest_listed for module, _ in entries}
+    if heading.startswith("@jit"):  # their lists have parts of others
+        for other in ("ElementwiseKernel and ReductionKernel", "@jit.kernel"):
+            (rest_listed, _) = documented(other)
+            modules |= {module for _, entries in rest_listed for module, _ in entries}
     named = set(map(package, modules))
     unlisted = entered - named - {"core", "errors", "interop"}
     assert unlisted <= {"jit.intrinsics", "jit.source", "jit.ir", "jit.passes", "signature"}
@@ -162,8 +165,8 @@ def test_steps_back_are_seen() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x", "copied")
     kernel(memory[:40], memory[50:90])
     overlapping = calls_of(lambda: kernel(memory[:40], memory[10:50]))
-    assert ("launch.interpreter", ("launch.dispatch", "Dispatcher._launch"), False) in [
+    assert ("launch.interpreter", ("launch.loops", "LoopDispatcher._launch"), False) in [
         tuple(step) for step in overlapping if is_back(step)
     ]
-    assert is_back(Call("elementwise", ("launch.dispatch", "Dispatcher._launch"), True))
-    assert not is_back(Call("elementwise", ("launch.dispatch", "Dispatcher._launch"), False))
+    assert is_back(Call("elementwise", ("launch.loops", "LoopDispatcher._launch"), True))
+    assert not is_back(Call("elementwise", ("launch.loops", "LoopDispatcher._launch"), False))

@@ -16,7 +16,7 @@ import pytest
 from kerneltk import ArraySpec, DivisionError, ElementwiseKernel, KernelToolkitError
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.codegen import elementwise as definitions
-from kerneltk.launch import dispatch
+from kerneltk.launch import loops
 from kerneltk.signature.parameters import NO_DEFAULT
 
 X = np.arange(6, dtype=np.float32)
@@ -85,8 +85,8 @@ def test_a_second_call_touches_only_its_plan(
         for owner, name in (
             (definitions, "resolve_elementwise"),
             (definitions.ElementwiseDefinition, "schedule"),
-            (dispatch, "translation_unit_of"),
-            (dispatch, "loop_launcher"),
+            (loops, "translation_unit_of"),
+            (loops, "loop_launcher"),
         )
     ]
     calls += [
@@ -128,7 +128,7 @@ def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
 def test_the_number_of_plans_is_bounded(
     kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "MAX_PLANS", 8)
+    monkeypatch.setattr(loops, "MAX_PLANS", 8)
     for size in (*range(1, 31), *range(1, 31)):
         np.testing.assert_array_equal(kernel(np.ones(size), 2), np.full(size, 2.0))
     (plans,) = plans_of(kernel)

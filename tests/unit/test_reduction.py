@@ -26,7 +26,7 @@ from kerneltk import (
 )
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.codegen import reduction as definitions
-from kerneltk.launch import dispatch
+from kerneltk.launch import loops
 from kerneltk.signature.parameters import NO_DEFAULT
 
 from . import fake_torch
@@ -351,8 +351,8 @@ def test_a_second_call_touches_only_its_plan(
         for owner, name in (
             (definitions, "resolve_reduction"),
             (definitions.ReductionDefinition, "schedule"),
-            (dispatch, "translation_unit_of"),
-            (dispatch, "loop_launcher"),
+            (loops, "translation_unit_of"),
+            (loops, "loop_launcher"),
         )
     ]
     counts += [
@@ -391,7 +391,7 @@ def test_calls_of_changing_kinds(kernel: ReductionKernel) -> None:
 def test_the_number_of_plans_is_bounded(
     kernel: ReductionKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "MAX_PLANS", 8)
+    monkeypatch.setattr(loops, "MAX_PLANS", 8)
     for size in (*range(1, 31), *range(1, 31)):
         same(kernel(np.ones(size), 2), np.float64(2 * size))
     (plans,) = plans_of(kernel)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from kerneltk.backends.cuda.architectures import check_options, choose_target
 from kerneltk.backends.cuda.toolkit import load_library
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.cache import stand_ins
+from kerneltk.core.artifacts import (
+    INCLUDE_DIRECTORY,
+    ObjectCode,
+    Target,
+    TranslationUnit,
+    cupy_include_directory,
+)
 from kerneltk.core.compile_log import report
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.settings import get_settings
@@ -96,20 +103,17 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
         return ()
     directories = tuple(map(Path, cuda_include_directories()))
     # NVRTC has no C library; a user's own source may include its headers.
-    own, fallback = INCLUDE_DIRECTORY / "nvrtc", INCLUDE_DIRECTORY / "nvrtc_fallback"
+    own, fallback = stand_ins.directory("nvrtc"), stand_ins.directory("nvrtc_fallback")
     return (own, *directories, *_bundled(), fallback)
 
 
 @cache
 def _bundled() -> tuple[Path, ...]:
-    """Return where CuPy keeps its copies of CUB, libcu++ and Thrust, without importing it."""
-    package = importlib.util.find_spec("cupy")
-    directories = (package.submodule_search_locations or ()) if package else ()
-    root = ("_core", "include", "cupy", "_cccl")
+    """Return where CuPy's headers and its copies of CUB, libcu++ and Thrust are."""
     found = (
-        Path(directory, *root, name)
-        for directory in directories
-        for name in ("cub", "libcudacxx", "thrust")
+        directory / part
+        for directory in cupy_include_directory()
+        for part in ("cupy/_cccl/cub", "cupy/_cccl/libcudacxx", "cupy/_cccl/thrust", "")
     )
     return tuple(path for path in found if path.is_dir())
 
@@ -127,7 +131,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     options += [*backend_options(unit), *(["-dlto"] if links else [])]
     options += _without_defaults(unit.options, options)
     options += [f"-I{directory}" for directory in include_directories(unit)]
-    encoded = [option.encode() for option in options]
+    encoded = [os.fsencode(option) for option in options]
     source = unit.source.encode("utf-8", "surrogateescape")
     result, program = nvrtc.nvrtcCreateProgram(source, b"generated code", 0, [], [])
     _check(nvrtc, result, None)

@@ -220,9 +220,8 @@ class HostBackend:
         """Return where the compiler finds headers of other packages by itself, for a unit that may
         ask for one; its own headers change with its version.
         """
-        if not foreign_headers(unit.source):
-            return ()
-        return (*toolchain.SYSTEM_DIRECTORIES, *toolchain.cuda_directories(unit))
+        system = toolchain.SYSTEM_DIRECTORIES if foreign_headers(unit.source) else ()
+        return (*system, *toolchain.cuda_directories(unit))
 
     def compile(self, unit: TranslationUnit, target: Target) -> ObjectCode:
         """Compile for this machine; raises CompileError or BackendUnavailableError."""

@@ -31,7 +31,6 @@ struct code_range {
 
 static struct code_range own_code;
 
-#define UNWRITTEN 0xa5 /* bytes of dynamic shared memory that a launch does not have */
 #define ONLY_PLACE 100 /* kind of a finding that only tells where; memory.c has the others */
 
 /* An access to memory that was wrong; what is told of it is written elsewhere. */
@@ -116,8 +115,7 @@ static void call_refused(struct engine *e, const char *what, const char *lacking
 static void call_child(struct engine *e, kernel_function entry, const void *block,
                        unsigned long size);
 static void call_ended(struct engine *e, const char *name, const void *address);
-static void call_guard_shared(struct engine *e, unsigned char *memory, unsigned long size,
-                              int is_done);
+static void call_guard_shared(struct engine *e, char *memory, unsigned long size);
 static void call_sleep(struct engine *e, unsigned nanoseconds_);
 static long long call_time(void) { return nanoseconds(); }
 extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
@@ -142,7 +140,7 @@ static const struct {
     void (*child)(struct engine *, kernel_function, const void *, unsigned long);
     void (*ended)(struct engine *, const char *, const void *);
     void (*excuse)(struct engine *);
-    void (*guard_shared)(struct engine *, unsigned char *, unsigned long, int);
+    void (*guard_shared)(struct engine *, char *, unsigned long);
 } calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
            call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet,
            call_refused, call_child,     call_ended, call_excuse,
@@ -380,18 +378,25 @@ static void call_refused(struct engine *e, const char *what, const char *lacking
     leave_kernel(e, KT_TRAP);
 }
 
-/* Before and after blocks of a launch with no dynamic shared memory: what they write there is found. */
-static void call_guard_shared(struct engine *e, unsigned char *memory, unsigned long size,
-                              int is_done) {
-    struct grid_launch *l = atomic_load(&e->launch);
-    if (!is_done) {
-        memset(memory, UNWRITTEN, size);
-    } else if (*memory != UNWRITTEN || memcmp(memory, memory + 1, size - 1) != 0) {
-        if (claim_text(e, KT_FAULT))
-            append(l->text, sizeof l->text,
-                   ": it writes to dynamic shared memory, of which the launch has 0 bytes");
-        leave_kernel(e, KT_FAULT);
+/* Lets no block of a launch without dynamic shared memory read or write that of its unit: the whole
+ * pages of it that begin at `memory` cannot be accessed until this thread has had its part of the
+ * launch (end_part): when the thread ends or the unit is closed, the memory is the C library's again. */
+static void call_guard_shared(struct engine *e, char *memory, unsigned long size) {
+    if (e->guarded) return; /* by the blocks before */
+    e->guarded_end = memory + (size & ~(unsigned long)(sysconf(_SC_PAGESIZE) - 1));
+    e->guarded = memory;
+    if (mprotect(memory, (size_t)(e->guarded_end - memory), PROT_NONE)) {
+        e->guarded = NULL;
+        fail_waiting(e, "its dynamic shared memory cannot be protected");
     }
+}
+
+/* Called by each thread behind the last blocks that it runs of a launch. */
+static void end_part(void) {
+    struct engine *e = own_engine;
+    if (!e || !e->guarded) return;
+    if (mprotect(e->guarded, (size_t)(e->guarded_end - e->guarded), PROT_READ | PROT_WRITE)) abort();
+    e->guarded = NULL;
 }
 
 /* A function of the host that would end the process was called, and would return to `address`. */
@@ -523,6 +528,8 @@ static int describe_signal(int number, siginfo_t *info, void *context) {
         int near = e->current == &e->native && at + (1u << 16) > stack && at < stack + 4096;
         if (is_guard(e, address) || (near && number == SIGSEGV))
             append_overflow(e, text, size);
+        else if (e->guarded && address >= e->guarded && address < e->guarded_end)
+            append(text, size, ": it uses dynamic shared memory, of which the launch has 0 bytes");
         else if (info->si_code == SI_KERNEL)
             append(text, size, ": an address that no memory can have was read or written");
         else

@@ -207,6 +207,7 @@ static int run_grid(kernel_function entry, const void *args, long long total, lo
     } else {
         launch_items(grid_chunk, &l, total, grain, threads);
     }
+    end_part();
     leave_launch(&before);
     return run_children(&l, end_launch(&l), threads);
 }
@@ -263,6 +264,7 @@ static void finish_block(struct grid_launch *l) {
 static void *crew(void *argument) {
     struct crew_member *self = (struct crew_member *)argument;
     grid_chunk(self->launch, self->block, self->block + 1);
+    end_part();
     finish_block(self->launch);
     return NULL;
 }

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.host.line_table import LineTable
+from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.core.patterns import pattern
 from kerneltk.object_code import elf
@@ -144,7 +145,9 @@ def _user_place(frames: Sequence[int]) -> str:
     """Return the innermost line of a text that is not this package's."""
     for address in frames:
         place = _place(address)
-        if place and place[1] and not place[0].startswith(str(INCLUDE_DIRECTORY)):
+        if place is None or not place[1] or place[0].startswith(str(INCLUDE_DIRECTORY)):
+            continue
+        if not stand_ins.is_stand_in(place[0]):
             return f"{place[0]}:{place[1]}"
     return ""
 

@@ -203,6 +203,8 @@ static int spin_while_equal(_Atomic uint32_t *word, uint32_t value) {
     return 0;
 }
 
+static void end_part(void); /* grid.c */
+
 static void work(int self) {
     int count = job.parts;
     long long chunk = job.chunk;
@@ -239,6 +241,7 @@ static void *worker(void *argument) {
             if (!atomic_compare_exchange_weak(&gate, &state, state - ONE_SEAT + 1)) continue;
             if (SEATS(state) > 1) wake_workers();
             work(self);
+            end_part();
             if (atomic_fetch_sub(&gate, 1) == (CALLER_SLEEPS | 1)) futex_wake(&gate, 1);
             state = atomic_load(&gate);
             break;

@@ -28,9 +28,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kerneltk.backends import processes, temporary
+from kerneltk.cache import stand_ins
 from kerneltk.cache.derived import Entry
 from kerneltk.core import compile_log
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.core.artifacts import (
+    INCLUDE_DIRECTORY,
+    ObjectCode,
+    Target,
+    TranslationUnit,
+    cupy_include_directory,
+)
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
@@ -718,11 +725,22 @@ _VERY_LONG = 96 << 10
 SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
 
 
+# An include of other headers than this package's; two of these include CUDA's.
+_OTHER_INCLUDE = pattern(r"include(?![ \t]*<kerneltk/(?!host_ptx_(?:half|bytes|matrix)))")
+
+
 def cuda_directories(unit: TranslationUnit) -> tuple[Path, ...]:
-    """Return where the stand-ins for CUDA's headers are, for expressions that include any; the
-    options of a raw unit have them.
+    """Return where the stand-ins for CUDA's headers are, for units that may include any, and with
+    expressions CuPy's special functions.
     """
-    return () if unit.raw or not foreign_headers(unit.source) else (INCLUDE_DIRECTORY / "host",)
+    if unit.raw:
+        is_needed = (
+            includes_by_option(unit.options) or _OTHER_INCLUDE.search(unit.source) is not None
+        )
+        return (stand_ins.directory("host"),) if is_needed else ()
+    if not foreign_headers(unit.source):
+        return ()
+    return stand_ins.directory("host"), *cupy_include_directory()
 
 
 # What ends a process, and host_ends.hpp defines.
@@ -782,8 +800,12 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     CompileError if the compiler refuses it or an option means nothing on the host, and
     BackendUnavailableError.
     """
-    options = (*backend_options(unit), *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}")
-    options += tuple(f"-idirafter{directory}" for directory in cuda_directories(unit))
+    search = cuda_directories(unit)
+    # In front of what a user's own options name: a real cuda_runtime.h is none for CPU cores.
+    first = tuple(f"-I{directory}" for directory in search if unit.raw)
+    last = tuple(f"-idirafter{directory}" for directory in search if not unit.raw)
+    own = (*first, *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}", *last)
+    options = (*backend_options(unit), *own)
     for option in without_dropped(unit.options)[1]:
         compile_log.report(f"debug: the option '{option}' does nothing on CPU cores")
     may_end = _MAY_END.search(unit.source) is not None

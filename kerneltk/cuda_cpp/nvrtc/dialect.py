@@ -48,22 +48,22 @@ def spaced_literals(source: str) -> str:
     return _SUFFIX.sub('" ', source)
 
 
-def for_nvrtc(source: str, constants: Iterable[int] = ()) -> str:
-    """Return a source as NVRTC takes it; lines stay.
+def with_constexpr(source: str, constants: Iterable[int]) -> str:
+    """Return a source with ``constexpr`` instead of the ``const`` at some positions."""
+    for start in sorted(constants, reverse=True):
+        if source.startswith("const", start):
+            source = f"{source[:start]}constexpr{source[start + 5 :]}"
+    return source
 
-    Parameters
-    ----------
-    constants : iterable of int
-        Where a ``const`` is that may be ``constexpr``.
+
+def for_nvrtc(source: str) -> str:
+    """Return a source as NVRTC takes it; lines stay.
 
     Examples
     --------
     >>> for_nvrtc("x = ({ int a = f(); a + a; });")
     'x = ([&] { int a = f(); return a + a; }());'
     """
-    for start in sorted(constants, reverse=True):
-        if source.startswith("const", start):
-            source = f"{source[:start]}constexpr{source[start + 5 :]}"
     source = spaced_literals(source)
     if _OPENING.search(source):
         source = _without_statement_expressions(source, blank_noise(source, directives=False))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.cache.stand_ins import has_header
 from kerneltk.cuda_cpp.includes import escaped
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.cuda_cpp.syntax.cached import read_host_only
@@ -37,7 +37,6 @@ _TOOLKIT = re.compile(
     r"|device_|surface_|texture_|sm_\d|math_|channel_|host_|library_|driver_|fatbinary|builtin_"
     r"|common_functions|mma)"
 )
-_SHIMS = (INCLUDE_DIRECTORY, INCLUDE_DIRECTORY / "nvrtc", INCLUDE_DIRECTORY / "host")
 
 
 class HostPart(NamedTuple):
@@ -141,7 +140,7 @@ def _foreign_headers(sources: Sequence[RawSource]) -> Iterator[HostPart]:
                 include.is_quoted
                 or bool(include.guard)
                 or _TOOLKIT.match(include.name) is not None
-                or any((directory / include.name).is_file() for directory in _SHIMS)
+                or has_header(include.name, "nvrtc", "host")
                 or include.name in sources[0].unread_names()
             )
             if not is_known:

@@ -7,10 +7,8 @@ twice as long to define.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
-
-T = TypeVar("T")
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 Memory = Literal["constant", "device", "managed"]
 UnsupportedKind = Literal[
@@ -203,39 +201,14 @@ class SourceSummary(NamedTuple):
         """The names in ``#include "..."`` lines, in order."""
         return tuple(include.name for include in self.includes if include.is_quoted)
 
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> SourceSummary:
-        """Return what has these fields, its tuples and records as sequences. Raises TypeError or
-        ValueError where nothing of this kind has them.
-        """
-        kernels, symbols, shared, functions, unsupported, includes, *others = fields
-        host_code, constants, spare, replaced = others
-        return cls(
-            tuple(
-                DeclaredKernel(
-                    name,
-                    _all(DeclaredParameter, parameters),
-                    tuple(template),
-                    is_c,
-                    is_definition,
-                    tuple(bounds),
-                    *rest,
-                )
-                for name, parameters, template, is_c, is_definition, bounds, *rest in kernels
-            ),
-            _all(DeclaredSymbol, symbols),
-            tuple(
-                DynamicShared(name, kind, tuple(scope), *rest)
-                for name, kind, scope, *rest in shared
-            ),
-            tuple((start, end) for start, end in functions),
-            _all(Unsupported, unsupported),
-            _all(Include, includes),
-            tuple((start, end) for start, end in host_code),
-            tuple(map(int, constants)),
-            tuple((start, end, tuple(names)) for start, end, names in spare),
-            tuple((start, end, str(text)) for start, end, text in replaced),
-        )
+
+class Preprocessed(NamedTuple):
+    """What the preprocessor sees of a source."""
+
+    includes: tuple[Include, ...] = ()
+    # The characters of each ``#pragma once``, and whether the compiler always sees it.
+    once: tuple[tuple[int, int, bool], ...] = ()
+    has_volatile: bool = False  # whether it mentions volatile memory, in code
 
 
 class Unmarked(NamedTuple):
@@ -264,15 +237,31 @@ class Meetings(NamedTuple):
     directives: tuple[str, ...] = ()  # the directives before it
     unmarked: tuple[Unmarked, ...] = ()
 
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Meetings:
-        """As `SourceSummary.from_fields`."""
-        source, directives, unmarked = fields
-        return cls(source, tuple(directives), _all(Unmarked, unmarked))
+
+class RewriteTarget(NamedTuple):
+    """What a source is rewritten for."""
+
+    is_host: bool  # whether for CPU cores' compiler, instead of NVRTC
+    name: str = ""  # the source's, as ``#line`` has it
+    has_host_code: bool = False  # whether what only the host has a use for is left out
+    keeps_spare: bool = False  # as `RawSource` has it
+    directives: tuple[str, ...] = ()  # that options stand for
+    # The name expressions of what is asked for with volatile types as templates' arguments.
+    instantiated: tuple[str, ...] = ()
+    # Whether functions stay as they are, for who leaves out those that a compiler refuses.
+    is_bare: bool = False
 
 
-def _all(kind: Callable[..., T], records: Iterable[Sequence[Any]]) -> tuple[T, ...]:
-    return tuple(kind(*fields) for fields in records)
+class DeviceSource(NamedTuple):
+    """A source as a target's compiler is given it."""
+
+    code: str
+    directives: tuple[str, ...] = ()  # before it
+    plain: str = ""  # the code without meeting points; empty where it has none
+    headers: tuple[str, ...] = ()  # of the package, which inline PTX needs as C++
+    needs_20: bool = False  # whether it needs C++20
+    unmarked: tuple[Unmarked, ...] = ()
+    unordered: tuple[Unordered, ...] = ()
 
 
 class Place(NamedTuple):
@@ -297,15 +286,6 @@ class CompilerErrors(NamedTuple):
 
     places: tuple[tuple[str, int, int, str], ...] = ()
     has_unlocated: bool = False
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> CompilerErrors:
-        """As `SourceSummary.from_fields`."""
-        places, has_unlocated = fields
-        return cls(
-            tuple((file, line, column, message) for file, line, column, message in places),
-            bool(has_unlocated),
-        )
 
 
 class Refused(NamedTuple):
@@ -338,14 +318,6 @@ class Refusals(NamedTuple):
 
     source: str
     functions: tuple[Refused, ...]
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Refusals:
-        """Return what has these fields. Raises TypeError or ValueError where nothing of this kind
-        has them.
-        """
-        source, functions = fields
-        return cls(str(source), tuple(Refused(*fields) for fields in functions))
 
 
 def sample_arguments(parameters: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from kerneltk.core.lexer import CHARACTER, COMMENT, STRING
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.cuda_cpp.syntax.host_part.pasting import Macros
 from kerneltk.cuda_cpp.syntax.host_part.reachability import (
@@ -103,9 +104,7 @@ _ANNOTATED = re.compile(r"\b__(?:global|device|shared|constant)__\b")
 _HOST_WORD = re.compile(r"\b__host__\b")
 _MACRO = re.compile(r"(\w+)(\([^()]*\))?[\s\\]*(.*)", re.DOTALL)
 _DEFINED = re.compile(r".*?\bdefine(?:\s|\\\n)+\w+(?:\([^()]*\))?", re.DOTALL)
-_NO_CODE = re.compile(
-    r"\\\n|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//(?:\\\n|[^\n])*|/\*.*?\*/", re.DOTALL
-)
+_NO_CODE = re.compile(rf"\\\n|{STRING}|{CHARACTER}|{COMMENT}")
 # A macro of the package's: who calls such a function gets an error.
 HOST_ONLY = "_KT_HOST_ONLY"
 # Of a function whose declaration cannot be left: the worst overload of all, and who asks whether it

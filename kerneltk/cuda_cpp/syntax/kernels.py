@@ -246,6 +246,8 @@ def with_child_launches(source: str) -> str:
     >>> with_child_launches("__global__ void f(int n) { g<float><<<n, 32>>>(n); }")
     '__global__ void f(int n) { ::_kt_child<(&g<float>)>("g<float>", n, 32)(n); }'
     """
+    if "<<<" not in source:
+        return source
     prepared = prepare(source)
     edits: dict[tuple[int, int], str] = {}
     for plain, words in prepared.variants():

@@ -12,13 +12,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.core.lexer import comma_spans
+from kerneltk.core.lexer import CHARACTER, COMMENT, RAW_STRING, STRING, comma_spans
 
 _NOISE = re.compile(
-    r"(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
-    r"|(?P<raw>(?<!\w)(?:u8|[uUL])?R\"(?P<mark>[^ ()\\\t\r\n\"]{0,16})\(.*?\)(?P=mark)\")"
+    rf"(?P<comment>{COMMENT})|(?P<raw>{RAW_STRING})"
     r"|(?P<directive>(?:^|(?<=\*/))[ \t\f\v]*(?:\#|%:)"
     r"(?:\"(?:\\.|[^\"\\\n])*\"|/\*.*?\*/|//(?:\\\r?\n|[^\n])*|\\\r?\n|[^\n])*)"
     r"|(?P<string>\"(?:\\.|[^\"\\\n])*\"?)"
@@ -30,10 +30,8 @@ _VISIBLE = re.compile(r"[^\s]")
 # Digraphs, and what is none: `<::` is `<` before a name of the global namespace.
 _DIGRAPH = re.compile(r"<::(?![:>])|::|<%|%>|<:|:>")
 _DIGRAPHS = {"<%": "{ ", "%>": "} ", "<:": "[ ", ":>": "] "}
-_COMMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_LITERAL = re.compile(
-    r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
-)
+_COMMENT = re.compile(f"{STRING}|{COMMENT}")
+_LITERAL = re.compile(f"{STRING}|{CHARACTER}|{COMMENT}")
 _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
@@ -252,10 +250,11 @@ def _outside(words: list[Word], hidden: list[tuple[int, int]]) -> list[Word]:
     return kept
 
 
+@lru_cache(maxsize=4)  # what reads and rewrites a source prepares it, each in its turn
 def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     """Return a source without what belongs to the preprocessor, and where everything was.
 
-    Any source is taken; nothing is raised.
+    Any source is taken; nothing is raised. Nobody changes what is returned.
 
     Parameters
     ----------
@@ -306,24 +305,6 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
         regions=_find_regions(directives, len(source)),
         _shown_starts=[piece[0] for piece in pieces],
         _pieces=pieces,
-        _lines=[0, *(found.end() for found in re.finditer("\n", source))],
-    )
-
-
-def prepare_directives(source: str) -> Prepared:
-    """Return what the preprocessor sees of a source: no macros are expanded, no words are found."""
-    code, comments, directives = _read_noise(source)
-    return Prepared(
-        source=source,
-        code=code,
-        shown=code,
-        plain=code,
-        words=[],
-        comments=comments,
-        directives=directives,
-        regions=_find_regions(directives, len(source)),
-        _shown_starts=[0],
-        _pieces=[(0, 0, -1)],
         _lines=[0, *(found.end() for found in re.finditer("\n", source))],
     )
 

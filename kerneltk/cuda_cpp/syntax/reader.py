@@ -15,6 +15,7 @@ from kerneltk.cuda_cpp.syntax.declarations import (
     DeclaredSymbol,
     DynamicShared,
     Include,
+    Preprocessed,
     SourceSummary,
 )
 from kerneltk.cuda_cpp.syntax.host_code import HostCode, HostReader
@@ -25,11 +26,11 @@ from kerneltk.cuda_cpp.syntax.preprocess import (
     Word,
     included_name,
     prepare,
-    prepare_directives,
 )
 from kerneltk.cuda_cpp.syntax.tree import CLASSES, Scope, SourceTree, collapse, function_declarator
 from kerneltk.cuda_cpp.syntax.unsupported import UnsupportedFeatures
 from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, read_symbols
+from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -62,32 +63,25 @@ def read_source(source: str) -> SourceSummary:
     return found.summary()
 
 
-def read_includes(source: str) -> tuple[Include, ...]:
-    """Return the headers that a source includes, as its summary has them.
+def read_directives(source: str) -> Preprocessed:
+    r"""Return what the preprocessor sees of a source.
 
     Examples
     --------
-    >>> read_includes("#include <cmath>")
+    >>> found = read_directives("#include <cmath>\n/* #pragma once */\n#if A\n#pragma once\n#endif")
+    >>> found.includes
     (Include(name='cmath', is_quoted=False, line=1, guard='', first=1, is_next=False),)
+    >>> found.once
+    ((42, 54, False),)
     """
-    return tuple(include for include, _ in _includes(prepare_directives(source)))
-
-
-def read_once(source: str) -> tuple[tuple[int, int, bool], ...]:
-    r"""Return the characters of each ``#pragma once`` in a source, and whether the compiler always
-    sees it.
-
-    Examples
-    --------
-    >>> read_once("/* #pragma once */\n#if A\n#pragma once\n#endif")
-    ((25, 37, False),)
-    """
-    prepared = prepare_directives(source)
-    return tuple(
+    prepared = prepare(source)
+    once = tuple(
         (found.start, found.end, not prepared.is_conditional(found.start))
         for found in prepared.directives
         if found.name == "pragma" and found.argument.split()[:1] == ["once"]
     )
+    includes = tuple(include for include, _ in _includes(prepared))
+    return Preprocessed(includes, once, has_volatile(source))
 
 
 def _includes(prepared: Prepared) -> Iterator[tuple[Include, Directive]]:

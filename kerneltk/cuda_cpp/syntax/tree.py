@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word
@@ -35,6 +35,7 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_cuda.language()))
 
 
+@lru_cache(maxsize=8)  # as for `prepare`: each branch of a source once
 def parse(plain: str) -> Node:
     """Return the syntax tree of C++ that is all ASCII, so that its bytes are its characters."""
     return _parser().parse(plain.encode("ascii")).root_node

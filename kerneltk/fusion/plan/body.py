@@ -6,87 +6,56 @@ of `x`, whatever `f` is.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.body_facts import BodyFacts
-from kerneltk.core.records import record
+from kerneltk.errors import KernelToolkitError
+from kerneltk.fusion.plan.steps import Leaf, Operands, same_extents
 from kerneltk.fusion.trace.graph import (
     Apply,
     Broadcast,
     Cast,
     Index,
-    Load,
     Node,
     Progression,
     Scalar,
     Shape,
     Slice,
+    Steps,
     Transpose,
     View,
-    ViewStep,
-    is_known_one,
+    joined,
+    shape_after,
 )
-from kerneltk.fusion.trace.loops import SOURCE, SPAN, call_rule, new_builder, number
+from kerneltk.fusion.trace.state import Trace, unsupported
 from kerneltk.fusion.trace.symbols import (
-    Expression,
     Symbol,
     applied,
     constant,
-    product,
+    moved_index,
     slice_start,
-    sliced_extent,
+    wrapped_index,
 )
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.compile import PassContext, optimized
-from kerneltk.jit.ir.types import PY_INT, Tuple
+from kerneltk.jit.intrinsics.base import CallSite
+from kerneltk.jit.intrinsics.registry import rule_of
+from kerneltk.jit.ir.types import PY_INT, Number, Tuple
+from kerneltk.jit.lowering.builder import FunctionBuilder
+from kerneltk.jit.lowering.context import Handlers
+from kerneltk.jit.lowering.context import Program as Lowered
+from kerneltk.jit.source.text import FunctionSource
 
-Steps = tuple[ViewStep, ...]
 WHOLE = Slice(None, None, None)
-
-
-@record
-class Leaf:
-    """An array that a body reads an element of: some array of the trace, or of the plan, viewed."""
-
-    array: int
-    version: int
-    steps: Steps
-    dtype: np.dtype[Any]
-    shape: Shape
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Operands:
-    """What the bodies of one kernel read: arrays and numbers, each with a parameter."""
-
-    leaves: dict[tuple[int, int, Steps], Leaf] = field(default_factory=dict)
-    scalars: dict[tuple[Expression, np.dtype[Any]], Symbol] = field(default_factory=dict)
-
-    def leaf(self, leaf: Leaf) -> str:
-        """The parameter of an array."""
-        key = (leaf.array, leaf.version, leaf.steps)
-        self.leaves.setdefault(key, leaf)
-        return f"x{list(self.leaves).index(key)}"
-
-    def scalar(self, symbol: Symbol, dtype: np.dtype[Any]) -> str:
-        """The parameter of a number."""
-        key = (symbol.expression, dtype)
-        self.scalars.setdefault(key, symbol)
-        return f"s{list(self.scalars).index(key)}"
-
-    @property
-    def declarations(self) -> list[str]:
-        """The parameters of the kernel."""
-        arrays = (f"{leaf.dtype.name} x{k}" for k, leaf in enumerate(self.leaves.values()))
-        numbers = (f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(self.scalars))
-        return [*arrays, *numbers]
 
 
 Kept = Callable[[Node], Leaf | None]
@@ -97,56 +66,102 @@ def view_leaf(leaf: Leaf, steps: Steps) -> Leaf:
     """An array seen through further steps."""
     if not leaf.shape:
         return leaf  # one element, wherever it is asked for
-    while steps and isinstance(steps[-1], Broadcast) and len(steps) == 1:
+    if len(steps) == 1 and isinstance(steps[0], Broadcast):
         steps = ()  # the kernel broadcasts
+    if steps and isinstance(steps[-1], Index):
+        items = list(steps[-1].items)
+        while None in items and not any(isinstance(k, Slice) for k in items[: items.index(None)]):
+            items.remove(None)  # a leading axis of one element
+        last = Index(tuple(items))
+        steps = steps[:-1] if all(k == WHOLE for k in items) else (*steps[:-1], last)
     shape = leaf.shape
     for step in steps:
         shape = shape_after(shape, step)
     return Leaf(leaf.array, leaf.version, (*leaf.steps, *steps), leaf.dtype, shape)
 
 
-def shape_after(shape: Shape, step: ViewStep) -> Shape:
-    """The shape of a view."""
-    if isinstance(step, Transpose):
-        return tuple(shape[axis] for axis in step.axes)
-    if isinstance(step, Broadcast):
-        return step.shape
-    found: list[Symbol] = []
-    axis = 0
-    for item in step.items:
-        if item is None:
-            found.append(constant(1))
-            continue
-        if isinstance(item, Slice):
-            bounds = constant(item.start), constant(item.stop), constant(item.step)
-            extent = shape[axis]
-            found.append(extent if item.is_whole else applied(sliced_extent, extent, *bounds))
-        axis += 1
-    return tuple(found)
+SPAN = ir.Span(1, 0, 1, 1)
+_TEXT = "def fused(): pass\n"
+_NODE = ast.parse(_TEXT).body[0]
+assert isinstance(_NODE, ast.FunctionDef)
+SOURCE = FunctionSource("fused", "fused", "<fused>", _TEXT, _NODE)
 
 
-class Body:
-    """One function of an element that returns some values."""
+def new_builder() -> FunctionBuilder:
+    """A function of one element that nothing has been added to."""
+    program = Lowered("numpy", Handlers({}, {}))
+    low = FunctionBuilder(program, SOURCE, None, None, (), {}, is_of_elements=True)
+    low.begin()
+    return low
 
-    def __init__(self, name: str, operands: Operands, kept: Kept, shape: Shape) -> None:
-        self.name = name
+
+def call_rule(
+    low: FunctionBuilder, function: Any, operands: Sequence[ir.Expression], part: int
+) -> ir.Expression:
+    """An operation on values that have the dtypes it is computed in."""
+    site = CallSite(
+        getattr(function, "__name__", "function"),
+        tuple(operands),
+        {},
+        SPAN,
+        tuple(SPAN for _ in operands),
+    )
+    rule = rule_of(function)
+    assert rule is not None  # of each of NumPy's functions that traces know
+    value = rule(low, site)
+    found = low.as_expression(value, SPAN)
+    if isinstance(found, ir.Construct):
+        return low.as_number(found.items[part], SPAN)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def problem_of(function: Any, dtypes: tuple[np.dtype[Any], ...], part: int = 0) -> str | None:
+    """Why kernels cannot compute a function of these dtypes; None if they can."""
+    low = new_builder()
+    operands = [ir.Local(f"x{k}", Number(dtype), SPAN) for k, dtype in enumerate(dtypes)]
+    try:
+        call_rule(low, function, operands, part)
+    except KernelToolkitError as error:
+        return str(error).split("\n", 1)[0]
+    return None
+
+
+def check_operations(trace: Trace, nodes: Sequence[Node]) -> None:
+    """Refuse what kernels cannot compute, at the first line that has it; `nodes` are all values
+    that are computed.
+    """
+    needed = set(map(id, nodes))
+    for node, location in trace.applied:
+        if id(node) in needed:
+            dtypes = tuple(operand.dtype for operand in node.operands)
+            problem = problem_of(node.function, dtypes, node.part)
+            if problem is not None:
+                raise unsupported(problem, "compute it outside of the function.", location)
+
+
+def operands_seen(node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
+    """What a value is computed from, with the steps through which it is seen."""
+    if isinstance(node, View):
+        return [(node.operand, _through(node, steps))]
+    if isinstance(node, Cast):
+        return [(node.operand, steps)]
+    if isinstance(node, Apply):
+        return [(operand, _seen(node, operand, steps)) for operand in node.operands]
+    return []
+
+
+class Walk:
+    """Goes through what a body computes, each element of each view once, operands first."""
+
+    def __init__(self, operands: Operands, kept: Kept) -> None:
         self._operands = operands
         self._kept = kept
-        self._shape = shape  # of the loop
-        self._low = new_builder()
-        self._known: dict[tuple[int, Steps], ir.Expression] = {}
+        self._known: dict[tuple[int, Steps], Any] = {}
         self._nodes: list[Node] = []  # keeps identities
-        self._parameters: dict[str, ir.Local] = {}
         self.totals: dict[int, str] = {}  # parameters of values that reductions give
 
-    def _parameter(self, name: str, dtype: np.dtype[Any]) -> ir.Local:
-        found = self._parameters.get(name)
-        if found is None:
-            self._low.taken.add(name)
-            found = self._parameters[name] = ir.Local(name, number(dtype), SPAN)
-        return found
-
-    def value(self, node: Node, steps: Steps = ()) -> ir.Expression:
+    def value(self, node: Node, steps: Steps = ()) -> Any:
         """The element of a value, seen through steps."""
         # Operands first: long chains would exceed Python's own stack.
         stack = [(node, steps)]
@@ -169,16 +184,67 @@ class Body:
         return self._known[id(node), steps]
 
     def _needed(self, node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
-        """What a value is computed from, with the steps through which it is seen."""
         if id(node) in self.totals or self._kept(node) is not None:
             return []
+        return operands_seen(node, steps)
+
+    def _computed(self, node: Node, steps: Steps) -> Any:
+        raise NotImplementedError
+
+
+class Structure(Walk):
+    """What an elementwise body computes, without what its operands are: bodies of the same
+    structure have the same source. A program of many rounds has few.
+    """
+
+    def __init__(self, operands: Operands, kept: Kept) -> None:
+        super().__init__(operands, kept)
+        self._entries: list[Any] = []
+        self._is_known = True
+
+    def of(self, nodes: Sequence[Node]) -> Any:
+        """The structure of values; None for one that depends on more."""
+        found = [self.value(node) for node in nodes]
+        return (*self._entries, *found) if self._is_known else None
+
+    def _computed(self, node: Node, steps: Steps) -> int:
+        kept = self._kept(node)
+        if kept is not None:
+            return self._entry(self._operands.leaf(view_leaf(kept, steps)), node.dtype)
         if isinstance(node, View):
-            return [(node.operand, (node.step, *steps))]
-        if isinstance(node, Cast):
-            return [(node.operand, steps)]
-        if isinstance(node, Apply):
-            return [(operand, _seen(node, operand, steps)) for operand in node.operands]
-        return []
+            return int(self.value(*operands_seen(node, steps)[0]))
+        if isinstance(node, Scalar):
+            if node.symbol.is_constant:
+                return self._entry(node.symbol.expression, node.dtype)
+            return self._entry(self._operands.scalar(node.symbol, node.dtype), node.dtype)
+        if isinstance(node, Cast | Apply):
+            below = [self.value(*needed) for needed in self._needed(node, steps)]
+            function = (node.function, node.part) if isinstance(node, Apply) else None
+            return self._entry(function, node.dtype, *below)
+        self._is_known = False  # an index, which depends on the shape
+        return 0
+
+    def _entry(self, *parts: Any) -> int:
+        self._entries.append(parts)
+        return len(self._entries) - 1
+
+
+class Body(Walk):
+    """One function of an element that returns some values."""
+
+    def __init__(self, name: str, operands: Operands, kept: Kept, shape: Shape) -> None:
+        super().__init__(operands, kept)
+        self.name = name
+        self._shape = shape  # of the loop
+        self._low = new_builder()
+        self._parameters: dict[str, ir.Local] = {}
+
+    def _parameter(self, name: str, dtype: np.dtype[Any]) -> ir.Local:
+        found = self._parameters.get(name)
+        if found is None:
+            self._low.taken.add(name)
+            found = self._parameters[name] = ir.Local(name, Number(dtype), SPAN)
+        return found
 
     def _computed(self, node: Node, steps: Steps) -> ir.Expression:
         low = self._low
@@ -192,12 +258,13 @@ class Body:
             if node.symbol.is_constant:
                 with np.errstate(all="ignore"):
                     value = np.asarray(node.symbol.value).astype(node.dtype)[()]
-                return ir.Literal_(value, number(node.dtype), SPAN)
+                return ir.Literal_(value, Number(node.dtype), SPAN)
             return self._parameter(self._operands.scalar(node.symbol, node.dtype), node.dtype)
         if isinstance(node, View):
-            return self.value(node.operand, (node.step, *steps))
+            found: ir.Expression = self.value(*operands_seen(node, steps)[0])
+            return found
         if isinstance(node, Cast):
-            return low.copied(low.cast(self.value(node.operand, steps), number(node.dtype)))
+            return low.copied(low.cast(self.value(node.operand, steps), Number(node.dtype)))
         if isinstance(node, Apply):
             return self._applied(node, steps)
         assert isinstance(node, Progression), node
@@ -207,7 +274,7 @@ class Body:
         low = self._low
         operands = [self.value(o, _seen(node, o, steps)) for o in node.operands]
         found = call_rule(low, node.function, operands, node.part)
-        return low.copied(low.cast(found, number(node.dtype)))
+        return low.copied(low.cast(found, Number(node.dtype)))
 
     def _progression(self, node: Progression, steps: Steps) -> ir.Expression:
         """``start + step * index``, where the index is one of the loop's, scaled and moved."""
@@ -231,9 +298,9 @@ class Body:
                     bounds = [constant(b) for b in (item.start, item.stop, item.step)]
                     begin = applied(slice_start, shape[axis], *bounds)
                 else:
-                    begin = applied(_wrapped, constant(item), shape[axis])
+                    begin = applied(wrapped_index, constant(item), shape[axis])
                     is_fixed = True
-                offset = applied(_moved, offset, begin, constant(factor))
+                offset = applied(moved_index, offset, begin, constant(factor))
                 if isinstance(item, Slice) and item.step is not None:
                     factor *= item.step
                 axis = place
@@ -242,7 +309,7 @@ class Body:
         if not is_fixed:
             axis += ndim - len(shape)
             is_fixed = _is_repeated(shape[axis - (ndim - len(shape))], self._shape[axis])
-        integer = number(np.dtype(np.int64))
+        integer = Number(np.dtype(np.int64))
         position: ir.Expression
         if is_fixed:
             position = ir.Literal_(np.int64(0), integer, SPAN)
@@ -253,7 +320,7 @@ class Body:
             position = ir.Binary("*", position, scale, integer, SPAN)
         moved = self.value(Scalar(np.dtype(np.int64), (), offset))
         position = low.copied(ir.Binary("+", position, moved, integer, SPAN))
-        kind = number(node.dtype)
+        kind = Number(node.dtype)
         first, apart = self.value(node.start), self.value(node.step)
         scaled = ir.Binary("*", low.cast(position, kind), apart, kind, SPAN)
         return low.copied(ir.Binary("+", first, low.copied(scaled), kind, SPAN))
@@ -291,8 +358,41 @@ def _seen(node: Apply, operand: Node, steps: Steps) -> Steps:
     if not operand.shape:
         return ()
     if steps and not same_extents(operand.shape, node.shape):
-        return (Broadcast(node.shape), *steps)
+        return repeated(operand.shape, node.shape, steps)
     return steps
+
+
+def _through(node: View, steps: Steps) -> Steps:
+    """The steps through which the operand of a view is seen."""
+    step = node.step
+    if isinstance(step, Broadcast) and steps:
+        return repeated(node.operand.shape, step.shape, steps)
+    return joined(step, steps)
+
+
+def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
+    """The steps of a value that is broadcast first: indices are those of the value itself, where
+    kernels broadcast what is left.
+    """
+    if not steps:
+        return ()
+    first, *rest = steps
+    if not isinstance(first, Index):
+        return (Broadcast(target), *steps)
+    items: list[Slice | int | None] = []
+    axis = len(shape) - len(target)
+    for item in first.items:
+        if item is None:
+            items.append(None)
+            continue
+        if axis >= 0:
+            if _is_repeated(shape[axis], target[axis - len(shape)]):
+                item = 0 if isinstance(item, int) else WHOLE
+            items.append(item)
+        axis += 1
+    index = Index(tuple(items))
+    left = repeated(shape_after(shape, index), shape_after(target, first), tuple(rest))
+    return left if all(item == WHOLE for item in items) else joined(index, left)
 
 
 def _places(index: Index) -> list[tuple[Slice | int, int]]:
@@ -309,14 +409,6 @@ def _places(index: Index) -> list[tuple[Slice | int, int]]:
 def _is_repeated(extent: Symbol, target: Symbol) -> bool:
     """Whether an axis of one element is broadcast along another: the trace has guards for that."""
     return extent.expression != target.expression and extent.value == 1 != target.value
-
-
-def _moved(offset: int, begin: int, factor: int) -> int:
-    return offset + begin * factor
-
-
-def _wrapped(index: int, extent: int) -> int:
-    return index % extent
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -398,18 +490,6 @@ def facts_of(
     )
 
 
-def same_extents(left: Shape, right: Shape) -> bool:
-    """Whether two shapes are the same expressions."""
-    return len(left) == len(right) and all(
-        a.expression == b.expression for a, b in zip(left, right, strict=True)
-    )
-
-
-def without_axes(shape: Shape, axes: Sequence[int]) -> Shape:
-    """A shape without some axes."""
-    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
-
-
 def squeezes(node: View, axes: tuple[int, ...]) -> bool:
     """Whether a view takes away dimensions of one element, and nothing else."""
     step = node.step
@@ -428,15 +508,3 @@ def restores(node: View, axes: tuple[int, ...]) -> bool:
         and len(step.items) == len(node.shape) == len(node.operand.shape) + len(axes)
         and all(item == (None if k in axes else WHOLE) for k, item in enumerate(step.items))
     )
-
-
-def elements(shape: Shape) -> int:
-    """How many elements a shape has in the traced call."""
-    return product(*(extent.value for extent in shape))
-
-
-__all__ = [
-    "WHOLE", "Body", "Function", "Index", "Leaf", "Load", "Operands", "Preamble", "elements",
-    "facts_of", "is_known_one", "restores", "same_extents", "squeezes", "view_leaf",
-    "without_axes",
-]  # fmt: skip

@@ -22,10 +22,16 @@ from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.core.capabilities import Capabilities, described_backend
-from kerneltk.fusion.plan.body import Leaf, Operands
-from kerneltk.fusion.plan.kernels import elementwise_kernel
-from kerneltk.fusion.plan.planner import Plan, Planner, Step, Target
-from kerneltk.fusion.plan.rows import row_kernel
+from kerneltk.core.dtypes import UndescribedError
+from kerneltk.fusion.plan.steps import (
+    Leaf,
+    Operands,
+    Plan,
+    Step,
+    Target,
+    elementwise_kernel,
+    part_of,
+)
 from kerneltk.fusion.trace.description import Description, described_function, dtype_code
 from kerneltk.fusion.trace.graph import (
     Broadcast,
@@ -34,12 +40,13 @@ from kerneltk.fusion.trace.graph import (
     Node,
     Shape,
     Slice,
+    Steps,
     Transpose,
+    View,
     ViewStep,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
-from kerneltk.jit.source.lookups import UndescribedError
 from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parser import parse_signature
 
@@ -61,7 +68,7 @@ def planned(
         description = Description(trace, nodes, outputs)
         inputs = name, described_backend(backend), repr(tuple(device)), description.text
     except (UndescribedError, RecursionError):  # the latter of a long chain of numbers
-        return Planner(trace, name, backend, device).plan(outputs)
+        return _made(trace, name, backend, device, nodes, outputs)
     records = Records("plan", 4, *inputs)
     try:
         known = _read(trace, description, name, records.found, len(outputs))
@@ -70,7 +77,7 @@ def planned(
     if known is not None:
         return known
     before = set(trace.guards.conditions)
-    plan = Planner(trace, name, backend, device).plan(outputs)
+    plan = _made(trace, name, backend, device, nodes, outputs)
     made = [pair for pair in trace.guards.conditions.items() if pair[0] not in before]
     # ValueError: integers with thousands of digits.
     with contextlib.suppress(UndescribedError, ValueError):
@@ -79,6 +86,23 @@ def planned(
         if _is_numpys_own():
             records.add(entry, 1)
     return plan
+
+
+def _made(
+    trace: Trace,
+    name: str,
+    backend: Capabilities,
+    device: Device,
+    nodes: Sequence[Node],
+    outputs: Sequence[Node],
+) -> Plan:
+    """A new plan."""
+    # A cached plan needs neither: they load 65 modules, and a first call 112 without them.
+    from kerneltk.fusion.plan.body import check_operations
+    from kerneltk.fusion.plan.planner import Planner
+
+    check_operations(trace, nodes)
+    return Planner(trace, name, backend, device).plan(outputs)
 
 
 def _is_numpys_own() -> bool:
@@ -200,9 +224,12 @@ class _Writer:
         number = self._description.numbers.get(id(node))
         if number is not None:
             return number
+        steps: Steps = ()
+        while isinstance(node, View):
+            steps, node = (node.step, *steps), node.operand
         if not isinstance(node, Load) or node.array >= self._count:
             raise UndescribedError(node)
-        return [node.array, node.version]  # what is copied before it is written to
+        return [node.array, self._steps(steps)]  # what is copied before it is written to
 
     def plan(self, plan: Plan) -> tuple[Any, ...]:
         """A plan."""
@@ -226,7 +253,6 @@ class _Writer:
             step.axes,
             [self._node(node) for node in step.reduces],
             step.schedule,
-            [(*key, array) for key, array in step.replaced.items()],
         )
 
 
@@ -272,9 +298,8 @@ class _Reader:
     def _node(self, given: Any) -> Node:
         if isinstance(given, int):
             return self._nodes[given]
-        array, version = given
-        source = self._sources[array]
-        return Load(source.dtype, source.shape, array, version)
+        array, steps = given
+        return part_of(self._sources[array], array, self._steps(steps))
 
     def plan(self, name: str, steps: Any, arrays: int, results: Any) -> Plan:
         """A plan, whose kernels have a name."""
@@ -283,11 +308,11 @@ class _Reader:
 
     def _launch(
         self, name: str, definition: Any, leaves: Any, scalars: Any, targets: Any, nodes: Any,
-        shape: Any, allocates: bool, axes: Any, reduces: Any, schedule: Any, replaced: Any,
+        shape: Any, allocates: bool, axes: Any, reduces: Any, schedule: Any,
     ) -> Step:  # fmt: skip
         operands = Operands()
-        for leaf in map(self._leaf, leaves):
-            operands.leaves[leaf.array, leaf.version, leaf.steps] = leaf
+        for number, leaf in enumerate(map(self._leaf, leaves)):
+            operands.leaves[number, 0, ()] = leaf
         for number, code in scalars:
             symbol = self.symbol(number)
             operands.scalars[symbol.expression, self._dtype(code)] = symbol
@@ -304,7 +329,7 @@ class _Reader:
             made = maker(
                 parse_signature(*texts), name, known_facts=_facts(observed), **_values(values)
             )
-            kernel = elementwise_kernel(made) if schedule is None else row_kernel(made)
+            kernel = elementwise_kernel(made)
         return Step(
             kernel,
             operands,
@@ -315,7 +340,6 @@ class _Reader:
             None if axes is None else tuple(axes),
             [self._node(node) for node in reduces],  # type: ignore[misc]
             None if schedule is None else OnChipSchedule(*schedule),
-            {(array, version): copy for array, version, copy in replaced},
         )
 
 

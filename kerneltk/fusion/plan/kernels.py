@@ -3,52 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.core.records import record
-from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.plan.body import (
     Body,
     Kept,
-    Operands,
     Preamble,
+    Structure,
     facts_of,
     restores,
     squeezes,
 )
+from kerneltk.fusion.plan.steps import Operands
 from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Scalar, Shape, View
 from kerneltk.fusion.trace.symbols import applied, product
 from kerneltk.signature.parser import parse_signature
 
-if TYPE_CHECKING:
-    from kerneltk.codegen.reduction import ReductionDefinition
-
 # NumPy rounds after each operation.
 OPTIONS = ("--fmad=false",)
-
-
-class FusedElementwise(ElementwiseKernel):
-    """An elementwise kernel of a plan."""
-
-    def __init__(self, definition: ElementwiseDefinition) -> None:
-        self._begin(definition)
-
-
-@lru_cache(maxsize=1024)
-def elementwise_kernel(definition: ElementwiseDefinition) -> FusedElementwise:
-    """The kernel of a definition: one for all plans."""
-    return FusedElementwise(definition)
 
 
 def elementwise_definition(
     name: str, nodes: Sequence[Node], shape: Shape, kept: Kept, operands: Operands
 ) -> ElementwiseDefinition:
     """One loop that computes some values of a shape."""
+    structure = Structure(operands, kept).of(nodes)
+    key = name, structure
+    known = None if structure is None else _definitions.get(key)
+    if known is None:
+        operands.clear()
+        known = _elementwise_definition(name, nodes, shape, kept, operands)
+        if structure is not None:
+            _definitions[key] = known
+            while len(_definitions) > 1024:
+                _definitions.pop(next(iter(_definitions)), None)
+    return known
+
+
+_definitions: dict[Any, ElementwiseDefinition] = {}  # by their structures, the oldest first
+
+
+def _elementwise_definition(
+    name: str, nodes: Sequence[Node], shape: Shape, kept: Kept, operands: Operands
+) -> ElementwiseDefinition:
     body = Body("_kt_fused", operands, kept, shape)
     function = body.finished([body.value(node) for node in nodes])
     preamble = Preamble()
@@ -114,9 +118,12 @@ def ctype_cast(ctype: str) -> str:
     return f"static_cast<{ctype}>"
 
 
-def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
+def total_of(
+    node: Reduce, name: str, mapped: str, alone: bool, in_lanes: bool = False, short: bool = False
+) -> Total:
     """How a reduction is computed; `mapped` is an element's value, `alone` says that it is the
-    accumulator itself.
+    accumulator itself, `in_lanes` that loops over accumulators are to become vectors, `short` that
+    an int counts the elements.
     """
     dtype = node.operand.dtype
     ctype = describe(dtype).ctype
@@ -135,13 +142,23 @@ def total_of(node: Reduce, name: str, mapped: str, alone: bool) -> Total:
             first = f"!({b} != {b} && {a} == {a}) && ({first}"
             tie = f"{tie})"
         better = f"({first} || {tie})"
+        combined: tuple[str, ...] = (f"{better} ? {a} : {b}", f"{better} ? {ia} : {ib}")
+        headers: tuple[str, ...] = ()
+        index, last = ("int", "2147483647") if short else ("long long", "9223372036854775807LL")
+        if in_lanes and dtype.kind == "f":
+            is_least = "true" if kind == "argmin" else "false"
+            stays = f"kerneltk::stays<{is_least}>({a}, {ia}, {b}, {ib})"
+            pairs = ((a, b), (ia, ib))
+            combined = tuple([f"kerneltk::chosen({stays}, {x}, {y})" for x, y in pairs])
+            headers = ("host_index_extremes.hpp",)
         neutral = _limit(dtype, kind == "argmin")
         return Total(
-            ((kept, name), ("long long", place)),
-            (mapped, "_J"),
-            (f"{better} ? {a} : {b}", f"{better} ? {ia} : {ib}"),
-            (neutral, "9223372036854775807LL"),
+            ((kept, name), (index, place)),
+            (mapped, f"{ctype_cast(index)}(_J)" if short else "_J"),
+            combined,
+            (neutral, last),
             f"{ctype_cast(given)}({ia})",
+            headers,
             numbered=True,
         )
     if kind in ("sum", "prod"):
@@ -380,7 +397,8 @@ def reduction_definition(
 ) -> ReductionDefinition:
     """One reduction of some values, and what is computed of the totals alone; `online` lets sums
     of exponentials be totalled with the largest value that they are relative to, and squares about
-    a mean with the mean; `short` says that fewer than 2**32 elements are one total.
+    a mean with the mean; `short` says that fewer than 2**32 elements are one total, and without
+    `online` fewer than 2**31.
     """
     preamble = Preamble()
     totals: list[Total] = []
@@ -409,7 +427,7 @@ def reduction_definition(
         if id(node) in keyed:
             total = keyed_total(node, f"t{k}", mapped, alone)
         elif spread is None:
-            total = total_of(node, f"t{k}", mapped, alone)
+            total = total_of(node, f"t{k}", mapped, alone, not online, short and not online)
         else:
             count = operands.scalar(spread.count.symbol, np.dtype(np.float64))
             total = spread_total(f"t{k}", describe(node.dtype).ctype, mapped, count)
@@ -447,9 +465,6 @@ def reduction_definition(
             "{" + ", ".join(piece for total in totals for piece in pieces(total)) + "}"
             for pieces in (_mapped, _combined, _neutral)
         ]
-    from kerneltk.codegen.accumulator import parse_accumulator
-    from kerneltk.codegen.reduction import ReductionDefinition
-
     observed = ["_J"] if any(total.numbered for total in totals) else []
     observed += ["_in_ind"] if index_ndim else []
     return ReductionDefinition(

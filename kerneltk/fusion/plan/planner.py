@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.fusion.plan import tiles
-from kerneltk.fusion.plan.body import (
-    WHOLE,
-    Leaf,
-    Operands,
-    Steps,
-    restores,
-    same_extents,
-    shape_after,
-    squeezes,
-    without_axes,
-)
+from kerneltk.fusion.plan.body import WHOLE, operands_seen, restores, squeezes
 from kerneltk.fusion.plan.kernels import (
-    FusedElementwise,
     elementwise_definition,
-    elementwise_kernel,
     has_index_key,
     largest_of,
     reduction_definition,
     spread_of,
     total_size,
 )
+from kerneltk.fusion.plan.reductions import reduction_kernel
+from kerneltk.fusion.plan.regions import have_no_element_in_common, same_elements
 from kerneltk.fusion.plan.rows import (
-    RowKernel,
     RowWork,
     is_reducible,
     keeping_of,
     row_definition,
-    row_kernel,
+    takes_long,
 )
+from kerneltk.fusion.plan.steps import (
+    Leaf,
+    Operands,
+    Plan,
+    Step,
+    Target,
+    elements,
+    elementwise_kernel,
+    same_extents,
+    without_axes,
+)
+from kerneltk.fusion.plan.write_order import WriteOrder
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -46,29 +49,16 @@ from kerneltk.fusion.trace.graph import (
     Reduce,
     Scalar,
     Shape,
+    Steps,
     View,
+    all_joined,
     operands_of,
+    reachable,
+    shape_after,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, product
 from kerneltk.schedule.rows import OLDER, Device, OnChipSchedule, RowPlanner
-
-if TYPE_CHECKING:
-    from kerneltk.fusion.plan.reductions import FusedReduction
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Target:
-    """Where a value goes: to a new array of the plan, or into some elements of a known one."""
-
-    array: int
-    steps: Steps = ()
-    version: int = -1  # what is replaced; -1 for a new array
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the array is the plan's own."""
-        return self.version < 0
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -79,72 +69,17 @@ class Root:
     target: Target
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Step:
-    """One launch."""
-
-    kernel: FusedElementwise | FusedReduction | RowKernel
-    operands: Operands
-    targets: list[Target]
-    nodes: list[Node]
-    shape: Shape
-    allocates: bool = True
-    axes: tuple[int, ...] | None = None
-    reduces: Sequence[Reduce] = ()
-    schedule: OnChipSchedule | None = None
-    replaced: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        """What it is, for `explain`."""
-        if self.schedule is not None:
-            return "rows"
-        return "reduction" if self.axes is not None else "elementwise"
-
-    @property
-    def axis(self) -> int:
-        """Along which rows or columns are."""
-        assert self.axes is not None
-        return self.axes[0]
-
-    def leaves(self) -> Iterator[Leaf]:
-        """The arrays that it reads; those that were copied, as their copies."""
-        for leaf in self.operands.leaves.values():
-            copy = self.replaced.get((leaf.array, leaf.version))
-            yield leaf if copy is None else Leaf(copy, 0, leaf.steps, leaf.dtype, leaf.shape)
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Plan:
-    """The launches of a trace, in order, and how many arrays they know."""
-
-    steps: list[Step]
-    arrays: int
-    results: list[Leaf]
-    notes: list[Any] = field(default_factory=list)
-
-
 _MOST_BYTES = 128  # of an accumulator
 _MOST_WORK = 2048  # operations of a program that may compute values again
-_SHARED_WORK = 64  # operations of a value that is not computed again then
-
-
-def reachable(nodes: Sequence[Node]) -> list[Node]:
-    """All values that some are computed from, themselves included, operands first."""
-    seen: set[int] = set()
-    found: list[Node] = []
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
-    while stack:
-        node, is_done = stack.pop()
-        if is_done:
-            found.append(node)
-            continue
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        stack.append((node, True))
-        stack += [(operand, False) for operand in reversed(operands_of(node))]
-    return found
+_SHARED_WORK = 32  # operations of a value that is not computed again then
+_VIEW_WORK = 4  # operations that take as long as another view of an array
+_MOST_AGAIN = 4  # how often an operation is computed for views, of programs with many
+_LATER_WORK = 32  # operations of a value that is not computed again behind a write
+_MOST_SIZE = 1024  # of one kernel: operations, and eight for each view of an array
+_PART_SIZE = 512  # of the parts of a larger one
+_VIEW_SIZE = 8
+# Work that is worth a kernel: of an operand of few elements, for each element, and of all.
+_WORTH_ON_CORES, _WORTH_ON_GPUS = (16, 1 << 17), (512, 1 << 24)
 
 
 class Planner:
@@ -201,7 +136,7 @@ class Planner:
     def plan(self, outputs: Sequence[Node]) -> Plan:
         """The plan of all effects, in their order, and of the values that are returned."""
         roots = [
-            Root(effect.value, Target(effect.array, effect.steps, effect.version))
+            Root(effect.value, Target(effect.array, all_joined(effect.steps), effect.version))
             for effect in self._trace.effects
         ]
         results: list[Leaf | None] = []
@@ -215,9 +150,10 @@ class Planner:
                 leaf = computed[id(node)] = Leaf(target.array, 0, (), node.dtype, node.shape)
                 roots.append(Root(node, target))
             results.append(leaf)
-        for segment in self._segments(roots):
+        for segment, later in self._segments(roots):
+            self._keep_for_later(segment, later)
             self._segment(segment)
-        self._order_writes()
+        self._steps = WriteOrder(self._trace, self._name, self.new_array).ordered(self._steps)
         found = [self._aliases.get(leaf.array, leaf) for leaf in results if leaf is not None]
         return Plan(self._steps, self._arrays, found)
 
@@ -236,54 +172,148 @@ class Planner:
 
     # -- segments: what can be computed before something is written -----------------------------
 
-    def _segments(self, roots: Sequence[Root]) -> Iterator[list[Root]]:
-        segment: list[Root] = []
-        written: set[int] = set()
+    def _segments(self, roots: Sequence[Root]) -> list[tuple[list[Root], set[int]]]:
+        """The segments, and which values of each are needed by later ones, too, by identity."""
+        found: list[tuple[list[Root], set[int]]] = [([], set())]
+        homes: dict[int, int] = {}  # in which segment a value is needed first
+        written: dict[int, int] = {}  # arrays, and the versions that the segment replaces
         for root in roots:
-            loads = {n.array for n in reachable([root.node]) if isinstance(n, Load)
-                     and n.version > self._version_before(segment, n.array)}  # fmt: skip
+            new, known = _unseen(root.node, homes)
             target = root.target
-            if loads or (not target.is_new and target.array in written):
-                yield segment
-                segment, written = [], set()
-            segment.append(root)
+            is_behind = any(
+                isinstance(node, Load) and node.version > written.get(node.array, node.version)
+                for node in new
+            )
+            if is_behind or (not target.is_new and target.array in written):
+                found.append(([], set()))
+                written = {}
+            number = len(found) - 1
+            homes |= {id(node): number for node in new}
+            for node in known:
+                if homes[id(node)] < number:
+                    found[homes[id(node)]][1].add(id(node))
+            found[-1][0].append(root)
             if not target.is_new:
-                written.add(target.array)
-        if segment:
-            yield segment
-
-    def _version_before(self, segment: Sequence[Root], array: int) -> float:
-        """The last version of an array that a segment may read."""
-        versions = [
-            root.target.version
-            for root in segment
-            if root.target.array == array and not root.target.is_new
-        ]
-        return min(versions, default=float("inf"))
+                written[target.array] = target.version
+        return found
 
     # -- values that are computed once, because computing them again would take too much -------
 
+    def _keep_for_later(self, roots: Sequence[Root], later: set[int]) -> None:
+        """Compute once what a segment and later ones need."""
+        for node in self._needed([root.node for root in roots]) if later else ():
+            if id(node) in later and self._work([node], _LATER_WORK) >= _LATER_WORK:
+                self._compute([node])
+
+    def _compute(self, nodes: Sequence[Node]) -> None:
+        """Have values be in memory."""
+        self._reductions(nodes)
+        for group in _by_shape([node for node in nodes if self.kept(node) is None]):
+            roots = [Root(node, Target(self.new_array())) for node in group]
+            self._elementwise(roots)
+            for root in roots:
+                node = root.node
+                self._keep(node, Leaf(root.target.array, 0, (), node.dtype, node.shape))
+
     def _bound(self, nodes: Sequence[Node]) -> None:
         """Keep values in memory where kernels would grow without limit: what is seen through many
-        views, and what many reductions in turn compute again.
+        views, what many reductions in turn compute again, and what is left of long chains.
         """
-        if self._work(nodes, _MOST_WORK) < _MOST_WORK:
-            return
         order = self._needed(nodes)
-        viewed = {id(node.operand) for node in order if isinstance(node, View | Reduce)}
-        for node in order:
-            is_shared = id(node) in viewed and isinstance(node, Apply | Cast) and bool(node.shape)
-            if is_shared and self._work([node], _SHARED_WORK) >= _SHARED_WORK:
-                self._reductions([node])
-                if self.kept(node) is not None:
-                    continue
-                array = self.new_array()
-                self._elementwise([Root(node, Target(array))])
-                self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
+        operations = sum(isinstance(node, Apply | Cast) for node in order)
+        again = max(4 * _SHARED_WORK, _MOST_AGAIN * operations)
+        if (
+            operations < self._work(nodes, _MOST_WORK, 0) >= _MOST_WORK
+            or self._work(nodes, again, 0, each_total=False) >= again
+        ):
+            viewed = {id(node.operand) for node in order if isinstance(node, View | Reduce)}
+            for node in order:
+                is_shared = id(node) in viewed and isinstance(node, Apply | Cast)
+                if is_shared and node.shape and self._work([node], _SHARED_WORK) >= _SHARED_WORK:
+                    self._compute([node])
+            order = self._needed(nodes)
+        if sum(map(_size_of, order)) > _MOST_SIZE:
+            self._divide(order, {id(node) for node in nodes})
 
-    def _work(self, nodes: Sequence[Node], most: int) -> int:
+    def _divide(self, order: Sequence[Node], wanted: set[int]) -> None:
+        """Compute a large program by parts: each is cut where the fewest values are left of it."""
+        last = {id(operand): at for at, node in enumerate(order) for operand in operands_of(node)}
+        size = 0
+        alive: dict[int, Node] = {}
+        best: list[Node] | None = None
+        for at, node in enumerate(order):
+            size += _size_of(node)
+            if not self._is_at_hand(node) and (id(node) in last or id(node) in wanted):
+                alive[id(node)] = node
+            for operand in operands_of(node):
+                if last[id(operand)] == at and id(operand) not in wanted:
+                    alive.pop(id(operand), None)
+            if size >= _PART_SIZE // 2 and (best is None or len(alive) <= len(best)):
+                best = [*alive.values()]
+            if size >= _PART_SIZE and best is not None:
+                self._compute([one for one in best if self.kept(one) is None])
+                size, best = 0, None
+                alive = {number: one for number, one in alive.items() if self.kept(one) is None}
+
+    def _is_at_hand(self, node: Node) -> bool:
+        """Whether a value is a number, an index or a view of what is in memory."""
+        while isinstance(node, View):
+            node = node.operand
+        return not isinstance(node, Apply | Cast | Reduce) or self.kept(node) is not None
+
+    def _keep_small(self, nodes: Sequence[Node], shape: Shape) -> None:
+        """Compute operands of fewer elements than a kernel by kernels of their own, where to
+        compute them again for each of its elements takes longer.
+        """
+        count = elements(shape)
+        each, whole = _WORTH_ON_GPUS if self.is_online else _WORTH_ON_CORES
+        seen: set[int] = set()
+        small: list[Node] = []
+        stack = list(reversed(nodes))
+        while stack:
+            node = stack.pop()
+            if id(node) in seen or self.kept(node) is not None:
+                continue
+            seen.add(id(node))
+            if not isinstance(node, Apply | Cast | View):
+                continue
+            own = elements(node.shape)
+            if own < count or (own == count and len(node.shape) < len(shape)):
+                small.append(node)
+            else:
+                stack += reversed(operands_of(node))
+        for group in _by_shape(small):
+            work = sum(self._cost(node) for node in group)
+            if work < each:
+                continue
+            sizes = [applied(product, *s) for s in (shape, group[0].shape)]
+            if self._trace.guards.decide(_is_worth, *sizes, constant(work), constant(whole)):
+                self._compute([node for node in group if self._cost(node) > 1])
+
+    def _cost(self, node: Node) -> int:
+        """What a value costs for each element, in operations that take no longer than a load."""
+        seen: set[int] = set()
+        stack = [node]
+        cost = 0
+        while stack:
+            one = stack.pop()
+            if id(one) in seen or self.kept(one) is not None:
+                continue
+            seen.add(id(one))
+            if isinstance(one, Reduce):
+                return 0
+            stack += operands_of(one)
+            cost += isinstance(one, Apply | Cast)
+            if isinstance(one, Apply) and takes_long(one):
+                cost += 3 if one.function in (np.true_divide, np.sqrt) else 15
+        return cost
+
+    def _work(
+        self, nodes: Sequence[Node], most: int, view: int = _VIEW_WORK, each_total: bool = True
+    ) -> int:
         """How many operations a kernel of some values and of what they reduce would have: those of
-        each view count, and those of each reduction; at most so many.
+        each view count, and those of `each_total`; at most so many. A view of an array counts as
+        `view` operations.
         """
         seen: set[tuple[int, Steps]] = set()
         stack: list[tuple[Node, Steps]] = [(node, ()) for node in nodes]
@@ -294,17 +324,20 @@ class Planner:
                 seen = set()
                 stack.append((again.pop(), ()))
             node, steps = stack.pop()
-            if (id(node), steps) in seen or self.kept(node) is not None:
+            if (id(node), steps) in seen:
                 continue
             seen.add((id(node), steps))
+            if self.kept(node) is not None:
+                count += view * bool(steps)
+                continue
             if isinstance(node, Reduce):
-                again.append(node.operand)
+                if each_total:
+                    again.append(node.operand)
+                else:
+                    stack.append((node.operand, ()))
                 continue
             count += isinstance(node, Apply | Cast)
-            if isinstance(node, View):
-                stack.append((node.operand, (node.step, *steps)))
-            else:
-                stack += [(operand, steps) for operand in operands_of(node)]
+            stack += operands_seen(node, steps)
         return count
 
     def _segment(self, roots: list[Root]) -> None:
@@ -342,6 +375,10 @@ class Planner:
     def _canonical(self, shape: Shape) -> Shape:
         return tuple(map(self._trace.guards.canonical, shape))
 
+    def _are_apart(self, leaf: Leaf, target: Target) -> bool:
+        shape = self._trace.sources[target.array].shape
+        return have_no_element_in_common(self._trace.guards, shape, leaf.steps, target.steps)
+
     # -- rows ------------------------------------------------------------------------------------
 
     def _rows(self, roots: list[Root]) -> bool:
@@ -356,8 +393,12 @@ class Planner:
         for root in roots:
             target = root.target
             for leaf in operands.leaves.values():
-                is_same = leaf.steps == target.steps and len(leaf.shape) == len(shape)
-                if not target.is_new and leaf.array == target.array and not is_same:
+                if target.is_new or leaf.array != target.array:
+                    continue
+                is_same = same_elements(leaf.steps, target.steps)
+                if not (is_same and len(leaf.shape) == len(shape)) and not self._are_apart(
+                    leaf, target
+                ):
                     return False
         if not sizes.early:
             return False
@@ -400,7 +441,8 @@ class Planner:
         nodes = [*work.full, *work.totals]
         self._steps.append(
             Step(
-                row_kernel(definition), operands, [by_node[id(node)] for node in nodes], nodes,
+                elementwise_kernel(definition), operands,
+                [by_node[id(node)] for node in nodes], nodes,
                 shape, False, (work.axis,), reduces, schedule,
             )
         )  # fmt: skip
@@ -485,6 +527,7 @@ class Planner:
         if not left:
             return
         shape = self._target_shape(left[0])
+        self._keep_small([root.node for root in left], shape)
         operands = Operands()
         definition = elementwise_definition(
             self._name, [root.node for root in left], shape, self.kept, operands
@@ -660,9 +703,10 @@ class Planner:
         shape = group[0].operand.shape
         axes = group[0].axes
         short = False
-        if self.is_online and any(map(has_index_key, group)):
+        if any(map(has_index_key, group)):
             count = applied(product, *(shape[axis] for axis in axes))
-            short = self._trace.guards.decide(_is_short, count)
+            short = self._trace.guards.decide(_is_short if self.is_online else _is_int, count)
+        self._keep_small([self._read(node) for node in group], shape)
         operands = Operands()
         definition = reduction_definition(
             self._name, group, results, self.kept, operands, self.is_online, short
@@ -676,8 +720,6 @@ class Planner:
             definition = reduction_definition(
                 self._name, group, results, self.kept, operands, self.is_online, short
             )
-        from kerneltk.fusion.plan.reductions import reduction_kernel
-
         targets = []
         outer = without_axes(shape, axes)
         restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))
@@ -712,47 +754,47 @@ class Planner:
                 return False
         return bool(shapes)
 
-    # -- order of writes -------------------------------------------------------------------------
 
-    def _order_writes(self) -> None:
-        """Copy what a later step reads of an array as it was before it is written to."""
-        place = 0
-        while place < len(self._steps):
-            step = self._steps[place]
-            for target in step.targets:
-                if target.is_new:
-                    continue
-                key = target.array, target.version
-                if key not in step.replaced and any(
-                    (leaf.array, leaf.version) == key and leaf.steps != target.steps
-                    for leaf in step.leaves()
-                ):  # one copy, instead of one of each view that the result overlaps
-                    copy = self._copy_step(*key)
-                    self._steps.insert(place, copy)
-                    place += 1
-                    step.replaced[key] = copy.targets[0].array
-                late = [
-                    (later, key)
-                    for later in self._steps[place + 1 :]
-                    for key in {(leaf.array, leaf.version) for leaf in later.leaves()}
-                    if key[0] == target.array and key[1] <= target.version
-                ]
-                if late:
-                    copy = self._copy_step(late[0][1][0], late[0][1][1])
-                    self._steps.insert(place, copy)
-                    place += 1
-                    for later, key in late:
-                        later.replaced[key] = copy.targets[0].array
-            place += 1
+def _unseen(node: Node, seen: dict[int, int]) -> tuple[list[Node], list[Node]]:
+    """What a value is computed from, itself included, that was not seen before; and the values at
+    which that ends because they were.
+    """
+    new: dict[int, Node] = {}
+    known: list[Node] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            known += [one] if isinstance(one, Apply | Cast) else operands_of(one)
+        elif id(one) not in new:
+            new[id(one)] = one
+            stack += operands_of(one)
+    return [*new.values()], [one for one in known if isinstance(one, Apply | Cast)]
 
-    def _copy_step(self, array: int, version: int) -> Step:
-        source = self._trace.sources[array]
-        node = Load(source.dtype, source.shape, array, version)
-        operands = Operands()
-        definition = elementwise_definition(self._name, [node], source.shape, self.kept, operands)
-        target = Target(self.new_array())
-        return Step(elementwise_kernel(definition), operands, [target], [node], source.shape)
+
+def _by_shape(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Values of the same shapes, together."""
+    found: dict[Any, list[Node]] = {}
+    for node in nodes:
+        found.setdefault(tuple(extent.expression for extent in node.shape), []).append(node)
+    return [*found.values()]
+
+
+def _size_of(node: Node) -> int:
+    """What a value adds to a kernel's size."""
+    if isinstance(node, View):
+        return _VIEW_SIZE * isinstance(node.operand, Load)
+    return int(isinstance(node, Apply | Cast))
+
+
+def _is_worth(count: int, own: int, work: int, least: int) -> bool:
+    """Whether so few elements are computed by a kernel of their own."""
+    return (count - own) * work >= least
 
 
 def _is_short(count: int) -> bool:
     return count < 2**32
+
+
+def _is_int(count: int) -> bool:
+    return count < 2**31

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.fusion.plan.body import Leaf, Steps, same_extents, without_axes
-from kerneltk.fusion.plan.planner import Plan, Step, Target
-from kerneltk.fusion.results import is_named_tuple
-from kerneltk.fusion.trace.graph import Index, Node, Shape, Transpose
+from kerneltk.core.arrays import may_overlap_itself
+from kerneltk.fusion.plan.steps import Leaf, Plan, Step, Target, same_extents, without_axes
+from kerneltk.fusion.trace.graph import Index, Node, Shape, Steps, Transpose
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, has_argument
+from kerneltk.fusion.trace.symbols import Expression, has_argument
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
 Reader = Callable[[Values], Any]
 _Step = tuple[Reader, int]  # what is called, and where its result is stored
+_Empty = Callable[[Sequence[int], np.dtype[Any], str], Any]
+_Calls = Callable[[Any], Callable[..., Any]]  # of kernels
 _NOWHERE = -1  # behind the arrays
 
 
@@ -71,16 +72,23 @@ class Program:
     @cached_property
     def record(self) -> Callable[..., Any]:
         """As `run`, by calls of kernels, which graphs record; `run` calls what launches."""
-        return self._executed(self._without_values, by_calls=True)
+        return self._executed(self._without_values, calls=_itself)
 
     def run_for(self, args: Sequence[Any]) -> Callable[..., Any]:
         """As `run`, for arguments with the same shapes as these: extents are computed once."""
         return self._executed(self._backend.empty, shaped=[*args, *self._new_arrays])
 
+    def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
+        """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`
+        makes of the kernel; that has no results.
+        """
+        return self._executed(empty, calls, makes_all=True)
+
     def _executed(
-        self, empty: Callable[..., Any], by_calls: bool = False, shaped: Values | None = None
-    ) -> Callable[..., Any]:
-        writer = _Execution(self.trace, self._arrays, self._count, empty, by_calls, shaped)
+        self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
+        makes_all: bool = False,
+    ) -> Callable[..., Any]:  # fmt: skip
+        writer = _Execution(self.trace, self._arrays, self._count, empty, calls, shaped, makes_all)
         steps = [each for step in self.plan.steps for each in writer.steps_of(step)]
         new_arrays, result = self._new_arrays, writer.structure(self.result)
 
@@ -104,11 +112,6 @@ class Program:
         """Whether the trace decided something by the value of an argument."""
         return any(map(has_argument, self.trace.guards.conditions))
 
-    def fits(self, environment: Environment) -> bool:
-        """Whether the trace is one of such a call."""
-        guards: Guards = self.trace.guards
-        return guards.hold(environment) and self.trace.is_current(environment.arguments)
-
     def argument(self, array: int) -> int:
         """Which argument an array is."""
         return self._arrays[array]
@@ -123,6 +126,33 @@ class Program:
                 found[number] = own[self._arrays[number]]
         return found
 
+    def overlaps(self, own: Sequence[Any]) -> bool:
+        """Whether an array that is written to may share memory with another one of the program's,
+        or with itself.
+        """
+        arrays = self.array_arguments(own)
+        extents = {n: extent_in_memory(array, self._backend) for n, array in arrays.items()}
+        for number in self.written:
+            low, high = extents[number]
+            written = arrays[number]
+            if may_overlap_itself(written.shape, written.strides, written.dtype.itemsize):
+                return True
+            for other, (begin, end) in extents.items():
+                if other != number and begin < high and low < end:
+                    return True
+        return False
+
+
+def extent_in_memory(array: Any, backend: Backend) -> tuple[int, int]:
+    """The address of an array's first byte, and the one behind its last."""
+    spec, address = backend.describe(array)
+    if 0 in spec.shape:
+        return address, address
+    steps = [(n - 1) * s for n, s in zip(spec.shape, spec.strides, strict=True)]
+    low = sum(min(0, step) for step in steps)
+    high = sum(max(0, step) for step in steps)
+    return address + low, address + high + spec.dtype.itemsize
+
 
 class _Execution:
     """What a program's calls execute: functions of their values.
@@ -131,10 +161,12 @@ class _Execution:
     ----------
     empty : callable
         Makes an array of a shape, a dtype and an order.
-    by_calls : bool
-        Whether kernels are called, and not their launchers.
+    calls : callable, optional
+        What is called for a kernel; by default its launcher.
     shaped : list, optional
         The values of a call with the same shapes, and None for arrays that it makes.
+    makes_all : bool
+        Whether no kernel makes its own results.
     """
 
     def __init__(
@@ -143,11 +175,13 @@ class _Execution:
         arrays: Sequence[int],
         count: int,
         empty: Callable[..., Any],
-        by_calls: bool,
+        calls: _Calls | None,
         shaped: Values | None,
+        makes_all: bool,
     ) -> None:
         self.trace, self._arrays, self._count = trace, arrays, count
-        self._empty, self._by_calls, self._shaped = empty, by_calls, shaped
+        self._empty, self._calls, self._shaped = empty, calls, shaped
+        self._makes_all = makes_all
 
     # -- what a call reads ---------------------------------------------------------------------
 
@@ -205,7 +239,7 @@ class _Execution:
         slots = [self._slot(target.array) for target in step.targets]
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
-        if step.allocates:
+        if step.allocates and not self._makes_all:
             return [_storing(self._call(step.kernel, reads), slots)]
         made: list[_Step] = []
         for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
@@ -235,12 +269,11 @@ class _Execution:
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
         read, count, launchers = _all(reads), len(reads), kernel._inline_cache
-        if words and (self._by_calls or options is None):
-            return lambda values: kernel(
-                *read(values), **{name: word(values) for name, word in words.items()}
+        if self._calls is not None or (words and options is None):
+            called, given = (self._calls or _itself)(kernel), words or {}
+            return lambda values: called(
+                *read(values), **{name: word(values) for name, word in given.items()}
             )
-        if self._by_calls:
-            return lambda values: kernel(*read(values))
         if options is None:
             return lambda values: launchers[count](*read(values))
         if type(options) is _Known:
@@ -258,7 +291,11 @@ class _Execution:
         outer = without_axes(step.shape, step.axes or ())
         orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
         is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
-        if is_own and all(order == tuple(range(len(outer))) for order in orders):
+        if (
+            not self._makes_all
+            and is_own
+            and all(order == tuple(range(len(outer))) for order in orders)
+        ):
             return [_storing(self._call(step.kernel, reads, words, options), slots)]
         made: list[_Step] = [
             (self._new(outer, node.dtype, order), slot)
@@ -386,6 +423,10 @@ def _computed(compute: Callable[..., Any], operands: Sequence[Reader]) -> Reader
     return lambda values: compute(*[read(values) for read in operands])
 
 
+def _itself(kernel: Any) -> Any:
+    return kernel
+
+
 def _tuple(*items: Any) -> tuple[Any, ...]:
     return items
 
@@ -424,3 +465,25 @@ class Copied(Result):
         """A new one."""
         copy, options = self._value.copy, self._options
         return lambda values: copy(*options)
+
+
+# -- what a function may return: arrays and numbers, and tuples, lists and dicts of them -----------
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether a class is one of named tuples."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields") and hasattr(kind, "_make")
+
+
+def with_parts(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A result whose arrays, numbers and other objects are changed. What derives from `tuple`,
+    `list` or `dict` is an object like any other: its class may compute its items.
+    """
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([with_parts(item, change) for item in value])
+    if kind is dict or kind is OrderedDict:
+        return kind([(change(key), with_parts(item, change)) for key, item in value.items()])
+    if is_named_tuple(kind):
+        return kind._make([with_parts(item, change) for item in value])
+    return change(value)

@@ -9,24 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
-from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.plan.body import (
-    Body,
-    Kept,
-    Leaf,
-    Operands,
-    Preamble,
-    facts_of,
-    same_extents,
-)
+from kerneltk.fusion.plan.body import Body, Kept, Preamble, facts_of
 from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
+from kerneltk.fusion.plan.steps import Leaf, Operands, same_extents
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -42,19 +33,6 @@ from kerneltk.schedule.rows import OnChipSchedule, Sizes
 from kerneltk.signature.parser import parse_signature
 
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
-
-
-class RowKernel(ElementwiseKernel):
-    """A kernel of rows."""
-
-    def __init__(self, definition: ElementwiseDefinition) -> None:
-        self._begin(definition)
-
-
-@lru_cache(maxsize=1024)
-def row_kernel(definition: ElementwiseDefinition) -> RowKernel:
-    """The kernel of a definition: one for all plans."""
-    return RowKernel(definition)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -127,7 +105,9 @@ def keeping_of(work: RowWork, is_free: Sequence[bool]) -> Keeping | None:
             value = value.operand
         if value.dtype.kind == "b" or len(value.shape) != len(work.shape):
             continue
-        if not same_extents(value.shape, work.shape) or not _takes_long(value, known):
+        if not same_extents(value.shape, work.shape) or not any(
+            map(takes_long, _below([value], known).values())
+        ):
             continue
         later = [n.operand for n in work.order[at + 1 :] if isinstance(n, Reduce)] + work.full
         seen = _below(later, known)
@@ -158,11 +138,9 @@ def _below(nodes: Sequence[Node], known: set[int]) -> dict[int, Node]:
     return found
 
 
-def _takes_long(value: Node, known: set[int]) -> bool:
-    return any(
-        isinstance(node, Apply) and getattr(node.function, "__name__", "") not in _QUICK
-        for node in _below([value], known).values()
-    )
+def takes_long(node: Node) -> bool:
+    """Whether an operation takes longer than what it reads, where that is in a core's cache."""
+    return isinstance(node, Apply) and getattr(node.function, "__name__", "") not in _QUICK
 
 
 def is_reducible(node: Reduce) -> bool:

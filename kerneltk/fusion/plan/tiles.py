@@ -15,7 +15,7 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.core.capabilities import COUNTERS
 from kerneltk.core.dtypes import describe
-from kerneltk.fusion.plan.body import Kept, Operands
+from kerneltk.fusion.plan.body import Kept
 from kerneltk.fusion.plan.kernels import (
     has_equal_total,
     largest_of,
@@ -33,6 +33,7 @@ from kerneltk.fusion.plan.rows import (
     structure_size,
     varies,
 )
+from kerneltk.fusion.plan.steps import Operands
 from kerneltk.fusion.trace.graph import Node, Reduce
 from kerneltk.schedule.rows import TILE_LANES, OnChipSchedule
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.core.dtypes import UndescribedError, described_dtype, described_number
 from kerneltk.fusion.trace.graph import (
     Apply,
     Broadcast,
@@ -33,7 +34,6 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Expression, NumberFunction, Symbol
-from kerneltk.jit.source.lookups import UndescribedError, described_dtype, described_number
 
 _HOMES = ("builtins", "math", "_operator", "numpy")
 _OURS = "kerneltk.fusion."

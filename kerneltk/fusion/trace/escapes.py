@@ -6,6 +6,7 @@ import dis
 import functools
 import gc
 import weakref
+from collections.abc import Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -13,53 +14,42 @@ from kerneltk.errors import UnsupportedError, render_message
 from kerneltk.fusion.trace.location import Location
 
 
-class Alive:
-    """The traced values that something refers to."""
-
-    def __init__(self) -> None:
-        self._values: list[weakref.ref[Any]] = []
-
-    def add(self, value: Any) -> None:
-        """Note a value."""
-        self._values.append(weakref.ref(value))
-
-    def _escaped(self) -> Any:
-        for ref in self._values:
-            value = ref()
-            if value is not None:
-                return value
-        return None
-
-    def check(self, function: Any) -> None:
-        """Refuse a function that has kept a value, now that nothing else has any."""
-        if self._escaped() is not None:
-            gc.collect()  # such as a function that refers to itself
-        value = self._escaped()
-        self._values = []
-        if value is None:
-            return
-        cached = _cached_function(value)
-        if cached is not None:
-            cached.cache_clear()  # a traced value in it would be an error of later calls
-            raise UnsupportedError(
-                f"The function '{cached.__name__}' keeps a traced value in its cache.\n"
-                f"  Hint: give it a number by value, such as '{cached.__name__}(int(n))', and "
-                "nothing that is computed of arrays."
-            )
-        where, name = _holder(value)
-        snippet = None
-        code = getattr(getattr(function, "__func__", function), "__code__", None)
-        # Lists and dicts that are results are taken apart: one that holds a value is elsewhere.
-        if isinstance(code, CodeType) and where not in ("a list", "a dict", "a tuple"):
-            snippet = _assignment(code, name, getattr(function, "__globals__", {}))
+def check_escaped(values: Sequence[weakref.ref[Any]], function: Any) -> None:
+    """Refuse a function that has put a traced value somewhere, now that nothing else has any."""
+    gc.collect()  # such as a function that refers to itself
+    value = _first_alive(values)
+    if value is None:
+        return
+    cached = _cached_function(value)
+    if cached is not None:
+        cached.cache_clear()  # a traced value in it would be an error of later calls
         raise UnsupportedError(
-            render_message(
-                f"The function keeps a traced value in {where}.",
-                *([snippet] if snippet else []),
-                hint="return arrays, numbers, and tuples, lists and dicts of them; make other "
-                "objects of the results.",
-            )
+            f"The function '{cached.__name__}' keeps a traced value in its cache.\n"
+            f"  Hint: give it a number by value, such as '{cached.__name__}(int(n))', and "
+            "nothing that is computed of arrays."
         )
+    where, name = _holder(value)
+    snippet = None
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    # Lists and dicts that are results are taken apart: one that holds a value is elsewhere.
+    if isinstance(code, CodeType) and where not in ("a list", "a dict", "a tuple"):
+        snippet = _assignment(code, name, getattr(function, "__globals__", {}))
+    raise UnsupportedError(
+        render_message(
+            f"The function keeps a traced value in {where}.",
+            *([snippet] if snippet else []),
+            hint="return arrays, numbers, and tuples, lists and dicts of them; make other "
+            "objects of the results.",
+        )
+    )
+
+
+def _first_alive(values: Sequence[weakref.ref[Any]]) -> Any:
+    for ref in values:
+        value = ref()
+        if value is not None:
+            return value
+    return None
 
 
 def _cached_function(value: Any) -> Any:

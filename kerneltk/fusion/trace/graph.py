@@ -10,7 +10,7 @@ import numpy as np
 
 from kerneltk.core.records import record
 from kerneltk.fusion.trace.location import Location
-from kerneltk.fusion.trace.symbols import Symbol, constant, is_one
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant, is_one, sliced_extent
 
 Shape: TypeAlias = tuple[Symbol, ...]
 
@@ -129,6 +129,7 @@ class Broadcast:
 
 
 ViewStep: TypeAlias = "Index | Transpose | Broadcast"
+Steps: TypeAlias = "tuple[ViewStep, ...]"
 
 
 def viewed(
@@ -143,6 +144,120 @@ def viewed(
         else:
             array = np.broadcast_to(array, shape_of(step.shape))
     return array
+
+
+def sliced(extent: Symbol, item: Slice) -> Symbol:
+    """The extent of a slice of an axis, by the same expression for all that take as many elements
+    off: ``x[1:]``, ``x[:-1]``, and of a slice of a slice that of the one that it is.
+    """
+    if item.is_whole:
+        return extent
+    found = applied(sliced_extent, extent, *map(constant, (item.start, item.stop, item.step)))
+    if found.is_constant:
+        return found
+    base = extent.expression
+    if base[0] == "call" and base[1] is sliced_extent:
+        inner, *bounds = base[2]
+        whole = _joined_items(Slice(*(bound[2] for bound in bounds)), item)
+        if isinstance(whole, Slice):
+            base, item = inner, whole
+    start, stop = item.start or 0, item.stop
+    if start >= 0 and (stop is None or stop < 0) and item.step in (None, 1):
+        item = Slice(start - (stop or 0), None, None)
+    bounds = [constant(bound).expression for bound in (item.start, item.stop, item.step)]
+    return Symbol(("call", sliced_extent, (base, *bounds)), found.value)
+
+
+def shape_after(shape: Shape, step: ViewStep) -> Shape:
+    """The shape of a view."""
+    if isinstance(step, Transpose):
+        return tuple(shape[axis] for axis in step.axes)
+    if isinstance(step, Broadcast):
+        return step.shape
+    found: list[Symbol] = []
+    axis = 0
+    for item in step.items:
+        if item is None:
+            found.append(constant(1))
+            continue
+        if isinstance(item, Slice):
+            found.append(sliced(shape[axis], item))
+        axis += 1
+    return tuple(found)
+
+
+def joined(step: ViewStep, steps: Steps) -> Steps:
+    """A view, and the views of it: two indices are one where that is one for all extents."""
+    if steps and isinstance(step, Index) and isinstance(steps[0], Index):
+        found = _joined_indices(step, steps[0])
+        if found is not None:
+            return (found, *steps[1:])
+    return (step, *steps)
+
+
+def all_joined(steps: Steps) -> Steps:
+    """Views of views, as `joined` has them."""
+    found: Steps = ()
+    for step in reversed(steps):
+        found = joined(step, found)
+    return found
+
+
+def _joined_indices(first: Index, second: Index) -> Index | None:
+    items: list[Slice | int | None] = []
+    pending = list(second.items)
+    for item in first.items:
+        if isinstance(item, int):
+            items.append(item)
+            continue
+        while pending and pending[0] is None:
+            items.append(pending.pop(0))
+        if not pending:
+            return None
+        other = pending.pop(0)
+        if item is None:
+            if isinstance(other, Slice) and other.is_whole:
+                items.append(None)
+            elif other not in (0, -1):
+                return None
+            continue
+        one = _joined_items(item, other)
+        if one is None:
+            return None
+        items.append(one)
+    return Index((*items, *pending))
+
+
+def _joined_items(item: Slice, other: Slice | int | None) -> Slice | int | None:
+    """An item of a slice; None where extents decide what it is. Indices are within bounds."""
+    start, stop, step = item.start or 0, item.stop, item.step or 1
+    if isinstance(other, Slice) and other.is_whole:
+        return item
+    if item.is_whole:
+        return other
+    if start < 0 or step < 0:
+        return None
+    if isinstance(other, int):
+        if other >= 0:
+            return int(start + other * step)
+        return other + (stop or 0) if step == 1 and (stop is None or stop < 0) else None
+    assert isinstance(other, Slice)
+    begin, end, stride = other.start or 0, other.stop, other.step or 1
+    if step != 1 or begin < 0 or stride < 0:
+        return None
+    if end is None:
+        end = stop
+    elif end < 0:
+        if stop is not None and stop >= 0:
+            return None
+        end += stop or 0
+    elif stop is None:
+        end += start
+    elif stop >= 0:
+        end = min(stop, start + end)
+    else:
+        return None
+    return Slice(start + begin or None, end, None if stride == 1 else stride)
 
 
 @record(eq=False)
@@ -178,3 +293,21 @@ def operands_of(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Progression):
         return (node.start, node.step)
     return ()
+
+
+def reachable(nodes: Sequence[Node]) -> list[Node]:
+    """All values that some are computed from, themselves included, operands first."""
+    seen: set[int] = set()
+    found: list[Node] = []
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            found.append(node)
+            continue
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        stack.append((node, True))
+        stack += [(operand, False) for operand in reversed(operands_of(node))]
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from kerneltk.errors import AxisError, ScalarOverflowError
 from kerneltk.fusion.cupy_functions import counterpart
-from kerneltk.fusion.subclasses import kind_of_results
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -22,6 +22,7 @@ from kerneltk.fusion.trace.graph import (
     Transpose,
     ViewStep,
 )
+from kerneltk.fusion.trace.kinds import kind_of_results
 from kerneltk.fusion.trace.location import is_asked_inside
 from kerneltk.fusion.trace.state import (
     Storage,
@@ -239,7 +240,9 @@ class LazyNumber(_Operators):
         self.symbol = symbol
         if operands_change_type(symbol.expression):
             trace.guards.decide(type, symbol)
-        (trace.alive.add if trace.block is None else trace.block.note_number)(self)
+        trace.values.append(weakref.ref(self)) if trace.block is None else trace.block.note_number(
+            self
+        )
 
     # Python's numbers stay Python's: NumPy's functions would make dtypes of them.
     def _by(self, function: Any, *others: Any, swapped: bool = False) -> Any:
@@ -492,7 +495,10 @@ class LazyArray(_Operators):
             shape = trace.step_shape(shape, step)
         self._shape = shape
         self._nodes: tuple[Node, Node] | None = None
-        (trace.alive.add if trace.block is None else trace.block.note)(self)
+        if trace.block is None:
+            trace.values.append(weakref.ref(self))
+        else:
+            trace.block.note(self)
 
     def __pow__(self, other: Any) -> Any:
         # Operators have functions of their own for some exponents; their dtypes and infinities

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.subclasses import computes_otherwise
 from kerneltk.fusion.trace.computed import ComputedArray
 from kerneltk.fusion.trace.graph import (
     Broadcast,
@@ -19,9 +20,8 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     View,
 )
+from kerneltk.fusion.trace.kinds import computes_otherwise, is_array
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, symbol_of
-from kerneltk.fusion.trace.loops import function_key, is_special, resolved_loop
-from kerneltk.fusion.trace.outside import is_array
 from kerneltk.fusion.trace.state import (
     Storage,
     Trace,
@@ -35,6 +35,22 @@ _COMPARISONS = frozenset(
     (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 )
 _CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
+
+
+# Functions of scipy.special that C has, by their names there.
+_SPECIAL = {
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "gamma": math.gamma,
+    "gammaln": math.lgamma,
+    "loggamma": math.lgamma,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
+    "cbrt": np.cbrt,
+    "sinc": np.sinc,
+    "i0": np.i0,
+}
 
 
 def trace_of(*values: Any) -> Trace:
@@ -136,6 +152,54 @@ def new_array(trace: Trace, node: Node) -> LazyArray:
 # -- ufuncs ---------------------------------------------------------------------------------------
 
 
+def function_key(ufunc: np.ufunc) -> Any:
+    """The function that kernels call for one of NumPy's or SciPy's; None if they have none. Kernels
+    have a rule for each of NumPy's ufuncs of elements.
+    """
+    if ufunc is _CLIP:
+        return np.clip
+    name = ufunc.__name__
+    if is_special(ufunc, name):
+        return _SPECIAL.get(name)
+    is_numpys = ufunc.signature is None and getattr(np, name, None) is ufunc
+    return ufunc if is_numpys and ufunc is not np.isnat else None
+
+
+def is_special(function: Any, name: str) -> bool:
+    """Whether a function is the one of scipy.special that has this name."""
+    return any(
+        getattr(sys.modules.get(module), name, None) is function
+        for module in ("scipy.special", "cupyx.scipy.special")
+    )
+
+
+def _is_bfloat16(kind: np.dtype[Any] | type) -> bool:
+    """Whether this is the dtype; names take long to ask NumPy for, and its own have others."""
+    return isinstance(kind, np.dtype) and kind.isbuiltin == 2 and kind.name == "bfloat16"
+
+
+def resolved_loop(
+    ufunc: np.ufunc,
+    operands: Sequence[np.dtype[Any] | type],
+    dtype: np.dtype[Any] | None,
+    casting: str,
+) -> tuple[tuple[np.dtype[Any], ...], tuple[np.dtype[Any], ...]]:
+    """The dtypes that a ufunc is computed in, and those of its results. Raises TypeError as NumPy.
+
+    `operands` are dtypes, or Python's number types.
+    """
+    outputs = (None,) * ufunc.nout
+    options: dict[str, Any] = {"casting": casting}
+    if dtype is not None:
+        options["signature"] = (*(None for _ in range(ufunc.nin)), *(dtype for _ in outputs))
+    small = next((o for o in operands if _is_bfloat16(o)), None)
+    if small is not None and ufunc is not np.ldexp:
+        # Beside NumPy's dtypes alone, it does not ask for weak promotion.
+        operands = [small if o is int else o for o in operands]
+    found = ufunc.resolve_dtypes((*operands, *outputs), **options)
+    return tuple(found[: ufunc.nin]), tuple(found[ufunc.nin :])
+
+
 def call_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -218,7 +282,7 @@ def apply_ufunc(
         return (found,)
     name = ufunc.__name__
     composed = _COMPOSED.get(name) if is_special(ufunc, name) else None
-    key = function_key(np.clip if ufunc is _CLIP else ufunc)
+    key = function_key(ufunc)
     try:
         before, after = resolved_loop(
             ufunc,

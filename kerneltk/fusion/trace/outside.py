@@ -24,56 +24,20 @@ import heapq
 import inspect
 import itertools
 import operator
-import os
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.fusion.trace.constants import is_value
+from kerneltk.errors import UnsupportedError
+from kerneltk.fusion.trace.kinds import attribute_of, is_array, is_library, is_value
 from kerneltk.fusion.trace.location import location_of
 from kerneltk.fusion.trace.reads import MISSING, Reads
 from kerneltk.fusion.trace.state import unsupported
 from kerneltk.fusion.watching import Watch, can_watch, is_own, watch_also
-
-
-def is_library(module: str | None) -> bool:
-    """Whether a module is one whose functions are called as they are."""
-    # Classes may have anything of this name, and objects that stand for modules' attributes, too.
-    root = module.partition(".")[0] if isinstance(module, str) else ""
-    if root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk", "torch", "jax"):
-        return True
-    return root in sys.stdlib_module_names and not _is_shadowed(root)
-
-
-@functools.cache
-def _is_shadowed(root: str) -> bool:
-    """Whether a module of the user's has the name of one of the standard library."""
-    path = getattr(sys.modules.get(root), "__file__", None)
-    folder = _STANDARD if path is None else os.path.dirname(os.path.abspath(path))
-    return not folder.startswith(_STANDARD) or "site-packages" in folder
-
-
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__))
-
-
-def is_library_function(function: types.FunctionType) -> bool:
-    """Whether a function is one of a library's, which one that was wrapped by its names is not."""
-    home = function.__globals__.get("__name__")
-    return is_library(home) and is_library(function.__module__)
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value from outside of the trace is an array."""
-    return isinstance(value, np.ndarray) or (
-        not isinstance(value, np.generic | type)
-        and all(
-            attribute_of(value, name, MISSING) is not MISSING
-            for name in ("dtype", "strides", "shape")
-        )
-    )
 
 
 def content_of(cell: types.CellType) -> Any:
@@ -84,17 +48,14 @@ def content_of(cell: types.CellType) -> Any:
         return cell
 
 
-def attribute_of(value: Any, name: str, default: Any = None) -> Any:
-    """An attribute that every object of its kind has, without executing anything of the user's."""
-    try:
-        return object.__getattribute__(value, name)
-    except AttributeError:
-        return default
-
-
 def _entry_of(kind: type, name: str) -> Any:
     """What a class has by a name."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), MISSING)
+
+
+def _own_attributes(value: Any) -> Any:
+    """An instance's attributes; those of this thread, where each has others."""
+    return vars(value) if isinstance(value, threading.local) else attribute_of(value, "__dict__")
 
 
 def _held(value: Any, name: str) -> tuple[Any, bool]:
@@ -102,7 +63,7 @@ def _held(value: Any, name: str) -> tuple[Any, bool]:
     attribute as it is.
     """
     entry = _entry_of(type(value), name)
-    own = attribute_of(value, "__dict__")
+    own = _own_attributes(value)
     if isinstance(own, dict) and name in own and not hasattr(type(entry), "__set__"):
         return own[name], True
     if isinstance(entry, types.MemberDescriptorType):
@@ -149,7 +110,7 @@ class Outside:
         self._arguments: dict[int, tuple[Any, str | None]] = {}  # objects, and how to read them
         self._found: dict[int, Any] = {}  # objects from outside
         self._watched: list[Any] = []  # those whose classes report what is done to them
-        self.containers: list[tuple[Any, list[Any]]] = []  # with their items before
+        self._containers: list[tuple[Any, list[Any]]] = []  # with their items before
         self.originals: dict[int, Any] = {}  # by addresses of what stands for them in the trace
         self._is_executed = False
         self._functions: dict[types.CodeType, list[types.FunctionType]] = {}
@@ -181,6 +142,15 @@ class Outside:
             self._arguments.setdefault(id(value), (value, read))
             if _is_watched(value):
                 self._watched.append(value)
+
+    def changed(self) -> list[Any]:
+        """The containers that have other items than when they were found."""
+        found = []
+        for value, before in self._containers:
+            items = _all_items(value)
+            if len(items) != len(before) or not all(map(operator.is_, items, before)):
+                found.append(value)
+        return found
 
     def watch(self, names: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Watch:
         """What is looked at while the function is executed; `names` are the globals of a function
@@ -215,9 +185,7 @@ class Outside:
             found = attribute_of(value, name)
             if is_value(found):  # others may be new ones each time
                 self._reads.add_attribute(value, read, name, found)
-        elif isinstance(attribute_of(value, "__dict__"), dict) and not hasattr(
-            type(entry), "__set__"
-        ):
+        elif isinstance(_own_attributes(value), dict) and not hasattr(type(entry), "__set__"):
             self._reads.add_attribute(value, read, name, MISSING)
 
     def _guard_static(self, value: Any, name: str, entry: Any) -> None:
@@ -251,12 +219,15 @@ class Outside:
         elif hasattr(type(value), "shape"):
             self.arrays.append(value)
         elif isinstance(value, list | dict | set | collections.deque):
-            self.containers.append((value, _all_items(value)))
+            self._containers.append((value, _all_items(value)))
         elif not isinstance(value, type | types.ModuleType):
             own = _entry_of(type(value), "__call__")
             for function in (attribute_of(value, "__wrapped__"), own):
                 if isinstance(function, types.FunctionType):
                     self.follow(function)
+            if _is_standard(value):  # a `UserList`, a `Queue`
+                self.follow(attribute_of(value, "data"))
+                self.follow(attribute_of(value, "queue"))
         return _Outer(value)
 
     def _note_namespace(self, names: Any) -> _Outer:
@@ -378,7 +349,7 @@ class Outside:
         if isinstance(entry, classmethod):
             self.follow(type(value))
         if isinstance(entry, types.FunctionType | staticmethod | classmethod):
-            return self.follow(getattr(entry, "__func__", entry))
+            return _Outer(self.follow(getattr(entry, "__func__", entry)).value, value, name)
         return unknown
 
     def item(self, origin: Any, key: Any = None) -> Any:
@@ -425,13 +396,12 @@ def _all_items(value: Any) -> list[Any]:
     return [*(set if isinstance(value, set) else _base(value)).__iter__(value)]
 
 
-def check_unchanged(containers: Iterable[tuple[Any, list[Any]]]) -> None:
-    """Refuse changes that the code does not show, such as by `map(items.append, values)`."""
-    for value, before in containers:
-        items = _all_items(value)
-        if len(items) != len(before) or not all(map(operator.is_, items, before)):
-            kind = type(value).__name__
-            raise unsupported(f"A {kind} from outside is changed in a fused function.", _HINT)
+def changed_error(value: Any) -> UnsupportedError:
+    """The error for a change that the code does not show, as by `map(items.append, values)`."""
+    sentence = f"A {type(value).__name__} from outside is changed in a fused function."
+    error = unsupported(sentence, _HINT)
+    error.has_effects = True
+    return error
 
 
 def _is_installed(path: str) -> bool:
@@ -454,6 +424,13 @@ def _is_container(value: Any) -> bool:
     return isinstance(value, _CONTAINERS) or is_array(value)
 
 
+def _is_standard(value: Any) -> bool:
+    """Whether an object of the standard library's classes has a state that methods change."""
+    root = str(attribute_of(type(value), "__module__")).partition(".")[0]
+    is_plain = isinstance(value, type | types.ModuleType) or root in ("builtins", "decimal")
+    return root in sys.stdlib_module_names and is_library(root) and not is_plain
+
+
 def _cells(function: types.FunctionType) -> list[tuple[str, types.CellType]]:
     return list(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
@@ -471,6 +448,7 @@ _CHANGES = _CHANGES_UNKNOWN | frozenset(
      "remove", "resize", "reverse", "rotate", "setfield", "setflags", "sort",
      "symmetric_difference_update", "update", "__setitem__", "__delitem__", "__iadd__")
 )  # fmt: skip
+_CHANGES_OF_OBJECTS = _CHANGES | {"get_nowait", "put_nowait"}
 _ASSIGNERS = (
     setattr, delattr, object.__setattr__, object.__delattr__, type.__setattr__, type.__delattr__,
 )  # fmt: skip
@@ -686,7 +664,8 @@ class _Scan:
         elif isinstance(function, types.MethodDescriptorType) and is_first:
             owner, name = first, function.__name__
         changes = _CHANGES_UNKNOWN if owner is _UNKNOWN else _CHANGES
-        if name in changes and (owner is _UNKNOWN or _is_container(owner)):
+        is_changed = name in changes and (owner is _UNKNOWN or _is_container(owner))
+        if is_changed or (_is_standard(owner) and name in _CHANGES_OF_OBJECTS):
             self._refuse_change(owner, f"'{name}' changes an object from outside")
         if is_first and any(function is own for own in _ASSIGNERS):
             self._refuse("An attribute of an object from outside is assigned")

@@ -7,28 +7,19 @@ of these by type and value.
 
 from __future__ import annotations
 
-import functools
 import gc
 import operator
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from kerneltk.fusion.trace.constants import is_same, is_value
+from kerneltk.fusion.trace.kinds import is_same, is_value
 from kerneltk.launch.shortcuts import MISSING as MISSING
 from kerneltk.launch.shortcuts import named
 
 _Read = Callable[[Sequence[Any]], Any]  # of a call's arguments
-
-
-class _Test(NamedTuple):
-    """What is read by a call is what was read by the trace."""
-
-    read: _Read
-    value: Any
-    matches: Callable[[Any, Any], bool]
-    asks_argument: bool
+_Holds = Callable[[Sequence[Any]], bool]
 
 
 class Reads:
@@ -45,8 +36,8 @@ class Reads:
     def __init__(self) -> None:
         self.tests: set[Any] = set()
         self.names: list[tuple[Any, str, Any]] = []
-        self._of_call: list[_Test] = []  # of all else
-        self._of_all: list[_Test] = []  # those that ask no argument
+        self._of_call: list[_Holds] = []  # all else
+        self._of_all: list[_Holds] = []  # what asks no argument
         self._arrays: set[int] = set()
         self._kept: set[int] = set()  # what is not to be referred to weakly
 
@@ -76,12 +67,8 @@ class Reads:
             self._add_named(("cell", id(cell)), cell, "cell_contents", value)
             return
         known: Any = weakref.ref(function)
-        self._add_weakly(
-            ("cell", id(function), index),
-            lambda _: known().__closure__[index].cell_contents,
-            value,
-            None,
-        )
+        key = "cell", id(function), index
+        self._add_read(key, lambda _: known().__closure__[index].cell_contents, value)
 
     def add_code(self, function: types.FunctionType) -> None:
         """Guard a function's code, which tools replace that load changed modules again."""
@@ -95,70 +82,61 @@ class Reads:
         of an object that the function holds, but one that would keep this object alive. One that
         is not there may have a slot.
         """
-        asks_argument = read is not None
-        key = (id(owner) if read is None else read, name)
-        of: _Read = _reader(read) if read is not None else lambda _: owner
-        if value is MISSING and slot is not None:
-            test = _Test(lambda a: _is_unset(slot, of(a)), True, operator.is_, asks_argument)
-            self._add_test(("unset", *key), test)
-        elif value is MISSING:
-            test = _Test(lambda a: name in of(a).__dict__, False, operator.is_, asks_argument)
-            self._add_test(("missing", *key), test)
-        else:
-            self._add_weakly(
-                ("attribute", *key), lambda a: getattr(of(a), name), value, owner, asks_argument
+        of, key = _of(owner, read), (name, read or id(owner))
+        if value is not MISSING:
+            self._add_read(
+                ("attribute", *key), lambda a: getattr(of(a), name), value, owner, bool(read)
             )
+        elif slot is not None:
+            self._add(("unset", *key), lambda a: _is_unset(slot, of(a)), bool(read))
+        else:
+            self._add(("missing", *key), lambda a: name not in of(a).__dict__, bool(read))
 
     def add_names(self, owner: Any, read: str | None) -> None:
         """Guard which attributes an object has in its dict."""
-        of: _Read = _reader(read) if read is not None else lambda _: owner
-        key = "names", id(owner) if read is None else read
-        test = _Test(
-            lambda a: tuple(of(a).__dict__), tuple(owner.__dict__), operator.eq, read is not None
-        )
-        self._add_test(key, test)
+        of, names = _of(owner, read), tuple(owner.__dict__)
+        key = "names", read or id(owner)
+        self._add(key, lambda a: tuple(of(a).__dict__) == names, bool(read))
 
     def _add_named(self, key: Any, owner: Any, name: str, value: Any) -> None:
         if is_value(value):
-            self._add(key, lambda _: named(owner, name), value)
+            self._add(key, lambda _: is_same(named(owner, name), value))
         elif key not in self.tests:
             self.tests.add(key)
             self.names.append((owner, name, value))
             self.note_layout(value)
 
-    def _add_weakly(
-        self, key: Any, read: _Read, value: Any, owner: Any, asks_argument: bool = False
+    def _add_read(
+        self, key: Any, read: _Read, value: Any, owner: Any = None, asks_argument: bool = False
     ) -> None:
+        """Guard a value; an object is not kept alive by it."""
+        holds: _Holds
         if is_value(value):
-            self._add(key, read, value, asks_argument)
-            return
-        try:
-            known: Any = weakref.ref(value)
-        except TypeError:
-            if _leads_to(value, owner):
-                return
-            known = functools.partial(_itself, value)
-        self._add_test(key, _Test(read, known, _is_object, asks_argument))
+            holds = lambda a: is_same(read(a), value)  # noqa: E731
+        else:
+            try:
+                known = weakref.ref(value)
+                holds = lambda a: (found := read(a)) is not None and found is known()  # noqa: E731
+            except TypeError:
+                if _leads_to(value, owner):
+                    return
+                holds = lambda a: read(a) is value  # noqa: E731
+        self._add(key, holds, asks_argument)
         self._note_array(value)
 
-    def _add(self, key: Any, read: _Read, value: Any, asks_argument: bool = False) -> None:
-        matches = is_same if is_value(value) else operator.is_
-        self._add_test(key, _Test(read, value, matches, asks_argument))
-        self.note_layout(value)
-
-    def _add_test(self, key: Any, test: _Test) -> None:
+    def _add(self, key: Any, holds: _Holds, asks_argument: bool = False) -> None:
         if key not in self.tests:
             self.tests.add(key)
-            self._of_call.append(test)
-            if not test.asks_argument:
-                self._of_all.append(test)
+            self._of_call.append(holds)
+            if not asks_argument:
+                self._of_all.append(holds)
 
     def note_layout(self, value: Any) -> None:
         """Guard the shape and the strides of what may be an array: it may be resized."""
         self._note_array(value)
         if _is_array(value):
-            test = _Test(lambda _: _layout(value), _layout(value), operator.eq, False)
-            self._add_test(("layout", id(value)), test)
+            layout = _layout(value)
+            self._add(("layout", id(value)), lambda _: _layout(value) == layout)
 
     def _note_array(self, value: Any) -> None:
         if _is_array(value):
@@ -181,8 +159,8 @@ class Reads:
     def others_hold(self, arguments: Sequence[Any] | None = None) -> bool:
         """As `hold`, of all but `names`."""
         try:  # a variable or an attribute may have no value
-            for read, value, matches, _ in self._of_all if arguments is None else self._of_call:
-                if not matches(read(arguments or ()), value):
+            for holds in self._of_all if arguments is None else self._of_call:
+                if not holds(arguments or ()):
                     return False
         except (AttributeError, ValueError):
             return False
@@ -193,19 +171,16 @@ def _layout(array: Any) -> tuple[Any, ...]:
     return array.shape, array.dtype, getattr(array, "strides", None)
 
 
-def _reader(text: str) -> _Read:
-    """What reads an argument, or an attribute of one."""
-    argument, _, names = text.partition(".")
+def _of(owner: Any, read: str | None) -> _Read:
+    """What reads an object: an argument, or an attribute of one; else it is always the same."""
+    if read is None:
+        return lambda _: owner
+    argument, _, names = read.partition(".")
     index = int(argument[1:])
     if not names:
-        return lambda arguments: arguments[index]
+        return operator.itemgetter(index)
     attribute = operator.attrgetter(names)
     return lambda arguments: attribute(arguments[index])
-
-
-def _is_object(found: Any, known: Callable[[], Any]) -> bool:
-    """Whether an object is the one that is referred to, which may be no more."""
-    return found is not None and found is known()
 
 
 def _is_unset(slot: Any, owner: Any) -> bool:
@@ -228,10 +203,6 @@ def _owner(array: Any) -> Any:
         if base is None or not _is_array(base):
             return array
         array = base
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _leads_to(value: Any, owner: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
-from kerneltk.fusion.trace.escapes import Alive
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -33,10 +33,10 @@ from kerneltk.fusion.trace.graph import (
     Transpose,
     View,
     ViewStep,
+    sliced,
 )
 from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
 from kerneltk.fusion.trace.location import Location, in_try, user_location, user_snippet
-from kerneltk.fusion.trace.loops import problem_of
 from kerneltk.fusion.trace.reads import Reads
 from kerneltk.fusion.trace.symbols import (
     Guards,
@@ -47,7 +47,6 @@ from kerneltk.fusion.trace.symbols import (
     constant,
     equal,
     is_one,
-    sliced_extent,
 )
 
 
@@ -187,11 +186,13 @@ class Trace:
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
         self.effects: list[Effect] = []
+        self.applied: list[tuple[Apply, Location | None]] = []  # functions, by the user's lines
         self.captured: dict[int, list[Captured]] = {}
         self.is_over = False
         self.reads = Reads()
+        self.operations = 0
         self.uses_cupy = True  # whether the function may call functions of CuPy's
-        self.alive = Alive()
+        self.values: list[weakref.ref[Any]] = []  # traced ones, which end with the trace
         # A function as this trace executes it; blocks execute functions as they are.
         self.rebuilt: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
@@ -319,14 +320,25 @@ class Trace:
     def apply(
         self, function: Any, operands: list[Node], dtype: np.dtype[Any], part: int = 0
     ) -> Node:
-        """A function of elements; raises at the user's line where kernels have none for these
-        dtypes.
+        """A function of elements. Whether kernels have it for these dtypes is found where a plan is
+        made: a plan in the cache shows that they do.
         """
-        problem = problem_of(function, tuple(operand.dtype for operand in operands), part)
-        if problem is not None:
-            raise unsupported(problem, "compute it outside of the function.")
         shape = self.broadcast(*(operand.shape for operand in operands))
-        return Apply(dtype, shape, function, tuple(operands), part)
+        self._count()
+        node = Apply(dtype, shape, function, tuple(operands), part)
+        self.applied.append((node, user_location()))
+        return node
+
+    def _count(self) -> None:
+        """Count an operation; raises at the user's line where a loop has too many rounds."""
+        self.operations += 1
+        if self.operations > MOST_OPERATIONS:
+            raise unsupported(
+                f"A fused function has at most {MOST_OPERATIONS:,} operations: Python executes its "
+                "loops while it is traced, and each round adds to them.",
+                "write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
+                "round does, and call that in the loop.",
+            )
 
     # -- views ---------------------------------------------------------------------------------
 
@@ -344,8 +356,7 @@ class Trace:
                 continue
             extent = shape[axis]
             if isinstance(item, Slice):
-                bounds = constant(item.start), constant(item.stop), constant(item.step)
-                found.append(extent if item.is_whole else applied(sliced_extent, extent, *bounds))
+                found.append(sliced(extent, item))
             elif not self.guards.decide(_has_index, extent, constant(item)):
                 raise at_line(
                     OutOfBoundsError,
@@ -391,6 +402,7 @@ class Trace:
 
     def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
         source = self.sources[index]
+        self._count()
         self.effects.append(Effect(index, steps, value, source.version, user_location()))
         source.version += 1
 
@@ -418,6 +430,9 @@ class Trace:
         for index, storage in list(self.storages.items()):
             if storage.is_taken and not self.sources[index].is_local:
                 self.flush(storage)
+
+
+MOST_OPERATIONS = 20_000  # each takes up to half a millisecond to trace and to plan
 
 
 class OutOfBoundsError(ArgumentValueError, IndexError):

@@ -169,6 +169,16 @@ def slice_start(extent: int, start: Any, stop: Any, step: Any) -> int:
     return slice(start, stop, step).indices(extent)[0]
 
 
+def moved_index(offset: int, begin: int, factor: int) -> int:
+    """The index of a view's first element, in what is viewed."""
+    return offset + begin * factor
+
+
+def wrapped_index(index: int, extent: int) -> int:
+    """An index from the beginning of an axis."""
+    return index % extent
+
+
 def product(*numbers: int) -> int:
     """The product of integers."""
     found = 1
@@ -250,33 +260,35 @@ class Guards:
         """Remember that two numbers are equal wherever the guards hold."""
         first, second = self._canonical(left.expression), self._canonical(right.expression)
         if first != second:
-            # The shorter one stands for the other, so that none stands for itself in the end.
-            if _size(second) < _size(first):
+            if _rank(second) < _rank(first):
                 first, second = second, first
             self.equals[second] = first
 
-    def hold(self, environment: Environment) -> bool:
-        """Whether a call's arguments give the same values, of the same types."""
-        for expression, value in self.conditions.items():
-            try:
-                found = evaluated(expression, environment)
-            except Exception:  # the trace has decided by a value
-                return False
-            if type(found) is not type(value) or not _same(found, value):
-                return False
-        return True
+
+def _rank(expression: Expression) -> tuple[Any, ...]:
+    """The place of an expression in an order where that of a call is lower with a lower operand:
+    the lowest of equal ones stands for all, so none stands for itself by way of others. Shorter
+    ones are lower, and constants are the lowest.
+    """
+    kind = expression[0]
+    if kind != "call":
+        return int(kind != "constant"), kind, tuple(map(repr, expression[1:]))
+    operands = tuple(map(_rank, expression[2]))
+    name = getattr(expression[1], "__name__", type(expression[1]).__name__)
+    return 2 + sum(operand[0] for operand in operands), name, operands
 
 
-def _size(expression: Expression) -> int:
-    """How long an expression is; a constant is the shortest one."""
-    if expression[0] == "call":
-        return 2 + sum(map(_size, expression[2]))
-    return int(expression[0] != "constant")
+def decision(value: Any) -> Any:
+    """What equal decisions have in common; zeros of another sign are other numbers."""
+    return type(value), repr(value) if isinstance(value, _SIGNED) else value
 
 
-def _same(found: Any, value: Any) -> bool:
-    """Whether two values of one type are the same number; zeros of another sign are not."""
-    return repr(found) == repr(value) if isinstance(value, _SIGNED) else bool(found == value)
+def decided(expression: Expression, environment: Environment) -> Any:
+    """The decision by an expression in a call; None where it has no value."""
+    try:
+        return decision(evaluated(expression, environment))
+    except Exception:  # the trace has decided by a value
+        return None
 
 
 def equal(left: Any, right: Any) -> bool:

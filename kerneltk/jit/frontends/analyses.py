@@ -17,14 +17,13 @@ import numpy as np
 from kerneltk.cache.derived import Records
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities, described_backend
+from kerneltk.core.dtypes import UndescribedError, described_dtype
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Type, Void
 from kerneltk.jit.source.lookups import (
     Descriptions,
     Lookups,
-    UndescribedError,
     are_current,
-    described_dtype,
 )
 
 if TYPE_CHECKING:

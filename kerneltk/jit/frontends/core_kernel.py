@@ -21,7 +21,7 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import record
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
@@ -38,7 +38,7 @@ from kerneltk.jit.frontends.core_source import (
 )
 from kerneltk.jit.frontends.element_source import check_operations
 from kerneltk.jit.frontends.inspection import described
-from kerneltk.jit.frontends.kernel import are_small
+from kerneltk.jit.frontends.kernel import are_small, imported, kind_of, written_arguments
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.frontends.vectorized_kernel import (
@@ -54,7 +54,8 @@ from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
-from kerneltk.launch.dispatch import copy_for_launch
+from kerneltk.launch.dispatch import launched
+from kerneltk.launch.loops import copy_for_launch
 from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
 
 _MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
@@ -140,17 +141,15 @@ class CoreKernel:
             By what :meth:`plain` finds the next equal call.
         """
         args = tuple(own_lists(args, outputs, self._is_element))
-        args = foreign_arrays.host_scalars_as_numbers(args)
-        adoption = foreign_arrays.Adoption()
-        own = [adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args)]
-        given = [adoption.take(out, None, self._named)[1] for out in outputs]
-        self._check_outputs(given)
+        definition = self._definition
+        args, own, given, owner, adoption = imported(
+            args, outputs, definition.named, f"'{self.name}'"
+        )
+        self._check_count(given)
         shapes = [self._shape(own[k], k) for k in self._inputs]
         names = [self._definition.parameters[k] for k in self._inputs]
         sizes, loop = self._signature.resolve(self.name, names, shapes)
-        owners = (foreign_arrays.backend_of(value) for value in (*own, *given))
-        backend = next((owner for owner in owners if owner is not None), None)
-        backend = backend or foreign_arrays.backend_named(options.get("backend"))
+        backend = owner or foreign_arrays.backend_named(options.get("backend"))
         small = self._are_small((*own, *given), shapes, sizes, loop)
         key = (
             tuple(self._kind(own[k], k) for k in range(len(own))),
@@ -168,19 +167,20 @@ class CoreKernel:
                 f"'{self.name}' asks for 'jit.index({typed.index_ndim})', and the loop around its "
                 f"cores has {len(loop)} dimension{'s' * (len(loop) != 1)}."
             )
-        written = self._written(typed, own)
-        adoption.check_writes(lambda k: k is None or k in written, self._named)
+        written = written_arguments(typed.kernel, own)
+        adoption.check_writes(lambda k: k is None or k in written)
         wanted = self._output_shapes(typed, sizes, loop, given)
         stream = options.get("stream")
         passed = {key: value for key, value in options.items() if key == "block_size"}
-        with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
+
+        def run(handle: int | None) -> Any:
             if handle is not None:
                 passed["stream"] = Handle(handle)
             with backend.stream_context(handle):
-                results = given or [
+                results = given or tuple(
                     backend.empty(shape, dtype, "C")
                     for shape, dtype in zip(wanted, typed.dtypes, strict=True)
-                ]
+                )
                 self._check_shapes(results, wanted)
                 self._check_apart(given, backend)
                 read = self._apart(own, given, backend, handle)
@@ -190,9 +190,11 @@ class CoreKernel:
             self._have_asked(
                 [*((array, None) for array in given), *((own[k], k) for k in written)], backend
             )
-            found = adoption.give_back(tuple(results))
-        if key_of_plan is not None and all(map(operator.is_, read, own)):
-            self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
+            if key_of_plan is not None and all(map(operator.is_, read, own)):
+                self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
+            return results
+
+        found = launched(adoption, None if stream is None else stream_handle(stream), run)
         return found if len(found) > 1 else found[0]
 
     def _have_asked(self, arrays: Sequence[tuple[Any, int | None]], backend: Backend) -> None:
@@ -202,7 +204,8 @@ class CoreKernel:
         recorder = current_recorder() if recorders else None
         if recorder is not None:
             checks = [
-                partial(backend.check_usable, array, self._named(k)[0], True) for array, k in arrays
+                partial(backend.check_usable, array, self._definition.named(k)[0], True)
+                for array, k in arrays
             ]
             recorder.adopted((), (), checks)
 
@@ -267,19 +270,7 @@ class CoreKernel:
     def _with_cores(self, outputs: Sequence[Any]) -> list[tuple[Any, Core]]:
         return list(zip(outputs, self._signature.outputs, strict=True)) if outputs else []
 
-    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
-        if index is None:
-            return "out", None
-        path = self._definition.paths[index]
-        return path.name, path.snippet
-
-    def _check_outputs(self, given: Sequence[Any]) -> None:
-        for value in given:
-            if foreign_arrays.backend_of(value) is None:
-                raise ArgumentTypeError(
-                    f"'out' of '{self.name}' must be an array or a tuple of arrays, and has an "
-                    f"object of type '{type(value).__name__}'."
-                )
+    def _check_count(self, given: Sequence[Any]) -> None:
         count = len(self._signature.outputs)
         if given and len(given) != count:
             raise ArgumentValueError(
@@ -332,12 +323,9 @@ class CoreKernel:
 
     def _kind(self, value: Any, index: int) -> Any:
         """The part of the key that an argument decides."""
-        dtype = getattr(value, "dtype", None)
-        if dtype is None or not is_array(value):
-            return type(value)
-        if self._roles[index] == "whole":
-            return dtype, value.ndim, bool(value.flags.c_contiguous)
-        return dtype, _is_dense(value, self._cores[index])
+        kind = kind_of(value, self._roles[index] == "whole")
+        is_dense = is_array(value) and _is_dense(value, self._cores[index])
+        return kind, is_dense
 
     def _output_shapes(
         self,
@@ -436,15 +424,6 @@ class CoreKernel:
             for out, core in self._with_cores(results)
         ]
         return inputs, outputs
-
-    def _written(self, typed: _Typed, own: Sequence[Any]) -> set[int]:
-        """Which arguments are written to: whole arrays may be."""
-        parameters = iter(typed.kernel.in_params)
-        return {
-            k
-            for k, role in enumerate(self._roles)
-            if role != "output" and own[k] is not None and not next(parameters).is_const
-        }
 
     # -- what was made -------------------------------------------------------------------------
 

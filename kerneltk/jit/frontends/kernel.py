@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
@@ -32,6 +33,7 @@ from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.call_arguments import CallDescription
 from kerneltk.launch.called import Called, common_calls
+from kerneltk.launch.dispatch import launched
 from kerneltk.launch.launch_config import is_size
 
 # A call loads what compiles the function: decorating it takes none of that.
@@ -67,7 +69,7 @@ class ElementKernel(Called, Decorated):
         functools.update_wrapper(self, definition.function)
         self._given_raw = raw
         self._typed: dict[Any, tuple[TypedKernel, tuple[np.dtype[Any], ...], int]] = {}
-        self._shortcuts: dict[Any, dict[Any, _Shortcuts]] = {}  # by types, then by dtypes
+        self._shortcuts: dict[Any, dict[Any, Callable[..., Any]]] = {}  # by types, then by dtypes
         self._shortcut: Callable[..., Any] = self._other
         self._shortcut_out: Callable[..., Any] = self._other_out
 
@@ -141,7 +143,7 @@ class ElementKernel(Called, Decorated):
 
     def _recordable(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Recordable:
         options = {key: named.pop(key) for key in _OPTIONS if key in named}
-        values, count = self._bound(args, named), len(self._definition.parameters)
+        values, count = self._definition.bound(args, named), len(self._definition.parameters)
         stream = options.pop("stream", None)
         if stream is not None:
             stream_handle(stream)
@@ -160,95 +162,59 @@ class ElementKernel(Called, Decorated):
         return Recordable(self.name, self._definition.parameters, values, count, run, as_numbers)
 
     def _other(self, *args: Any) -> Any:
-        """Call what is not of the last kind: by another kind's shortcut, which is the last then."""
-        known = self._known_shortcuts(False, args)
-        if known is None:
-            return self._call(args, None, {})
-        self._shortcut, once = known
-        return once(*args)
+        return self._by_kind("_shortcut", args, (args, None, {}))
 
     def _other_out(self, *args: Any) -> Any:
-        known = self._known_shortcuts(True, args)
-        if known is None:
-            return self._call(args[:-1], args[-1], {})
-        self._shortcut_out, once = known
-        return once(*args)
+        return self._by_kind("_shortcut_out", args, (args[:-1], args[-1], {}))
 
-    def _known_shortcuts(self, has_out: bool, args: tuple[Any, ...]) -> _Shortcuts | None:
+    def _by_kind(self, last: str, args: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
+        """Call what the last shortcut is not for: by that of its kind, which is the last then."""
         # Of objects whose types are not known here nothing is asked.
-        of_types = self._shortcuts.get((has_out, *map(type, args)))
-        return None if of_types is None else of_types.get(tuple(map(_dtype_of, args)))
-
-    def _new(self, *args: Any) -> Any:
-        return self._call(args, None, {})
-
-    def _new_out(self, *args: Any) -> Any:
-        return self._call(args[:-1], args[-1], {})
+        of_types = self._shortcuts.get((last, *map(type, args)))
+        known = None if of_types is None else of_types.get(tuple(map(_dtype_of, args)))
+        if known is None or known is getattr(self, last):  # which has asked more, and is not for it
+            return self._call(*call)
+        setattr(self, last, known)
+        return known(*args)
 
     def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """Call with arguments of any kinds, and make the shortcut for the next equal call."""
         options = {key: named.pop(key) for key in _OPTIONS if key in named} if named else {}
         if named or len(args) != len(self._definition.parameters):
-            args = self._bound(args, named)
+            args = self._definition.bound(args, named)
         outputs: tuple[Any, ...] = ()
         if out is not None:
             outputs = out if isinstance(out, tuple) else (out,)
-        # Other libraries' arrays have dtypes and shapes of their own kinds, or none.
-        adoption = foreign_arrays.Adoption()
-        args = foreign_arrays.host_scalars_as_numbers(args)
-        own = tuple(adoption.take(arg, k, self._named)[1] for k, arg in enumerate(args))
-        own_outputs = tuple(adoption.take(out, None, self._named)[1] for out in outputs)
-        for value in own_outputs:
-            if foreign_arrays.backend_of(value) is None:
-                raise ArgumentTypeError(
-                    f"'out' of kernel '{self.name}' must be an array or a tuple of arrays, and "
-                    f"has an object of type '{type(value).__name__}'."
-                )
-        adoption.check_writes(lambda index: index is None, self._named)
+        args, own, own_outputs, backend, adoption = imported(
+            args, outputs, self._definition.named, f"kernel '{self.name}'"
+        )
+        adoption.check_writes(lambda index: index is None)
         small = are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
-        owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
-        backend = next((owner.capabilities for owner in owners if owner is not None), None)
-        backend = backend or capabilities_of("host")
+        capabilities = capabilities_of("host") if backend is None else backend.capabilities
         key = (
-            tuple(map(_kind, own, self._is_raw)),
+            tuple(map(kind_of, own, self._is_raw)),
             tuple(array.dtype for array in own_outputs) if outputs else (),
             small,
-            backend.name,
+            capabilities.name,
         )
         known = self._typed.get(key)
         if known is None:
-            known = self._typed[key] = self._specialized(own, own_outputs, small, backend)
-        adoption.check_writes(*self._writes(known[0], own))
+            known = self._typed[key] = self._specialized(own, own_outputs, small, capabilities)
+        adoption.check_writes(written_arguments(known[0], own).__contains__)
         is_plain = not options and len(outputs) < 2 and small
-        stream = options.pop("stream", None)
-        with adoption.launching(None if stream is None else stream_handle(stream)) as handle:
+
+        def run(handle: int | None) -> Any:
             if handle is not None:
                 options["stream"] = Handle(handle)
-            result = known[0].made(adoption.give_back(self._run(*known, own, own_outputs, options)))
+            return self._run(*known, own, own_outputs, options)
+
+        stream = options.pop("stream", None)
+        handle = None if stream is None else stream_handle(stream)
+        result = known[0].made(launched(adoption, handle, run))
         if is_plain:
-            self._keep_shortcut(known, (*args, *outputs), (*own, *own_outputs), len(outputs))
+            given = (*args, *outputs)
+            self._keep_shortcut(known, given, (*own, *own_outputs), len(outputs), backend)
         return result
-
-    def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments in the parameters' order, defaults filled in."""
-        return self._definition.bound(args, named)
-
-    def _writes(
-        self, typed: TypedKernel, args: Sequence[Any]
-    ) -> tuple[Callable[[Any], bool], Callable[[Any], tuple[str, Snippet | None]]]:
-        """Return a test of arguments for being written to (outputs, None, were asked before), and
-        their names.
-        """
-        left = iter(typed.in_params)
-        written = [arg is not None and not next(left).is_const for arg in args]
-        return lambda index: index is not None and written[index], self._named
-
-    def _named(self, index: int | None) -> tuple[str, Snippet | None]:
-        """The name of a parameter and where it is declared; None is an output."""
-        if index is None:
-            return "out", None
-        path = self._definition.paths[index]
-        return path.name, path.snippet
 
     def _keep_shortcut(
         self,
@@ -256,32 +222,25 @@ class ElementKernel(Called, Decorated):
         given: tuple[Any, ...],
         own: tuple[Any, ...],
         outputs: int,
+        backend: Backend | None,
     ) -> None:
-        owners = [foreign_arrays.backend_of(value) for value in own]
-        backend = next((owner for owner in owners if owner is not None), None)
         if backend is None:
             return
         typed, dtypes, ndim = known
-
-        def made(otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
-            return make_shortcut(
-                given, own, self._is_raw, outputs, ndim, dtypes, backend, typed, otherwise
-            )
-
-        found = made(self._other_out if outputs else self._other)
-        once = made(self._new_out if outputs else self._new)  # tried last: it asks no other
-        if found is None or once is None:
+        otherwise = self._other_out if outputs else self._other
+        found = make_shortcut(
+            given, own, self._is_raw, outputs, ndim, dtypes, backend, typed, otherwise
+        )
+        if found is None:
             return
         if len(self._shortcuts) >= _MOST_SHORTCUTS:
             self._shortcuts.clear()
-        of_types = self._shortcuts.setdefault((bool(outputs), *map(type, given)), {})
+        last = "_shortcut_out" if outputs else "_shortcut"
+        of_types = self._shortcuts.setdefault((last, *map(type, given)), {})
         if len(of_types) >= _MOST_SHORTCUTS:
             of_types.clear()
-        of_types[tuple(map(_dtype_of, given))] = found, once
-        if outputs:
-            self._shortcut_out = found
-        else:
-            self._shortcut = found
+        of_types[tuple(map(_dtype_of, given))] = found
+        setattr(self, last, found)
 
     def _run(
         self,
@@ -348,10 +307,8 @@ class ElementKernel(Called, Decorated):
             shape = self._free_shape(args, {})
             self._check_index(ndim, len(shape))
             outputs = [ArraySpec.dense(dtype, shape) for dtype in dtypes]
-        named = zip(self._definition.parameters, args, strict=True)
-        names = [name for name, arg in named if arg is not None]
-        pairs = zip(names, typed.in_params, strict=True)
-        written = frozenset(name for name, parameter in pairs if not parameter.is_const)
+        names = self._definition.parameters
+        written = frozenset(names[k] for k in written_arguments(typed, args))
         if not by_element and not outputs:  # a loop of `size`, which writes to whole arrays
             return CallDescription((), written, is_batchable=False)
         found = typed.describe_call([*(arg for arg in args if arg is not None), *outputs])
@@ -529,7 +486,7 @@ class ElementKernel(Called, Decorated):
         return kinds
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
-        args = self._bound(tuple(args), {})
+        args = self._definition.bound(tuple(args), {})
         kinds = self._described_kinds(args)
         typed, dtypes, _ = self._specialized(args, (), kinds=kinds)
         owners = (foreign_arrays.own_array(arg)[0] for arg in args)
@@ -563,8 +520,37 @@ class ElementKernel(Called, Decorated):
         }
 
 
-_Shortcuts = tuple[Callable[..., Any], Callable[..., Any]]
-"""For arguments of some kinds: with others, the first asks the other shortcuts, the second none."""
+def imported(
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    named: foreign_arrays.NameOf,
+    called: str,
+) -> tuple[
+    tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Backend | None, foreign_arrays.Adoption
+]:
+    """The arguments of a call, with numbers for torch's of the host; they and the outputs as the
+    backends' own, since other libraries' arrays have dtypes and shapes of their own kinds, or none;
+    the backend of the first array, and what is owed to the libraries.
+    """
+    adoption = foreign_arrays.Adoption()
+    args = foreign_arrays.host_scalars_as_numbers(args)
+    own = tuple(adoption.take(arg, k, named)[1] for k, arg in enumerate(args))
+    own_outputs = tuple(adoption.take(out, None, named)[1] for out in outputs)
+    for value in own_outputs:
+        if foreign_arrays.backend_of(value) is None:
+            raise ArgumentTypeError(
+                f"'out' of {called} must be an array or a tuple of arrays, and has an object of "
+                f"type '{type(value).__name__}'."
+            )
+    owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
+    backend = next((owner for owner in owners if owner is not None), None)
+    return args, own, own_outputs, backend, adoption
+
+
+def written_arguments(typed: TypedKernel, args: Sequence[Any]) -> frozenset[int]:
+    """The arguments of a function that its kernel writes to; those that are None are not its."""
+    left = iter(typed.in_params)
+    return frozenset(k for k, arg in enumerate(args) if arg is not None and not next(left).is_const)
 
 
 def _dtype_of(value: Any) -> Any:
@@ -608,7 +594,7 @@ def _ndim(value: Any) -> int:
     return len(value.shape)
 
 
-def _kind(value: Any, raw: bool) -> Any:
+def kind_of(value: Any, raw: bool) -> Any:
     """Return the part of the key that decides an argument's type."""
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "strides"):

@@ -17,7 +17,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import checked_options
-from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -29,12 +29,16 @@ from kerneltk.errors import (
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.ir.types import VOID, Type, Void
-from kerneltk.jit.launch.arguments import Arguments, arguments_of, assumptions_of
-from kerneltk.jit.launch.launcher import CompiledKernel, Launcher
+from kerneltk.jit.launch.launcher import (
+    Arguments,
+    CompiledKernel,
+    JitDispatcher,
+    assumptions_of,
+)
 from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch.called import Called, common_calls
-from kerneltk.launch.launch_config import is_size, launch_extents, plain_key, unchanging
-from kerneltk.launch.launcher_spec import Miss
+from kerneltk.launch.dispatch import given_arguments
+from kerneltk.launch.launch_config import is_size, launch_extents, plain_key
 
 # Methods load what reads and compiles the function: decorating it takes none of that.
 if TYPE_CHECKING:
@@ -110,6 +114,10 @@ class Definition:
             ArgumentPath(name, parameter, functools.partial(self._declared, index))
             for index, parameter in found
         )
+
+    def named(self, index: int | None) -> tuple[str, Snippet | None]:
+        """The name of a parameter and where it is declared; None is an output."""
+        return ("out", None) if index is None else self.paths[index].named
 
     def _declared(self, index: int) -> Snippet:
         return self.source.snippet(self.spans[index])
@@ -343,8 +351,13 @@ class JitKernel(Decorated):
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         functools.update_wrapper(self, definition.function)
-        self._units: dict[tuple[str, tuple[Type, ...], ShapeAssumptions], TranslationUnit] = {}
-        self._launcher = Launcher(self.name)
+        self._compiled: dict[Any, CompiledKernel] = {}  # by what they depend on
+        self._dispatcher = JitDispatcher(
+            self.name,
+            functools.partial(getattr, definition, "paths"),
+            self._specialized,
+            self._compiled,
+        )
         self._configured: dict[Any, Configured] = {}
 
     # -- launching -----------------------------------------------------------------------------
@@ -433,54 +446,12 @@ class JitKernel(Decorated):
                 f"Kernel '{self.name}' is launched on a grid.\n  Hint: call "
                 f"'{self.name}[grid, block](...)' or '{self.name}(grid, block, (...))'."
             )
-        if not isinstance(args, tuple | list):
-            raise ArgumentTypeError(
-                f"The arguments of kernel '{self.name}' must be a tuple, not an object of type "
-                f"'{type(args).__name__}'.\n  Hint: a tuple of one is written '(x,)'."
-            )
-        args = self._complete(tuple(args), {})
+        args = self._complete(given_arguments(self.name, args), {})
         handle = None if stream is None else stream_handle(stream)
         if recorders and (recorder := current_recorder()) is not None:
-            recorder.call(self._recordable(grid, block, args, shared_mem))
+            recorder.call(self._dispatcher.recordable(grid, block, args, shared_mem, {}))
             return
-        run = self._launcher.run
-        missed = "arguments" if run is None else run(grid, block, args, shared_mem, handle)
-        if missed is not None:
-            self._launch_new(missed, grid, block, args, shared_mem, handle)
-
-    def _recordable(self, grid: Any, block: Any, args: tuple[Any, ...], shared: Any) -> Recordable:
-        grid, block = unchanging(grid), unchanging(block)
-
-        def run(values: tuple[Any, ...]) -> None:
-            left = self._launcher.record_again(grid, block, values, shared)
-            while left is not None:
-                arguments = self._arguments(left, values)
-                left = self._launcher.record(arguments, grid, block, shared)
-
-        return Recordable(self.name, self._definition.parameters, args, len(args), run)
-
-    def _launch_new(
-        self,
-        missed: Miss,
-        grid: Any,
-        block: Any,
-        args: tuple[Any, ...],
-        shared: Any,
-        stream: int | None,
-    ) -> None:
-        """Launch what the last launcher has missed; the kernel is compiled if need be."""
-        left: Miss | None = missed
-        while left is not None:
-            arguments = self._arguments(left, args)
-            left = self._launcher.launch(arguments, grid, block, shared, stream)
-
-    def _arguments(self, missed: Miss, args: tuple[Any, ...]) -> Arguments:
-        """The arguments of a launch, for which there is a kernel then."""
-        arguments = arguments_of(args, self._definition.paths, is_64bit_grid=missed == "large grid")
-        if not self._launcher.knows(arguments):
-            with arguments.adoption.on_device():
-                self._launcher.add(arguments, self._compiled(arguments))
-        return arguments
+        self._dispatcher.recent(grid, block, args, shared_mem, handle)
 
     def _complete(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the parameters' order, defaults filled in."""
@@ -488,13 +459,13 @@ class JitKernel(Decorated):
             return args
         return self._definition.bound(args, named)
 
-    def _compiled(self, arguments: Arguments) -> CompiledKernel:
-        """Return the kernel for such arguments on the current device."""
+    def _specialized(self, arguments: Arguments) -> CompiledKernel:
+        """The kernel for such arguments on the current device."""
         from kerneltk import pipeline
 
         backend, types, shapes = arguments.backend, arguments.types, arguments.shapes
         found = self._analysis(types, backend.capabilities, shapes)
-        unit = self._units[backend.name, types, shapes] = found.unit
+        unit = found.unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
             function = module.function(dict(code.symbols)[unit.exports[0][0]])
@@ -504,7 +475,9 @@ class JitKernel(Decorated):
         limits = backend.limits(function)
         if self._definition.launch_bounds:
             limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))
-        return CompiledKernel(function, limits, found.written, mode, found.block, found.passed)
+        return CompiledKernel(
+            function, limits, found.written, mode, found.block, found.passed, unit
+        )
 
     @functools.cached_property
     def _analyses(self) -> Analyses:
@@ -574,7 +547,11 @@ class JitKernel(Decorated):
         """The text of each specialization, by backend, argument types and what is known of the
         shapes.
         """
-        return {key: unit.source for key, unit in self._units.items()}
+        return {
+            (backend, types, shapes): kernel.unit.source
+            for (backend, _, types, shapes), kernel in self._compiled.items()
+            if kernel.unit is not None
+        }
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
         # They are imported when they are wanted: a launch needs none of them.
@@ -611,12 +588,12 @@ class Configured(Called):
 
     def __init__(self, kernel: JitKernel, grid: Any, block: Any, shared: int, stream: Any) -> None:
         self._kernel = kernel
-        count = len(kernel._definition.parameters)
+        count = len(kernel._definition.paths)
         launch_extents(grid, "grid", kernel.name)
         launch_extents(block, "block", kernel.name)
         handle = None if stream is None else stream_handle(stream)
         self._kept = stream  # the handle is gone with it
-        self._launch = kernel._launcher, count, grid, block, shared, handle
+        self._launch = kernel._dispatcher, count, grid, block, shared, handle
         self.given: tuple[Any, ...] = ()
         self.key: bytes | None = None
 
@@ -627,16 +604,13 @@ class Configured(Called):
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch the kernel with these arguments."""
-        launcher, count, grid, block, shared, stream = self._launch
+        dispatcher, count, grid, block, shared, stream = self._launch
         if named or len(args) != count:
             args = self._kernel._complete(args, named)
         if recorders and (recorder := current_recorder()) is not None:
-            recorder.call(self._kernel._recordable(grid, block, args, shared))
+            recorder.call(dispatcher.recordable(grid, block, args, shared, {}))
             return
-        run = launcher.run
-        missed = "arguments" if run is None else run(grid, block, args, shared, stream)
-        if missed is not None:
-            self._kernel._launch_new(missed, grid, block, args, shared, stream)
+        dispatcher.recent(grid, block, args, shared, stream)
 
 
 class DeviceFunction:

@@ -83,8 +83,7 @@ class Vectorized(Decorated):
                     f"'otypes' names {len(otypes)} dtype{'s' * (len(otypes) != 1)}, and the "
                     f"signature '{self._core.text}' has {count} output{'s' * (count != 1)}."
                 )
-        self._cores: dict[Any, CoreKernel] = {}
-        self._kernels: dict[Any, VectorizedKernel] = {}
+        self._kernels: dict[Any, VectorizedKernel | CoreKernel] = {}
         self._plain: Callable[..., Any] = self._first
         self._plain_count = -1
 
@@ -279,9 +278,9 @@ class Vectorized(Decorated):
         self, roles: tuple[str, ...], constants: tuple[tuple[str, Any], ...]
     ) -> VectorizedKernel | CoreKernel:
         key = roles, tuple((name, _constant_key(value)) for name, value in constants)
-        kernels: dict[Any, Any] = self._kernels if self._core is None else self._cores
+        found: VectorizedKernel | CoreKernel | None
         try:
-            found = kernels.get(key)
+            found = self._kernels.get(key)
         except TypeError:
             name = next(name for name, value in constants if not _is_hashable(value))
             raise ArgumentTypeError(
@@ -290,7 +289,7 @@ class Vectorized(Decorated):
                 "  Hint: pass an array, a number, a str, or a tuple or list of these."
             ) from None
         if found is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         self._check_excluded()
         names = self._definition.parameters
         definition = replace(self._definition, constants=constants)
@@ -309,9 +308,9 @@ class Vectorized(Decorated):
                     f"'{self._core.text}' has {len(self._core.inputs)}."
                 )
             found = CoreKernel(definition, self._core, roles, self.otypes)  # type: ignore[arg-type]
-        if len(kernels) >= _MOST_KERNELS:
-            kernels.clear()
-        kernels[key] = found
+        if len(self._kernels) >= _MOST_KERNELS:
+            self._kernels.clear()
+        self._kernels[key] = found
         return found
 
     def _recordable(
@@ -368,10 +367,9 @@ class Vectorized(Decorated):
     @property
     def cached_codes(self) -> dict[Any, str]:
         """The generated sources, by the roles and the dtypes of the arguments."""
-        kernels: dict[Any, Any] = {**self._kernels, **self._cores}
         return {
             (key, *own): source
-            for key, kernel in kernels.items()
+            for key, kernel in self._kernels.items()
             for own, source in kernel.cached_codes.items()
         }
 

@@ -27,7 +27,7 @@ from kerneltk.jit.frontends.kernel import ElementKernel, array_parameters
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import Number, Type
 from kerneltk.jit.launch.marshalling import is_array
-from kerneltk.launch.dispatch import copy_for_launch
+from kerneltk.launch.loops import copy_for_launch
 
 if TYPE_CHECKING:
     from kerneltk.core.capabilities import Capabilities
@@ -207,6 +207,7 @@ class VectorizedKernel(ElementKernel):
         given: tuple[Any, ...],
         own: tuple[Any, ...],
         outputs: int,
+        backend: Backend | None,
     ) -> None:
         # Shortcuts would give results the shape of a whole array where no other has dimensions, and
         # do not ask whether one overlaps an output.
@@ -215,7 +216,7 @@ class VectorizedKernel(ElementKernel):
         )
         if self.raw and (outputs or is_of_numbers):
             return
-        super()._keep_shortcut(known, given, own, outputs)
+        super()._keep_shortcut(known, given, own, outputs, backend)
 
     def _stored(self, results: Sequence[Number]) -> DTypes:
         if self._otypes is None:

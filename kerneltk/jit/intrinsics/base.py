@@ -24,6 +24,7 @@ class Static:
     value: Any
 
 
+_NONE = Static(None)
 Value: TypeAlias = "ir.Expression | Static"
 
 
@@ -55,6 +56,7 @@ class Signature:
     name: str  # in the IR
     result: Type
     is_pure: bool  # a call neither writes to memory nor waits
+    static: Static = _NONE  # what a call is that has no result at run time
 
 
 class Builder(Protocol):

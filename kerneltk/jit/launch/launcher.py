@@ -1,4 +1,5 @@
-"""Launches of decorated kernels.
+"""Launches of decorated kernels on a grid: their arguments as one backend's own, and what a kernel
+may assume of them; and their launchers.
 
 There is a launcher for each combination of the arguments' Python types. What depends on dtypes,
 shapes, strides and alignment is decided once a combination and kept in a plan: which kernel it is,
@@ -7,13 +8,19 @@ its extents, whether the arrays may be used at all.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kerneltk.backends.base import Function, GridLimits, LaunchMode
-from kerneltk.errors import ArgumentValueError, Snippet
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend, Function, GridLimits, LaunchMode
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.structures import field_names, named_items, rebuilt
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
+from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
 from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, value_type
-from kerneltk.jit.launch.arguments import Arguments
 from kerneltk.jit.launch.marshalling import (
     ArgumentPath,
     Form,
@@ -23,16 +30,165 @@ from kerneltk.jit.launch.marshalling import (
     marshal_of,
     members_of,
     refuse_number,
+    type_of,
 )
-from kerneltk.launch.launch_config import GridLaunches, GridShapes
-from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Miss, Structure
-from kerneltk.launch.launchers import LauncherTemplate, is_outdated
-from kerneltk.launch.recording import recording_backend
-
-MAX_PLANS = 4096
-"""Plans that one launcher keeps; past that it forgets them all, which costs time, not results."""
+from kerneltk.launch.dispatch import MAX_PLANS, GridDispatcher, Run
+from kerneltk.launch.launch_config import GridLaunches, GridShapes, is_beyond_32bit
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Structure
+from kerneltk.launch.launchers import LauncherTemplate
 
 _MAX_LAUNCHERS = 1024
+
+
+# -- a call's arguments ----------------------------------------------------------------------------
+
+
+class Arguments(NamedTuple):
+    """The arguments of a call, with arrays as those of the backend whose they are, or of the
+    default one; and what is owed to the libraries that they came from. `device` is the one that the
+    call runs on.
+
+    `paths` are the parameters for messages. A grid is one of 64 bits if it has more threads along
+    an axis than 32 bits count.
+    """
+
+    backend: Backend
+    device: int
+    values: tuple[Any, ...]
+    types: tuple[Type, ...]
+    shapes: ShapeAssumptions
+    paths: Sequence[ArgumentPath]
+    has_arrays: bool
+    is_64bit_grid: bool
+    adoption: foreign_arrays.Adoption
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All that a compiled kernel depends on."""
+        return self.backend.name, self.device, self.types, self.shapes
+
+
+def arguments_of(
+    args: Sequence[Any], paths: Sequence[ArgumentPath], *, is_64bit_grid: bool = False
+) -> Arguments:
+    """Take the arguments of a call, one a parameter. Raises ArgumentTypeError for an argument that
+    no kernel takes and for arrays in different locations, ArgumentValueError for arrays of several
+    devices.
+    """
+    adoption = foreign_arrays.Adoption()
+    found: list[_Found] = []
+
+    def named(way: tuple[Any, ...]) -> tuple[str, Snippet | None]:
+        return paths[int(way[0])].at(*way[1:]).named
+
+    def in_two_locations(first: int, second: int) -> ArgumentTypeError:
+        return _in_different_locations(found[first], found[second], found, paths)
+
+    values = tuple(_adopted(value, k, (), found, adoption, named) for k, value in enumerate(args))
+    owners = {k: one.backend for k, one in enumerate(found)}
+    backend = foreign_arrays.common_backend(owners, in_two_locations)
+    backend = backend or foreign_arrays.default_backend()
+    types = tuple(
+        type_of(value, backend.array_type, path) for value, path in zip(values, paths, strict=True)
+    )
+    device = adoption.device
+    return Arguments(
+        backend,
+        backend.device_key() if device is None else device,
+        values,
+        types,
+        assumptions_of(values, types, backend.capabilities, is_64bit_grid=is_64bit_grid),
+        paths,
+        bool(found),
+        is_64bit_grid,
+        adoption,
+    )
+
+
+class _Found(NamedTuple):
+    """An array among the arguments: whose it is, in which argument, and the way into that."""
+
+    backend: Backend
+    array: Any
+    argument: int
+    path: tuple[int | str, ...]
+
+
+def _adopted(
+    value: Any,
+    argument: int,
+    path: tuple[int | str, ...],
+    found: list[_Found],
+    adoption: foreign_arrays.Adoption,
+    name_of: foreign_arrays.NameOf,
+) -> Any:
+    """A value with the arrays in it as a backend's own, which are listed in `found`."""
+    # A subclass lies in memory as its base does.
+    own, value = adoption.take(value, (argument, *path), name_of, keep_subclasses=True)
+    if own is not None:
+        found.append(_Found(own, value, argument, path))
+        return value
+    names = field_names(type(value))
+    if names is None:
+        return value
+    items = list(named_items(value, names))
+    adopted = tuple(
+        _adopted(item, argument, (*path, key), found, adoption, name_of) for key, item in items
+    )
+    if all(new is old for new, (_, old) in zip(adopted, items, strict=True)):
+        return value
+    return rebuilt(value, adopted)
+
+
+def _in_different_locations(
+    first: _Found, second: _Found, found: Sequence[_Found], paths: Sequence[ArgumentPath]
+) -> ArgumentTypeError:
+    hint = foreign_arrays.MOVE_HINT
+    if all(one.array.ndim == 0 for one in found if one.backend.capabilities.is_fallback):
+        hint = "pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
+    left, right = (paths[one.argument].at(*one.path) for one in (first, second))
+    return foreign_arrays.different_locations(
+        left.kernel,
+        (f"'{left.name}'", first.backend),
+        (f"'{right.name}'", second.backend),
+        right.snippet,
+        hint,
+    )
+
+
+def assumptions_of(
+    values: Sequence[Any],
+    kinds: Sequence[Type],
+    backend: Capabilities,
+    *,
+    is_64bit_grid: bool = False,
+) -> ShapeAssumptions:
+    """What is known of a launch, from its arguments, or `ArraySpec` for them, and their types."""
+    is_indexable = not is_64bit_grid and fits_32bit(
+        number
+        for k, (value, kind) in enumerate(zip(values, kinds, strict=True))
+        for leaf in leaves_of(value, kind, k)
+        if isinstance(leaf.type, Array)
+        for number in (math.prod(leaf.value.shape), *leaf.value.shape)
+    )
+    # A CPU gains nothing from equal shapes, and would compile for longer.
+    has_equal_shapes = backend.short_indices and _have_equal_shapes(values, kinds)
+    return ShapeAssumptions(is_indexable, has_equal_shapes)
+
+
+def _have_equal_shapes(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
+    """Whether `ShapeAssumptions.has_equal_shapes` holds for two arrays, or more."""
+    shapes: dict[int, list[tuple[int, ...]]] = {}
+    for value, kind in zip(values, kinds, strict=True):
+        if may_have_equal_shape(kind):
+            shapes.setdefault(len(value.shape), []).append(tuple(value.shape))
+    together = shapes.values()
+    return any(len(found) > 1 for found in together) and all(
+        found.count(found[0]) == len(found) for found in together
+    )
+
+
+# -- a compiled kernel and how it is launched ------------------------------------------------------
 
 
 class CompiledKernel(NamedTuple):
@@ -51,6 +207,8 @@ class CompiledKernel(NamedTuple):
     passed : tuple of Type
         One an argument: the types as which they are passed; empty if those are their own. Of a
         Python float it may be float32.
+    unit : TranslationUnit, optional
+        Its source.
     """
 
     function: Function
@@ -59,12 +217,14 @@ class CompiledKernel(NamedTuple):
     mode: LaunchMode
     block: tuple[int, int, int] | None = None
     passed: tuple[Type, ...] = ()
+    unit: TranslationUnit | None = None
+
+    def is_written(self, way: tuple[Any, ...]) -> bool:
+        """Whether it writes to an array, by the index of the argument and the path into that."""
+        return self.written[int(way[0])]
 
 
-# -- a compiled kernel and how it is launched ------------------------------------------------------
-
-
-class _Variant(GridLaunches):
+class _Launches(GridLaunches):
     """Launches of a compiled kernel."""
 
     def __init__(self, name: str, kernel: CompiledKernel, arguments: Arguments) -> None:
@@ -80,7 +240,6 @@ class _Variant(GridLaunches):
         is_32bit = arguments.shapes.is_32bit_indexable
         shapes = GridShapes(name, backend, kernel.function, kernel.limits, kernel.block, is_32bit)
         super().__init__(shapes, call, layout.format, layout.size, present)
-        self.launchers: dict[Any, _Bound] = {}
         self.new_buffer()  # raises here for parameters that a launch has no capacity for
 
     def leaves(self, values: Sequence[Any]) -> list[Leaf]:
@@ -184,137 +343,102 @@ class _Variant(GridLaunches):
 
 
 class _Bound(NamedTuple):
-    """A launcher and its plans, which those for the same Python types share."""
+    """A launcher, and its plans, which those for the same Python types share."""
 
-    run: Callable[..., Miss | None]
+    run: Run
     key_of: Callable[[Sequence[Any]], tuple[Any, ...]]
     forget: Callable[[], object]
     plans: dict[Any, tuple[Any, ...]]
+    launches: _Launches
 
 
 # -- all launches of a kernel ----------------------------------------------------------------------
 
 
-class Launcher:
+class JitDispatcher(GridDispatcher):
     """Launches one decorated kernel, whatever its arguments are.
 
     Parameters
     ----------
     name : str
         The kernel's, in messages.
-
-    Attributes
-    ----------
-    run : callable or None
-        ``run(grid, block, args, shared=0, stream=None)`` with a stream's handle: what was made for
-        the last kind of arguments. It returns None, or the `Miss` because of which it has launched
-        nothing.
+    paths : callable
+        Returns the parameters, for messages.
+    specialized : callable
+        Returns the `CompiledKernel` for `Arguments` on the current device.
+    kernels : dict
+        Those that it has returned, by what they depend on.
     """
 
-    __slots__ = ("_launchers", "_name", "_plans", "_recording", "_variants", "run")
+    __slots__ = ()
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._variants: dict[Any, _Variant] = {}
-        self._launchers: dict[Any, _Bound] = {}
+    def __init__(
+        self,
+        name: str,
+        paths: Callable[[], Sequence[ArgumentPath]],
+        specialized: Callable[[Arguments], CompiledKernel],
+        kernels: dict[Any, CompiledKernel],
+        records: bool = False,
+    ) -> None:
+        super().__init__(name, paths, specialized, kernels, records=records)
+        self.name, self._paths, self._compiled, self._kernels = name, paths, specialized, kernels
         self._plans: dict[Any, dict[Any, tuple[Any, ...]]] = {}
-        self._recording: Launcher | None = None
-        self.run: Callable[..., Miss | None] | None = None
+        self.recent = self._dispatched(None)
 
-    def record(self, arguments: Arguments, grid: Any, block: Any, shared: Any = 0) -> Miss | None:
-        """As :meth:`launch`, with a launch that goes to the thread's recorder."""
-        if self._recording is None:
-            self._recording = Launcher(self._name)
-        known = self._variants[arguments.key].kernel
-        recorded = arguments._replace(backend=recording_backend(arguments.backend))
-        self._recording.add(recorded, known)
-        return self._recording.launch(recorded, grid, block, shared)
+    def parameter_names(self, count: int) -> tuple[str, ...]:
+        """The names of `count` parameters."""
+        return tuple(path.name for path in self._paths()[:count])
 
-    def record_again(self, grid: Any, block: Any, args: Any, shared: Any = 0) -> Miss | None:
-        """As :meth:`record` by the last launcher that recorded, if it is for such arguments."""
-        run = None if self._recording is None else self._recording.run
-        return "arguments" if run is None else run(grid, block, args, shared, None)
+    def _described(self, way: Any, args: tuple[Any, ...], grid: Any, block: Any) -> Arguments:
+        is_64bit = is_beyond_32bit(grid, block, self.name)
+        return arguments_of(args, self._paths(), is_64bit_grid=is_64bit)
 
-    def knows(self, arguments: Arguments) -> bool:
-        """Whether there is a kernel for such arguments."""
-        return arguments.key in self._variants
+    def _specialized(self, call: Arguments) -> CompiledKernel:
+        kernel = self._kernels.get(call.key)
+        if kernel is None:  # of two threads' the first
+            kernel = self._kernels.setdefault(call.key, self._compiled(call))
+        call.adoption.check_writes(kernel.is_written)
+        return kernel
 
-    def add(self, arguments: Arguments, kernel: CompiledKernel) -> None:
-        """Take the kernel for such arguments; of two threads' the first."""
-        if arguments.key not in self._variants:
-            self._variants.setdefault(arguments.key, _Variant(self._name, kernel, arguments))
-
-    def launch(
-        self, arguments: Arguments, grid: Any, block: Any, shared: Any = 0, stream: Any = None
-    ) -> Miss | None:
-        """Launch with arguments for which there is a kernel, and perhaps no plan yet. None is
-        returned if that is done; another thread may have taken the plan away.
-
-        Raises
-        ------
-        ArgumentValueError
-            An array that is read-only and written, misaligned, freed or on another device; a
-            grid, a block or shared memory that the device does not have.
-        ScalarOverflowError
-            A Python int has more than 64 bits.
-        LaunchError
-            The launch failed.
-        """
-        with arguments.adoption.on_device():
-            return self._launch(arguments, grid, block, shared, stream)
-
-    def _launch(
-        self, arguments: Arguments, grid: Any, block: Any, shared: Any, stream: Any
-    ) -> Miss | None:
-        variant = self._variants[arguments.key]
-        written, paths, values = variant.kernel.written, arguments.paths, arguments.values
-
-        def named(way: tuple[Any, ...]) -> tuple[str, Snippet | None]:
-            path = paths[way[0]].at(*way[1:])
-            return path.name, path.snippet
-
-        arguments.adoption.check_writes(lambda way: written[way[0]], named)
-        leaves = variant.leaves(values)
-        own = self._written(variant, arguments, leaves)
+    def _planned(self, call: Arguments, kernel: CompiledKernel) -> Run:
+        forms, values = tuple(map(form_of, call.values)), call.values
+        make = functools.partial(self._made, call, kernel, forms)
+        own: _Bound = self._launcher((forms, call.key), make)
         key = own.key_of(values)
         if key not in own.plans:
-            plan = variant.plan(own.run, leaves)
+            plan = own.launches.plan(own.run, own.launches.leaves(values))
             if len(own.plans) >= MAX_PLANS:
                 own.plans.clear()
                 own.forget()
             own.plans[key] = plan
-        # A plan is for grids whose threads 32 bits count along each axis, or for others. Where
-        # nothing but the default says that it is the host, a later launch may go elsewhere.
-        is_default = not arguments.has_arrays and arguments.backend.capabilities.is_fallback
-        if not arguments.is_64bit_grid and not is_default:
-            self.run = own.run
-        with arguments.adoption.launching(stream) as handle:
-            return own.run(grid, block, values, shared, handle)
+        return own.run
 
-    def _written(self, variant: _Variant, arguments: Arguments, leaves: Sequence[Leaf]) -> _Bound:
-        is_64bit = arguments.is_64bit_grid
-        forms = tuple(map(form_of, arguments.values))
-        known = variant.launchers.get((forms, is_64bit))
-        if known is not None and not is_outdated(known.run):
-            return known
-        in_order = iter(leaves)
-        described = tuple(variant.argument(form, in_order) for form in forms)
-        backend, device = arguments.backend, arguments.device
-        key = (described, backend.name, device, variant.kernel.mode, is_64bit)
-        own = self._launchers.get(key)
-        if own is None or is_outdated(own.run):
-            if len(self._launchers) >= _MAX_LAUNCHERS:
-                self._launchers.clear()
-                self._plans.clear()
-                for other in list(self._variants.values()):
-                    other.launchers.clear()
-            # Calls that differ in dtypes, dimensions or strides find each other's plans.
-            similar = (forms, backend.name, device, is_64bit)
-            if own is not None and self._plans.get(similar) is own.plans:
-                del self._plans[similar]  # they name the launchers that are outdated
-            plans = self._plans.setdefault(similar, {})
-            spec = LauncherSpec("grid", described, backend.arrays, variant.call, device=device)
-            own = _Bound(*LauncherTemplate(spec).bind(plans=plans), plans)
-            self._launchers[key] = own
-        variant.launchers[forms, is_64bit] = own
-        return own
+    def _made(
+        self,
+        call: Arguments,
+        kernel: CompiledKernel,
+        forms: tuple[Form, ...],
+        outdated: _Bound | None,
+    ) -> _Bound:
+        if len(self._launchers) >= _MAX_LAUNCHERS:
+            self._launchers.clear()
+            self._plans.clear()
+        # Calls that differ in dtypes, dimensions or strides find each other's plans.
+        similar = forms, call.backend.name, call.device, call.is_64bit_grid
+        if outdated is not None and self._plans.get(similar) is outdated.plans:
+            del self._plans[similar]  # they name the launchers that are outdated
+        plans = self._plans.setdefault(similar, {})
+        backend = self._launching(call.backend)
+        launches = _Launches(self.name, kernel, call._replace(backend=backend))
+        leaves = iter(launches.leaves(call.values))
+        described = tuple(launches.argument(form, leaves) for form in forms)
+        spec = LauncherSpec("grid", described, backend.arrays, launches.call, device=call.device)
+        bound = LauncherTemplate(spec).bind(self._dispatched(None), plans=plans)
+        return _Bound(*bound, plans, launches)
+
+    def _keep(self, call: Arguments, run: Run) -> None:
+        # Where nothing but the default says that it is the host, a later launch may go elsewhere.
+        is_default = not call.has_arrays and call.backend.capabilities.is_fallback
+        # One for larger grids would launch smaller ones too, but not as fast.
+        if not call.is_64bit_grid and not is_default:
+            self.recent = run

@@ -49,6 +49,11 @@ class ArgumentPath(NamedTuple):
         """Where the parameter is declared."""
         return self.declared() if callable(self.declared) else self.declared
 
+    @property
+    def named(self) -> tuple[str, Snippet | None]:
+        """Its name, and where it is declared."""
+        return self.name, self.snippet
+
     def __str__(self) -> str:
         return f"parameter '{self.name}' of kernel '{self.kernel}'"
 

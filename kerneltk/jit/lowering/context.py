@@ -130,12 +130,14 @@ class Context:
         self.locals: dict[str, Type] = {}
         self.ir_names: dict[str, str] = {}
         self.taken: set[str] = set()
+        self.numbers: dict[str, int] = {}  # of names that are taken for good
         self.counters: set[str] = set()
         self.variables: set[str] = set()
         self.loops: list[tuple[str, str]] = []
         self.repeated: list[ast.For] = []
         self.element_index: tuple[ir.Local, ...] = ()
         self.given: set[str] = set()  # the parameters that exist at run time
+        self.returned: list[Static] = []  # results that are no values: None and functions
         self.statements: list[ir.Statement] = []
         self._first = self.statements
 
@@ -206,7 +208,10 @@ class Context:
     def add_local(self, stem: str, kind: Type) -> str:
         """Return the name of a new variable."""
         # Loops share the names of their counters; a variable of the whole function cannot.
-        name = identifier(stem, (self.taken | self.counters).__contains__)
+        if self.counters:
+            name = identifier(stem, (self.taken | self.counters).__contains__)
+        else:
+            name = identifier(stem, self.taken.__contains__, self.numbers)
         self.taken.add(name)
         self.locals[name] = kind
         return name

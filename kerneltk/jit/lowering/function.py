@@ -12,7 +12,7 @@ from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.joining import has_weak, hint_for, plain, type_of_annotation, without_weak
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
 from kerneltk.jit.lowering.assigned import check_assigned
-from kerneltk.jit.lowering.context import Context, NotImplementedResult, Pending
+from kerneltk.jit.lowering.context import Context, LocalFunction, NotImplementedResult, Pending
 from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node
@@ -43,7 +43,7 @@ def lower_function(low: Context) -> Signature:
                 program.functions.append(function)
                 if low.is_cut:
                     program.cut.add(function.name)
-                return Signature(function.name, function.result, is_pure)
+                return Signature(function.name, function.result, is_pure, *low.returned[:1])
             if found is not None:
                 program.widening = True
                 low.joined = {name: without_weak(kind) for name, kind in low.types.items()}
@@ -78,7 +78,7 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
             "assign a value on every way that leads here, before the loop or the branch.",
         )
     result = low.result or VOID
-    if result != VOID and _may_end(low.statements):
+    if (result != VOID or _returns_function(low)) and _may_end(low.statements):
         assert low.result_span is not None
         raise low.fail(
             f"'{low.source.name}' may end without a value, and returns one here.",
@@ -201,9 +201,17 @@ def block(low: Context, nodes: Sequence[ast.stmt]) -> bool:
 
 def give_back(low: Context, value: Value, span: ir.Span) -> None:
     """Return a value from the function, which joins to the type of its result."""
-    if isinstance(value, Static) and value.value is None:
+    if isinstance(value, Static) and (value.value is None or _is_function(low, value.value)):
         if low.result not in (None, VOID):
             raise _mixed_results(low, VOID, span)
+        if low.returned and low.returned[0].value is not value.value:
+            raise low.refuse(
+                f"'{low.source.name}' returns another function in one place than in another, or "
+                "none.",
+                span,
+                "return the same one on every way, or call it, and return what it gives.",
+            )
+        low.returned.append(value)
         low.result = VOID
         low.result_span = low.result_span or span
         low.emit(ir.Return(None, span))
@@ -243,6 +251,16 @@ def give_back(low: Context, value: Value, span: ir.Span) -> None:
     if not low.changed:
         found = convert(low, found, low.result, span, "the result")
     low.emit(ir.Return(found, span))
+
+
+def _is_function(low: Context, value: Any) -> bool:
+    """Return whether a constant is a function that may be a result: callers know which it is."""
+    is_callable = callable(value) or isinstance(value, LocalFunction)
+    return is_callable and not (low.is_kernel or low.is_of_elements)
+
+
+def _returns_function(low: Context) -> bool:
+    return bool(low.returned) and low.returned[0].value is not None
 
 
 def _mixed_results(low: Context, kind: Type, span: ir.Span) -> Exception:

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from kerneltk.core.identifiers import CXX_KEYWORDS, is_library_name, stem_of
 
 
-def identifier(name: str, taken: Callable[[str], bool]) -> str:
-    """Return a C++ name like a Python one that is not taken."""
+def identifier(
+    name: str, taken: Callable[[str], bool], numbers: dict[str, int] | None = None
+) -> str:
+    """Return a C++ name like a Python one that is not taken. `numbers` has the last number of each
+    name, where names stay taken: those below need not be tried.
+    """
     plain = (
         name
         if name.isascii()
@@ -20,7 +24,9 @@ def identifier(name: str, taken: Callable[[str], bool]) -> str:
     found = plain
     # No underscore at its end: with the one before the number it would be two, which are reserved.
     stem = stem_of(re.sub("_+", "_", plain).rstrip("_"))
-    number = 1
+    number = 1 if numbers is None else numbers.get(plain, 1)
+    if number > 1:
+        found = f"{stem}_{number}"
     while (
         found in CXX_KEYWORDS
         or is_library_name(found)
@@ -30,6 +36,8 @@ def identifier(name: str, taken: Callable[[str], bool]) -> str:
     ):
         number += 1
         found = f"{stem}_{number}"
+    if numbers is not None:
+        numbers[plain] = number
     return found
 
 

@@ -15,14 +15,21 @@ import builtins
 import functools
 import hashlib
 import marshal
-import struct
-import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from kerneltk.core.dtypes import (
+    JIT,
+    LIBRARIES,
+    PLAIN,
+    UndescribedError,
+    described_dtype,
+    known_object,
+    of_string,
+)
 from kerneltk.errors import SourceError
 
 Fact = tuple[int, tuple[str, ...], str]
@@ -33,32 +40,11 @@ MOST_BYTES = 1 << 20
 
 _MOST_DEPTH = 16
 _MOST_ITEMS = 4096
-_LIBRARIES = ("builtins", "math", "cmath", "_operator", "typing", "ml_dtypes", "numpy")
-_OURS = "kerneltk.jit"
-
-
-class UndescribedError(Exception):
-    """A value has no description that is worth its meaning."""
 
 
 # -- values ----------------------------------------------------------------------------------------
 
 
-def _of_string(value: str) -> str:
-    return f"s{len(value)}:{value}"
-
-
-_PLAIN: dict[type, Callable[[Any], str]] = {
-    type(None): lambda value: "None",
-    bool: str,
-    int: lambda value: f"i{value:x}",
-    float: lambda value: f"f{struct.pack('<d', value).hex()}",
-    complex: lambda value: f"c{struct.pack('<dd', value.real, value.imag).hex()}",
-    str: _of_string,
-    bytes: lambda value: f"b{value.hex()}",
-    type(...): lambda value: "...",
-    range: lambda value: f"r{value.start:x},{value.stop:x},{value.step:x}",
-}
 # Attributes by which lowering takes a function for another one, or for more than a function.
 _MEANINGFUL = frozenset(("jit_function", "makes_device_function", "value_rule", "instead"))
 _NATIVE = (types.BuiltinFunctionType, np.ufunc, type(np.sum))  # the last is NumPy's dispatcher
@@ -79,7 +65,7 @@ class Descriptions:
     def of(self, value: object, depth: int = 0) -> str:
         """Describe a value; raises UndescribedError for one whose meaning is not plain."""
         kind = type(value)
-        plain = _PLAIN.get(kind)
+        plain = PLAIN.get(kind)
         if plain is not None:
             return plain(value)
         if isinstance(value, types.FunctionType):
@@ -93,14 +79,14 @@ class Descriptions:
         if isinstance(value, np.dtype):
             return f"d{described_dtype(value)}"
         if isinstance(value, type):
-            return _known(value, value.__module__)
-        if kind.__module__.startswith(f"{_OURS}."):
+            return known_object(value, value.__module__)
+        if kind.__module__.startswith(f"{JIT}."):
             inner = getattr(value, "jit_function", None)
             if isinstance(inner, types.FunctionType):
                 return f"{kind.__module__}.{kind.__name__}({self._of_function(inner)})"
-            return _known(value, _OURS)
+            return known_object(value, JIT)
         if isinstance(value, _NATIVE):
-            return _known(value, getattr(value, "__module__", None) or "numpy")
+            return known_object(value, getattr(value, "__module__", None) or "numpy")
         raise UndescribedError(value)
 
     def _of_items(self, value: Any, depth: int) -> str:
@@ -129,7 +115,7 @@ class Descriptions:
         self.texts[path] = text
         digest = hashlib.sha256(code)
         digest.update(_digest_of(text))
-        digest.update(_of_string(path).encode("utf-8", "surrogatepass"))
+        digest.update(of_string(path).encode("utf-8", "surrogatepass"))
         digest.update(function.__name__.encode("utf-8", "surrogatepass"))
         found = f"F{len(self.functions) - 1}:{digest.hexdigest()}"
         if has_defaults and (function.__defaults__ or function.__kwdefaults__):
@@ -142,38 +128,6 @@ def _digest_of(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _known(value: Any, module: str | None) -> str:
-    """Describe what a library has under its own name."""
-    name = getattr(value, "__name__", None)
-    if module != _OURS and module not in _LIBRARIES:
-        # Functions of NumPy's own parts are known by the name that NumPy gives them.
-        if not str(module).startswith("numpy."):
-            raise UndescribedError(value)
-        module = "numpy"
-    # Collectives are called by their own names, without their module's.
-    homes = (_OURS, f"{_OURS}.cub") if module == _OURS else (module,)
-    names = name.split(".") if isinstance(name, str) else []
-    for home in homes if names else ():
-        found: Any = sys.modules.get(home)
-        for part in names:
-            found = getattr(found, part, None)
-        if found is value:
-            return f"<{home}.{name}>"
-    raise UndescribedError(value)
-
-
-def described_number(value: object) -> str:
-    """Describe a number, a string or None, as a type has it and to the last bit; raises
-    UndescribedError for anything else, and for objects of derived classes.
-    """
-    plain = _PLAIN.get(type(value))
-    if plain is not None:
-        return plain(value)
-    if isinstance(value, np.generic) and type(value) is value.dtype.type:
-        return f"n{described_dtype(value.dtype)}{value.tobytes().hex()}"
-    raise UndescribedError(value)
-
-
 def _of_array(value: Any) -> str:
     dtype = value.dtype
     if value.nbytes > MOST_BYTES or dtype.hasobject or dtype.kind not in "biufcV":
@@ -181,22 +135,6 @@ def _of_array(value: Any) -> str:
     digest = hashlib.sha256(value.tobytes()).hexdigest()
     layout = (value.shape, value.strides, value.flags.writeable, type(value) is np.ndarray)
     return f"a{described_dtype(dtype)}{layout}{digest}"
-
-
-def described_dtype(dtype: np.dtype[Any]) -> str:
-    """Describe a dtype. Not by a table: NumPy takes aligned records and packed ones for equal."""
-    if dtype.subdtype is not None:
-        base, shape = dtype.subdtype
-        return f"{described_dtype(base)}{shape}"
-    if dtype.fields is None:
-        return f"{dtype.str}{_known(dtype.type, dtype.type.__module__)}"
-    scalar = _known(dtype.type, dtype.type.__module__)
-    parts = [f"{scalar},{dtype.itemsize},{dtype.alignment},{dtype.isalignedstruct}"]
-    for name in dtype.names or ():
-        field = dtype.fields[name]
-        title = field[2] if len(field) > 2 else None
-        parts.append(f"{name!r}:{described_dtype(field[0])}@{field[1]}{title!r}")
-    return f"{{{';'.join(parts)}}}"
 
 
 # -- what is found while a function is lowered -----------------------------------------------------
@@ -299,7 +237,7 @@ def _are_equal(first: object, second: object) -> bool:
     """Whether two values that were found one after the other are numbers or strings of one value:
     properties make a new object each time.
     """
-    plain = _PLAIN.get(type(first))
+    plain = PLAIN.get(type(first))
     return plain is not None and type(first) is type(second) and plain(first) == plain(second)
 
 
@@ -311,7 +249,7 @@ def _is_compared_by_value(value: object, depth: int = 0) -> bool:
         )
     if isinstance(value, np.generic):
         value = value.item()
-    return type(value) in _PLAIN and (depth == 0 or value == value)
+    return type(value) in PLAIN and (depth == 0 or value == value)
 
 
 def _has_fixed_attributes(value: object) -> bool:
@@ -323,7 +261,7 @@ def _has_fixed_attributes(value: object) -> bool:
     if isinstance(value, np.ndarray):
         return False  # where its memory is, and whose, does not
     kind = value if isinstance(value, type) else type(value)
-    return kind.__module__ in _LIBRARIES or kind.__module__.startswith(f"{_OURS}.")
+    return kind.__module__ in LIBRARIES or kind.__module__.startswith(f"{JIT}.")
 
 
 # -- what is found later ---------------------------------------------------------------------------

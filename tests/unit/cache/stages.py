@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from typing import Any
+
 import pytest
 
 from kerneltk.cache import derived
@@ -16,3 +20,14 @@ def set_cache(monkeypatch: pytest.MonkeyPatch, stage: derived.Stage, cache: Cach
         return cache if asked == stage else others(asked, is_shared)
 
     monkeypatch.setattr(derived, "_cache_of", cache_of)
+
+
+def record_of(data: bytes | None) -> Any:
+    """Return the record of an entry's bytes."""
+    assert data is not None
+    return json.loads(data[32:])
+
+
+def sealed(key: str, record: bytes) -> bytes:
+    """Return the bytes of an entry that has a record, whatever that is."""
+    return hashlib.sha256(key.encode() + record).digest() + record

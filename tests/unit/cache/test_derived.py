@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -222,6 +222,41 @@ def test_code_that_changes_while_it_computes_is_not_known(package: Path, cache: 
     assert digest() is not None
     assert derive("source", ("a",), lambda: "e", str) == "e"
     assert len(cache.entries()) == 1
+
+
+# -- what reads records ----------------------------------------------------------------------------
+
+
+class Item(NamedTuple):
+    name: str
+    kind: Literal["a", "b"] | None
+    sizes: tuple[int, ...] = ()
+    flags: tuple[tuple[bool, str], ...] = ()
+
+
+ITEM = Item("x", "a", (1, 2), ((True, "t"),))
+
+
+def test_records_of_named_tuples_are_read() -> None:
+    kind = tuple[tuple[Item, ...], str]
+    value = ((ITEM, ITEM._replace(kind=None)), "end")
+    read = derived.reader_of(kind)(json.loads(json.dumps(value)))
+    assert read == value
+    assert type(read[0][0]) is Item
+    assert hash(read) == hash(value)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None, 0, "x", {}, [], ["x"], ["x", "c", [], []], [1, "a", [], []], ["x", "a", [""], []],
+        ["x", "a", 3, []], ["x", "a", [], [[True]]], ["x", "a", [], [["t", True]]],
+        ["x", "a", [], [], 1], "xaxa",
+    ],
+)  # fmt: skip
+def test_what_is_no_such_record_is_refused(record: Any) -> None:
+    with pytest.raises(derived.NOT_READ):
+        derived.reader_of(Item)(record)
 
 
 # -- processes -------------------------------------------------------------------------------------

@@ -21,10 +21,10 @@ def shared(
     cache = tmp_path / "cache"
     environment.setenv("KERNELTK_CACHE_DIR", str(cache) if request.param == "cache" else "")
     environment.setattr(tempfile, "tempdir", str(tmp_path))
-    debug_files._own_directory.cache_clear()
+    ownership._own_directory.cache_clear()
     name = f"kerneltk-debug-{os.getuid()}"
     yield cache / "debug" if request.param == "cache" else tmp_path / name
-    debug_files._own_directory.cache_clear()
+    ownership._own_directory.cache_clear()
 
 
 def test_a_file_is_kept_once(shared: Path) -> None:

@@ -52,7 +52,9 @@ def including(*headers: str) -> str:
 @cache
 def words() -> tuple[str, ...]:
     """Return the words in the package's headers and in those of CUDA that can be names."""
-    paths = [path for path in INCLUDE_DIRECTORY.rglob("*") if path.is_file()]
+    stand_ins = INCLUDE_DIRECTORY.parent / "stand_ins"
+    files = (*stand_ins.rglob("*"), *INCLUDE_DIRECTORY.rglob("*"))
+    paths = [path for path in files if path.is_file()]
     for place in nvrtc.include_directories(TranslationUnit("cuda", "#include <cuda.h>", "none")):
         paths += Path(place).glob("*.h*")
         paths += Path(place, "crt").glob("*.h*")

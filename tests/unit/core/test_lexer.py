@@ -6,6 +6,7 @@ import pytest
 
 from kerneltk.core.lexer import (
     always_assigns,
+    blanked,
     changed_names,
     comma_subscript,
     lex,
@@ -34,8 +35,21 @@ def test_identifiers(text: str, names: set[str]) -> None:
     assert lex(text).names == names
 
 
-def test_comments_become_spaces() -> None:
-    assert without_comments("a/**/b//c\nd") == "a b \nd"
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("a/**/b//c\nd", "a b \nd"),
+        ("a // b \\\n c\nd", "a  \nd"),
+        ("a /* b", "a  "),
+        ('a R"x(")" // b)x" c', "a   c"),
+        ('a u8R"( /* )" b', "a   b"),
+        ('a "\\"//" b', "a   b"),
+        ("1'000 'x' // '", "0    "),
+    ],
+)
+def test_comments_and_literals_become_spaces(source: str, plain: str) -> None:
+    assert without_comments(source) == plain
+    assert [len(blanked(source)), blanked(source).count("\n")] == [len(source), source.count("\n")]
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_messages_name_the_header_and_its_line(tmp_path: Path) -> None:
         with pytest.raises(kerneltk.CompileError, match=r"common\.h:3:.*return unknown"):
             kerneltk.load(tmp_path / "main.cu").compile_for(target)
     _write(tmp_path, common_h="#pragma once\n", main_cu='#include "common.h"\n\nfloat f( {\n')
-    assert '#line 2 "main.cu"' in read_file(tmp_path / "main.cu")._device_source
+    assert '#line 2 "main.cu"' in read_file(tmp_path / "main.cu")._device_source(is_host=False).code
 
 
 def test_what_nvcc_includes_by_itself_is_there(tmp_path: Path) -> None:

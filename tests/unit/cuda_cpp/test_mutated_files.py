@@ -74,8 +74,8 @@ def _read(path: Path, data: bytes) -> None:
         module = kerneltk.load(path)
         assert isinstance(module.kernels, tuple)
         source = read_file(path)
-        assert source._nvrtc_source[0].count("\n") == source.code.count("\n")
-        source._host_source  # noqa: B018
+        assert source._device_source(is_host=False).code.count("\n") == source.code.count("\n")
+        source._device_source(is_host=True)
     except KernelToolkitError:
         pass
     assert time.process_time() - begin < SECONDS

@@ -173,7 +173,7 @@ def test_nothing_is_done_for_functions_that_call_none() -> None:
     fused = kerneltk.fuse(lambda x, y: x.__iadd__(y))
     a = np.ones(4)
     fused(a[1:], a[:-1])
-    programs = [p for several in fused._programs.values() for p in several]
+    programs = [p for several in fused._programs.by_kinds.values() for p in several]
     assert [p.trace.uses_cupy for p in programs] == [False]
     assert cupy_functions.counterpart(cupy.exp) is np.exp
     assert cupy_functions.counterpart(object()) is None

@@ -11,6 +11,7 @@ import pytest
 
 import kerneltk
 from kerneltk.errors import ArgumentValueError
+from kerneltk.fusion.programs import Programs
 
 X = np.arange(6, dtype=np.float32)
 
@@ -161,8 +162,9 @@ def _added(x: Any, y: Any) -> None:
 def _counted(fused: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Which calls of a fused function look for their program, from now on."""
     calls: list[Any] = []
-    find = fused._call
-    monkeypatch.setattr(fused, "_call", lambda *given: (calls.append(given), find(*given))[1])
+    programs = fused._known
+    find = programs.call
+    monkeypatch.setattr(programs, "call", lambda *given: (calls.append(given), find(*given))[1])
     return calls
 
 
@@ -266,7 +268,7 @@ def test_calls_with_constants_search_no_program(
     for _ in range(2):
         assert fused(X, make()).tolist() == (2 * X).tolist()
         assert fused(X, other).tolist() == X.tolist()
-    monkeypatch.setattr(type(fused), "_call", None)
+    monkeypatch.setattr(Programs, "call", None)
     for _ in range(2):
         assert fused(X, make()).tolist() == (2 * X).tolist()
         assert fused(X, other).tolist() == X.tolist()
@@ -281,8 +283,8 @@ def test_a_tuple_is_the_same_object_where_blocks_were_used(
     fused = kerneltk.fuse(lambda x, pair: x * pair[0])
     pair = (2, "a")
     fused(X, pair)
-    fused._by_shape.clear()
-    monkeypatch.setattr(type(fused), "_call", None)  # nothing but the shortcut is left
+    fused._programs.by_shape.clear()
+    monkeypatch.setattr(Programs, "call", None)  # nothing but the shortcut is left
     assert fused(X, pair).tolist() == (X * 2).tolist()
 
 

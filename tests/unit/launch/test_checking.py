@@ -11,7 +11,7 @@ import pytest
 import kerneltk
 from kerneltk.backends.base import LaunchMode
 from kerneltk.core.settings import get_settings
-from kerneltk.cuda_cpp.kernel import KernelDispatcher
+from kerneltk.cuda_cpp.kernel import RawDispatcher
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.launch.checking import current_checks, state
@@ -70,7 +70,7 @@ def test_a_change_while_a_launcher_is_remembered(monkeypatch: pytest.MonkeyPatch
     gaps, y = X[::2], np.zeros(4, np.float32)
     choice = object(), "error"
 
-    class Dispatcher(KernelDispatcher):
+    class Dispatcher(RawDispatcher):
         def __setattr__(self, name: str, value: object) -> None:
             if name == "recent" and entered and entered.pop():
                 state.enter(choice)  # type: ignore[arg-type]

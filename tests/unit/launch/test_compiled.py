@@ -401,10 +401,10 @@ def test_a_launch_inside_of_a_launch() -> None:
 def test_forgotten_plans_are_made_again(
     monkeypatch: pytest.MonkeyPatch, launcher_class: Any
 ) -> None:
-    from kerneltk.launch import dispatch
+    from kerneltk.launch import loops
 
     monkeypatch.setattr(launchers, "launcher_class", lambda: launcher_class)
-    monkeypatch.setattr(dispatch, "MAX_PLANS", 3)
+    monkeypatch.setattr(loops, "MAX_PLANS", 3)
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "forgotten")
     for _ in range(2):
         for n in range(1, 12):

@@ -1,165 +1,151 @@
-"""From a call to its plan."""
+"""The steps of a dispatched launch on a grid, with a front-end that notes them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from kerneltk import (
-    ArgumentValueError,
-    ElementwiseKernel,
-    ReductionKernel,
-    ScalarOverflowError,
-)
-from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.launch import dispatch
-from kerneltk.launch.dispatch import Dispatcher, copy_array
-from kerneltk.signature.parser import parse_signature
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.launch.dispatch import GridDispatcher, Run
 
 
-def test_numbers_are_checked_for_empty_arrays_too() -> None:
-    kernel = ElementwiseKernel("int8 x, int8 a", "int8 y", "y = a")
+class Adoption:
+    """Of a call on device 1, with the library's stream 7."""
+
+    def __init__(self, steps: list[Any]) -> None:
+        self.steps = steps
+
+    @contextmanager
+    def on_device(self) -> Iterator[None]:
+        self.steps.append("enter device")
+        try:
+            yield
+        finally:
+            self.steps.append("leave device")
+
+    @contextmanager
+    def launching(self, stream: int | None) -> Iterator[int | None]:
+        yield 7 if stream is None else stream
+
+    def give_back(self, result: Any) -> Any:
+        return result
+
+
+class FrontEnd(GridDispatcher):
+    """A kernel whose launchers take a number of arguments, one after the other."""
+
+    def __init__(self, written: bool = False, records: bool = False) -> None:
+        super().__init__(written, records=records)
+        self.name, self.steps, self.is_written = "noted", [], written
+        self.recent = self._dispatched("way")
+
+    def _described(self, way: Any, args: tuple[Any, ...], grid: Any, block: Any) -> Any:
+        self.steps.append(f"describe {way}")
+        return SimpleNamespace(values=args, adoption=Adoption(self.steps))
+
+    def _specialized(self, call: Any) -> Any:
+        self.steps.append("specialize")
+        if self.is_written:
+            raise ArgumentValueError("written")
+
+    def _planned(self, call: Any, kernel: Any) -> Run:
+        self.steps.append("plan")
+        run: Run = self._launcher(len(call.values), self._made(len(call.values))).run
+        return run
+
+    def _made(self, count: int) -> Callable[[Any], Any]:
+        def make(outdated: Any) -> Any:
+            def run(*launch: Any) -> None:
+                if len(launch[2]) != count:
+                    self._dispatched("miss")(*launch)
+                else:
+                    self.steps.append(launch)
+
+            self.steps.append("make again" if outdated else "make")
+            run.is_outdated = False  # type: ignore[attr-defined]
+            return SimpleNamespace(run=run)
+
+        return make
+
+    def _keep(self, call: Any, run: Run) -> None:
+        if call.values:
+            self.recent = run
+
+    def parameter_names(self, count: int) -> tuple[str, ...]:
+        return ("x",) * count
+
+    def taken(self) -> list[Any]:
+        steps, self.steps[:] = list(self.steps), []
+        return steps
+
+
+DISPATCHED = ["describe way", "enter device", "specialize", "plan", "make"]
+
+
+def test_a_call_is_dispatched_once() -> None:
+    made = FrontEnd()
+    made.recent(2, 3, [5])
+    assert made.taken() == [*DISPATCHED, (2, 3, (5,), 0, 7), "leave device"]
+    made.recent(2, 3, (6,), 8, 9)
+    assert made.taken() == [(2, 3, (6,), 8, 9)]
+
+
+def test_what_a_launcher_misses_is_dispatched() -> None:
+    made = FrontEnd()
+    made.recent(1, 1, (5,))
+    made.taken()
+    made.recent(1, 1, (5, 6), 0, None)
+    assert made.taken() == [
+        *["describe miss", *DISPATCHED[1:]], (1, 1, (5, 6), 0, 7), "leave device",
+    ]  # fmt: skip
+    made.recent(1, 1, (5,), 0, None)  # its launcher is known
+    assert made.taken()[-3:] == ["plan", (1, 1, (5,), 0, 7), "leave device"]
+
+
+def test_a_call_that_may_go_elsewhere_is_not_cached() -> None:
+    made = FrontEnd()
     for _ in range(2):
-        with pytest.raises(ScalarOverflowError):
-            kernel(np.zeros(0, np.int8), 1000)
-    assert kernel(np.zeros(0, np.int8), 100).shape == (0,)
+        made.recent(1, 1, ())
+        assert made.taken()[0] == "describe way"
 
 
-def test_huge_numbers_are_out_of_range() -> None:
-    with pytest.raises(ScalarOverflowError, match="bits is out of range"):
-        ElementwiseKernel("int8 x, int8 a", "int8 y", "y = a")(np.zeros(2, np.int8), 10**5000)
+def test_an_outdated_launcher_is_made_again() -> None:
+    made = FrontEnd()
+    made.recent(1, 1, (5,))
+    made.recent.is_outdated = True  # type: ignore[attr-defined]
+    made.taken()
+    made._dispatched("way")(1, 1, (5,))
+    assert "make again" in made.taken()
 
 
-def dispatcher(operation: str = "y = x + a", **params: str) -> Dispatcher:
-    signature = parse_signature(params.get("inputs", "T x, T a"), params.get("outputs", "T y"))
-    return Dispatcher(ElementwiseDefinition(signature, "dispatched", "", (), operation))
+def test_protected_arrays_are_not_planned_for() -> None:
+    made = FrontEnd(written=True)
+    with pytest.raises(ArgumentValueError, match="written"):
+        made.recent(1, 1, (5,))
+    assert made.taken() == [*DISPATCHED[:3], "leave device"]
 
 
-def call(made: Dispatcher, *args: Any) -> Any:
-    return made.inline_cache[len(args)](*args)
+def test_arguments_are_a_tuple() -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        FrontEnd().recent(1, 1, 5)
+    assert str(caught.value) == (
+        "The arguments of kernel 'noted' must be a tuple, not an object of type 'int'.\n"
+        "  Hint: a tuple of one is written '(x,)'."
+    )
 
 
-def plans_of(made: Dispatcher) -> list[int]:
-    return [len(launcher.plans) for launcher in made._launchers.values()]
-
-
-def test_a_launcher_for_each_combination_of_types() -> None:
-    made = dispatcher()
-    x = np.arange(4.0)
-    for a in (1, 1, 2.0, np.float64(3), x, 1):
-        np.testing.assert_array_equal(call(made, x, a), x + a)
-    assert len(made._launchers) == 4  # int, float, NumPy's and an array
-    call(made, x, 1, x.copy())
-    assert len(made._launchers) == 5
-
-
-def test_a_plan_for_each_dtype_and_layout() -> None:
-    made = dispatcher()
-    x = np.arange(8.0)
-    for array in (x, x, x[::2], x[:4], x.astype("f4"), x, x.reshape(2, 4), x.reshape(2, 4)):
-        np.testing.assert_array_equal(call(made, array, 1.0), array + 1)
-    (plans,) = plans_of(made)
-    assert plans == 5
-    assert set(made.codes) == {(np.dtype("f8"),) * 2, (np.dtype("f4"),) * 2}
-
-
-def test_plans_are_forgotten_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "MAX_PLANS", 3)
-    made = dispatcher()
-    for size in (1, 2, 3, 4, 5, 1, 2):
-        np.testing.assert_array_equal(call(made, np.ones(size), 1.0), np.full(size, 2.0))
-        assert max(plans_of(made)) <= 3
-
-
-def test_plans_are_forgotten_where_they_hold_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "held")
-    made = kernel._dispatcher
-    x = np.ones(1 << 20, np.float32)
-    assert call(made, x) == x.size
-    assert made._held > 0
-    monkeypatch.setattr(dispatch, "_MOST_HELD", made._held)
-    assert call(made, x[1:]) == x.size - 1
-    assert plans_of(made) == [1]
-    assert made._held == 0
-
-
-def test_dispatchers_may_share_their_sources() -> None:
-    codes: dict[Any, str] = {}
-    definition = ElementwiseDefinition(parse_signature("T x", "T y"), "d", "", (), "y = x")
-    first, second = (Dispatcher(definition, None, codes) for _ in range(2))
-    call(first, np.zeros(3))
-    call(second, np.zeros(3, np.float32))
-    assert len(codes) == 2
-
-
-def test_inputs_that_an_output_overlaps_are_copied() -> None:
-    made = dispatcher()
-    whole, first, last = slice(None), slice(0, -1), slice(1, None)
-    for into, out_of in (
-        (last, first),
-        (first, last),
-        (slice(None, None, -1), whole),
-        (whole, whole),
-    ):
-        for _ in range(2):
-            x = np.arange(50_000.0)
-            expected = x[out_of] + 1
-            call(made, x[out_of], 1.0, x[into])
-            np.testing.assert_array_equal(x[into], expected)
-
-
-def test_raw_inputs_that_are_not_aligned_are_copied() -> None:
-    made = dispatcher("y = x[i] + a", inputs="raw T x, T a", outputs="T y")
-    memory = np.zeros(41, np.uint8)
-    x = memory[1:].view(np.float64)
-    x[:] = np.arange(5)
-    y = np.zeros(5)
-    call(made, x, 1.0, y)
-    np.testing.assert_array_equal(y, np.arange(5) + 1.0)
-    written = dispatcher("x[i] = a", inputs="T a", outputs="raw T x")
-    with pytest.raises(ArgumentValueError, match="written by references, but its elements are not"):
-        written.dispatch((np.zeros(5), x), None, None)
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.arange(6).reshape(2, 3),
-        np.arange(6.0).reshape(2, 3).T,
-        np.arange(6)[::-2],
-        np.zeros(0),
-        np.zeros(()),
-        np.frombuffer(bytes(range(41)), np.uint8)[1:].view(np.int64),
-        np.array([(1, 2.0), (3, 4.0)], "i4,f8"),
-    ],
-)
-def test_copies_of_arrays(array: Any) -> None:
-    made = copy_array(array)
-    assert not np.shares_memory(made, array)
-    assert made.dtype == array.dtype
-    np.testing.assert_array_equal(made, array)
-
-
-@pytest.mark.parametrize(
-    ("kind", "dtype", "equal"),
-    [
-        (int, "i4", True),
-        (float, "f4", True),
-        (np.float64, "f4", True),
-        (complex, "f4", False),
-        (np.complex64, "f8", False),
-        (complex, "c8", False),
-        (int, "c16", False),
-        (bool, "?", True),
-    ],
-)
-def test_numbers_that_are_packed_as_they_are(kind: type, dtype: str, equal: bool) -> None:
-    assert dispatch._packs_equal(kind, np.dtype(dtype)) is equal
-
-
-def test_replaced_arguments() -> None:
-    args = (1, 2, 3)
-    assert dispatch._replaced(args, {}) is args
-    assert dispatch._replaced(args, {1: 5}) == (1, 5, 3)
+def test_a_recorded_launch_keeps_its_grid() -> None:
+    """Lists are the caller's to change."""
+    made = FrontEnd()
+    grid, block = [1, 2], [3]
+    recordable = made.recordable(grid, block, [5], 4, {})
+    grid[0] = block[0] = 9
+    recordable.run((6,))
+    assert made.recording is made.recording
+    assert made.recording.taken()[-2] == ((1, 2), (3,), (6,), 4, 7)
+    assert (recordable.names, recordable.values, recordable.inputs) == (("x",), (5,), 1)
+    assert not made.taken()

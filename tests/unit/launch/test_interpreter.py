@@ -104,7 +104,8 @@ def test_a_grid_with_checked_arrays() -> None:
     with pytest.raises(struct.error):
         run(3, 128, (x, 2**80, 1j))
     assert log == [("configure", 3, 128, 0), "refuse"]
-    assert run(2**31, 1, (x, 4, 1j)) == "large grid"
+    large = (2**31, 1, (x, 4, 1j), 0, None)
+    assert run(*large[:3]) == ("dispatched", *large)
     for args in ((x, 4), (x, 4.0, 1j), [x, 4.0, 1j], 5):
         assert run(3, 128, args, 1, 2) == ("dispatched", 3, 128, args, 1, 2)
 
@@ -244,9 +245,10 @@ def test_a_grid_with_plans_and_structures() -> None:
     )
     devices = [0]
     plans: dict[Any, Any] = {}
-    run = interpreter_of(spec).bind(plans=plans)
+    run = interpreter_of(spec).bind(lambda *words: ("dispatched", *words), plans)
     x, record = np.zeros(2), np.zeros(1, "i4,f4")[0]
-    assert run(1, 2, (Pair(x, 2.5), record)) == "arguments"
+    given = (Pair(x, 2.5), record)
+    assert run(1, 2, given) == ("dispatched", 1, 2, given, 0, None)
     plans[run.key_of((Pair(x, 2.5), record))] = kernel.row(run, 3, 0)
     assert run(1, 2, (Pair(x, 1e300), record), 0, 4) is None
     launched = [("wrote", 1), ("note", 99, 2), (7, 99)]
@@ -259,12 +261,11 @@ def test_a_grid_with_plans_and_structures() -> None:
     assert log == [("configure", 1, 2, 0), ("lend", 2**60, 4), *launched, ("take back", 4)]
     plans[run.key_of((Pair(x, 2.5), record))] = kernel.row(lambda *words: words, 3, 0)
     run._last = (None, None)
-    given = (Pair(x, 2.5), record)
     assert run(1, 2, given) == (1, 2, given, 0, None)
     for other in (((x, 2.5), record), (Pair(x, 2), record), (Pair(x, 2.5),)):
-        assert run(1, 2, other) == "arguments"
+        assert run(1, 2, other) == ("dispatched", 1, 2, other, 0, None)
     devices[0] = 1
-    assert run(1, 2, given) == "arguments"
+    assert run(1, 2, given) == ("dispatched", 1, 2, given, 0, None)
 
 
 def test_a_launch_that_fails() -> None:

@@ -26,9 +26,9 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import Target
-from kerneltk.launch import dispatch, kept
+from kerneltk.launch import kept, loops
 from kerneltk.launch.kept import KeptLaunches, Launch
-from tests.unit.cache.stages import set_cache
+from tests.unit.cache.stages import record_of, sealed, set_cache
 
 X = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
 _names = (f"kept{number}" for number in itertools.count())
@@ -73,7 +73,7 @@ def test_a_known_launch_is_not_made_again(
     kernel = make(name)
     first = kernel(X)
     assert scheduled == [name]
-    monkeypatch.setattr(dispatch, "translation_unit_of", None)
+    monkeypatch.setattr(loops, "translation_unit_of", None)
     monkeypatch.setattr(definition, "lex_facts", None)
     np.testing.assert_array_equal(make(name)(X), first)
     assert scheduled == [name]
@@ -258,7 +258,7 @@ def test_what_is_no_entry_is_replaced(cache: Cache, scheduled: list[str], data: 
     name = next(_names)
     plus(name)(X)
     (key,) = cache._memory
-    cache.put(key, data)
+    cache.put(key, sealed(key, data))
     pipeline._functions.clear()
     np.testing.assert_array_equal(plus(name)(X), X + 1)
     assert scheduled == [name, name]
@@ -274,9 +274,9 @@ def test_records_with_other_fields_are_replaced(
     plus(name)(X)
     ((key, (data, _)),) = cache._memory.items()
     for wrong in (None, "", [], {}, 1, "0" * 64):
-        (record,) = json.loads(data)
+        (record,) = record_of(data)
         record[part] = wrong
-        cache.put(key, json.dumps([record]).encode())
+        cache.put(key, sealed(key, json.dumps([record]).encode()))
         pipeline._functions.clear()
         scheduled.clear()
         np.testing.assert_array_equal(plus(name)(X), X + 1)
@@ -313,7 +313,7 @@ def test_an_entry_has_a_few_records(cache: Cache) -> None:
         pipeline._functions.clear()
         plus(name)(np.zeros(8 * count))
     ((data, _),) = cache._memory.values()
-    assert len(json.loads(data)) == 8
+    assert len(record_of(data)) == 8
 
 
 CHILD = """

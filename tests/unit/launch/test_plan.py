@@ -13,7 +13,7 @@ import pytest
 
 from kerneltk.backends.base import ArrayAccess, LaunchCall
 from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.launch.plan import Plan, _overlap_pairs, loop_launcher
+from kerneltk.launch.loops import Plan, _overlap_pairs, loop_launcher
 from kerneltk.signature.parser import parse_signature
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import sys
 from contextlib import suppress
@@ -293,14 +294,12 @@ def test_normalised_names(spelled: str, name: str) -> None:
     assert normalised_name(spelled) == name
 
 
-@pytest.mark.parametrize("number", reflection._NUMBERS)
-@pytest.mark.parametrize("behind", ["", "*", " *", "* __restrict__", " *__restrict", " __restrict"])
-@pytest.mark.parametrize("before", ["", " ", "const ", " const ", "volatile ", "const  "])
-def test_numbers_and_their_pointers_are_as_all_rules_have_them(
-    before: str, number: str, behind: str
-) -> None:
-    spelled = f"{before}{number}{behind}"
-    assert normalised_name(spelled) == reflection._rewritten(spelled)
+def test_numbers_and_their_pointers_are_as_all_rules_have_them() -> None:
+    befores = ("", " ", "const ", " const ", "volatile ", "const  ")
+    behinds = ("", "*", " *", "* __restrict__", " *__restrict", " __restrict")
+    for before, number, behind in itertools.product(befores, reflection._NUMBERS, behinds):
+        spelled = f"{before}{number}{behind}"
+        assert normalised_name(spelled) == reflection._rewritten(spelled), spelled
 
 
 def test_a_name_that_cannot_be_split_costs_no_more_than_the_name() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kerneltk.backends.cuda import nvrtc
+from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, TranslationUnit
 
 pytest.importorskip("cuda.bindings.nvrtc")
@@ -32,7 +31,7 @@ def compile_with(names: list[str], target: str, raw: bool) -> None:
 
 
 OWN = headers("kerneltk", "cupy")
-STAND_INS = [str(Path(*Path(name).parts[1:])) for name in headers("nvrtc", "nvrtc_fallback")]
+STAND_INS = sorted({*stand_ins.headers("nvrtc"), *stand_ins.headers("nvrtc_fallback")})
 
 
 @pytest.mark.parametrize("target", TARGETS)

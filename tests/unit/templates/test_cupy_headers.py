@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec, ElementwiseKernel, RawKernel, ReductionKernel
+from kerneltk.core.artifacts import cupy_include_directory
 
 make = ArraySpec.make
 N = 20_000
@@ -92,6 +93,16 @@ def test_names_of_cupy(name: str) -> None:
     np.testing.assert_array_equal(kernel(x), wanted.astype(np.float32))
     for target in ("sm_75", "sm_90"):
         kernel.compile(make("float32", (6,)), target=target)
+
+
+@pytest.mark.skipif(not cupy_include_directory(), reason="CuPy is not installed")
+def test_special_functions_of_cupy() -> None:
+    kernel = ElementwiseKernel(
+        "T x", "T y", "y = xsf::cephes::expm1(x)", preamble="#include <cupy/xsf/cephes/unity.h>"
+    )
+    x = np.linspace(-1, 1, 5)
+    np.testing.assert_allclose(kernel(x), np.expm1(x), rtol=1e-12)
+    kernel.compile(make("float64", (6,)), target="sm_90")
 
 
 def test_headers_in_reductions_and_raw_kernels() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import math
 import platform
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -48,7 +46,7 @@ HEADERS = "".join(
 )
 X86 = platform.machine() == "x86_64"
 HOST_FLAGS = (
-    *("-std=c++17", "-O2", "-fPIC", "-fno-math-errno", "-fno-trapping-math"),
+    *("-std=c++17", "-O1", "-fPIC", "-fno-math-errno", "-fno-trapping-math"),
     *("-fno-strict-aliasing", "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror"),
     *(f"-I{INCLUDE_DIRECTORY}", *(("-march=native",) if X86 else ())),
 )
@@ -478,23 +476,3 @@ def test_nvrtc_compiles_every_case(kinds: dict[str, str], architecture: str) -> 
     compiled, log = compile_cuda(source, architecture)
     assert compiled, log[:4000]
     assert architecture == "sm_75" or log == ""
-
-
-BARE = """
-extern "C" __global__ void k(const float* x, float* y, long long n) {
-    const long long i = blockIdx.x * 256LL + threadIdx.x;
-    if (i < n) y[i] = 2 * x[i];
-}
-"""
-
-
-def test_including_the_header_is_cheap() -> None:
-    headers = "#include <kerneltk/core.hpp>\n", "#include <kerneltk/jit_numbers.hpp>\n"
-    least = [math.inf] * 2
-    for _ in range(9):  # in turns: other processes disturb both alike
-        for number, header in enumerate(headers):
-            start = time.process_time()
-            assert compile_cuda(header + BARE, "sm_90")[0]
-            least[number] = min(least[number], time.process_time() - start)
-    # Below 1.2 on an idle machine; the rest is room for a busy one.
-    assert least[1] <= 1.6 * least[0]

@@ -112,6 +112,11 @@ _EXTENSION = re.compile(
     r"\b(?:_Float16|_Complex|__complex__|__asm__|__u?int128(?:_t)?|__float128)\b"
     r"|(?<=[{,])\s*\.[^\W\d]\w*\s*=(?!=)|\?\s*:(?!:)|\bcase\b[^:;?{}\"']*?(?<!sizeof)\.\.\."
 )
+_EXTENSION_TYPE = re.compile(r"\b(?:_Float16|_Complex|__complex__|__u?int128(?:_t)?|__float128)\b")
+_ALIAS = re.compile(
+    r"\btypedef\b(?P<meant>[^;{}]*?)(?P<name>[^\W\d]\w*)\s*(?:\[[^\]]*\]\s*)*;"
+    r"|\busing\s+(?P<alias>[^\W\d]\w*)\s*=(?P<type>[^;{}]*);"
+)
 _WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
 _BEHIND_STD = re.compile(r"(.*)\bstd\s*::\s*\Z", re.DOTALL)
 _INNER = re.compile(r"\w\s*::\s*\Z")  # `cuda::` before `std::`
@@ -153,6 +158,35 @@ def find_host_only(source: str) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
     return finder.result()
 
 
+def _names_of_extensions(prepared: Prepared) -> dict[str, str]:
+    """Return the macros and aliases that stand for a type of an extension, and the type. A name
+    that may mean something else, in another scope or under a condition, is none.
+    """
+    declared = Counter(_all_declared(prepared.code))
+    meant: list[tuple[str, str]] = []
+    for directive in prepared.directives:
+        if directive.name == "define" and (name := _WORD.match(directive.argument)):
+            meant.append((name[0], directive.argument[name.end() :]))
+    for found in _ALIAS.finditer(prepared.code):
+        meant.append((found["name"] or found["alias"], found["meant"] or found["type"]))
+        declared[meant[-1][0]] -= 1
+    known: dict[str, str] = {}
+    while True:  # one may stand for another
+        more = {
+            name: known.get(word, word)
+            for name, code in meant
+            for word in _WORD.findall(code)
+            if name not in known and (word in known or _EXTENSION_TYPE.fullmatch(word))
+        }
+        if not more:
+            break
+        known |= more
+    for spelled, code in meant:
+        if spelled in known and known.keys().isdisjoint(_WORD.findall(code)):
+            declared[spelled] += _EXTENSION_TYPE.search(code) is None
+    return {name: type_ for name, type_ in known.items() if declared[name] <= 0}
+
+
 def _numbers_of_macros(prepared: Prepared) -> dict[str, str]:
     """Return the macros that stand for one decimal number everywhere in the source."""
     numbers: dict[str, str] = {}
@@ -190,6 +224,7 @@ class _Finder:
             if d.name == "define" and (name := _WORD.match(d.argument))
         }
         self._numbers = _numbers_of_macros(prepared)
+        self._extensions = _names_of_extensions(prepared)
         self._constants: set[str] = set()
         self._counts = Counter(_all_declared(prepared.code))
         self._shared = 0  # bytes of static shared memory in the function that is read
@@ -486,15 +521,20 @@ class _Finder:
 
     def _read_extensions(self, start: int, end: int) -> None:
         """Find what device code has of the host's compilers."""
-        for found in _EXTENSION.finditer(self.tree.plain, start, end):
-            name = found[0].strip()
+        uses = [
+            (found[0].strip(), found.end() - len(found[0].strip()), found.end())
+            for found in _EXTENSION.finditer(self.tree.plain, start, end)
+        ]
+        if self._extensions:
+            uses += [
+                (self._extensions[found[0]], *found.span())
+                for found in _WORD.finditer(self.tree.plain, start, end)
+                if found[0] in self._extensions
+            ]
+        for name, first, last in uses:
             wide = re.search("int128|float128", name)
-            self._add(
-                "128 bits" if wide else "extension",
-                f"{name} <{wide[0]}>" if wide else name,
-                found.end() - len(name),
-                found.end(),
-            )
+            kind: HostOnlyKind = "128 bits" if wide else "extension"
+            self._add(kind, f"{name} <{wide[0]}>" if wide else name, first, last)
 
     def _read_body(self, body: Node) -> None:
         """Find what device code names of libraries for the host."""

@@ -24,6 +24,7 @@ _DEFINED = re.compile(
     rf"\btypedef\s+(?P<type>[\w\s]+?)\s+(?P<name>{_NAME})\s*;"
     rf"|\busing\s+(?P<alias>{_NAME})\s*=\s*(?P<meant>[\w\s]+?)\s*;"
 )
+_MAY_DEFINE = re.compile(r"\b(?:typedef|using)\b[^;{}]*\bu?int(?:8|16|32|64|ptr|max)_t\b")
 _GUARD = re.compile(r"\(?!defined\((\w+)\)\)?\Z")
 
 
@@ -36,6 +37,8 @@ def own_integers(source: str) -> list[tuple[str, str, bool]]:
     >>> own_integers("typedef signed long long int int64_t; using uint32_t = unsigned;")
     [('int64_t', 'long long', False), ('uint32_t', 'unsigned int', True)]
     """
+    if not _MAY_DEFINE.search(source):
+        return []
     prepared = prepare(source)
     found = []
     for defined in _DEFINED.finditer(prepared.plain):

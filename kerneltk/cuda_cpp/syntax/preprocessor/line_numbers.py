@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kerneltk.cuda_cpp.syntax.preprocess import prepare_directives
+from kerneltk.cuda_cpp.syntax.preprocess import prepare
 
 _LINE = re.compile(r"(\d+)(?:\s+\"((?:\\.|[^\"\\])*)\")?\Z")
 _OPEN = ("if", "ifdef", "ifndef")
@@ -46,7 +46,7 @@ def with_numbers_behind_branches(source: str, name: str) -> str:
     groups: list[_Group] = []
     parts: list[str] = []
     position, file, number = 0, name, 1  # where it has been read to, and the user's line there
-    for directive in prepare_directives(source).directives:
+    for directive in prepare(source).directives:
         if directive.name == "line":
             found = _LINE.match(directive.argument)
             number += source.count("\n", position, directive.end)

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kerneltk.cuda_cpp.syntax.preprocess import Directive, prepare_directives
+from kerneltk.core.lexer import CHARACTER, COMMENT, STRING
+from kerneltk.cuda_cpp.syntax.preprocess import Directive, prepare
 from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import with_numbers_behind_branches
 
 UNKNOWN = "_kt_popped_macro_of_a_header"
@@ -25,9 +26,8 @@ _QUOTED_MOVE = re.compile(r"\s*\"\s*(push|pop)_macro\s*\(\s*\\\"\s*(\w+)\s*\\\"\
 _MADE_BY = re.compile(r"(\w+)\((\w+)\)\s*_Pragma\s*\(\s*#\s*\2\s*\)\s*\Z")
 _DEFINED = re.compile(r"\s*(?:#|%:)\s*define\s+([^\W\d]\w*)(.*)\Z", re.DOTALL)
 _SPLICE = re.compile(r"\\\r?\n")
-_COMMENT = re.compile(
-    r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
-)
+_COMMENT = re.compile(f"({STRING}|{CHARACTER})|{COMMENT}")
+_MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a source defines
 # What NVRTC defines by itself, and sources push to include what has the name otherwise.
 _PREDEFINED = {
     "__noinline__": "__attribute__((noinline))",
@@ -152,7 +152,9 @@ def with_pushed_macros(source: str, name: str, given: Sequence[str]) -> str:
     >>> "#define N 3" in with_pushed_macros(source, "m.cu", ()).partition("#undef N\n")[2]
     True
     """
-    prepared = prepare_directives(source)
+    if "push_macro" not in source and not ("define" in source and _MAY_PUSH.search(source)):
+        return source
+    prepared = prepare(source)
     moves = _moves_in(source, prepared.code, prepared.directives)
     pushed = {macro for _, _, word, macro in moves if word == "push"}
     libraries = [d for d in prepared.directives if _is_of_library(d)]

@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kerneltk.core.lexer import CHARACTER, COMMENT, NUMBER, RAW_STRING, STRING
 from kerneltk.cuda_cpp.syntax.ptx.instructions import (
     REGISTER_TYPES,
     Headers,
@@ -28,16 +29,13 @@ from kerneltk.cuda_cpp.syntax.ptx.instructions import (
     number_of,
 )
 
-_NOISE = r"//[^\n]*|/\*(?s:.*?)\*/"
-_LITERAL = r"\"(?:\\.|[^\"\\\n])*\""
-_RAW = r"R\"(?P<mark>[^()\\\s\"]{0,16})\((?s:.*?)\)(?P=mark)\""
 _SCAN = re.compile(
-    rf"{_NOISE}|{_RAW}|{_LITERAL}|(?<!\w)\d(?:'?\w|\.)*|'(?:\\.|[^'\\\n])*'"
+    rf"{COMMENT}|{RAW_STRING}|{STRING}|{NUMBER}|{CHARACTER}"
     r"|(?<!\w)(?P<asm>asm|__asm__|__asm)(?!\w)"
 )
-_QUALIFIERS = re.compile(rf"(?:\s|\\\n|{_NOISE}|(?:volatile|__volatile__|__volatile)(?!\w))*\(")
+_QUALIFIERS = re.compile(rf"(?:\s|\\\n|{COMMENT}|(?:volatile|__volatile__|__volatile)(?!\w))*\(")
 _PIECE = re.compile(
-    rf"(?P<noise>\s+|\\\n|{_NOISE})|(?P<raw>{_RAW})|(?P<literal>{_LITERAL})|'(?:\\.|[^'\\\n])*'"
+    rf"(?P<noise>\s+|\\\n|{COMMENT})|(?P<raw>{RAW_STRING})|(?P<literal>{STRING})|{CHARACTER}"
     r"|::|[^\W\d]\w*|."
 )
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|\n|(.))")
@@ -145,7 +143,7 @@ def _read_argument(pieces: list[tuple[str, str]]) -> _Argument | None:
     return _Argument(name, _decoded(rest[0]), expression.strip())
 
 
-_PTX_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PTX_NOISE = re.compile(COMMENT)
 _PTX_TOKEN = re.compile(
     r"%\[\w+\]|%%?[A-Za-z_$][\w$.]*|%\d+|0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}"
     r"|(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d\w*|\.[A-Za-z]\w*|[A-Za-z_$](?:[\w$.]|::)*|[^\s\w]"
@@ -413,6 +411,8 @@ def with_inline_ptx(source: str) -> tuple[str, Headers]:
 
     Lines keep their numbers.
     """
+    if "asm" not in source:
+        return source, set()
     pieces: list[str] = []
     headers: Headers = set()
     position = behind = 0

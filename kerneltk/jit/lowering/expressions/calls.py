@@ -158,6 +158,6 @@ def _invoke(low: FunctionBuilder, callee: Callee, site: CallSite) -> Value:
     signature, arguments = lowered_for(low, callee, site)
     if signature.result == VOID:
         low.emit(ir.Evaluate(ir.Invoke(signature.name, arguments, VOID, site.span), site.span))
-        return Static(None)
+        return signature.static
     call = ir.Invoke(signature.name, arguments, signature.result, site.span)
     return record_at(call if signature.is_pure else low.temporary(call))

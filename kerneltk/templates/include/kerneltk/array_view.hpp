@@ -2,6 +2,9 @@
 #pragma once
 #include <kerneltk/core.hpp>
 
+template <class T, class Index>
+class CArrayIterator;
+
 namespace kerneltk {
 
 template <class I>
@@ -84,6 +87,7 @@ struct array_view {
     static constexpr bool c_contiguous = C_CONTIGUOUS;
     using value_type = T;
     using index_t = Index;
+    using iterator = typename conditional<C_CONTIGUOUS, T*, CArrayIterator<T, Index>>::type;
 
     T* data_;
     ptrdiff_t size_;
@@ -262,6 +266,14 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
         static_assert(N == 0, "The index must have one integer for each dimension.");
         return element_of<T>::read(data_);
     }
+    // x[{}]
+    struct no_index {};
+    __device__ __forceinline__ typename element_of<T>::type operator[](no_index) {
+        return element_of<T>::at(data_);
+    }
+    __device__ __forceinline__ typename element_of<T>::constant operator[](no_index) const {
+        return element_of<T>::read(data_);
+    }
 };
 
 // Bytes: size (8), shape (8 * NDIM), index (8 * NDIM), which set() writes.
@@ -274,6 +286,10 @@ struct index_space {
     ptrdiff_t index_[NDIM];
 
     index_space() = default;
+    // CIndexer<3> space = {1, 2, 3};
+    template <class... I, typename enable_if<(NDIM > 1) && sizeof...(I) == NDIM>::type = 0,
+              typename enable_if<(... && is_index<I>::value)>::type = 0>
+    __device__ __forceinline__ index_space(I... shape) : index_space({index_item(shape)...}) {}
     // As CuPy's: the shape, and the index, between braces or by arrays or pointers.
     template <class Shape, if_subscripted<Shape> = 0>
     __device__ __forceinline__ explicit index_space(const Shape& shape) : size_(1) {
@@ -326,6 +342,10 @@ struct index_space<0, Index> {
     static constexpr int ndim = 0;
 
     ptrdiff_t size_;
+
+    index_space() = default;
+    __device__ __forceinline__ explicit index_space(ptrdiff_t size) : size_(size) {}
+    __device__ __forceinline__ index_space(const ptrdiff_t*, const ptrdiff_t*) : size_(1) {}
 
     __device__ __forceinline__ ptrdiff_t size() const { return size_; }
     __device__ __forceinline__ const ptrdiff_t* shape() const { return nullptr; }

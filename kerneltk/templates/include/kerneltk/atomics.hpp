@@ -60,7 +60,7 @@ __device__ __forceinline__ T atomic_change(T* address, Change change) {
 template <class T>
 using if_word64 = typename enable_if<is_same<T, long long>::value>::type;
 template <class T>
-using if_small = typename enable_if<is_small_float<T>::value>::type;
+using if_small_float = typename enable_if<is_small_float<T>::value>::type;
 template <class T>
 using if_real = typename enable_if<is_same<T, float>::value || is_same<T, double>::value>::type;
 template <class T>
@@ -77,7 +77,7 @@ __device__ __forceinline__ T atomicAdd(T* address, typename kerneltk::itself<T>:
     using word = kerneltk::word64;
     return static_cast<T>(atomicAdd(reinterpret_cast<word*>(address), static_cast<word>(value)));
 }
-template <class T, kerneltk::if_small<T> = 0, class = void>
+template <class T, kerneltk::if_small_float<T> = 0, class = void>
 __device__ __forceinline__ T atomicAdd(T* address, typename kerneltk::itself<T>::type value) {
     return kerneltk::atomic_change(
         address, [value](T now) { return T(static_cast<float>(now) + static_cast<float>(value)); });
@@ -113,7 +113,7 @@ __device__ __forceinline__ T atomicExch(T* address, typename kerneltk::itself<T>
     return kerneltk::bits_as<T>(
         atomicExch(reinterpret_cast<word*>(address), kerneltk::bits_as<word>(T(value))));
 }
-template <class T, kerneltk::if_small<T> = 0, class = void>
+template <class T, kerneltk::if_small_float<T> = 0, class = void>
 __device__ __forceinline__ T atomicExch(T* address, typename kerneltk::itself<T>::type value) {
     return kerneltk::atomic_change(address, [value](T) { return T(value); });
 }

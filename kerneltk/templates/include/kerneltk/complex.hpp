@@ -85,6 +85,12 @@ struct
     __device__ __forceinline__ T imag() const { return parts_[1]; }
     __device__ __forceinline__ void real(T re) { parts_[0] = re; }
     __device__ __forceinline__ void imag(T im) { parts_[1] = im; }
+#ifdef __CUDACC_RTC__  // in shared memory; CPU cores rewrite accesses to volatile memory
+    __device__ __forceinline__ T real() const volatile { return parts_[0]; }
+    __device__ __forceinline__ T imag() const volatile { return parts_[1]; }
+    __device__ __forceinline__ void real(T re) volatile { parts_[0] = re; }
+    __device__ __forceinline__ void imag(T im) volatile { parts_[1] = im; }
+#endif
 
     template <class U>
     __device__ __forceinline__ complex& operator+=(const U& z) {
@@ -246,17 +252,22 @@ template <class T>
 __device__ inline complex<T> proj(const complex<T>& z) {
     return isinf(z) ? complex<T>(static_cast<T>(INFINITY), copysign(T(0), z.imag())) : z;
 }
+template <class T, kerneltk::if_scalar<T> = 0>
+__device__ inline complex<T> proj(const T& x) {
+    return proj(complex<T>(x));
+}
 template <class T>
 __device__ __forceinline__ complex<T> rint(const complex<T>& z) {
     return {rint(z.real()), rint(z.imag())};
 }
+// As in NumPy, and not as for floats in CUDA, a NaN is passed on.
 template <class T>
 __device__ inline complex<T> min(const complex<T>& x, const complex<T>& y) {
-    return isnan(x) ? y : isnan(y) || x < y ? x : y;
+    return isnan(x) || (!isnan(y) && x < y) ? x : y;
 }
 template <class T>
 __device__ inline complex<T> max(const complex<T>& x, const complex<T>& y) {
-    return isnan(x) ? y : isnan(y) || x > y ? x : y;
+    return isnan(x) || (!isnan(y) && x > y) ? x : y;
 }
 
 namespace thrust {

@@ -128,9 +128,8 @@ struct block_function<F, void (*)(P...)> {
         own_unsuspended.stand_for(e);
         own_engine = &own_unsuspended;
         set_thread(0, 0, 0);
-        guard_shared(e, block, false);
+        guard_shared(e, block);
         each(block, begin, end, typename count_up<sizeof...(P)>::type());
-        guard_shared(e, block, true);
     }
 };
 

@@ -3,25 +3,27 @@
 
 // The memory that all dynamic shared arrays of a unit are: as large as a block's can be.
 #define KERNELTK_MOST_SHARED 232448
-// Its first bytes, which are looked at after blocks that have none of it. To fill and compare all of it
-// takes longer than most launches.
-#define KERNELTK_GUARDED_SHARED 1024
+// A multiple of every page size: launches without dynamic shared memory cannot access its whole pages.
+#ifdef __aarch64__
+#define KERNELTK_SHARED_ALIGNMENT 65536
+#else
+#define KERNELTK_SHARED_ALIGNMENT 4096
+#endif
 #define KERNELTK_TEXT(number) KERNELTK_TEXT_OF(number)
 #define KERNELTK_TEXT_OF(text) #text
 #ifdef KERNELTK_DYNAMIC
-extern "C" __attribute__((visibility("hidden"))) __thread unsigned char
+extern "C" __attribute__((visibility("hidden"))) __thread char
     _kt_dynamic_shared[KERNELTK_MOST_SHARED];
 #endif
 
 namespace kerneltk::grid {
 
-// A launch with no dynamic shared memory must not write to that of its unit. Checks of memory find it
-// where it happens.
-inline void guard_shared([[maybe_unused]] engine* e, [[maybe_unused]] const void* block,
-                         [[maybe_unused]] bool is_done) {
+// Blocks of a launch with no dynamic shared memory must not use that of their unit. Checks of memory
+// find it themselves.
+inline void guard_shared([[maybe_unused]] engine* e, [[maybe_unused]] const void* block) {
 #if defined(KERNELTK_DYNAMIC) && !defined(KERNELTK_CHECK_MEMORY)
     if (static_cast<const launch*>(block)->dynamic_shared == 0)
-        e->runtime->guard_shared(e, _kt_dynamic_shared, KERNELTK_GUARDED_SHARED, is_done);
+        e->runtime->guard_shared(e, _kt_dynamic_shared, KERNELTK_MOST_SHARED);
 #endif
 }
 
@@ -145,14 +147,14 @@ inline bool is_near() {
     return static_cast<word>(blockIdx.x) * blockDim.x <= farthest;
 }
 
-template <auto F, class Type = decltype(F)>
+template <auto F, bool HasDynamic, class Type = decltype(F)>
 struct kernel;
 
-template <auto F, class... P>
-struct kernel<F, void (*)(P...) noexcept> : kernel<F, void (*)(P...)> {};
+template <auto F, bool HasDynamic, class... P>
+struct kernel<F, HasDynamic, void (*)(P...) noexcept> : kernel<F, HasDynamic, void (*)(P...)> {};
 
-template <auto F, class... P>
-struct kernel<F, void (*)(P...)> {
+template <auto F, bool HasDynamic, class... P>
+struct kernel<F, HasDynamic, void (*)(P...)> {
     // Runs the threads of a block from one of them on, a row at a time. Returns true when a thread
     // has ended that had been suspended: the others are then somebody else's.
     template <int... K>
@@ -267,21 +269,20 @@ struct kernel<F, void (*)(P...)> {
         static constexpr unit own = {where, go_on, checked_memory};
         engine* const e = enter(block, own);
         own_engine = e;
-        guard_shared(e, block, false);
+        if constexpr (HasDynamic) guard_shared(e, block);
         each_block(block, begin, end, [=]() __attribute__((always_inline)) {
             if (walk(block, 0, 0, 0)) e->runtime->leave(e);
         });
-        guard_shared(e, block, true);
     }
 };
 
 }  // namespace kerneltk::grid
 
 // A kernel's own source may have macros of any name that is not reserved.
-template <auto _kt_F>
+template <auto _kt_F, bool _kt_HasDynamic = true>
 inline __attribute__((always_inline)) void _kt_run(const void* block, long long begin,
                                                    long long end) {
-    kerneltk::grid::kernel<_kt_F>::blocks(block, begin, end);
+    kerneltk::grid::kernel<_kt_F, _kt_HasDynamic>::blocks(block, begin, end);
 }
 
 namespace kerneltk::grid {
@@ -324,21 +325,23 @@ inline auto _kt_child(const char* name, dim3 grid, dim3 block, unsigned long sha
 #define KERNELTK_UNWRAP(...) __VA_ARGS__
 
 // Defines the entry of a kernel, which is named in parentheses: KERNELTK_ENTRY(f_double, (f<double>))
+// It is followed by `, false` where the kernel cannot use dynamic shared memory.
 #define KERNELTK_ENTRY(symbol, name)                                                             \
     extern "C" __attribute__((__visibility__("default"))) void symbol(                           \
         const void* _kt_block, long long _kt_begin, long long _kt_end) {                         \
         ::_kt_run<&KERNELTK_UNWRAP name>(_kt_block, _kt_begin, _kt_end);                         \
     }
 
-// Defines the memory of dynamic shared arrays, KERNELTK_MOST_SHARED bytes.
+// Defines the memory of dynamic shared arrays, KERNELTK_MOST_SHARED bytes in pages of their own.
 #define KERNELTK_DYNAMIC_MEMORY                                                                  \
     asm(".ifndef _kt_dynamic_shared\n"                                                           \
         ".pushsection .tbss,\"awT\"," KERNELTK_NOBITS "\n"                                       \
-        ".balign 128\n"                                                                          \
+        ".balign " KERNELTK_TEXT(KERNELTK_SHARED_ALIGNMENT) "\n"                                 \
         ".type _kt_dynamic_shared," KERNELTK_OBJECT "\n"                                         \
         "_kt_dynamic_shared:\n"                                                                  \
         ".zero " KERNELTK_TEXT(KERNELTK_MOST_SHARED) "\n"                                        \
         ".size _kt_dynamic_shared," KERNELTK_TEXT(KERNELTK_MOST_SHARED) "\n"                     \
+        ".balign " KERNELTK_TEXT(KERNELTK_SHARED_ALIGNMENT) "\n"                                 \
         ".popsection\n"                                                                          \
         ".endif\n");
 // Defines what `extern __shared__ T s[];` declares, by its mangled name. All such arrays of a unit

@@ -283,22 +283,24 @@ template <class T, class... None, kerneltk::if_small<T, None...> = 0>
 inline float abs(T x, None...) {
     return __builtin_fabsf(static_cast<float>(x));
 }
-template <class T, class... None, kerneltk::if_one<T, None...> = 0>
-inline bool isnan(T x, None...) {
-    return __builtin_isnan(static_cast<kerneltk::real<T>>(x));
-}
-template <class T, class... None, kerneltk::if_one<T, None...> = 0>
-inline bool isinf(T x, None...) {
-    return __builtin_isinf(static_cast<kerneltk::real<T>>(x));
-}
-template <class T, class... None, kerneltk::if_one<T, None...> = 0>
-inline bool isfinite(T x, None...) {
-    return __builtin_isfinite(static_cast<kerneltk::real<T>>(x));
-}
-template <class T, class... None, kerneltk::if_one<T, None...> = 0>
-inline bool signbit(T x, None...) {
-    return __builtin_signbit(static_cast<kerneltk::real<T>>(x));
-}
+#define KERNELTK_TEST(name)                                                 \
+    template <int = 0>                                                      \
+    inline bool name(float x) {                                             \
+        return __builtin_##name(x);                                         \
+    }                                                                       \
+    template <int = 0>                                                      \
+    inline bool name(double x) {                                            \
+        return __builtin_##name(x);                                         \
+    }                                                                       \
+    template <class T, class... None, kerneltk::if_one<T, None...> = 0>     \
+    inline bool name(T x, None...) {                                        \
+        return __builtin_##name(static_cast<kerneltk::real<T>>(x));         \
+    }
+KERNELTK_TEST(isnan)
+KERNELTK_TEST(isinf)
+KERNELTK_TEST(isfinite)
+KERNELTK_TEST(signbit)
+#undef KERNELTK_TEST
 
 // ---- what only CUDA has ----
 
@@ -467,29 +469,43 @@ inline void sincospif(T x, float* sine, float* cosine) {
     *cosine = cospif(x);
 }
 
-template <class A, class B, kerneltk::if_number<A> = 0, kerneltk::if_number<B> = 0>
-inline kerneltk::real<A, B> rhypot(A x, B y) {
-    return 1 / hypot(static_cast<kerneltk::real<A, B>>(x), static_cast<kerneltk::real<A, B>>(y));
+#define KERNELTK_LENGTH(name, R, arguments, result) \
+    template <int = 0>                              \
+    inline R name arguments {                       \
+        return result;                              \
+    }
+#define KERNELTK_LENGTHS(R)                                                                      \
+    KERNELTK_LENGTH(rhypot, R, (R a, R b), 1 / hypot(a, b))                                      \
+    KERNELTK_LENGTH(norm3d, R, (R a, R b, R c), hypot(hypot(a, b), c))                           \
+    KERNELTK_LENGTH(norm4d, R, (R a, R b, R c, R d), hypot(hypot(a, b), hypot(c, d)))            \
+    KERNELTK_LENGTH(rnorm3d, R, (R a, R b, R c), 1 / norm3d(a, b, c))                            \
+    KERNELTK_LENGTH(rnorm4d, R, (R a, R b, R c, R d), 1 / norm4d(a, b, c, d))
+KERNELTK_LENGTHS(float)
+KERNELTK_LENGTHS(double)
+#undef KERNELTK_LENGTHS
+#undef KERNELTK_LENGTH
+template <class A, class B, class... None, kerneltk::if_number<A> = 0, kerneltk::if_number<B> = 0,
+          typename kerneltk::enable_if<sizeof...(None) == 0>::type = 0>
+inline kerneltk::real<A, B> rhypot(A x, B y, None...) {
+    return rhypot(static_cast<kerneltk::real<A, B>>(x), static_cast<kerneltk::real<A, B>>(y));
 }
-template <class T, kerneltk::if_number<T> = 0>
-inline kerneltk::real<T> norm3d(T a, T b, T c) {
-    using R = kerneltk::real<T>;
-    return hypot(hypot(static_cast<R>(a), static_cast<R>(b)), static_cast<R>(c));
-}
-template <class T, kerneltk::if_number<T> = 0>
-inline kerneltk::real<T> norm4d(T a, T b, T c, T d) {
-    using R = kerneltk::real<T>;
-    return hypot(hypot(static_cast<R>(a), static_cast<R>(b)),
-                 hypot(static_cast<R>(c), static_cast<R>(d)));
-}
-template <class T, kerneltk::if_number<T> = 0>
-inline kerneltk::real<T> rnorm3d(T a, T b, T c) {
-    return 1 / norm3d(a, b, c);
-}
-template <class T, kerneltk::if_number<T> = 0>
-inline kerneltk::real<T> rnorm4d(T a, T b, T c, T d) {
-    return 1 / norm4d(a, b, c, d);
-}
+#define KERNELTK_LENGTH(name, parameters, ...)                          \
+    template <class T, class... None, kerneltk::if_one<T, None...> = 0> \
+    inline kerneltk::real<T> name(parameters, None...) {                \
+        using R = kerneltk::real<T>;                                    \
+        return name(__VA_ARGS__);                                       \
+    }
+#define KERNELTK_OF_THREE T a, T b, T c
+#define KERNELTK_OF_FOUR T a, T b, T c, T d
+#define KERNELTK_THREE static_cast<R>(a), static_cast<R>(b), static_cast<R>(c)
+KERNELTK_LENGTH(norm3d, KERNELTK_OF_THREE, KERNELTK_THREE)
+KERNELTK_LENGTH(norm4d, KERNELTK_OF_FOUR, KERNELTK_THREE, static_cast<R>(d))
+KERNELTK_LENGTH(rnorm3d, KERNELTK_OF_THREE, KERNELTK_THREE)
+KERNELTK_LENGTH(rnorm4d, KERNELTK_OF_FOUR, KERNELTK_THREE, static_cast<R>(d))
+#undef KERNELTK_OF_THREE
+#undef KERNELTK_OF_FOUR
+#undef KERNELTK_THREE
+#undef KERNELTK_LENGTH
 inline float rhypotf(float x, float y) { return rhypot(x, y); }
 inline float norm3df(float a, float b, float c) { return norm3d(a, b, c); }
 inline float norm4df(float a, float b, float c, float d) { return norm4d(a, b, c, d); }

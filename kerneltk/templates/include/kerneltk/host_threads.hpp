@@ -61,7 +61,7 @@ struct calls {
                   unsigned long size);
     void (*ended)(engine*, const char* name, const void* address);
     void (*excuse)(engine*);
-    void (*guard_shared)(engine*, unsigned char* memory, unsigned long size, int is_done);
+    void (*guard_shared)(engine*, char* memory, unsigned long size);
 };
 
 static thread_local engine* own_engine;

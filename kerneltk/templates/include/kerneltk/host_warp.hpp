@@ -116,6 +116,8 @@ inline word ballot(Mask mask, bool predicate, const char* file, int line) {
 template <shuffle KIND, class T, class Mask>
 inline T exchange(Mask mask, const T& value, unsigned int operand, int width,
                   const char* file, int line) {
+    if (width <= 0 || (width & (width - 1)) != 0)
+        assertion_failed(" the width of a shuffle is no power of two from 1 to 32", file, line);
     const int lanes = width < warpSize ? width : warpSize;
     const unsigned int extra = (operand & 31) | static_cast<unsigned int>(lanes) << 8;
     return from_word<T>(collective(mask, compute_shuffle<KIND>, to_word(value), extra, file, line));

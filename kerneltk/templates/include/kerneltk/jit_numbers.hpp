@@ -231,6 +231,7 @@ __device__ __forceinline__ bool less(const T& a, const T& b) {
 }
 
 // NumPy's: a NaN is passed on.
+#if defined(__CUDA_ARCH__) && !defined(__KERNELTK_HOST__)
 template <class T>
 __device__ __forceinline__ T minimum(T a, T b) {
     return less(a, b) || jit::isnan(a) ? a : b;
@@ -239,6 +240,19 @@ template <class T>
 __device__ __forceinline__ T maximum(T a, T b) {
     return less(b, a) || jit::isnan(a) ? a : b;
 }
+#else
+// Two selections: of nested calls whose condition has an 'or' GCC makes branches, and no vectors.
+template <class T>
+inline T minimum(T a, T b) {
+    const T found = less(a, b) ? a : b;
+    return jit::isnan(a) ? a : found;
+}
+template <class T>
+inline T maximum(T a, T b) {
+    const T found = less(b, a) ? a : b;
+    return jit::isnan(a) ? a : found;
+}
+#endif
 // C's and NumPy's: a NaN is left out where there is a number.
 template <class T>
 __device__ __forceinline__ T fmin(T a, T b) {

@@ -10,6 +10,15 @@ struct enable_if<true, T> {
     using type = T;
 };
 
+template <bool B, class T, class F>
+struct conditional {
+    using type = T;
+};
+template <class T, class F>
+struct conditional<false, T, F> {
+    using type = F;
+};
+
 template <class A, class B>
 struct is_same {
     static constexpr bool value = false;

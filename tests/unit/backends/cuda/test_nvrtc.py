@@ -75,7 +75,8 @@ def test_where_headers_are_looked_for(
     assert nvrtc.include_directories(unit("#include <cupy/carray.cuh>\n")) == ()
     for raw in (False, True):
         own, *others, fallback = nvrtc.include_directories(unit(foreign, raw=raw))
-        assert (own.name, fallback.name) == ("nvrtc", "nvrtc_fallback")
+        assert own.name.startswith("nvrtc-")
+        assert fallback.name.startswith("nvrtc_fallback-")
         assert others[:2] == [Path("/one"), Path("/two")]
     nvrtc.cuda_include_directories.cache_clear()
 

@@ -65,30 +65,6 @@ WRONG_CUDA = (
 
 
 @jit.rawkernel()
-def raw_reversed(y, x):
-    part = jit.shared_memory(np.float32, 64)
-    t = jit.threadIdx.x
-    part[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    y[jit.grid(1)] = part[63 - t]
-
-
-@jit.rawkernel()
-def raw_tree_sum(y, x):
-    part = jit.shared_memory(np.float32, 64)
-    t = jit.threadIdx.x
-    part[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    d = 32
-    while d > 0:
-        if t < d:
-            part[t] += part[t + d]
-        jit.syncthreads()
-        d //= 2
-    y[jit.grid(1)] = part[0]
-
-
-@jit.rawkernel()
 def raw_ping_pong_scan(y, x):
     part = jit.shared_memory(np.float32, (2, 64))
     t = jit.threadIdx.x
@@ -105,25 +81,6 @@ def raw_ping_pong_scan(y, x):
 
 
 @jit.rawkernel()
-def raw_product(y, x):
-    a = jit.shared_memory(np.float32, (8, 8))
-    b = jit.shared_memory(np.float32, (8, 8))
-    i, j = jit.threadIdx.y, jit.threadIdx.x
-    base = 64 * jit.blockIdx.x
-    total = np.float32(0)
-    for k in range(0, 8, 4):
-        if j < 4:
-            a[i, j] = x[base + 8 * i + k + j]
-        if i < 4:
-            b[i, j] = x[base + 8 * (k + i) + j]
-        jit.syncthreads()
-        for m in range(4):
-            total += a[i, m] * b[m, j]
-        jit.syncthreads()
-    y[base + 8 * i + j] = total
-
-
-@jit.rawkernel()
 def raw_histogram(y, x):
     bins = jit.shared_memory(np.float32, 8)
     t = jit.threadIdx.x
@@ -137,17 +94,6 @@ def raw_histogram(y, x):
 
 
 @jit.rawkernel()
-def raw_left_early(y, x):
-    part = jit.shared_memory(np.float32, 64)
-    t = jit.threadIdx.x
-    if t >= 50:
-        return
-    part[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    y[jit.grid(1)] = part[49 - t]
-
-
-@jit.rawkernel()
 def raw_left_in_a_loop(y, x):
     part = jit.shared_memory(np.float32, 64)
     t = jit.threadIdx.x
@@ -158,18 +104,6 @@ def raw_left_in_a_loop(y, x):
             return
         y[jit.grid(1)] += part[(t + 20) % 40]
         jit.syncthreads()
-
-
-@jit.rawkernel()
-def raw_stencil(y, x):
-    part = jit.shared_memory(np.float32, 66)
-    t, i = jit.threadIdx.x, jit.grid(1)
-    part[t + 1] = x[i]
-    if t == 0:
-        part[0] = x[i - 1] if i > 0 else 0
-        part[65] = x[i + 64] if i + 64 < x.size else 0
-    jit.syncthreads()
-    y[i] = part[t] + part[t + 1] + part[t + 2]
 
 
 @jit.rawkernel()
@@ -217,30 +151,6 @@ def raw_block_sum(y, x):
 
 
 @cuda.jit
-def numba_mirror(y, x):
-    part = cuda.shared.array(64, np.float32)
-    t = cuda.threadIdx.x
-    part[t] = x[cuda.grid(1)]
-    cuda.syncthreads()
-    y[cuda.grid(1)] = part[63 - t]
-
-
-@cuda.jit
-def numba_tree_sum(y, x):
-    part = cuda.shared.array(64, np.float32)
-    t = cuda.threadIdx.x
-    part[t] = x[cuda.grid(1)]
-    d = 32
-    while d > 0:
-        cuda.syncthreads()
-        if t < d:
-            part[t] += part[t + d]
-        d //= 2
-    cuda.syncthreads()
-    y[cuda.grid(1)] = part[0]
-
-
-@cuda.jit
 def numba_left_early(y, x):
     part = cuda.shared.array(64, np.float32)
     t, i = cuda.threadIdx.x, cuda.grid(1)
@@ -279,29 +189,6 @@ def elements(x):
 
 
 @jit.rawkernel()
-def wrong_raw_reversed(y, x):
-    part = jit.shared_memory(np.float32, 64)
-    t = jit.threadIdx.x
-    part[t] = x[jit.grid(1)]
-    y[jit.grid(1)] = part[t // 32 * 32 + 31 - t % 32]
-
-
-@jit.rawkernel()
-def wrong_raw_tree_sum(y, x):
-    part = jit.shared_memory(np.float32, 64)
-    t = jit.threadIdx.x
-    part[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    d = 16
-    while d > 0:
-        if t < d:
-            part[t] += part[t + d]
-        d //= 2
-    jit.syncthreads()
-    y[jit.grid(1)] = part[0]
-
-
-@jit.rawkernel()
 def wrong_raw_loop(y, x):
     part = jit.shared_memory(np.float32, 64)
     t = jit.threadIdx.x
@@ -330,29 +217,21 @@ def wrong_numba_dynamic(y, x):
 
 
 PYTHON: dict[str, Any] = {
-    "raw_reversed": REVERSED,
-    "raw_tree_sum": SUMS,
     "raw_ping_pong_scan": SCANS,
-    "raw_product": PRODUCTS,
     "raw_histogram": COUNTS,
-    "raw_left_early": None,
     "raw_left_in_a_loop": None,
-    "raw_stencil": CUDA["stencil"],
     "raw_dynamic": REVERSED,
     "raw_shuffled_sum": OF_WARPS,
     "raw_syncwarp_sum": OF_WARPS,
     "raw_block_sum": SUMS,
-    "numba_mirror": REVERSED,
-    "numba_tree_sum": SUMS,
     "numba_left_early": None,
     "numba_transposed": CUDA["transposed"],
     "numba_counted": None,
 }
 WRONG_PYTHON = (
-    "raw_reversed", "raw_tree_sum", "raw_loop", "numba_same_address", "numba_barrier",
-    "numba_dynamic",
+    "raw_loop", "numba_same_address", "numba_barrier", "numba_dynamic",
 )  # fmt: skip
-SQUARE |= {"raw_product", "numba_transposed"}
+SQUARE |= {"numba_transposed"}
 
 
 def main(part: str) -> None:

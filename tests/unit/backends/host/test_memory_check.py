@@ -34,15 +34,8 @@ def line_of(text: str) -> int:
     return line
 
 
-def run_python(
-    directory: Path, debug: str, *command: str, compiler: str = "", status: int = 0
-) -> str:
-    environment = {
-        **os.environ,
-        "KERNELTK_HOST_DEBUG": debug,
-        "KERNELTK_CACHE_DIR": str(directory),
-        "KERNELTK_CXX": compiler,
-    }
+def run_python(debug: str, *command: str, **environment: str) -> str:
+    environment = {**os.environ, "KERNELTK_HOST_DEBUG": debug, **environment}
     done = subprocess.run(
         [sys.executable, *command],
         env=environment,
@@ -51,20 +44,17 @@ def run_python(
         text=True,
         check=False,
     )
-    assert done.returncode == status, done.stdout[-2000:] + done.stderr[-2000:]
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
 
 
 @pytest.fixture(scope="module", params=COMPILERS, ids=lambda compiler: compiler or "default")
-def messages(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, once: Any
-) -> dict:
+def messages(request: pytest.FixtureRequest, once: Any) -> dict:
     """What each launch of the worker said; empty where it was right."""
     worker = str(HERE / "memory_faults_worker.py")
 
     def make() -> bytes:
-        directory = tmp_path_factory.mktemp("cache")
-        return run_python(directory, "memory", worker, compiler=request.param).encode()
+        return run_python("memory", worker, KERNELTK_CXX=request.param).encode()
 
     return json.loads(once((worker, request.param), make))
 
@@ -245,7 +235,7 @@ MEMORIES = {
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("some", [True, False], ids=["some", "others"])
-def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
+def test_correct_kernels_are_not_blamed(some: bool) -> None:
     """One case of each file of tests/kernels, of the table that is run without the checks."""
     case_of = {case.file: case.name for case in reversed(CASES)}
     assert len(case_of) == len(list((HERE.parents[2] / "kernels").glob("*.cu"))) - 1
@@ -255,18 +245,18 @@ def test_correct_kernels_are_not_blamed(tmp_path: Path, some: bool) -> None:
     tests = ["test_lanes_of_warps" if name in of_warps else "test_case" for name in names]
     where = "tests/differential/test_raw.py"
     output = run_python(
-        *(tmp_path, "memory", "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider"),
+        *("memory", "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider"),
         *(f"{where}::{test}[host-{name}]" for test, name in zip(tests, names, strict=True)),
     )
     assert f"{len(names)} passed" in output
 
 
 @pytest.mark.exhaustive
-def test_libraries_that_order_accesses_are_not_blamed(tmp_path: Path) -> None:
+def test_libraries_that_order_accesses_are_not_blamed() -> None:
     """Those of libcu++ (atomic objects, barriers, pipelines), and PTX's barriers."""
     files = [f"tests/differential/test_{name}.py" for name in ("libcu", "ptx")]
     words = ["-p", "no:cacheprovider", "-p", "no:xdist", "-k", "host and not compile"]
-    shown = run_python(tmp_path, "memory", "-m", "pytest", "-q", *words, *files)
+    shown = run_python("memory", "-m", "pytest", "-q", *words, *files)
     assert re.search(r"\d+ passed", shown)
 
 
@@ -303,7 +293,7 @@ def test_memory_behind_shared_variables(tmp_path: Path) -> None:
         "module.follow(32, 64, (y, p))\n"
         "print((y == block + 5).all())\n"
     )
-    assert run_python(tmp_path, "memory", "-c", program, str(kernel)) == "True\n"
+    assert run_python("memory", "-c", program, str(kernel)) == "True\n"
 
 
 def test_symbols(tmp_path: Path) -> None:
@@ -319,7 +309,9 @@ def test_symbols(tmp_path: Path) -> None:
         "print(open('/proc/self/maps').read())\n"
     )
     cache = tmp_path / "cache"
-    first, _, maps = run_python(cache, "symbols", "-c", program, str(kernel)).partition("\n")
+    first, _, maps = run_python(
+        "symbols", "-c", program, str(kernel), KERNELTK_CACHE_DIR=str(cache)
+    ).partition("\n")
     assert first == "True"
     loaded = [path for path in (cache / "debug").glob("*.so") if str(path) in maps]
     assert len(loaded) == 3  # the runtime and two units

@@ -36,6 +36,7 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import CompileError, LaunchError
+from tests.unit.cache.stages import record_of, sealed
 
 from ...test_architecture import MODULES
 
@@ -178,9 +179,9 @@ def in_process(
     return value, known
 
 
-@pytest.mark.parametrize("launcher", ["", "python"])
+@pytest.mark.parametrize("launcher", ["", pytest.param("python", marks=pytest.mark.exhaustive)])
 def test_another_process_knows_it(file: Path, tmp_path: Path, launcher: str) -> None:
-    environment = {"KERNELTK_LAUNCHER": launcher, "KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {"KERNELTK_LAUNCHER": launcher}
     assert in_process(file, **environment) == (1, False)
     assert in_process(file, cwd=tmp_path, **environment) == (1, True)
     size, known = in_process(file, target="sm_90", **environment)
@@ -447,16 +448,15 @@ echo "g++ (other) 19.1.0"; echo "Free Software Foundation"
 
 
 def test_another_compiler(file: Path, tmp_path: Path) -> None:
-    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
     wrapper = tmp_path / "g++-19"
     wrapper.write_text(WRAPPER)
     wrapper.chmod(0o755)
-    assert in_process(file, KERNELTK_CXX="g++", **cache) == (1, False)
-    assert in_process(file, KERNELTK_CXX=str(wrapper), **cache) == (1, False)
-    assert in_process(file, KERNELTK_CXX=str(wrapper), **cache) == (1, True)
+    assert in_process(file, KERNELTK_CXX="g++") == (1, False)
+    assert in_process(file, KERNELTK_CXX=str(wrapper)) == (1, False)
+    assert in_process(file, KERNELTK_CXX=str(wrapper)) == (1, True)
     wrapper.write_text(WRAPPER.replace("19.1.0", "19.2.0"))
-    assert in_process(file, KERNELTK_CXX=str(wrapper), **cache) == (1, False)
-    assert in_process(file, KERNELTK_CXX="g++", **cache) == (1, True)
+    assert in_process(file, KERNELTK_CXX=str(wrapper)) == (1, False)
+    assert in_process(file, KERNELTK_CXX="g++") == (1, True)
 
 
 def test_a_header_where_the_compiler_looks_by_itself(
@@ -475,20 +475,18 @@ def test_a_header_where_the_compiler_looks_by_itself(
     assert is_known(steps, file) == (1, True)
 
 
-@pytest.mark.parametrize("name", ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"])
-def test_no_variable_adds_headers(tmp_path: Path, name: str) -> None:
+def test_no_variable_adds_headers(tmp_path: Path) -> None:
     """What is in no key decides nothing."""
-    for folder, value in (("first", 1), ("second", 2)):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "value.h").write_text(f"#define VALUE {value}\n")
-    file = tmp_path / "f.cu"
+    (tmp_path / "value.h").write_text("#define VALUE 1\n")
+    file = tmp_path / "own" / "f.cu"
+    file.parent.mkdir()
     file.write_text(
         "#if __has_include(<value.h>)\n#include <value.h>\n#else\n#define VALUE 3\n#endif\n"
         + KERNEL
     )
-    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
-    assert in_process(file, **cache, **{name: str(tmp_path / "first")}) == (3, False)
-    assert in_process(file, **cache, **{name: str(tmp_path / "second")}) == (3, True)
+    names = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
+    assert in_process(file, **dict.fromkeys(names, str(tmp_path))) == (3, False)
+    assert in_process(file) == (3, True)
 
 
 def test_debug_modes(tmp_path: Path) -> None:
@@ -497,22 +495,20 @@ def test_debug_modes(tmp_path: Path) -> None:
         "__global__ void k(int* o) {\n#ifdef KERNELTK_CHECK_MEMORY\n    o[0] = 1;\n#else\n"
         "    o[0] = 2;\n#endif\n}\n"
     )
-    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
-    assert in_process(file, **cache) == (2, False)
-    assert in_process(file, KERNELTK_HOST_DEBUG="memory", **cache) == (1, False)
-    assert in_process(file, KERNELTK_HOST_DEBUG="memory", **cache) == (1, True)
+    assert in_process(file) == (2, False)
+    assert in_process(file, KERNELTK_HOST_DEBUG="memory") == (1, False)
+    assert in_process(file, KERNELTK_HOST_DEBUG="memory") == (1, True)
     for _ in range(2):  # a debugger needs files
-        assert in_process(file, KERNELTK_HOST_DEBUG="symbols", **cache) == (2, False)
-        assert in_process(file, KERNELTK_HOST_DEBUG="symbols,memory", **cache) == (1, False)
-    assert in_process(file, **cache) == (2, True)
+        assert in_process(file, KERNELTK_HOST_DEBUG="symbols") == (2, False)
+    assert in_process(file) == (2, True)
 
 
-def test_sanitizers(file: Path, tmp_path: Path) -> None:
-    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
-    assert in_process(file, **cache) == (1, False)
-    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined", **cache) == (1, False)
-    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined", **cache) == (1, True)
-    assert in_process(file, **cache) == (1, True)
+@pytest.mark.exhaustive
+def test_sanitizers(file: Path) -> None:
+    assert in_process(file) == (1, False)
+    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined") == (1, False)
+    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined") == (1, True)
+    assert in_process(file) == (1, True)
 
 
 @pytest.mark.parametrize("debug", ["", "memory"])
@@ -526,7 +522,7 @@ def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
     file.write_text(
         f'#include "part.h"\n__global__ void k(int* o) {{\n    o[0] = {called}(o);\n}}\n'
     )
-    environment = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache"), "KERNELTK_HOST_DEBUG": debug}
+    environment = {"KERNELTK_HOST_DEBUG": debug}
     first, known = in_process(file, **environment)
     assert not known
     assert "In kernel 'k'" in first
@@ -540,13 +536,12 @@ def test_other_cuda_headers(tmp_path: Path) -> None:
         '#include <cuda_value.h>\nextern "C" __constant__ char c[VALUE] = {};\n'
         "__global__ void k(int* o) { o[0] = c[o[1]]; }\n"
     )
-    cache = {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
     sizes = []
     for number in (10, 20000):
         directory = tmp_path / str(number)
         directory.mkdir()
         (directory / "cuda_value.h").write_text(f"#define VALUE {number}\n")
-        environment = {**cache, "KERNELTK_CUDA_INCLUDE": str(directory)}
+        environment = {"KERNELTK_CUDA_INCLUDE": str(directory)}
         size, known = in_process(file, target="sm_90", **environment)
         sizes.append(size)
         assert not known
@@ -577,8 +572,8 @@ def test_changed_package(file: Path, tmp_path: Path) -> None:
     time.sleep(2.1)  # new files have other stamps for a while
     assert in_process(file, root=root, **cache) == (1, False)
     assert in_process(file, root=root, **cache) == (1, True)
-    include = root / "kerneltk" / "templates" / "include" / "host"
-    (include / "vector").write_text("#undef VALUE\n#define VALUE 5\n")
+    table = root / "kerneltk" / "templates" / "stand_ins" / "host" / "cuda.headers"
+    table.write_text(f"{table.read_text()}\n//// vector\n#undef VALUE\n#define VALUE 5\n")
     assert in_process(file, root=root, **cache) == (5, False)
     path = root / "kerneltk" / "cuda_cpp" / "includes.py"
     path.write_text(path.read_text() + "# changed\n")
@@ -589,7 +584,6 @@ def test_changed_package(file: Path, tmp_path: Path) -> None:
 
 # What of the code that makes units asks the disk or the process, and how a key has its answer.
 ASKING = {
-    "_has_stand_in": "inputs",
     "_is_of_toolkit": "the paths in inputs",
     "RawSource._headers": "inputs",
     "RawSource._candidates": "the paths in inputs",
@@ -597,7 +591,7 @@ ASKING = {
     "RawSource.path": "the name and the directory in inputs",
     "RawSource._find_header": "inputs",
     "RawSource._is_for_both": "inputs",
-    "RawSource._with_meetings": "the headers that are not read in inputs",
+    "RawSource._warnings": "the headers that are not read in inputs",
     "RawSource._unread_headers": "inputs",
     "RawSource._host_unit": "of strings, which have no entry, and for debuggers",
     "_first_file": "the headers that are not read in inputs",
@@ -677,19 +671,17 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("data", DAMAGED)
-def test_what_is_no_entry_is_replaced(
-    steps: list[str], file: Path, cache: Any, data: bytes
-) -> None:
+def test_what_is_no_entry_is_replaced(steps: list[str], file: Path, cache: Any) -> None:
     launched(file)
     key = key_of(entry_of(file))
     right = cache().get(key)
     assert right is not None
-    cache().put(key, data)
-    cache()
-    assert is_known(steps, file) == (1, False)
-    assert cache().get(key) == right
-    assert is_known(steps, file) == (1, True)
+    for data in DAMAGED:
+        cache().put(key, sealed(key, data))
+        cache()
+        assert is_known(steps, file) == (1, False)
+        assert cache().get(key) == right
+        assert is_known(steps, file) == (1, True)
 
 
 def test_damaged_fields(file: Path, cache: Any) -> None:
@@ -697,7 +689,7 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
     launched(file)
     entry = entry_of(file)
     key = key_of(entry)
-    right = json.loads(cache().get(key))
+    right = record_of(cache().get(key))
 
     def damage(value: Any) -> Any:
         """Yield the value with each of its parts replaced."""
@@ -711,33 +703,30 @@ def test_damaged_fields(file: Path, cache: Any) -> None:
 
     made = kerneltk.load(file).compile_for("host")
     for damaged in list(damage(right))[::7]:
-        cache().put(key, json.dumps(damaged).encode())
+        cache().put(key, sealed(key, json.dumps(damaged).encode()))
         found = entry_of(file).recall()
         assert found is None or found[0] == made
 
 
 @pytest.mark.parametrize("which", ["entry", "object code"])
-@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
-def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str, how: str) -> None:
+def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str) -> None:
     launched(file)
     key = key_of(entry_of(file))
     if which == "object code":
-        unit_key = json.loads(cache().get(key))[0][-1][0][0]
+        unit_key = record_of(cache().get(key))[0][-1][0][0]
         key = derived.Entry("object code", unit_key).key
     path = Path(cache()._entry_path(key))
     data = path.read_bytes()
     middle = len(data) // 2
-    if how == "gone":
+    for damaged in (data[:middle], data[:middle] + b"~~~~" + data[middle + 4 :], None):
         path.unlink()
-    else:
-        path.write_bytes(
-            data[:middle] + (b"~~~~" + data[middle + 4 :] if how == "changed" else b"")
-        )
-    cache()
-    assert is_known(steps, file) == (1, False)
-    assert path.read_bytes() == data
-    cache()
-    assert is_known(steps, file) == (1, True)
+        if damaged is not None:
+            path.write_bytes(damaged)
+        cache()
+        assert is_known(steps, file) == (1, False)
+        assert path.read_bytes() == data
+        cache()
+        assert is_known(steps, file) == (1, True)
 
 
 def test_stamps_that_have_changed_are_kept_anew(
@@ -754,7 +743,7 @@ def test_stamps_that_have_changed_are_kept_anew(
     def kept() -> list[Any]:
         program: Any = kerneltk.load(file, options=(option,))._programs.all[0]
         entry = program._entry(capabilities_of("host"), pipeline.Ahead("host"))
-        ((fields,), _) = json.loads(cache().get(key_of(entry)))
+        ((fields,), _) = record_of(cache().get(key_of(entry)))
         return fields
 
     assert kept()[0][5] == []  # as long as they are new
@@ -858,9 +847,9 @@ def test_a_warning_that_is_an_error(tmp_path: Path) -> None:
     launched(path)
     entry = entry_of(path)
     key = key_of(entry)
-    fields, rest = json.loads(derived.get_cache().get(key) or b"")
+    fields, rest = record_of(derived.get_cache().get(key))
     told = json.dumps((fields, (*rest[:2], ["told"]))).encode()
-    derived.get_cache().put(key, told)
+    derived.get_cache().put(key, sealed(key, told))
     with pytest.raises(RuntimeWarning, match="told"):
         launched(path)
 

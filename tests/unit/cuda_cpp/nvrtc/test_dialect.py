@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cuda_cpp.nvrtc.dialect import for_nvrtc, has_designated_initializers
+from kerneltk.cuda_cpp.nvrtc.dialect import for_nvrtc, has_designated_initializers, with_constexpr
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_macros_have_statement_expressions_too() -> None:
 
 def test_constants() -> None:
     source = "const float a = 1, b = a;\nconst float c = 2;"
-    assert for_nvrtc(source, (0, 26)) == source.replace("const", "constexpr")
+    assert with_constexpr(source, (0, 26)) == source.replace("const", "constexpr")
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.cache import stand_ins
 
-HEADER = INCLUDE_DIRECTORY / "nvrtc" / "_kt_predefined.h"
-DEFINED = dict(re.findall(r"^#define (\w+) (.+)$", HEADER.read_text(), re.MULTILINE))
+HEADER = stand_ins.headers("nvrtc")["_kt_predefined.h"].decode()
+DEFINED = dict(re.findall(r"^#define (\w+) (.+)$", HEADER, re.MULTILINE))
 CHECKS = "\n".join(
     f"#ifdef {name}\n"  # clang has no __FLOAT_WORD_ORDER__
     + (

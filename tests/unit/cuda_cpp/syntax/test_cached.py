@@ -17,15 +17,18 @@ import kerneltk
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache import derived
 from kerneltk.cache.store import Cache
+from kerneltk.cuda_cpp.rewrites import passes
 from kerneltk.cuda_cpp.source import RawSource, Request
-from kerneltk.cuda_cpp.syntax import cached, reader, volatile, volatile_names
-from kerneltk.cuda_cpp.syntax.ptx import statements
+from kerneltk.cuda_cpp.syntax import cached, reader, volatile_names
+from kerneltk.cuda_cpp.syntax.declarations import RewriteTarget
 from kerneltk.errors import ArgumentTypeError
+from tests.unit.cache.stages import sealed
 
 TESTS = Path(__file__).parents[3]
 SOURCES = sorted([*(TESTS / "kernels").glob("*.cu*"), *Path(__file__).parent.glob("sources/*")])
 KERNEL = "__global__ void f(int* out) { out[0] = 1; }"
 MEETING = "__global__ void f(volatile int* x) { x[0] = 1; }"
+HOST, NVRTC = RewriteTarget(is_host=True), RewriteTarget(is_host=False)
 
 
 @pytest.fixture
@@ -50,18 +53,18 @@ def reads(monkeypatch: pytest.MonkeyPatch, cache: Cache) -> list[str]:
         monkeypatch.setattr(module, name, counting)
 
     count(reader, "read_source")
-    count(volatile, "with_meetings")
-    count(volatile_names, "has_volatile")
-    count(statements, "with_inline_ptx")
+    count(reader, "read_directives")
+    count(passes, "rewritten")
     return calls
 
 
-def test_inline_ptx_is_translated_once(reads: list[str]) -> None:
+def test_a_source_is_rewritten_once(reads: list[str]) -> None:
     source = '__global__ void f(int* x) { asm("mov.u32 %0, 1;" : "=r"(x[0])); }'
-    first = cached.with_inline_ptx(source)
-    assert first[1] == ("host_ptx.hpp",)
-    assert cached.with_inline_ptx(source) == first
-    assert cached.with_inline_ptx(KERNEL) == (KERNEL, ())
+    first = passes.device_source(source, HOST)
+    assert first.headers == ("host_ptx.hpp",)
+    assert passes.device_source(source, HOST) == first
+    assert passes.device_source(KERNEL, HOST) == passes.DeviceSource(KERNEL)
+    assert passes.device_source(source, NVRTC) == passes.DeviceSource(source)
     assert reads == [source]
 
 
@@ -74,12 +77,14 @@ def test_a_source_is_read_once(reads: list[str]) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_what_is_kept_is_what_was_found(cache: Cache, path: Path) -> None:
     source = path.read_text(encoding="utf-8")
-    summary, meetings = reader.read_source(source), volatile.with_meetings(source)
+    summary, directives = reader.read_source(source), reader.read_directives(source)
+    targets = [HOST, NVRTC, HOST._replace(has_host_code=True), NVRTC._replace(has_host_code=True)]
+    rewritten = [passes.rewritten(source, target) for target in targets]
     for _ in range(2):
         assert cached.read_source(source) == summary
         assert hash(cached.read_source(source)) == hash(summary)  # no list is in it
-        assert cached.with_meetings(source, (), ()) == meetings
-        assert cached.has_volatile(source) == volatile_names.has_volatile(source)
+        assert cached.read_directives(source) == directives
+        assert [passes.device_source(source, target) for target in targets] == rewritten
 
 
 @pytest.mark.parametrize("character", [*map(chr, (0xD800, 0xDCE4, 0x1F600, 0x85, 0, 0xE4))])
@@ -101,21 +106,23 @@ def test_meetings_depend_on_directives_and_instances(cache: Cache) -> None:
     source = "template <class T> __device__ void g(T* x) { x[0] = N; }\n" + MEETING
     calls = [
         ((), ()),
-        ((), ("g",)),
+        ((), ("g<volatile int>",)),
         (("#define N 1",), ()),
-        (("#define N 1",), ("g",)),
+        (("#define N 1",), ("g<volatile int>",)),
         (("#define N 1", "g"), ()),
         (("g",), ("#define N 1",)),
         (("#define N volatile int()",), ()),
     ]
-    expected = [volatile.with_meetings(source, *call) for call in calls]
+    targets = [HOST._replace(directives=first, instantiated=second) for first, second in calls]
+    expected = [passes.rewritten(source, target) for target in targets]
     for _ in range(2):
-        assert [cached.with_meetings(source, *call) for call in calls] == expected
+        assert [passes.device_source(source, target) for target in targets] == expected
 
 
 def test_volatile_in_a_comment_alone(reads: list[str]) -> None:
     for source, is_meant in (("// volatile", False), ("add_cv_t<int>", True), ("x", False)):
-        assert [cached.has_volatile(source) for _ in range(2)] == [is_meant, is_meant]
+        found = [cached.read_directives(source).has_volatile for _ in range(2)]
+        assert found == [is_meant, is_meant]
     assert reads == ["// volatile", "add_cv_t<int>"]  # the last has no such word
 
 
@@ -123,23 +130,25 @@ def test_the_words_are_in_all_that_mentions_volatile_memory() -> None:
     words = re.findall(r"[a-z_]{6,}", volatile_names.VOLATILE.pattern.partition("(?:")[2])
     assert len(words) == 5
     for word in words:
-        assert any(part in word for part in cached._VOLATILE_WORDS)
+        assert any(part in word for part in cached._DIRECTIVE_WORDS)
+        assert any(part in word for part in passes.VOLATILE_WORDS)
 
 
 DAMAGED = [b"", b"{", b"\xff", b"0", b"null", b"[]", b"[[1]]", b'"volatile"', b"{}", b"[1, 2]"]
 
 
 @pytest.mark.parametrize("data", DAMAGED)
-@pytest.mark.parametrize("function", ["read_source", "with_meetings", "has_volatile"])
+@pytest.mark.parametrize("function", ["read_source", "device_source", "read_directives"])
 def test_what_is_none_of_it_is_replaced(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, function: str, data: bytes
 ) -> None:
-    arguments: Any = (MEETING, (), ()) if function == "with_meetings" else (MEETING,)
-    found = getattr(cached, function)(*arguments)
+    arguments: Any = (MEETING, HOST) if function == "device_source" else (MEETING,)
+    read = getattr(passes if function == "device_source" else cached, function)
+    found = read(*arguments)
     (entry,) = cache.entries()
     right = cache.get(entry.key)
-    cache.put(entry.key, data)
-    assert getattr(cached, function)(*arguments) == found
+    cache.put(entry.key, sealed(entry.key, data))
+    assert read(*arguments) == found
     assert cache.get(entry.key) == right
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.cuda import nvrtc
+from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.reader import read_source
@@ -51,10 +52,10 @@ def compile_alone(text: str) -> str:
     _, program = library.nvrtcCreateProgram(text.encode(), b"k.cu", 0, [], [])
     directories = [
         INCLUDE_DIRECTORY,
-        INCLUDE_DIRECTORY / "nvrtc",
+        stand_ins.directory("nvrtc"),
         *nvrtc.cuda_include_directories(),
     ]
-    directories.append(INCLUDE_DIRECTORY / "nvrtc_fallback")
+    directories.append(stand_ins.directory("nvrtc_fallback"))
     arguments = [f"-I{directory}".encode() for directory in directories]
     # Cooperative groups do without the C++ library of CUDA then, which may not be installed.
     arguments += [b"-D_CG_LIMIT_INCLUDED_DEPENDENCIES"]
@@ -84,8 +85,7 @@ def test_there_are_whole_files() -> None:
 
 
 def test_headers_for_nvrtc() -> None:
-    root = INCLUDE_DIRECTORY / "nvrtc"
-    names = [str(p.relative_to(root)) for p in sorted(root.rglob("*")) if p.is_file()]
+    names = sorted(stand_ins.headers("nvrtc"))
     text = "".join(f"#include <{name}>\n" for name in itertools.chain(names, names))
     text += r"""
 using namespace std;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kerneltk.cache.derived import reader_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals
 from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
@@ -132,13 +133,13 @@ __device__ int f(int x) { return 2; }
 @pytest.mark.parametrize("fields", [(), ("x",), ("x", [["f", True]]), ("x", 5)])
 def test_what_no_refusals_have(fields: tuple[object, ...]) -> None:
     with pytest.raises((TypeError, ValueError)):
-        Refusals.from_fields(fields)
+        reader_of(Refusals)(list(fields))
 
 
-def test_from_fields() -> None:
+def test_refusals_are_read() -> None:
     found = refused((12, 0, "expected expression"))
     assert found is not None
-    assert Refusals.from_fields([found.source, [list(f) for f in found.functions]]) == found
+    assert reader_of(Refusals)([found.source, [list(f) for f in found.functions]]) == found
 
 
 @pytest.mark.parametrize("has_header", [True, False])

@@ -22,14 +22,15 @@ from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.cache.derived import code_files
 from kerneltk.cache.store import Cache
 from kerneltk.fusion.plan import kept
-from kerneltk.fusion.plan.planner import Plan, Planner
+from kerneltk.fusion.plan.planner import Planner
 from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.plan.steps import Plan
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace.description import Description
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
-from tests.unit.cache.stages import set_cache
+from tests.unit.cache.stages import record_of, sealed, set_cache
 from tests.unit.test_architecture import MODULES, imports_of
 
 DEVICES = {"host": ("host", OLDER), "sm_80": ("cuda", OLDER), "sm_90": ("cuda", Device(8, 132))}
@@ -343,7 +344,7 @@ def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str])
     (entry,) = cache.entries()
     data = cache.get(entry.key)
     assert data is not None
-    assert len(json.loads(data)) == 8
+    assert len(record_of(data)) == 8
 
 
 @pytest.mark.parametrize(
@@ -383,11 +384,14 @@ def test_functions_of_numpy_that_were_replaced_keep_no_plans(
      b'[[[["unknown.name",[0],true]],[],1,[]]]', b"[[[],[[1]],1,[[99,0,[],\"d\",[]]]]]"],
     ids=lambda data: repr(data[:20]),
 )  # fmt: skip
-def test_damaged_entries_are_replaced(cache: Cache, plans: list[str], data: bytes) -> None:
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_damaged_entries_are_replaced(
+    cache: Cache, plans: list[str], data: bytes, is_sealed: bool
+) -> None:
     program_of(operator.neg, [X], "host")
     (entry,) = cache.entries()
     good = cache.get(entry.key)
-    cache.put(entry.key, data)
+    cache.put(entry.key, sealed(entry.key, data) if is_sealed else data)
     program_of(operator.neg, [X], "host")
     assert len(plans) == 2
     assert cache.get(entry.key) == good
@@ -459,7 +463,7 @@ def test_all_code_that_plans_is_in_the_key() -> None:
 
 # These launch what was planned.
 NOT_READ = ("kerneltk.elementwise", "kerneltk.reduction", "kerneltk.fusion.decorator",
-            "kerneltk.fusion.block", "kerneltk.fusion.memory", "kerneltk.fusion.shortcuts",
+            "kerneltk.fusion.block", "kerneltk.fusion.programs", "kerneltk.fusion.shortcuts",
             "kerneltk.backends.base", "kerneltk.backends.foreign_arrays",
             "kerneltk.jit.frontends.analyses", "kerneltk.launch.shortcuts")  # fmt: skip
 
@@ -467,7 +471,7 @@ COMMAND = """
 import sys
 import numpy as np
 import kerneltk
-from kerneltk.fusion.plan.planner import Planner
+from kerneltk.fusion.plan.planner import (Planner)
 planned, own = [], Planner.plan
 Planner.plan = lambda self, outputs: planned.append(1) or own(self, outputs)
 n = eval(sys.argv[1])

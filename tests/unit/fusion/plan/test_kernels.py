@@ -11,7 +11,8 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.backends.registry import compiler_for
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.kernels import _limit, elementwise_kernel, total_of
+from kerneltk.fusion.plan.kernels import _limit, total_of
+from kerneltk.fusion.plan.steps import elementwise_kernel
 from kerneltk.fusion.trace.graph import Load, Reduce
 from kerneltk.fusion.trace.symbols import constant
 from kerneltk.schedule import reduction_cuda
@@ -54,12 +55,25 @@ def test_positions_are_numbered() -> None:
     assert total.numbered
 
 
+@pytest.mark.parametrize("short", [False, True])
+def test_positions_of_floats_for_loops_over_lanes(short: bool) -> None:
+    node = reduce_of("argmax", "f4")
+    total = total_of(node, "t0", "x", alone=False, in_lanes=True, short=short)
+    assert total.fields == (("float", "t0"), ("int" if short else "long long", "t0_at"))
+    stays = "kerneltk::stays<false>(a.t0, a.t0_at, b.t0, b.t0_at)"
+    assert total.combined == (
+        f"kerneltk::chosen({stays}, a.t0, b.t0)",
+        f"kerneltk::chosen({stays}, a.t0_at, b.t0_at)",
+    )
+    assert total.headers == ("host_index_extremes.hpp",)
+
+
 def test_equal_definitions_are_one_kernel() -> None:
     kernels = []
     for _ in range(2):
         fused = kerneltk.fuse(kernel_name="again")(lambda x: x * 3 + 1)
         fused(np.ones(3))
-        ((program,),) = fused._programs.values()
+        ((program,),) = fused._programs.by_kinds.values()
         kernels.append(program.plan.steps[0].kernel)
     assert kernels[0] is kernels[1]
     assert elementwise_kernel(kernels[0]._definition) is kernels[0]

@@ -188,3 +188,87 @@ def test_a_value_of_more_totals_than_an_accumulator_holds() -> None:
     assert sum("joint_mean" in unit.source for unit in units) > 1
     for unit in units:
         assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+
+
+def sources(function: Callable[..., Any], *args: Any) -> list[str]:
+    units = kerneltk.fuse(function).translation_units(*args, backend="host")
+    return [unit.source for unit in units]
+
+
+def scalars(x: Any) -> Any:
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += np.tanh(x[i, i])
+    return x + total
+
+
+def totals(x: Any) -> None:
+    total = x[0, 0] * 1
+    for i in range(x.shape[0]):
+        total = total + x[i, 0]
+        x[i] = total * 0.5
+
+
+def rounds(x: Any) -> Any:
+    for _ in range(600):
+        x = x * 0.5 + 1.0
+    return x
+
+
+def all_pairs(x: Any) -> None:
+    for i in range(1, x.shape[0]):
+        x[i] = 0.5 * x[i - 1] + x[i]
+
+
+def test_small_operands_are_computed_once_where_that_is_less_work() -> None:
+    row, column, number = np.ones(512), np.ones((512, 1)), np.ones(())
+    x = np.ones((512, 512))
+    for function, args, count in (
+        (lambda x, row: x * np.tanh(row), (x, row), 2),
+        (lambda x, row: x * np.tanh(row), (x[:4, :4], row[:4]), 1),
+        (lambda x, row: x * (2 * row + 1), (x, row), 1),
+        (lambda x, column: x * np.exp(column), (x, column), 2),
+        (lambda x, row, column: x * np.exp(column) * np.exp(row), (x, row, column), 3),
+        (lambda x, number: x / np.exp(number), (x, number), 2),
+        (lambda row: np.exp(row)[:, None] * np.exp(row), (row,), 3),
+        (lambda x: (x * np.tanh(x[0])).sum(axis=0), (x,), 2),
+        (lambda x: x - np.exp(x)[0], (x,), 2),
+    ):
+        assert len(kinds(function, *args)) == count
+        np.testing.assert_allclose(kerneltk.fuse(function)(*args), function(*args), rtol=1e-12)
+
+
+def test_what_rounds_of_loops_have_in_common() -> None:
+    x = np.random.default_rng(7).random((200, 200))
+    for function, kernels, texts in ((scalars, 6, 5), (rounds, 3, 2), (all_pairs, 199, 1)):
+        found = sources(function, x)
+        assert (len(found), len(set(found))) <= (kernels, texts), function
+        assert len(set(found)) <= texts, function
+        assert max(map(len, found)) < 60_000
+    for function in (scalars, totals):
+        one, other = x[:30, :30].copy(), x[:30, :30].copy()
+        found, wanted = kerneltk.fuse(function)(one), function(other)
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+        if wanted is not None:
+            np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+def test_a_value_that_writes_go_on_with_is_computed_once() -> None:
+    found = sources(totals, np.ones((200, 4)))
+    assert len(found) < 440  # a row, and what a later one needs of it before it is written to
+    assert (
+        max(text.count("+") for text in found)
+        < max(text.count("+") for text in sources(totals, np.ones((12, 4)))) + 80
+    )
+
+
+def test_views_of_views_are_no_more_than_their_parts() -> None:
+    def smoothed(x: Any) -> Any:
+        for _ in range(5):
+            x = 0.5 * (x[1:] + x[:-1])
+        return x
+
+    (kernel,) = kerneltk.fuse(smoothed).explain(np.ones(100)).kernels
+    assert kernel.kind == "elementwise"
+    (text,) = sources(smoothed, np.ones(100))
+    assert text.count(" + ") < 45

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import kerneltk
+from kerneltk import fuse
+from kerneltk.fusion.plan.program import is_named_tuple, with_parts
 
 X = np.ones((3, 4))
 
@@ -18,7 +21,7 @@ def test_views_and_extents_are_those_of_the_call() -> None:
         quotient, turned = fused(x)
         np.testing.assert_array_equal(quotient, x[1:] / shape[0])
         assert turned.base is x
-    ((_,),) = fused._programs.values()  # one trace for both
+    ((_,),) = fused._programs.by_kinds.values()  # one trace for both
 
 
 class Pair(NamedTuple):
@@ -59,3 +62,66 @@ def test_parts_of_results_have_parts_of_their_own() -> None:
     for _ in range(3):
         found, wanted = fused(x, y), program(x, y)
         assert repr(found) == repr(wanted)
+
+
+def test_an_array_with_no_elements_overlaps_nothing() -> None:
+    @fuse
+    def grow(x):
+        x += 1.0
+
+    for shape in ((0, 4), (4, 0)):
+        grow(np.zeros(shape))
+        grow(np.lib.stride_tricks.as_strided(np.zeros(4), shape, (0, 8)))
+
+
+def test_an_array_that_overlaps_itself_runs_as_numpy_has_it() -> None:
+    @fuse
+    def grow(x):
+        x += 1.0
+
+    base = np.zeros(4)
+    grow(np.lib.stride_tricks.as_strided(base, (2, 4), (0, 8)))
+    assert (base >= 1).all()
+
+
+class Couple(NamedTuple):
+    first: Any
+    second: Any
+
+
+class Own(tuple[Any, ...]):
+    __slots__ = ()
+
+
+def test_parts() -> None:
+    def double(value: Any) -> Any:
+        return value * 2 if isinstance(value, int) else value
+
+    given = Couple([1, (2, None)], OrderedDict(a=3, b={"c": 4}))
+    found = with_parts(given, double)
+    assert found == Couple([2, (4, None)], OrderedDict(a=6, b={"c": 8}))
+    assert type(found) is Couple
+    assert type(found.second) is OrderedDict
+    assert is_named_tuple(Couple)
+    assert not is_named_tuple(tuple)
+    own = Own((1,))
+    assert with_parts(own, double) is own
+
+
+def test_results_keep_their_classes() -> None:
+    x = np.arange(3.0)
+
+    @kerneltk.fuse
+    def several(x: Any, n: Any) -> Any:
+        return OrderedDict([("y", x + 1), (n, Couple(x.sum(), [n, {"text": x * n}]))]), Own((1, 2))
+
+    for _ in range(2):
+        found, own = several(x, 3)
+        assert type(found) is OrderedDict
+        assert [*found] == ["y", 3]
+        assert type(found[3]) is Couple
+        assert own == (1, 2)
+        assert type(own) is Own
+        np.testing.assert_array_equal(found["y"], x + 1)
+        np.testing.assert_array_equal(found[3].second[1]["text"], x * 3)
+    assert [*several(x, 4)[0]] == ["y", 4]

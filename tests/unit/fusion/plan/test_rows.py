@@ -11,6 +11,8 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.fusion.plan.rows import structure_size
 
+from ....sampling import half
+
 
 def softmax(x: Any) -> Any:
     e = np.exp(x - x.max(-1, keepdims=True))
@@ -66,7 +68,7 @@ def test_one_trace_serves_rows_of_similar_lengths() -> None:
     fused = kerneltk.fuse(softmax)
     for shape in ((64, 300), (64, 400), (16, 512)):
         fused(np.ones(shape))
-    ((program,),) = fused._programs.values()
+    ((program,),) = fused._programs.by_kinds.values()
     assert program.plan.steps[0].kind == "rows"
 
 
@@ -80,7 +82,7 @@ def test_rows_compile_for_a_gpu(dtype: str) -> None:
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float16", "float32"])
+@pytest.mark.parametrize("dtype", half(["int8", "float16", "float32"]))
 def test_totals_fit_in_shared_memory(dtype: str) -> None:
     """Of few lines tiles are wide, and have many totals."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kerneltk.core.dtypes import UndescribedError, described_number
 from kerneltk.fusion.trace.description import described_function, dtype_code
 from kerneltk.fusion.trace.symbols import (
     Guards,
@@ -19,7 +20,6 @@ from kerneltk.fusion.trace.symbols import (
     constant,
     product,
 )
-from kerneltk.jit.source.lookups import UndescribedError, described_number
 
 
 class Plus(NumberFunction):

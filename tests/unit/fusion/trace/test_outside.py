@@ -6,6 +6,8 @@ import collections
 import dataclasses
 import enum
 import functools
+import queue
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -252,6 +254,21 @@ def test_slots_of_arguments_are_guarded() -> None:
             np.testing.assert_array_equal(several(one, X), X * getattr(one, "gain", 1))
 
 
+class OfThread(threading.local):
+    pass
+
+
+@pytest.mark.parametrize("kind", [threading.local, OfThread])
+def test_attributes_of_a_threads_own_arguments_are_guarded(kind: Any) -> None:
+    one = kind()
+    fused = kerneltk.fuse(lambda one, x: x * (one.rate if hasattr(one, "rate") else 1))
+    np.testing.assert_array_equal(fused(one, X), X)
+    for rate in (2.0, 3.0, 3):
+        one.rate = rate
+        for _ in range(2):
+            np.testing.assert_array_equal(fused(one, X), X * rate)
+
+
 class Cached:
     @functools.cached_property
     def rate(self) -> Any:
@@ -482,6 +499,8 @@ def sets_by_globals(x: Any) -> Any:
 
 PART = Part()
 MAKING: Any = collections.defaultdict(list)
+USER_LIST: Any = collections.UserList()
+QUEUE: Any = queue.Queue()
 
 
 def same(value: Any) -> Any:
@@ -566,6 +585,12 @@ EFFECTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
         "part.append(x)",
     ),
     "out by position": (lambda x: np.add(x, x, THING.w), "An array from outside", "np.add"),
+    "object of the standard library": (
+        lambda x: USER_LIST.append(x),  # type: ignore[func-returns-value]
+        "'append' changes an object",
+        "USER_LIST.append",
+    ),
+    "queue": (lambda x: QUEUE.put_nowait(x), "'put_nowait' changes", "QUEUE.put_nowait"),  # type: ignore[func-returns-value]
     "items of a slice": (lambda x: [f.append(x) for f in LISTS[:]], "'append' changes", "f.append"),
 }
 
@@ -573,11 +598,11 @@ EFFECTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
 @pytest.mark.parametrize("name", EFFECTS)
 def test_effects_are_refused_at_their_lines(name: str) -> None:
     function, message, line = EFFECTS[name]
-    before = repr((LOG, COUNT, THING, vars(PART), MAKING))
+    before = repr((LOG, COUNT, THING, vars(PART), MAKING, USER_LIST, QUEUE.queue))
     with pytest.raises(kerneltk.UnsupportedError, match=message) as caught:
         kerneltk.fuse(function)(X)
     assert line in str(caught.value)
-    assert repr((LOG, COUNT, THING, vars(PART), MAKING)) == before
+    assert repr((LOG, COUNT, THING, vars(PART), MAKING, USER_LIST, QUEUE.queue)) == before
 
 
 @pytest.mark.parametrize(
@@ -589,6 +614,7 @@ def test_effects_are_refused_at_their_lines(name: str) -> None:
         lambda x: min(LISTS).append(1),
         lambda x: next(filter(len, [LOG])).append(1),
         lambda x: MAKING["unknown"],
+        lambda x: [*map(USER_LIST.append, [1])],
     ],
 )
 def test_changes_of_containers_that_the_code_does_not_show_are_refused(
@@ -596,6 +622,7 @@ def test_changes_of_containers_that_the_code_does_not_show_are_refused(
 ) -> None:
     monkeypatch.setitem(globals(), "LOG", [0])
     monkeypatch.setitem(globals(), "LISTS", [[], []])
+    monkeypatch.setitem(globals(), "USER_LIST", collections.UserList())
     monkeypatch.setitem(globals(), "MAKING", collections.defaultdict(list))
     with pytest.raises(kerneltk.UnsupportedError, match=r"A \w+ from outside is changed"):
         kerneltk.fuse(function)(X)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk.errors import ArgumentValueError, ScalarOverflowError, UnsupportedError
+from kerneltk.fusion.plan.body import check_operations
 from kerneltk.fusion.start import HANDLERS
+from kerneltk.fusion.trace import state
 from kerneltk.fusion.trace.graph import Cast, Index, Load, Scalar, Slice
 from kerneltk.fusion.trace.state import ArraySource, Trace
 from kerneltk.fusion.trace.symbols import Symbol, constant
@@ -66,7 +71,32 @@ def test_refusals() -> None:
     trace, x = new()
     with pytest.raises(ArgumentValueError, match=r"shapes \(4, 3\) \(5,\)"):
         trace.broadcast(x.shape, (constant(5),))
+    c8 = np.dtype("c8")
+    node = trace.apply(np.floor_divide, [trace.cast(x, c8)] * 2, c8)
+    check_operations(trace, [])  # no result needs it
     with pytest.raises(UnsupportedError, match="cannot be computed"):
-        trace.apply(np.floor_divide, [trace.cast(x, np.dtype("c8"))] * 2, np.dtype("c8"))
+        check_operations(trace, [node])
     with pytest.raises(IndexError, match="Index 4 is out of bounds for axis 0 with size 4"):
         trace.indexed_shape(x.shape, Index((4,)))
+
+
+def test_functions_of_too_many_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    @kerneltk.fuse
+    def rounds(x: Any, n: Any) -> Any:
+        for _ in range(n):
+            x = x * 0.5 + 1
+        return x
+
+    monkeypatch.setattr(state, "MOST_OPERATIONS", 40)
+    np.testing.assert_array_equal(rounds(np.full(3, 2.0), 20), np.full(3, 2.0))
+    with pytest.raises(UnsupportedError) as caught:
+        rounds(np.full(3, 2.0), 21)
+    assert str(caught.value) == (
+        "A fused function has at most 40 operations: Python executes its loops while it is traced, "
+        "and each round adds to them.\n"
+        f"  test_state.py:{rounds.__wrapped__.__code__.co_firstlineno + 3}:"
+        "             x = x * 0.5 + 1\n"
+        "                                    ^^^^^^^\n"
+        "  Hint: write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
+        "round does, and call that in the loop."
+    )

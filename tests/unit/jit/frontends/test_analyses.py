@@ -35,7 +35,7 @@ from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.frontends import analyses
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Number, Record, Type, number
-from tests.unit.cache.stages import set_cache
+from tests.unit.cache.stages import sealed, set_cache
 
 from ...test_architecture import MODULES, imports_of
 
@@ -747,11 +747,19 @@ def grid(x, pair, a, left_out):
     assert lowerings == ["grid"] * 2
 
 
-def test_damaged_entries_are_replaced(cache: Cache, lowerings: list[str], program: Program) -> None:
+@pytest.mark.parametrize("damage", ["cut", "another function's", "another key's"])
+def test_damaged_entries_are_replaced(
+    cache: Cache, lowerings: list[str], program: Program, damage: str
+) -> None:
     module = program.write(f"{HEAD}def f(x): return x * 2{TAIL}")
     found = meaning(module, "elements")
     for entry in cache.entries():
-        cache.put(entry.key, b"{")
+        data = cache.get(entry.key)
+        assert data is not None
+        other = data[:32] + data[32:].replace(b"* 2", b"* 3") if "function" in damage else data
+        cache.put(entry.key, b"{" if damage == "cut" else other)
+        if "key" in damage:
+            cache.put(entry.key, sealed("0" * 64, data[32:]))
     lowerings.clear()
     assert meaning(module, "elements") == found
     assert lowerings == ["f"]

@@ -26,7 +26,7 @@ def sums() -> Any:
 
 
 def kernel_of(vectorized: Any) -> Any:
-    (kernel,) = vectorized._cores.values()
+    (kernel,) = vectorized._kernels.values()
     return kernel
 
 

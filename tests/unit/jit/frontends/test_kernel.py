@@ -114,3 +114,20 @@ def test_arrays_that_loops_are_over_are_whole() -> None:
 
     with pytest.raises(UnsupportedError, match="and index"):
         total(np.ones(3))
+
+
+def test_a_shortcut_is_asked_once() -> None:
+    """An array with gaps is of the kind that the last one is for, which is not for it."""
+
+    @jit.kernel
+    def smooth(x):
+        i = jit.index(1)
+        return x[i] + x[(i + 1) % x.size]
+
+    x, gaps = np.arange(4.0), np.arange(8.0)[::2]
+    for given in (x, x, gaps, gaps, x, x.astype("f4"), gaps, x):
+        np.testing.assert_array_equal(smooth(given), given + np.roll(given, -1))
+        out = np.zeros(4, given.dtype)
+        smooth(given, out=out)
+        np.testing.assert_array_equal(out, given + np.roll(given, -1))
+    assert [len(of_types) for of_types in smooth._shortcuts.values()] == [2, 2]  # dtypes

@@ -346,3 +346,23 @@ def test_kernels_of_other_names_are_pickled_with_their_function() -> None:
         assert found.__wrapped__ is plain
     x = floats()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(from_plain))(x), x + 1)
+
+
+def test_a_grid_beyond_32_bits_has_a_launcher_of_its_own() -> None:
+    """Its plans are its own, and the next call is not for it."""
+
+    @jit.rawkernel
+    def fill(x):
+        x[jit.grid(1)] = 1
+
+    x = np.zeros(4)
+    fill[1, 4](x)
+    made = fill._dispatcher
+    last = made.recent
+    call = made._described(None, (x,), 2**22, 1024)
+    run = made._planned(call, made._specialized(call))
+    made._keep(call, run)
+    assert run is not last
+    assert made.recent is last
+    assert [len(plans) for plans in made._plans.values()] == [1, 1]
+    assert [shapes.is_32bit_indexable for *_, shapes in fill.cached_codes] == [True, False]

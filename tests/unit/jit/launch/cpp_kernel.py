@@ -12,8 +12,7 @@ from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.errors import Snippet
 from kerneltk.jit.ir.types import Type
-from kerneltk.jit.launch.arguments import Arguments
-from kerneltk.jit.launch.launcher import CompiledKernel
+from kerneltk.jit.launch.launcher import Arguments, CompiledKernel
 from kerneltk.jit.launch.marshalling import ArgumentPath
 
 PARTICLE = np.dtype([("id", np.int8), ("mass", np.float64), ("at", np.float32, 3)], align=True)

@@ -12,7 +12,7 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.ir.types import PY_INT, VOID, Array, Tuple, number
-from kerneltk.jit.launch.arguments import Arguments, arguments_of, assumptions_of
+from kerneltk.jit.launch.launcher import Arguments, arguments_of, assumptions_of
 from kerneltk.jit.launch.marshalling import ArgumentPath, type_of
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")

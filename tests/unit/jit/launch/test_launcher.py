@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import itertools
 import threading
 from typing import Any
@@ -30,8 +31,8 @@ from kerneltk.jit.ir.types import (
     Type,
 )
 from kerneltk.jit.launch import launcher
-from kerneltk.jit.launch.arguments import arguments_of
-from kerneltk.jit.launch.launcher import Launcher
+from kerneltk.jit.launch.launcher import JitDispatcher
+from kerneltk.jit.launch.marshalling import ArgumentPath
 
 from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
 
@@ -43,26 +44,24 @@ struct nested { pair first; config second; };
 """
 
 
-class Kernel(Launcher):
-    """A launcher with what calls it."""
+class Kernel(JitDispatcher):
+    """A dispatcher with what calls it."""
 
-    __slots__ = ("text",)
+    __slots__ = ("count", "text")
 
     def __init__(self, text: Text) -> None:
-        super().__init__(text.name)
-        self.text = text
+        super().__init__(text.name, self.paths, text.compiled, {})
+        self.text, self.count = text, 0
+
+    def paths(self) -> list[ArgumentPath]:
+        return list(map(self.text.path, range(self.count)))
 
     def __call__(
         self, grid: Any, block: Any, args: Any, shared: Any = 0, stream: Any = None
     ) -> None:
         handle = None if stream is None else stream_handle(stream)
-        missed = self.run(grid, block, args, shared, handle) if self.run else "arguments"
-        while missed is not None:
-            paths = list(map(self.text.path, range(len(args))))
-            arguments = arguments_of(args, paths, is_64bit_grid=missed == "large grid")
-            if not self.knows(arguments):
-                self.add(arguments, self.text.compiled(arguments))
-            missed = self.launch(arguments, grid, block, shared, handle)
+        self.count = len(args)
+        self.recent(grid, block, args, shared, handle)
 
 
 INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -346,7 +345,8 @@ def test_a_kernel_without_arguments_runs_where_kernels_do() -> None:
     kernel = Kernel(Text("", ""))
     kernel(1, 1, ())
     kernel(1, 1, (None,))
-    assert kernel.run is None or foreign_arrays.default_backend().name == "cuda"
+    is_cached = isinstance(kernel.recent, functools.partial)
+    assert is_cached or foreign_arrays.default_backend().name == "cuda"
 
 
 def test_subclasses_and_other_libraries_arrays() -> None:

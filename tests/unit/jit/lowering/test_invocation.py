@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kerneltk import jit
@@ -349,3 +350,36 @@ REFUSED_STATEMENTS = [
 )
 def test_what_is_refused(function: Any, expected: str) -> None:
     assert refused(function, of_elements=False) == expected
+
+
+def by_two(a: Any) -> Any:
+    return 2 * a
+
+
+def pick_by(name: Any, counts: Any) -> Any:
+    counts[0] += 1
+    if name == "two":
+        return by_two
+    return np.float64
+
+
+def maker(a: Any) -> Any:
+    def inner(b: Any) -> Any:
+        return 3 * b
+
+    return inner
+
+
+def returned_functions(y: Any, counts: Any) -> None:
+    chosen = pick_by("two", counts)
+    y[0] = chosen(4)
+    y[1] = pick_by("other", counts)(5)
+    y[2] = maker(y)(y[0])
+
+
+def test_functions_return_functions() -> None:
+    """The call is made for its effects; which function it gives is known."""
+    y, counts = np.zeros(3), np.zeros(1, np.int32)
+    kernel = jit.rawkernel(returned_functions)
+    kernel[1, 1](y, counts)
+    assert (*y, *counts) == (8, 5, 24, 2)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.jit.source.lookups import Descriptions, Lookups, UndescribedError
+from kerneltk.core.dtypes import UndescribedError
+from kerneltk.jit.source.lookups import Descriptions, Lookups
 
 
 def test_a_value_that_changes_while_it_is_read_is_not_kept() -> None:

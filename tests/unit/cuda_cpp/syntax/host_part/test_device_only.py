@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY
+from kerneltk.cache import stand_ins
 from kerneltk.cuda_cpp.syntax.host_part.device_only import HOST_STD, explanation, find_host_only
 
 
@@ -47,6 +47,13 @@ def found(source: str) -> list[tuple[str, str]]:
         ("__device__ void f() { struct S { __device__ int g() { return 1; } } s; }", []),
         ("struct S { __device__ int g() { return 1; } } s;", [("variable", "s")]),
         ("#if 0\nvoid f() {}\n#endif\n", []),
+        ("typedef __int128 big; using other = big; __device__ other v;",
+         [("128 bits", "__int128 <int128>")]),
+        ("#define HALF _Float16\n__global__ void k() { HALF a; }", [("extension", "_Float16")]),
+        ("typedef __int128 big; __global__ void k() {}", []),
+        ("#if A\ntypedef __int128 a;\n#else\ntypedef int a;\n#endif\n__global__ void k() { a b; }",
+         []),
+        ("typedef __int128 big; __global__ void k(int big) { big = 1; }", []),
         ("__device__ void f(int* x) { *x = std::plus<float>()(1, std::lerp(1, 2, 3)); }", []),
         ("__constant__ float c; __global__ void k(float c) { c = 2 * c; }", []),
         ("__constant__ int c; struct S { int c; __device__ S() { c = 1; } };", []),
@@ -86,8 +93,8 @@ def test_every_kind_is_explained() -> None:
 
 
 def test_headers_for_nvrtc_have_opaque_types_alone_of_what_is_the_host_s() -> None:
-    files = [path for path in (INCLUDE_DIRECTORY / "nvrtc").rglob("*") if path.is_file()]
-    sources = [re.sub(r"//[^\n]*", "", path.read_text()) for path in files]
+    headers = stand_ins.headers("nvrtc").values()
+    sources = [re.sub(r"//[^\n]*", "", source.decode()) for source in headers]
     # Without what includes name, alone or in a condition.
     code = "\n".join(re.sub(r"#.*", "", source) for source in sources)
     names = "|".join(sorted(HOST_STD))

@@ -1,0 +1,158 @@
+"""The launches of a plan: made by the planner or read from the cache, and executed by programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.core.records import record
+from kerneltk.elementwise import ElementwiseKernel
+from kerneltk.fusion.trace.graph import Load, Node, Reduce, Shape, Steps, View, shape_after
+from kerneltk.fusion.trace.state import ArraySource
+from kerneltk.fusion.trace.symbols import Expression, Symbol, product
+from kerneltk.schedule.rows import OnChipSchedule
+
+if TYPE_CHECKING:
+    from kerneltk.fusion.plan.reductions import FusedReduction
+
+
+@record
+class Leaf:
+    """An array that a body reads an element of: some array of the trace, or of the plan, viewed."""
+
+    array: int
+    version: int
+    steps: Steps
+    dtype: np.dtype[Any]
+    shape: Shape
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Operands:
+    """What the bodies of one kernel read: arrays and numbers, each with a parameter."""
+
+    leaves: dict[tuple[int, int, Steps], Leaf] = field(default_factory=dict)
+    scalars: dict[tuple[Expression, np.dtype[Any]], Symbol] = field(default_factory=dict)
+
+    def leaf(self, leaf: Leaf) -> str:
+        """The parameter of an array."""
+        key = (leaf.array, leaf.version, leaf.steps)
+        self.leaves.setdefault(key, leaf)
+        return f"x{list(self.leaves).index(key)}"
+
+    def scalar(self, symbol: Symbol, dtype: np.dtype[Any]) -> str:
+        """The parameter of a number."""
+        key = (symbol.expression, dtype)
+        self.scalars.setdefault(key, symbol)
+        return f"s{list(self.scalars).index(key)}"
+
+    def clear(self) -> None:
+        """Forget all of them: a body has them in its own order."""
+        self.leaves.clear()
+        self.scalars.clear()
+
+    @property
+    def declarations(self) -> list[str]:
+        """The parameters of the kernel."""
+        arrays = (f"{leaf.dtype.name} x{k}" for k, leaf in enumerate(self.leaves.values()))
+        numbers = (f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(self.scalars))
+        return [*arrays, *numbers]
+
+
+def same_extents(left: Shape, right: Shape) -> bool:
+    """Whether two shapes are the same expressions."""
+    return len(left) == len(right) and all(
+        a.expression == b.expression for a, b in zip(left, right, strict=True)
+    )
+
+
+def without_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    """A shape without some axes."""
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+
+
+def elements(shape: Shape) -> int:
+    """How many elements a shape has in the traced call."""
+    return product(*(extent.value for extent in shape))
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Target:
+    """Where a value goes: to a new array of the plan, or into some elements of a known one."""
+
+    array: int
+    steps: Steps = ()
+    version: int = -1  # what is replaced; -1 for a new array
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the array is the plan's own."""
+        return self.version < 0
+
+
+class FusedElementwise(ElementwiseKernel):
+    """An elementwise kernel of a plan, or one of rows."""
+
+    def __init__(self, definition: ElementwiseDefinition) -> None:
+        self._begin(definition)
+
+
+@lru_cache(maxsize=1024)
+def elementwise_kernel(definition: ElementwiseDefinition) -> FusedElementwise:
+    """The kernel of a definition: one for all plans."""
+    return FusedElementwise(definition)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Step:
+    """One launch."""
+
+    kernel: FusedElementwise | FusedReduction
+    operands: Operands
+    targets: list[Target]
+    nodes: list[Node]
+    shape: Shape
+    allocates: bool = True
+    axes: tuple[int, ...] | None = None
+    reduces: Sequence[Reduce] = ()
+    schedule: OnChipSchedule | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is, for `explain`."""
+        if self.schedule is not None:
+            return "rows"
+        return "reduction" if self.axes is not None else "elementwise"
+
+    @property
+    def axis(self) -> int:
+        """Along which rows or columns are."""
+        assert self.axes is not None
+        return self.axes[0]
+
+    def leaves(self) -> Iterator[Leaf]:
+        """The arrays that it reads."""
+        return iter(self.operands.leaves.values())
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Plan:
+    """The launches of a trace, in order, and how many arrays they know."""
+
+    steps: list[Step]
+    arrays: int
+    results: list[Leaf]
+    notes: list[Any] = field(default_factory=list)
+
+
+def part_of(source: ArraySource, array: int, steps: Steps) -> Node:
+    """Part of what an array holds when it is read."""
+    node: Node = Load(source.dtype, source.shape, array, 0)
+    for step in steps:
+        node = View(node.dtype, shape_after(node.shape, step), node, step)
+    return node

@@ -1,0 +1,419 @@
+"""From a call of a fused function to its program.
+
+A call has one key: the kinds of its arguments, and then what the traces of such arguments decided
+by extents and numbers, one decision after the other. Traces that have decided the same are the
+same, so the next thing to decide is known, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import Backend
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.errors import ArgumentTypeError, UnsupportedError
+from kerneltk.fusion import start
+from kerneltk.fusion.cupy_functions import called_on_host
+from kerneltk.fusion.plan.program import Program, with_parts
+from kerneltk.fusion.shortcuts import shortcut_maker
+from kerneltk.fusion.trace.computed import computed
+from kerneltk.fusion.trace.kinds import computes_otherwise, constant_kind, is_array, objects_in
+from kerneltk.fusion.trace.layout import layout_of
+from kerneltk.fusion.trace.lazy import Lazy
+from kerneltk.fusion.trace.symbols import Environment, Expression, decided, decision
+from kerneltk.launch.launchers import is_outdated
+
+if TYPE_CHECKING:
+    from kerneltk.fusion.decorator import Fused
+
+_NUMBERS = (int, float, complex)  # of which each call has others; anything else is constant
+_OF_ARRAYS = ("flags", "strides")
+_MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between them
+_MOST_KINDS = 4096  # of arguments, which constants decide, too
+_MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
+
+
+class _Decision:
+    """What traces decide next, and by what it is where they go on."""
+
+    __slots__ = ("branches", "expression")
+
+    def __init__(self, expression: Expression) -> None:
+        self.expression = expression
+        self.branches: dict[Any, _Decision | list[Program]] = {}
+
+
+class Kinds:
+    """The programs for arguments of some kinds.
+
+    Attributes
+    ----------
+    is_unfused : bool
+        Whether the function runs as it is, since it cannot be traced.
+    """
+
+    def __init__(self) -> None:
+        self.is_unfused = False
+        self._root: _Decision | list[Program] = []
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Program]:
+        pending = [self._root]
+        while pending:
+            found = pending.pop()
+            if isinstance(found, list):
+                yield from found
+            else:
+                pending += found.branches.values()
+
+    def program(self, environment: Environment) -> Program | None:
+        """The program of a call; None where it has to be traced."""
+        found: _Decision | list[Program] | None = self._root
+        while isinstance(found, _Decision):
+            found = found.branches.get(decided(found.expression, environment))
+        for program in found or ():  # of other attributes of the arguments
+            if program.trace.is_current(environment.arguments):
+                return program
+        return None
+
+    def add(self, program: Program) -> None:
+        """Add what was traced for a call."""
+        if self._count >= _MOST_PROGRAMS:
+            self._root, self._count = [], 0
+        self._count += 1
+        holder: dict[Any, Any] = {None: self._root}
+        branches, key = holder, None
+        for expression, value in program.trace.guards.conditions.items():
+            known = branches.get(key)
+            if not isinstance(known, _Decision) or known.expression != expression:
+                known = branches[key] = _Decision(expression)  # other globals, another way
+            branches, key = known.branches, decision(value)
+        known = branches.get(key)
+        # What was traced with other globals is not asked for again.
+        others = [p for p in known if p.trace.is_current()] if isinstance(known, list) else []
+        branches[key] = [*others, program]
+        self._root = holder[None]
+
+
+class Programs:
+    """The programs of a fused function."""
+
+    def __init__(self, fused: Fused) -> None:
+        self._fused = fused
+        self.by_kinds: dict[Any, Kinds] = {}
+        self.by_shape: dict[Any, Callable[..., Any]] = {}
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def call_again(self, args: tuple[Any, ...]) -> Any:
+        """A call that the last shortcut is not for."""
+        run = self.by_shape.get(_shape_key(args))
+        if run is not None and not is_outdated(self._fused._shortcut):
+            return run(*args)
+        return self.call(args, {})
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whose program is looked for."""
+        args, kwargs, values = _computed(args, kwargs)
+        function, name = self._fused._function, self._fused.name
+        for value in values:
+            _check_meaning(value, name)
+            if isinstance(value, list | tuple | dict) and _has_arrays(value):
+                raise ArgumentTypeError(
+                    f"An argument of '{name}' is a {type(value).__name__} of arrays.\n"
+                    "  Hint: pass the arrays one by one."
+                )
+        lazy = _traced_value(values)
+        if lazy is not None:  # within another fused function, or a block
+            rebuilt = lazy.trace.rebuilt
+            return (function if rebuilt is None else rebuilt(function))(*args, **kwargs)
+        values = foreign_arrays.host_scalars_as_numbers(values)
+        adoption = foreign_arrays.Adoption()
+        taken = [adoption.take(value, k) for k, value in enumerate(values)]
+        own = tuple(value for _, value in taken)
+        owners = {id(backend): backend for backend, _ in taken if backend is not None}
+        if len(owners) > 1:
+            first, second = list(owners.values())[:2]
+            raise ArgumentTypeError(
+                f"'{name}' was given arrays in {first.capabilities.location} and in "
+                f"{second.capabilities.location}.\n  Hint: {foreign_arrays.MOVE_HINT}"
+            )
+        backend = next(iter(owners.values()), None) or foreign_arrays.default_backend()
+        run, program = self._found(own, tuple(kwargs), backend, _library_kinds(values, own))
+        if program is not None:
+            written = {program.argument(array) for array in program.written}
+            adoption.check_writes(
+                lambda key: key in written, lambda key: (f"argument {key + 1}", None)
+            )
+        elif adoption.locked:
+            own = tuple(
+                _read_only(value) if k in adoption.locked else value for k, value in enumerate(own)
+            )
+        with adoption.launching(None) as handle:
+            if handle is None:
+                result = run(*own)
+            else:
+                with backend.stream_context(handle):
+                    result = run(*own)
+        if any(given is not value for given, value in zip(values, own, strict=True)):
+            return _mapped(result, adoption.give_back)
+        if program is None or run is not program.run or kwargs or program.depends_on_numbers:
+            return result
+        self._remember(args, program, backend)
+        return result
+
+    def record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make the launches of a call part of the graph that this thread records."""
+        args, kwargs, values = _computed(args, kwargs)
+        if _traced_value(values) is not None:
+            return self.call(args, kwargs)
+        name = self._fused.name
+        for value in values:
+            _check_meaning(value, name)
+        owners = [foreign_arrays.backend_of(value) for value in values]
+        for value, owner in zip(values, owners, strict=True):
+            if owner is None and foreign_arrays.import_array(value) is not None:
+                raise UnsupportedError(
+                    f"'{name}' is recorded with arrays of NumPy and CuPy alone.\n"
+                    "  Hint: pass 'numpy.asarray(x)' or 'cupy.asarray(x)'."
+                )
+        backend = next((owner for owner in owners if owner is not None), None)
+        run, program = self._found(
+            values, tuple(kwargs), backend or foreign_arrays.default_backend()
+        )
+        if program is None or run is not program.run:
+            raise UnsupportedError(
+                f"'{name}' runs unfused with these arguments, and graphs record kernels.\n"
+                "  Hint: pass arrays that do not overlap, and leave 'fallback' out."
+            )
+        return program.record(*values)
+
+    # -- programs ------------------------------------------------------------------------------
+
+    def _found(
+        self,
+        own: tuple[Any, ...],
+        keywords: tuple[str, ...],
+        backend: Backend,
+        library_kinds: tuple[type | None, ...] = (),
+    ) -> tuple[Callable[..., Any], Program | None]:
+        """What runs a call, and its program; None for a function that is not fused."""
+        fused = self._fused
+        kinds = self._kinds((keywords, (*map(_kind, own),), backend.capabilities.name,
+                             library_kinds))  # fmt: skip
+        on_host = backend.capabilities.in_host_memory
+        unfused = functools.partial(_unfused, fused._function, keywords, on_host)
+        if kinds.is_unfused:
+            return unfused, None
+        program = kinds.program(Environment(own, [v.shape for v in own if is_array(v)]))
+        if program is None:
+            try:
+                program = start.traced(
+                    fused._function, fused.name, own, keywords, backend, kinds=library_kinds
+                )
+            except UnsupportedError as error:
+                if not fused._is_lenient or error.has_effects:
+                    raise
+                kinds.is_unfused = True
+                return unfused, None
+            kinds.add(program)
+        if program.written:
+            if program.overlaps(own):
+                is_numpys = on_host and program.trace.uses_cupy
+                return functools.partial(_unfused, fused._function, keywords, is_numpys), program
+            arrays = program.array_arguments(own)
+            for number in program.written:
+                backend.check_usable(arrays[number], f"argument {number + 1}", True)
+        return program.run, program
+
+    def _kinds(self, key: Any) -> Kinds:
+        """The programs for some kinds of arguments; they end with any of these objects."""
+        try:
+            known = self.by_kinds.get(key)
+        except (TypeError, ValueError):  # ValueError of views of memory that can be written to
+            raise ArgumentTypeError(
+                f"An argument of '{self._fused.name}' is neither an array nor a number, and cannot "
+                "be hashed.\n  Hint: pass arrays, numbers, strings, tuples of these, or None."
+            ) from None
+        if known is None:
+            if len(self.by_kinds) >= _MOST_KINDS:
+                del self.by_kinds[next(iter(self.by_kinds))]
+            known = self.by_kinds[key] = Kinds()
+            for value in objects_in(key):
+                weakref.finalize(value, _forget, weakref.ref(self), key).atexit = False
+        return known
+
+    def forget(self, key: Any) -> None:
+        """Forget what was traced for arguments of some kinds, one of which is no more."""
+        self.by_kinds.pop(key, None)
+        for shape in list(self.by_shape):
+            if any(found is None for found in objects_in(shape)):
+                self.by_shape.pop(shape, None)
+
+    def _remember(self, args: tuple[Any, ...], program: Program, backend: Backend) -> None:
+        """Have the next equal call find its program at once: as the last one, or by its shapes."""
+        make = shortcut_maker(program, args, backend)
+        if make is None:
+            return
+        self._fused._shortcut = make(self._fused._first)
+        key = _shape_key(args)
+        if key is not None:
+            if len(self.by_shape) >= _MOST_SHAPES:
+                self.by_shape.clear()
+            self.by_shape[key] = make(self._searched)
+
+    def _searched(self, *args: Any) -> Any:
+        return self.call(args, {})
+
+    # -- what would be launched ----------------------------------------------------------------
+
+    def explanation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call launches, and what that reads and writes."""
+        from kerneltk.fusion.explain import explanation  # calls need none
+
+        args, kwargs, values = _computed(args, kwargs)
+        taken = [foreign_arrays.own_array(value) for value in values]
+        own = tuple(value for _, value in taken)
+        owners = [backend for backend, _ in taken if backend is not None]
+        backend = owners[0] if owners else foreign_arrays.default_backend()
+        fused = self._fused
+        try:
+            program = start.traced(
+                fused._function, fused.name, own, tuple(kwargs), backend,
+                kinds=_library_kinds(values, own),
+            )  # fmt: skip
+        except UnsupportedError as error:
+            if not fused._is_lenient:
+                raise
+            return explanation(fused.name, None, own, str(error))
+        return explanation(fused.name, program, own)
+
+    def translation_units(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], backend: BackendName
+    ) -> tuple[TranslationUnit, ...]:
+        """The sources that a call compiles."""
+        from kerneltk.fusion.inspection import translation_units  # calls need none
+
+        own = tuple(
+            value if isinstance(value, ArraySpec) else foreign_arrays.own_array(value)[1]
+            for value in (*args, *kwargs.values())
+        )
+        return translation_units(
+            self._fused._function, self._fused.name, own, tuple(kwargs), backend
+        )
+
+
+def _library_kinds(values: Sequence[Any], own: Sequence[Any]) -> tuple[type | None, ...]:
+    """The classes of arguments that are other libraries' arrays; nothing where there is none."""
+    found = tuple(
+        None if given is value else type(given) for given, value in zip(values, own, strict=True)
+    )
+    return found if any(found) else ()
+
+
+def _kind(value: Any) -> Any:
+    """The part of a key that an argument decides."""
+    if is_array(value):
+        return type(value), value.dtype, len(value.shape), _layout_of(value)
+    if start.is_traced_number(value):
+        return type(value)
+    return constant_kind(value)
+
+
+def _layout_of(array: Any) -> Any:
+    """The order of an array's axes, which results have, too; None for C order."""
+    return None if len(array.shape) < 2 or array.flags.c_contiguous else layout_of(array)
+
+
+def _shape_key(args: Sequence[Any]) -> Any:
+    """What decides the program of a call; None where it is looked for each time."""
+    key: list[Any] = []
+    for value in args:
+        kind = type(value)
+        if kind in _NUMBERS or issubclass(kind, np.number | np.bool_):
+            key.append(kind)
+        elif (
+            hasattr(kind, "flags") and hasattr(kind, "strides") and not issubclass(kind, np.generic)
+        ):
+            key.append((kind, value.dtype, value.shape, _layout_of(value)))
+        else:
+            is_plain = value is None or kind is str or kind is bool
+            key.append((kind, value) if is_plain else constant_kind(value))
+    try:
+        hash(made := tuple(key))
+    except (TypeError, ValueError):  # as in `_kinds`
+        return None
+    return made
+
+
+def _forget(programs: weakref.ref[Programs], key: Any) -> None:
+    known = programs()
+    if known is not None:
+        known.forget(key)
+
+
+def _check_meaning(value: Any, name: str) -> None:
+    """Refuse arrays whose class computes otherwise than NumPy's arrays do."""
+    kind = type(value)
+    if kind is not np.ndarray and computes_otherwise(kind):
+        raise ArgumentTypeError(
+            f"An argument of '{name}' is of type '{kind.__name__}', which computes otherwise than "
+            "NumPy's arrays.\n  Hint: pass 'numpy.asarray(x)'."
+        )
+
+
+def _traced_value(values: Sequence[Any]) -> Any:
+    """One of some values that belongs to a trace; None if none does."""
+    return next((value for value in values if isinstance(value, Lazy)), None)
+
+
+def _computed(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
+    """Arguments with arrays in place of those that blocks have computed, and all their values."""
+    if any(isinstance(value, Lazy | tuple | list) for value in (*args, *kwargs.values())):
+        args = tuple(map(computed, args))
+        kwargs = {name: computed(value) for name, value in kwargs.items()}
+    return args, kwargs, (*args, *kwargs.values())
+
+
+def _has_arrays(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value
+    return any(
+        hasattr(item, "dtype") and hasattr(item, "strides") and not isinstance(item, np.generic)
+        for item in items
+    )
+
+
+def _unfused(
+    function: Callable[..., Any], keywords: Sequence[str], with_numpys: bool, *own: Any
+) -> Any:
+    first = len(own) - len(keywords)
+    named = dict(zip(keywords, own[first:], strict=True))
+    if not with_numpys:  # else CuPy's functions are NumPy's
+        return function(*own[:first], **named)
+    return called_on_host(function, *own[:first], **named)
+
+
+def _read_only(value: Any) -> Any:
+    """A view that what runs unfused cannot write to; a GPU's arrays have none."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _mapped(result: Any, give_back: Callable[[Any], Any]) -> Any:
+    def given(value: Any) -> Any:
+        is_array = hasattr(value, "strides") and not isinstance(value, np.generic)
+        return give_back(value) if is_array else value
+
+    return with_parts(result, given)

@@ -1,0 +1,574 @@
+"""Dispatchers of loops over elements: kernels from expressions.
+
+There is a launcher for each combination of argument types. It finds the plan by the arrays' dtypes,
+shapes, strides and addresses modulo 16, and refuses outputs that overlap an input in another way
+than exactly. Everything else is in the plan. After that a call is the launcher alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+
+from kerneltk import pipeline
+from kerneltk.backends import foreign_arrays
+from kerneltk.backends.base import ArrayAccess, Backend, DeviceBackend, Function, LaunchCall
+from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.elementwise import WaitingDefinition
+from kerneltk.codegen.render import translation_unit_of
+from kerneltk.codegen.specialization import LaunchGeometry
+from kerneltk.core.artifacts import BackendName
+from kerneltk.core.dtypes import alignment_on, describe
+from kerneltk.core.recorders import Recordable
+from kerneltk.errors import ArgumentValueError, Snippet, render_message
+from kerneltk.interop.texture_objects import as_number, class_of, handle_of
+from kerneltk.launch import call_arguments
+from kerneltk.launch.dispatch import MAX_PLANS, Dispatcher, Run, launched
+from kerneltk.launch.kept import KeptLaunches, Launch
+from kerneltk.launch.launcher_spec import Argument, LauncherSpec
+from kerneltk.launch.launchers import LauncherTemplate, is_outdated
+from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
+from kerneltk.signature.type_binding import Binding, convert_scalar
+
+_MOST_HELD = 64 << 20
+"""Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
+
+
+class Plan(NamedTuple):
+    """Everything that one specialization and one set of shapes need at a launch.
+
+    Parameters
+    ----------
+    function : object
+        The backend's handle.
+    grid, chunk, block : int
+        See `LaunchGeometry`; a grid of 0 launches nothing. The chunk size is negative where a chunk
+        may take long, and has `kerneltk.backends.base.QUIET` added where no signal is raised.
+    pack_into, pack_checked : callable
+        Pack the dynamic part of the argument block: by ``struct`` alone, and after converting the
+        scalars, which raises for those that do not fit.
+    new_buffer : callable
+        Makes an argument buffer with the constant part filled in.
+    buffers : list
+        Argument buffers that no launch uses; empty at first.
+    shape : tuple of int
+        Of the outputs that are allocated.
+    order : {"C", "F"}
+    scratch : int
+        Bytes that a launch needs for itself; they lie behind the argument block, or where the
+        backend's call says.
+    dtypes : tuple of np.dtype
+        One an output.
+    raw_geometry : tuple of tuple of int
+    limits : tuple of tuple
+        For each pair of an input and an output, the difference of addresses between which they
+        overlap, and whether they do at the same address.
+    """
+
+    function: Any
+    grid: int
+    chunk: int
+    block: int
+    pack_into: Callable[..., object]
+    pack_checked: Callable[..., object]
+    new_buffer: Callable[[], Any]
+    buffers: list[Any]
+    shape: tuple[int, ...]
+    order: str
+    scratch: int
+    dtypes: tuple[Any, ...]
+    raw_geometry: tuple[tuple[int, ...], ...]
+    limits: tuple[tuple[int, int, bool], ...]
+
+    def row(self) -> tuple[Any, ...]:
+        """The values that a launcher unpacks, in its order."""
+        *head, dtypes, raw_geometry, limits = self
+        elements = math.prod(self.shape)
+        sizes = (part for dtype in dtypes for part in (dtype, elements * dtype.itemsize))
+        return (*head, *sizes, *raw_geometry, *(number for limit in limits for number in limit))
+
+
+def _overlap_pairs(
+    is_raw: Sequence[bool],
+    is_const: Sequence[bool],
+    is_array: Sequence[bool],
+    nin: int,
+    in_place: bool,
+) -> tuple[tuple[int, int], ...]:
+    """The pairs (input, output) of given arrays whose overlap is checked.
+
+    An input that the body may write counts as an output too. Where elements are read before they
+    are written, raw arrays are the body's affair.
+    """
+    given = [k for k, own in enumerate(is_array) if own and not (is_raw[k] and in_place)]
+    return tuple(
+        (k, j)
+        for k in given
+        for j in given
+        if k != j and k < nin and is_const[k] and not is_const[j]
+    )
+
+
+def loop_launcher(
+    definition: KernelDefinition, types: tuple[type, ...], backend: Backend
+) -> LauncherTemplate:
+    """The launcher of a definition for arguments of these types: inputs, or inputs and outputs."""
+    parameters = definition.signature.parameters
+    call = backend.loop_call
+    if isinstance(definition, WaitingDefinition):
+        call = cast(DeviceBackend, backend).waiting_call(definition.shared)
+    return _loop_launcher(
+        tuple(parameter.raw for parameter in parameters),
+        tuple(parameter.is_const for parameter in parameters),
+        len(definition.signature.inputs),
+        definition.in_place,
+        definition.has_scratch,
+        definition.returns,
+        types,
+        backend.array_type,
+        backend.arrays,
+        call,
+    )
+
+
+@functools.lru_cache
+def _loop_launcher(
+    is_raw: tuple[bool, ...],
+    is_const: tuple[bool, ...],
+    nin: int,
+    in_place: bool,
+    has_scratch: bool,
+    returns: Literal["none", "one", "tuple"],
+    types: tuple[type, ...],
+    array_type: type,
+    access: ArrayAccess,
+    call: LaunchCall,
+) -> LauncherTemplate:
+    """All that a launcher of loops depends on; it is bound to the plans of one kernel."""
+    is_array = [issubclass(kind, array_type) for kind in types]
+    is_array += [True] * (len(is_raw) - len(types))
+    is_object = [class_of(kind) is not None for kind in types]
+    is_object += [False] * (len(is_raw) - len(types))
+    arguments = tuple(
+        Argument(
+            types[k] if k < len(types) else array_type,
+            "address" if is_array[k] else "converted" if is_object[k] else "number",
+            written=not is_const[k],
+            extents=None if raw and is_array[k] else 0,
+            is_given=k < len(types),
+            convert=handle_of if is_object[k] else None,
+        )
+        for k, raw in enumerate(is_raw)
+    )
+    raws = [k for k, argument in enumerate(arguments) if argument.extents is None]
+    arrays = [k for k, argument in enumerate(arguments) if is_array[k] and argument.extents == 0]
+    return LauncherTemplate(
+        LauncherSpec(
+            "loop",
+            arguments,
+            access,
+            call,
+            packed=(*raws, *arrays, *(k for k in range(nin) if not is_array[k])),
+            overlaps=_overlap_pairs(is_raw, is_const, is_array[: len(types)], nin, in_place),
+            has_scratch=has_scratch,
+            returns=returns,
+            outputs=tuple(range(nin, len(is_raw))),
+        )
+    )
+
+
+class _Launcher(NamedTuple):
+    """A launcher, and what its plans are made of."""
+
+    key: tuple[type, ...]  # the arguments' types; and the backend's where none is an array's
+    is_array: tuple[bool, ...]
+    backend: Backend
+    overlaps: tuple[tuple[int, int], ...]
+    plans: dict[Any, tuple[Any, ...]]
+    run: Run
+    key_of: Callable[..., Any]
+    forget: Callable[[], object]
+
+
+class LoopDispatcher(Dispatcher):
+    """The launchers and plans of one definition.
+
+    Parameters
+    ----------
+    definition : KernelDefinition
+    kernel : object
+        What an argument that takes the call over is told it was.
+    codes : dict, optional
+        Where the sources are remembered, if another dispatcher's are to be there, too.
+    records : bool
+        Whether its launches go to the thread's recorder, and not to the device.
+
+    Attributes
+    ----------
+    inline_cache : list of callable
+        The last launcher by the number of arguments: most calls are equal. A launcher is called
+        as ``run(*arguments, stream=None, options=None)`` and finds another where it does not fit.
+    codes : dict
+        What makes the first source of each combination of dtypes.
+    """
+
+    def __init__(
+        self,
+        definition: KernelDefinition,
+        kernel: object = None,
+        codes: dict[tuple[np.dtype[Any], ...], Callable[[], str]] | None = None,
+        records: bool = False,
+    ) -> None:
+        self.codes = {} if codes is None else codes
+        super().__init__(definition, kernel, self.codes, records=records)
+        self._definition = definition
+        self._kernel = kernel
+        self._nin = len(definition.signature.inputs)
+        self._nargs = len(definition.signature.parameters)
+        self._kept = KeptLaunches(definition)
+        self._held = 0  # bytes of scratch memory in the plans' argument buffers
+        self.inline_cache: list[Run] = [
+            functools.partial(self._first, count) for count in range(self._nargs + 1)
+        ]
+
+    def _first(self, count: int, *args: Any) -> Any:
+        """Stand for a launcher of so many arguments before there is one."""
+        given = args[:count]
+        override = call_arguments.override_of(given, self._definition.override_method)
+        if override is not None:
+            return override(self._kernel, *given)
+        arranged = call_arguments.arrange(
+            self._definition.name, self._definition.signature, given, {}
+        )
+        stream, options = (*args[count:], None, None)[:2]
+        return self.dispatch(arranged, stream, options)
+
+    def dispatch(
+        self,
+        args: tuple[Any, ...],
+        stream: int | None,
+        options: Any,
+        backend: BackendName | None = None,
+    ) -> Any:
+        """Launch by the launcher for these types, which is made if there is none."""
+        launcher = self._launchers.get(tuple(map(type, args)))
+        if launcher is not None and not is_outdated(launcher.run):
+            self.inline_cache[len(args)] = launcher.run
+            return launcher.run(*args, stream, options)
+        override = call_arguments.override_of(args, self._definition.override_method)
+        if override is not None:
+            return override(self._kernel, *args)
+        values, own, adoption = call_arguments.import_arrays(
+            self._definition.signature, args, backend
+        )
+        launcher = self._launcher_for(values, self._launching(own))
+
+        def run(handle: int | None) -> Any:
+            if launcher.plans:
+                return launcher.run(*values, handle, options)
+            return self._launch(launcher.key, values, handle, options)
+
+        return launched(adoption, stream, run)
+
+    def recordable(
+        self,
+        args: tuple[Any, ...],
+        options: Any,
+        backend: BackendName | None,
+        options_of_results: Any,
+    ) -> Recordable:
+        """A call that can be made again; with `options_of_results` for the results behind it."""
+        recording, count = self.recording, len(args)
+
+        def run(values: tuple[Any, ...]) -> Any:
+            own = options if len(values) == count else options_of_results
+            return recording.dispatch(values, None, own, backend)
+
+        signature = self._definition.signature
+        names = tuple(parameter.name.removeprefix("_kt_") for parameter in signature.parameters)
+        as_numbers = foreign_arrays.host_scalars_as_numbers
+        return Recordable(self._definition.name, names, args, self._nin, run, as_numbers)
+
+    def _launch(
+        self,
+        launcher_key: tuple[type, ...],
+        args: tuple[Any, ...],
+        stream: int | None,
+        options: Any,
+    ) -> Any:
+        """Launch by a plan, which is made if there is none, and with copies of inputs that are not
+        aligned or that an output overlaps: the result is as if all inputs were read before
+        anything is written.
+        """
+        launcher: _Launcher = self._launchers[launcher_key]
+        key = launcher.key_of(args, options)
+        row = launcher.plans.get(key)
+        if row is None:
+            resolved = self._resolved(launcher, args, options)
+            values = self._aligned(args, launcher.backend, resolved, stream)
+            if values is not args:
+                return self._launch(launcher_key, values, stream, options)
+            plan = self._plan(launcher, resolved, options)
+            if launcher.backend.loop_call.scratch_for is None:
+                self._held += plan.scratch
+            if len(launcher.plans) >= MAX_PLANS or self._held > _MOST_HELD:
+                for other in list(self._launchers.values()):
+                    other.plans.clear()
+                    other.forget()
+                self._held = 0
+            row = launcher.plans[key] = plan.row()
+        if any(launcher.is_array):  # other types do not tell the backend
+            self.inline_cache[len(args)] = launcher.run
+        return launcher.run(*self._apart(launcher, args, row, stream), stream, options)
+
+    # -- plans ------------------------------------------------------------------------------
+
+    def _launcher_for(self, args: tuple[Any, ...], backend: Backend) -> _Launcher:
+        types = tuple(map(type, args))
+        is_array = tuple(issubclass(kind, backend.array_type) for kind in types)
+        key = types if any(is_array) else (*types, type(backend))
+
+        def make(_: Any) -> _Launcher:
+            plans: dict[Any, tuple[Any, ...]] = {}
+            template = loop_launcher(self._definition, types, backend)
+            bound = template.bind(self.dispatch, plans, functools.partial(self._launch, key))
+            return _Launcher(key, is_array, backend, template.spec.overlaps, plans, *bound)
+
+        found: _Launcher = self._launcher(key, make)
+        return found
+
+    def _resolved(self, launcher: _Launcher, args: tuple[Any, ...], options: Any) -> Resolved:
+        backend, specs = launcher.backend, []
+        parameters = self._definition.signature.parameters
+        for argument, is_array, parameter in zip(args, launcher.is_array, parameters, strict=False):
+            if is_array:
+                backend.check_usable(argument, parameter.name, not parameter.is_const)
+            specs.append(backend.describe(argument)[0] if is_array else None)
+        values = tuple(map(as_number, args[: self._nin]))
+        return self._definition.resolve(specs, values, options)
+
+    def _aligned(
+        self, args: tuple[Any, ...], backend: Backend, resolved: Resolved, stream: int | None
+    ) -> tuple[Any, ...]:
+        """Copy inputs that the body reads by references, if they are not aligned for that.
+
+        Returns `args` itself where nothing was to be copied.
+        """
+        definition = self._definition
+        unaligned = [
+            index
+            for index, spec in enumerate(resolved.specs[: len(args)])
+            if spec is not None and not is_aligned(spec, backend.capabilities)
+        ]
+        if not unaligned:  # most have none, and what a body reads is lexed when it is asked for
+            return args
+        by_reference = definition.by_reference(resolved)
+        copies = {}
+        for index in unaligned:
+            if not by_reference[index]:
+                continue
+            parameter, spec = definition.signature.parameters[index], resolved.specs[index]
+            assert spec is not None
+            if not parameter.is_const:
+                raise ArgumentValueError(
+                    render_message(
+                        f"The array for {'raw ' if parameter.raw else ''}parameter "
+                        f"'{parameter.name}' is written by references, but its elements are not at "
+                        f"multiples of {alignment_on(backend.capabilities, spec.dtype)} bytes.",
+                        definition.signature.snippet(index),
+                        hint="pass a copy.",
+                    )
+                )
+            copies[index] = self._copied(backend, args[index], stream)
+        return _replaced(args, copies)
+
+    def _copied(self, backend: Backend, array: Any, stream: int | None) -> Any:
+        return copy_for_launch(backend, array, stream, records=self._records)
+
+    def _apart(
+        self, launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
+    ) -> tuple[Any, ...]:
+        """Copy the inputs that an output overlaps, as the launcher's plan tells."""
+        backend, pairs, copies = launcher.backend, launcher.overlaps, {}
+        limits = iter(row[len(row) - 3 * len(pairs) :])
+        for (k, j), low, high, same in zip(pairs, limits, limits, limits, strict=False):
+            distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
+            if k not in copies and low < distance < high and (same or distance):
+                copies[k] = self._copied(backend, args[k], stream)
+        return _replaced(args, copies)
+
+    def _plan(self, launcher: _Launcher, resolved: Resolved, options: Any) -> Plan:
+        definition, backend = self._definition, launcher.backend
+        outputs = resolved.binding.dtypes[self._nin :]
+        limits = tuple(
+            overlap_limits(
+                resolved.specs[k], resolved.specs[j], resolved.shape, definition.in_place
+            )
+            for k, j in launcher.overlaps
+        )
+        found = self._kept.find(resolved, backend, options) or self._made(
+            resolved, backend, options
+        )
+        if found is None:
+            pairs = zip(definition.signature.parameters, resolved.specs, strict=True)
+            raws = sum(parameter.raw and spec is not None for parameter, spec in pairs)
+            check = functools.partial(
+                _convert_scalars, self._scalars(resolved.binding, launcher.is_array)
+            )
+            return Plan(
+                None, 0, 0, 0, check, check, _no_buffer, [], resolved.out_shape, resolved.order, 0,
+                outputs, ((),) * raws, limits,
+            )  # fmt: skip
+        launch, function = found
+        dtypes = tuple(spec.dtype for spec in resolved.specs if spec is not None)
+        source = functools.partial(self._source, resolved, backend, options)
+        self.codes.setdefault(dtypes, source)
+        if isinstance(definition, WaitingDefinition):
+            backend.allow_shared(function, definition.shared)
+        pack = Struct(launch.dynamic).pack_into
+        pack_checked = self._checked_pack(pack, resolved.binding, launcher.is_array)
+        simple = all(
+            is_array or _packs_equal(kind, dtype)
+            for is_array, kind, dtype in zip(
+                launcher.is_array, launcher.key, resolved.binding.dtypes, strict=False
+            )
+        )
+        behind = launch.scratch if backend.loop_call.scratch_for is None else 0
+        return Plan(
+            function.handle,
+            launch.grid,
+            launch.chunk,
+            launch.block,
+            pack if simple else pack_checked,
+            pack_checked,
+            functools.partial(
+                backend.make_buffer,
+                launch.size + behind,
+                launch.constant_offset,
+                launch.constants,
+            ),
+            [],
+            resolved.out_shape,
+            resolved.order,
+            launch.scratch,
+            outputs,
+            launch.raw_geometry,
+            limits,
+        )
+
+    def _geometry(
+        self, resolved: Resolved, backend: Backend, options: Any
+    ) -> LaunchGeometry | None:
+        return self._definition.schedule(
+            resolved, backend.capabilities, backend.multiprocessors(), options
+        )
+
+    def _source(self, resolved: Resolved, backend: Backend, options: Any) -> str:
+        """The source of a call's unit, which is not made before somebody asks for it."""
+        geometry = self._geometry(resolved, backend, options)
+        assert geometry is not None
+        return translation_unit_of(geometry.specialization).source
+
+    def _made(
+        self, resolved: Resolved, backend: Backend, options: Any
+    ) -> tuple[Launch, Function] | None:
+        """A call's launch, scheduled and compiled; None where nothing is to be computed."""
+        geometry = self._geometry(resolved, backend, options)
+        if geometry is None:
+            return None
+        unit = translation_unit_of(geometry.specialization)
+        function, trace = pipeline.traced_function(unit, backend)
+        launch = Launch.of(geometry)
+        if trace is not None:  # other shapes of a unit are scheduled sooner than they are kept
+            self._kept.keep(resolved, backend, options, launch, unit, trace)
+        return launch, function
+
+    def _scalars(
+        self, binding: Binding, is_array: Sequence[bool]
+    ) -> list[tuple[np.dtype[Any], Snippet]]:
+        """The dtype and the location of every input that is a number."""
+        signature = self._definition.signature
+        return [
+            (binding.dtypes[index], signature.snippet(index))
+            for index in range(self._nin)
+            if not is_array[index]
+        ]
+
+    def _checked_pack(
+        self, pack: Callable[..., object], binding: Binding, is_array: Sequence[bool]
+    ) -> Callable[..., None]:
+        """A function that converts the scalars, the last values, before it packs."""
+        scalars = self._scalars(binding, is_array)
+
+        def pack_checked(buffer: Any, offset: int, *values: Any) -> None:
+            first = len(values) - len(scalars)
+            pack(buffer, offset, *values[:first], *_convert_scalars(scalars, *values[first:]))
+
+        return pack_checked
+
+
+@functools.cache
+def _copier() -> LoopDispatcher:
+    from kerneltk.codegen.elementwise import ElementwiseDefinition  # a reduction may need none
+
+    signature = parse_signature("T x", "T y")
+    return LoopDispatcher(ElementwiseDefinition(signature, "copy", "", (), "y = x"))
+
+
+def copy_for_launch(backend: Backend, array: Any, stream: int | None, *, records: bool) -> Any:
+    """A copy of an array for a launch on a stream, after which nobody needs it. It is made as
+    launches are: a recorded one is made at each launch of the graph.
+    """
+    if records:
+        return _copier().recording.dispatch((array,), None, None)
+    with backend.stream_context(stream):
+        copy = copy_array(array)
+        backend.retain(copy, stream)
+    return copy
+
+
+def copy_array(array: Any) -> Any:
+    """Return a copy of an array of a backend's own.
+
+    Unlike CuPy's copy, this takes elements at odd addresses.
+    """
+    return _copier().inline_cache[1](array)
+
+
+def _replaced(args: tuple[Any, ...], values: dict[int, Any]) -> tuple[Any, ...]:
+    """The arguments with some of them replaced; `args` itself where there are none."""
+    return tuple(values.get(k, own) for k, own in enumerate(args)) if values else args
+
+
+def _packs_equal(kind: type, dtype: np.dtype[Any]) -> bool:
+    """Return whether ``struct`` packs numbers of type `kind` as `convert_scalar` does, or refuses.
+
+    It would drop the imaginary part of NumPy's complex numbers.
+    """
+    info = describe(dtype)
+    return (
+        len(info.format) == 1
+        and not info.as_bits
+        and not issubclass(kind, complex | np.complexfloating)
+    )
+
+
+def _convert_scalars(
+    scalars: Sequence[tuple[np.dtype[Any], Snippet]], *values: Any
+) -> list[object]:
+    """Return numbers as what ``struct`` packs; raises for one that its parameter cannot hold."""
+    return [
+        part
+        for value, (dtype, location) in zip(values, scalars, strict=True)
+        for part in convert_scalar(value, dtype, location)
+    ]
+
+
+def _no_buffer() -> None:
+    """Make no buffer: a loop without elements has no arguments."""

@@ -1,0 +1,3 @@
+// The name that kernels written for CuPy include: plain bytes.
+#pragma once
+#include <cupy/structview.cuh>

@@ -1,1 +1,0 @@
-#error <cuda_awbarrier.h> cannot run on CPU cores: the host backend of kerneltk has no asynchronous barriers. Use __syncthreads() or barrier_arrive() and barrier_wait() of cooperative_groups, or run this kernel on a GPU.

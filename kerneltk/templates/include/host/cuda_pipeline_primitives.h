@@ -1,3 +1,0 @@
-// CUDA's name of a part of <cuda_pipeline.h>.
-#pragma once
-#include <cuda_pipeline.h>

@@ -1,3 +1,0 @@
-// CUDA's name of a part of <curand_kernel.h>.
-#pragma once
-#include <curand_kernel.h>

@@ -1,6 +1,0 @@
-// <cusolverDn.h> for CPU cores: the types that declarations beside kernels use. Only code for the host calls
-// the library.
-#pragma once
-#include <cublas_v2.h>
-typedef struct cusolverDnContext* cusolverDnHandle_t;
-enum cusolverStatus_t : int { CUSOLVER_STATUS_SUCCESS = 0 };

@@ -1,4 +1,0 @@
-// <cusolverRf.h> for CPU cores: the types that declarations beside kernels use. Only code for the host calls
-// the library.
-#pragma once
-#include <cusolverDn.h>

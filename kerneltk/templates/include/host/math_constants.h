@@ -1,3 +1,0 @@
-// CUDA's <math_constants.h> for host compilers.
-#pragma once
-#include <kerneltk/cudart.hpp>

@@ -1,3 +1,0 @@
-// CUDA's <surface_functions.h>, for CPU cores.
-#pragma once
-#include <kerneltk/host_textures.hpp>

@@ -1,3 +1,0 @@
-// CUDA's <texture_fetch_functions.h>, for CPU cores.
-#pragma once
-#include <kerneltk/host_textures.hpp>

@@ -1,4 +1,0 @@
-// <cub/device/device_segmented_reduce.cuh> for NVRTC: functions that launch kernels of their own are the host's.
-#pragma once
-#include <cub/util_type.cuh>
-namespace cub {}

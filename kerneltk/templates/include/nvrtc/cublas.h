@@ -1,4 +1,0 @@
-// <cublas.h> for NVRTC: the types that declarations beside kernels use. Only code for the host calls
-// the library.
-#pragma once
-#include <cublas_v2.h>

@@ -1,3 +1,0 @@
-// <ext/pb_ds/assoc_container.hpp> for NVRTC: only code for the host, which is left out, needs what it declares.
-#pragma once
-namespace std {}

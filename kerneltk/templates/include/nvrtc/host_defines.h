@@ -1,2 +1,0 @@
-// <host_defines.h> for NVRTC, which declares CUDA's own functions by itself.
-#pragma once

@@ -1,2 +1,0 @@
-// <search.h> for NVRTC: only code for the host, which is left out, needs what it declares.
-#pragma once

@@ -1,2 +1,0 @@
-// <sm_20_atomic_functions.h> for NVRTC, which declares CUDA's own functions by itself.
-#pragma once

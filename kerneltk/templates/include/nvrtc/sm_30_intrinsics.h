@@ -1,2 +1,0 @@
-// <sm_30_intrinsics.h> for NVRTC, which declares CUDA's own functions by itself.
-#pragma once

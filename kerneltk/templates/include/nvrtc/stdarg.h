@@ -1,2 +1,0 @@
-// <stdarg.h> for NVRTC, which declares it by itself.
-#pragma once

@@ -1,2 +1,0 @@
-// <stdbool.h> for NVRTC: C++ has it all.
-#pragma once

@@ -1,6 +1,0 @@
-// <stdlib.h> for NVRTC, which declares malloc, free and abs by itself.
-#pragma once
-#include "stddef.h"
-#define EXIT_SUCCESS 0
-#define EXIT_FAILURE 1
-#define RAND_MAX 2147483647

@@ -1,2 +1,0 @@
-// <values.h> for NVRTC: only code for the host, which is left out, needs what it declares.
-#pragma once

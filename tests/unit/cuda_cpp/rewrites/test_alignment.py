@@ -1,0 +1,47 @@
+"""Alignments of shared variables for CPU cores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.cuda_cpp.rewrites.alignment import with_early_alignment
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("__shared__ alignas(16) float x[4];", "alignas(16) __shared__ float x[4];"),
+        ("static __shared__ alignas(8) int x;", "alignas(8) static __shared__ int x;"),
+        ("__shared__  alignas( 16 )float x;", "alignas( 16 )  __shared__ float x;"),
+        (
+            "__shared__\n    alignas(alignof(float4)) float x[2], y;",
+            "alignas(alignof(float4))\n    __shared__ float x[2], y;",
+        ),
+        ("alignas(16) __shared__ float x;", None),
+        ("__shared__ float alignas(16) x;", None),
+        ("int my__shared__ = 0; alignas(4) int y;", None),
+        ("__shared__ alignas(16", None),
+    ],
+)
+def test_it_moves_to_the_front(source: str, expected: str | None) -> None:
+    assert with_early_alignment(source) == (expected or source)
+    assert with_early_alignment(source).count("\n") == source.count("\n")
+
+
+def test_in_a_header(tmp_path: Path) -> None:
+    (tmp_path / "tile.cuh").write_text(
+        "__device__ float last(const float* x) {\n"
+        "    __shared__ alignas(16) float tile[32];\n"
+        "    tile[threadIdx.x] = x[threadIdx.x];\n    __syncthreads();\n    return tile[31];\n}\n"
+    )
+    (tmp_path / "k.cu").write_text(
+        '#include "tile.cuh"\n'
+        "__global__ void f(float* x) { const float v = last(x); x[threadIdx.x] = v; }\n"
+    )
+    x = np.arange(32, dtype=np.float32)
+    kerneltk.load(tmp_path / "k.cu").f(1, 32, (x,))
+    assert (x == 31).all()

@@ -1,0 +1,45 @@
+"""Macros that stand for pragmas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.cuda_cpp.rewrites.macro_pragmas import with_pragma_operators
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("#define UNROLL #pragma unroll 4\n", '#define UNROLL _Pragma("unroll 4")\n'),
+        ("  # define U\t# pragma unroll // all", '  # define U\t_Pragma("unroll") // all'),
+        ('#define M #pragma message("a")', '#define M _Pragma("message(\\"a\\")")'),
+        ('#define U _Pragma("unroll")', None),
+        ("#define STRING(pragma) #pragma", None),
+        ("#pragma unroll\n", None),
+        ("// #define U #pragma unroll\n", None),
+    ],
+)
+def test_the_operator_stands_for_the_directive(source: str, expected: str | None) -> None:
+    assert with_pragma_operators(source) == (expected or source)
+
+
+SOURCE = """#define UNROLL #pragma unroll
+extern "C" __global__ void f(float* x) {
+    UNROLL
+    for (int i = 0; i < 4; i++) x[threadIdx.x] += i;
+}
+"""
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_it_is_obeyed_on_both_backends(tmp_path: Path, is_file: bool) -> None:
+    (tmp_path / "f.cu").write_text(SOURCE)
+    kernel = kerneltk.load(tmp_path / "f.cu").f if is_file else kerneltk.RawKernel(SOURCE, "f")
+    kernel.compile_for("sm_90")
+    x = np.ones(2, np.float32)
+    kernel(1, 2, (x,))
+    assert x.tolist() == [7, 7]

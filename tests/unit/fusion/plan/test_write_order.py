@@ -1,0 +1,132 @@
+"""What is copied, and when, where a function writes to what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+
+def row(p: Any) -> None:
+    p[0] = p[1]
+
+
+def half(p: Any) -> None:
+    p[:4] += p[4:]
+
+
+def odd_rows(p: Any) -> None:
+    p[::2] = p[1::2]
+
+
+def rows(p: Any) -> None:
+    for i in range(1, p.shape[0]):
+        p[i] = 0.5 * p[i - 1] + p[i]
+
+
+def borders(p: Any) -> None:
+    p[0] = p[1]
+    p[-1] = p[-2]
+    p[:, 0] = p[:, 1]
+    p[:, -1] = p[:, -2]
+
+
+def exchanged(p: Any) -> None:
+    p[0], p[1] = p[1] * 1, p[0] * 1
+
+
+def less_first(p: Any) -> None:
+    p -= p[0]
+
+
+def moved(p: Any) -> None:
+    p[1:] = p[:-1]
+
+
+def stencil(p: Any) -> None:
+    p[1:-1, 1:-1] = p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2]
+
+
+def before(p: Any) -> Any:
+    old = p * 1
+    p[3] = 7
+    return old
+
+
+def before_in_a_row(p: Any) -> Any:
+    old = p[3]
+    new = old + 1
+    p[:] = 0
+    p[3] = new
+    return p
+
+
+def of_two(p: Any) -> None:
+    q = p.copy()
+    p[1:-1] = q[2:] + q[:-2]
+    p[:, 1:-1] = q[:, 2:] - q[:, :-2]
+
+
+def reverse(p: Any) -> None:
+    p[...] = p[::-1] + p
+
+
+def sums(p: Any) -> Any:
+    total = p.sum(axis=0)
+    p[2] = total
+    return total
+
+
+# Of a call with 8 x 6 elements: the kernels, and the most elements that they write.
+PLANS: list[tuple[Callable[[Any], Any], int, int]] = [
+    (row, 1, 6), (half, 1, 24), (odd_rows, 1, 24), (rows, 7, 42), (borders, 4, 28),
+    (exchanged, 3, 18), (less_first, 2, 54), (moved, 2, 84), (stencil, 2, 48), (before, 2, 54),
+    (before_in_a_row, 3, 60), (of_two, 3, 116), (reverse, 2, 96), (sums, 2, 12),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "kernels", "elements"), PLANS)
+def test_copies(function: Callable[[Any], Any], kernels: int, elements: int) -> None:
+    x = np.random.default_rng(0).random((8, 6))
+    y = x.copy()
+    fused = kerneltk.fuse(function)
+    found, wanted = fused(x), function(y)
+    np.testing.assert_allclose(x, y, rtol=1e-15)
+    if wanted is not None:
+        np.testing.assert_allclose(found, wanted, rtol=1e-15)
+    shown = fused.explain(x)
+    written = sum(size for kernel in shown.kernels for _, size in kernel.writes) // 8
+    assert (len(shown.kernels), written) == (kernels, elements)
+
+
+def test_other_shapes_decide_again_whether_parts_are_apart() -> None:
+    @kerneltk.fuse
+    def ends(p: Any) -> None:
+        p[0] = p[-1] + p[-1]
+
+    for n in (4, 1, 3, 1):
+        x = np.arange(1.0, n + 1)
+        y = x.copy()
+        ends(x)
+        y[0] = y[-1] * 2
+        np.testing.assert_array_equal(x, y)
+
+
+def test_plans_with_copies_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kerneltk.fusion.plan.planner import Planner
+
+    for function, *_ in PLANS:
+        for _ in range(2):  # the second one finds the plan
+            x = np.random.default_rng(1).random((8, 6))
+            y = x.copy()
+            kerneltk.fuse(function)(x), function(y)
+            np.testing.assert_allclose(x, y, rtol=1e-15)
+        monkeypatch.setattr(Planner, "plan", None)
+        x = np.random.default_rng(1).random((8, 6))
+        kerneltk.fuse(function)(x)
+        np.testing.assert_allclose(x, y, rtol=1e-15)
+        monkeypatch.undo()

@@ -1,0 +1,106 @@
+"""Programs are found by the kinds of arguments and by what their traces decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.fusion import programs
+from kerneltk.fusion.programs import Kinds, _Decision
+from kerneltk.fusion.trace.symbols import Environment
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+def kinds_of(fused: Any) -> list[Kinds]:
+    return list(fused._programs.by_kinds.values())
+
+
+def test_decisions_lead_to_one_program() -> None:
+    @kerneltk.fuse
+    def power(x: Any, n: Any, twice: Any) -> Any:
+        for _ in range(n):
+            x = x * 2 if twice > 1 else x * 3
+        return x
+
+    for n in (0, 1, 2, 2, 1):
+        for twice in (1.0, 2.0):
+            factor = 2 if twice > 1 else 3
+            np.testing.assert_array_equal(power(X, n, twice), X * factor**n)
+    (kinds,) = kinds_of(power)
+    found = list(kinds)
+    assert len(found) == 5  # without a loop, the second number decides nothing
+    for program in found:
+        values = program.trace.guards.conditions
+        assert values
+    environments = [Environment((X, n, 2.0), [X.shape]) for n in (1, 2)]
+    first, second = map(kinds.program, environments)
+    assert first is not None
+    assert second is not None
+    assert first is not second
+    assert kinds.program(Environment((X, 3, 2.0), [X.shape])) is None
+
+
+def test_zeros_of_another_sign_are_other_decisions() -> None:
+    fused = kerneltk.fuse(lambda x, k: x + (1 if str(k)[0] == "-" else 2))
+    for k in (0.0, -0.0, 0.0, -0.0):
+        np.testing.assert_array_equal(fused(X, k), X + (1 if str(k)[0] == "-" else 2))
+
+
+def test_the_number_of_programs_is_bounded(monkeypatch: Any) -> None:
+    monkeypatch.setattr(programs, "_MOST_PROGRAMS", 3)
+    fused = kerneltk.fuse(lambda x, n: x * sum(range(n)))
+    for n in (*range(5), 4, 0):
+        np.testing.assert_array_equal(fused(X, n), X * sum(range(n)))
+        (kinds,) = kinds_of(fused)
+        assert len(list(kinds)) <= 3
+
+
+GLOBAL: Any = 1
+
+
+def test_a_trace_that_decides_something_else_replaces_the_other(monkeypatch: Any) -> None:
+    def program(x: Any, n: Any, m: Any) -> Any:
+        return x * 2 if (n if GLOBAL == 1 else m) > 1 else x
+
+    fused = kerneltk.fuse(program)
+    for value in (1, 2, 1):
+        monkeypatch.setitem(globals(), "GLOBAL", value)
+        for n, m in ((1, 2), (2, 1), (1, 2)):
+            np.testing.assert_array_equal(fused(X, n, m), program(X, n, m))
+    (kinds,) = kinds_of(fused)
+    assert isinstance(kinds._root, _Decision)
+    assert len(list(kinds)) == 2
+
+
+def test_modes_of_an_object_keep_their_programs() -> None:
+    class Model:
+        training = True
+
+        def __call__(self, x: Any) -> Any:
+            return x * 2 if self.training else x
+
+    model = Model()
+    fused = kerneltk.fuse(lambda model, x: model(x))
+    for training in (True, False, True, False):
+        model.training = training
+        np.testing.assert_array_equal(fused(model, X), model(X))
+    (kinds,) = kinds_of(fused)
+    assert len(list(kinds)) == 2
+
+
+def test_effects_that_are_seen_when_they_have_happened_happen_once() -> None:
+    """A function that may run unfused is not executed again then."""
+    log: list[Any] = []
+
+    def program(x: Any) -> Any:
+        list(map(log.append, [1]))
+        return x + 1
+
+    fused = kerneltk.fuse(fallback=True)(program)
+    with pytest.raises(kerneltk.UnsupportedError, match="A list from outside is changed"):
+        fused(X)
+    assert log == [1]

@@ -1,0 +1,165 @@
+"""From a call to its plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import (
+    ArgumentValueError,
+    ElementwiseKernel,
+    ReductionKernel,
+    ScalarOverflowError,
+)
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.launch import loops
+from kerneltk.launch.loops import LoopDispatcher, copy_array
+from kerneltk.signature.parser import parse_signature
+
+
+def test_numbers_are_checked_for_empty_arrays_too() -> None:
+    kernel = ElementwiseKernel("int8 x, int8 a", "int8 y", "y = a")
+    for _ in range(2):
+        with pytest.raises(ScalarOverflowError):
+            kernel(np.zeros(0, np.int8), 1000)
+    assert kernel(np.zeros(0, np.int8), 100).shape == (0,)
+
+
+def test_huge_numbers_are_out_of_range() -> None:
+    with pytest.raises(ScalarOverflowError, match="bits is out of range"):
+        ElementwiseKernel("int8 x, int8 a", "int8 y", "y = a")(np.zeros(2, np.int8), 10**5000)
+
+
+def dispatcher(operation: str = "y = x + a", **params: str) -> LoopDispatcher:
+    signature = parse_signature(params.get("inputs", "T x, T a"), params.get("outputs", "T y"))
+    return LoopDispatcher(ElementwiseDefinition(signature, "dispatched", "", (), operation))
+
+
+def call(made: LoopDispatcher, *args: Any) -> Any:
+    return made.inline_cache[len(args)](*args)
+
+
+def plans_of(made: LoopDispatcher) -> list[int]:
+    return [len(launcher.plans) for launcher in made._launchers.values()]
+
+
+def test_a_launcher_for_each_combination_of_types() -> None:
+    made = dispatcher()
+    x = np.arange(4.0)
+    for a in (1, 1, 2.0, np.float64(3), x, 1):
+        np.testing.assert_array_equal(call(made, x, a), x + a)
+    assert len(made._launchers) == 4  # int, float, NumPy's and an array
+    call(made, x, 1, x.copy())
+    assert len(made._launchers) == 5
+
+
+def test_a_plan_for_each_dtype_and_layout() -> None:
+    made = dispatcher()
+    x = np.arange(8.0)
+    for array in (x, x, x[::2], x[:4], x.astype("f4"), x, x.reshape(2, 4), x.reshape(2, 4)):
+        np.testing.assert_array_equal(call(made, array, 1.0), array + 1)
+    (plans,) = plans_of(made)
+    assert plans == 5
+    assert set(made.codes) == {(np.dtype("f8"),) * 2, (np.dtype("f4"),) * 2}
+
+
+def test_plans_are_forgotten_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MAX_PLANS", 3)
+    made = dispatcher()
+    for size in (1, 2, 3, 4, 5, 1, 2):
+        np.testing.assert_array_equal(call(made, np.ones(size), 1.0), np.full(size, 2.0))
+        assert max(plans_of(made)) <= 3
+
+
+def test_plans_are_forgotten_where_they_hold_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "held")
+    made = kernel._dispatcher
+    x = np.ones(1 << 20, np.float32)
+    assert call(made, x) == x.size
+    assert made._held > 0
+    monkeypatch.setattr(loops, "_MOST_HELD", made._held)
+    assert call(made, x[1:]) == x.size - 1
+    assert plans_of(made) == [1]
+    assert made._held == 0
+
+
+def test_dispatchers_may_share_their_sources() -> None:
+    codes: dict[Any, str] = {}
+    definition = ElementwiseDefinition(parse_signature("T x", "T y"), "d", "", (), "y = x")
+    first, second = (LoopDispatcher(definition, None, codes) for _ in range(2))
+    call(first, np.zeros(3))
+    call(second, np.zeros(3, np.float32))
+    assert len(codes) == 2
+
+
+def test_inputs_that_an_output_overlaps_are_copied() -> None:
+    made = dispatcher()
+    whole, first, last = slice(None), slice(0, -1), slice(1, None)
+    for into, out_of in (
+        (last, first),
+        (first, last),
+        (slice(None, None, -1), whole),
+        (whole, whole),
+    ):
+        for _ in range(2):
+            x = np.arange(50_000.0)
+            expected = x[out_of] + 1
+            call(made, x[out_of], 1.0, x[into])
+            np.testing.assert_array_equal(x[into], expected)
+
+
+def test_raw_inputs_that_are_not_aligned_are_copied() -> None:
+    made = dispatcher("y = x[i] + a", inputs="raw T x, T a", outputs="T y")
+    memory = np.zeros(41, np.uint8)
+    x = memory[1:].view(np.float64)
+    x[:] = np.arange(5)
+    y = np.zeros(5)
+    call(made, x, 1.0, y)
+    np.testing.assert_array_equal(y, np.arange(5) + 1.0)
+    written = dispatcher("x[i] = a", inputs="T a", outputs="raw T x")
+    with pytest.raises(ArgumentValueError, match="written by references, but its elements are not"):
+        written.dispatch((np.zeros(5), x), None, None)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6).reshape(2, 3),
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(6)[::-2],
+        np.zeros(0),
+        np.zeros(()),
+        np.frombuffer(bytes(range(41)), np.uint8)[1:].view(np.int64),
+        np.array([(1, 2.0), (3, 4.0)], "i4,f8"),
+    ],
+)
+def test_copies_of_arrays(array: Any) -> None:
+    made = copy_array(array)
+    assert not np.shares_memory(made, array)
+    assert made.dtype == array.dtype
+    np.testing.assert_array_equal(made, array)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "equal"),
+    [
+        (int, "i4", True),
+        (float, "f4", True),
+        (np.float64, "f4", True),
+        (complex, "f4", False),
+        (np.complex64, "f8", False),
+        (complex, "c8", False),
+        (int, "c16", False),
+        (bool, "?", True),
+    ],
+)
+def test_numbers_that_are_packed_as_they_are(kind: type, dtype: str, equal: bool) -> None:
+    assert loops._packs_equal(kind, np.dtype(dtype)) is equal
+
+
+def test_replaced_arguments() -> None:
+    args = (1, 2, 3)
+    assert loops._replaced(args, {}) is args
+    assert loops._replaced(args, {1: 5}) == (1, 5, 3)
