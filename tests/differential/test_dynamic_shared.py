@@ -106,7 +106,7 @@ def test_every_byte_is_guarded() -> None:
         'extern "C" __global__ void other(float* x) { x[blockIdx.x] += 1; }'
     )
     module = kerneltk.RawModule(code=code)
-    for at in (0, 4095, 4096, 100_000):
+    for at in (0, 4095, 4096, 100_000, 232_447):
         with pytest.raises(LaunchError, match="of which the launch has 0 bytes"):
             module.get_function("store")((1,), (1,), (np.int32(at),), backend="host")
         with pytest.raises(LaunchError, match="of which the launch has 0 bytes"):

@@ -378,12 +378,13 @@ static void call_refused(struct engine *e, const char *what, const char *lacking
     leave_kernel(e, KT_TRAP);
 }
 
-/* Lets no block of a launch without dynamic shared memory read or write that of its unit: the whole
- * pages of it that begin at `memory` cannot be accessed until this thread has had its part of the
- * launch (end_part): when the thread ends or the unit is closed, the memory is the C library's again. */
+/* Lets no block of a launch without dynamic shared memory read or write that of its unit: its pages,
+ * which begin at `memory` and are its alone, cannot be accessed until this thread has had its part of
+ * the launch (end_part): when the thread ends or the unit is closed, the memory is the C library's again. */
 static void call_guard_shared(struct engine *e, char *memory, unsigned long size) {
     if (e->guarded) return; /* by the blocks before */
-    e->guarded_end = memory + (size & ~(unsigned long)(sysconf(_SC_PAGESIZE) - 1));
+    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+    e->guarded_end = memory + ((size + page - 1) & ~(page - 1));
     e->guarded = memory;
     if (mprotect(memory, (size_t)(e->guarded_end - memory), PROT_NONE)) {
         e->guarded = NULL;

@@ -3,7 +3,7 @@
 
 // The memory that all dynamic shared arrays of a unit are: as large as a block's can be.
 #define KERNELTK_MOST_SHARED 232448
-// A multiple of every page size: launches without dynamic shared memory cannot access its whole pages.
+// A multiple of every page size: launches without dynamic shared memory cannot access its pages.
 #ifdef __aarch64__
 #define KERNELTK_SHARED_ALIGNMENT 65536
 #else
