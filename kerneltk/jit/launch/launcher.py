@@ -426,7 +426,7 @@ class JitDispatcher(GridDispatcher):
         # Calls that differ in dtypes, dimensions or strides find each other's plans.
         similar = forms, call.backend.name, call.device, call.is_64bit_grid
         if outdated is not None and self._plans.get(similar) is outdated.plans:
-            del self._plans[similar]  # they name the launchers that are outdated
+            self._plans.pop(similar, None)  # they name the launchers that are outdated
         plans = self._plans.setdefault(similar, {})
         backend = self._launching(call.backend)
         launches = _Launches(self.name, kernel, call._replace(backend=backend))

@@ -33,6 +33,7 @@ from kerneltk.jit.ir.types import (
 from kerneltk.jit.launch import launcher
 from kerneltk.jit.launch.launcher import JitDispatcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
+from kerneltk.launch import dispatch
 
 from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
 
@@ -131,6 +132,22 @@ def test_dtypes_shapes_and_strides_change_between_calls(backend: Any) -> None:
             np.testing.assert_array_equal(backend.asnumpy(z), expected)
             calls += 1
     assert len(add.text.asked) == 6  # dtypes, by layouts
+
+
+def test_two_threads_find_a_launcher_outdated(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Raced(dict[Any, Any]):
+        """A table whose entries another thread removes once they are read."""
+
+        def get(self, key: Any, default: Any = None) -> Any:
+            return self.pop(key, default)
+
+    add, z = adder(), np.zeros(10, np.float32)
+    add(1, 10, (x32, x32, z, 10))
+    add._plans = Raced(add._plans)
+    add.recent = add._dispatched(None)
+    monkeypatch.setattr(dispatch, "is_outdated", lambda run: True)
+    add(1, 10, (x32, z, z, 10))
+    np.testing.assert_array_equal(z, 3 * x32)
 
 
 def test_equal_dtypes_need_not_be_the_same_object() -> None:
