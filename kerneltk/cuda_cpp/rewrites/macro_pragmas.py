@@ -13,7 +13,8 @@ from kerneltk.core.patterns import pattern
 
 # Of a macro without parameters: with them a ``#`` makes a string of one.
 MACRO_PRAGMA = pattern(
-    r"^([ \t]*(?:#|%:)[ \t]*define[ \t]+[^\W\d]\w*[ \t]+)#[ \t]*pragma[ \t]+([^\n/\\]*[^\s/\\])",
+    r"^([ \t]*(?:#|%:)[ \t]*define[ \t]+[^\W\d]\w*[ \t]+)#[ \t]*pragma[ \t]+"
+    r"((?:[^\n/\\]|/(?![/*]))*[^\s/\\])",
     re.MULTILINE,
 )
 

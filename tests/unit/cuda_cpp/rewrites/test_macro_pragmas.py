@@ -16,6 +16,7 @@ from kerneltk.cuda_cpp.rewrites.macro_pragmas import with_pragma_operators
     [
         ("#define UNROLL #pragma unroll 4\n", '#define UNROLL _Pragma("unroll 4")\n'),
         ("  # define U\t# pragma unroll // all", '  # define U\t_Pragma("unroll") // all'),
+        ("#define U #pragma unroll (N / 4) /* */", '#define U _Pragma("unroll (N / 4)") /* */'),
         ('#define M #pragma message("a")', '#define M _Pragma("message(\\"a\\")")'),
         ('#define U _Pragma("unroll")', None),
         ("#define STRING(pragma) #pragma", None),
