@@ -29,6 +29,7 @@ from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128_bits, host_parts
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
 from kerneltk.cuda_cpp.rewrites.launch_bounds import bound_of
+from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA
 from kerneltk.cuda_cpp.rewrites.passes import NO_INLINE, VOLATILE_WORDS, device_source
 from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
 from kerneltk.cuda_cpp.syntax.cached import (
@@ -465,7 +466,7 @@ class RawSource:
         rewrite in them or, with macros and templates, by their names.
         """
         headers = [header.code for header in self.included]
-        if self.has_host_code:
+        if self.has_host_code or any(map(MACRO_PRAGMA.search, headers)):
             return True
         if not is_host:
             return any("push_macro" in code for code in headers)

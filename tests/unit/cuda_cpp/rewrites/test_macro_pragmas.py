@@ -37,9 +37,16 @@ extern "C" __global__ void f(float* x) {
 
 
 @pytest.mark.parametrize("is_file", [True, False])
-def test_it_is_obeyed_on_both_backends(tmp_path: Path, is_file: bool) -> None:
-    (tmp_path / "f.cu").write_text(SOURCE)
-    kernel = kerneltk.load(tmp_path / "f.cu").f if is_file else kerneltk.RawKernel(SOURCE, "f")
+@pytest.mark.parametrize("is_in_header", [True, False])
+def test_it_is_obeyed_on_both_backends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_file: bool, is_in_header: bool
+) -> None:
+    macro, _, rest = SOURCE.partition("\n")
+    (tmp_path / "unroll.h").write_text(macro)
+    source = f'#include "unroll.h"\n{rest}' if is_in_header else SOURCE
+    (tmp_path / "f.cu").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    kernel = kerneltk.load(tmp_path / "f.cu").f if is_file else kerneltk.RawKernel(source, "f")
     kernel.compile_for("sm_90")
     x = np.ones(2, np.float32)
     kernel(1, 2, (x,))
