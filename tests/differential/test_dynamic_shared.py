@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +133,41 @@ def test_a_kernel_that_launches_another() -> None:
     kernel = kerneltk.RawKernel(code, "parent", options=("-rdc=true",))
     with pytest.raises(LaunchError, match=r"'back', .*: it uses dynamic shared memory"):
         kernel((1,), (1,), (np.zeros(32, "f4"),))
+
+
+FORK = r"""
+import ctypes, os, threading
+import numpy as np
+import kerneltk
+
+code = '''
+extern "C" __global__ void wait(unsigned long long* x) {
+    extern __shared__ char s[];
+    atomicExch(x, (unsigned long long)s);
+    while (!atomicAdd(x + 1, 0)) __nanosleep(1000);
+}
+'''
+x = np.zeros(2, np.uint64)
+thread = threading.Thread(target=kerneltk.RawKernel(code, "wait"), args=((1,), (1,), (x,)))
+thread.start()
+while not x[0]:
+    thread.join(0.01)
+    assert thread.is_alive()
+child = os.fork()
+if child == 0:
+    ctypes.memset(int(x[0]), 1, 232448)
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+x[1] = 1
+thread.join()
+print(status)
+"""
+
+
+def test_the_child_of_a_fork_has_the_memory_of_other_threads_back() -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert (done.stdout, done.stderr) == ("0\n", "")
 
 
 EXTENTS = r"""

@@ -159,7 +159,7 @@ struct engine {
     uintptr_t native_end; /* of what a kernel uses of that stack */
     uintptr_t native_low, native_high; /* the stack that the entry was called on; 0 if unknown */
     struct exchanges *exchanges, *watched; /* exchanges.c; NULL where memory is not checked */
-    char *guarded, *guarded_end; /* pages that a launch does not have; NULL for none */
+    char *_Atomic guarded, *guarded_end; /* pages that a launch does not have; NULL for none */
 };
 
 /* Ends the launch: what is told of it was written down before. */

@@ -108,6 +108,7 @@ static int has_key;
 /* ---- engines ---- */
 
 static struct engine *call_enter(const struct launch_head *head, const struct unit *unit);
+static void end_parts_of_others(void);
 static int call_grid_barrier(struct engine *e, const char *file, int line);
 static void call_assertion(struct engine *e, const char *condition, const char *file, int line);
 static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
@@ -208,7 +209,10 @@ static void bound_first_stack(void) {
 /* The engine of this thread; NULL if there is no memory for one. */
 static __attribute__((noinline)) struct engine *make_engine(void) {
     lock_watch();
-    if (!has_key) has_key = !pthread_key_create(&engine_key, give_engine);
+    if (!has_key) {
+        has_key = !pthread_key_create(&engine_key, give_engine);
+        pthread_atfork(NULL, NULL, end_parts_of_others);
+    }
     struct engine *e = free_engines;
     if (e) {
         free_engines = e->next_free;
@@ -385,19 +389,28 @@ static void call_guard_shared(struct engine *e, char *memory, unsigned long size
     if (e->guarded) return; /* by the blocks before */
     unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
     e->guarded_end = memory + ((size + page - 1) & ~(page - 1));
-    e->guarded = memory;
+    e->guarded = memory; /* behind its end: another thread may fork */
     if (mprotect(memory, (size_t)(e->guarded_end - memory), PROT_NONE)) {
         e->guarded = NULL;
         fail_waiting(e, "its dynamic shared memory cannot be protected");
     }
 }
 
-/* Called by each thread behind the last blocks that it runs of a launch. */
-static void end_part(void) {
-    struct engine *e = own_engine;
-    if (!e || !e->guarded) return;
+static void end_part_of(struct engine *e) {
+    if (!e->guarded) return;
     if (mprotect(e->guarded, (size_t)(e->guarded_end - e->guarded), PROT_READ | PROT_WRITE)) abort();
     e->guarded = NULL;
+}
+
+/* Called by each thread behind the last blocks that it runs of a launch. */
+static void end_part(void) {
+    if (own_engine) end_part_of(own_engine);
+}
+
+/* Called in the child of a fork: the other threads are gone, and their memory is the C library's. */
+static void end_parts_of_others(void) {
+    for (struct engine *e = engines; e; e = e->next_engine)
+        if (e != own_engine) end_part_of(e);
 }
 
 /* A function of the host that would end the process was called, and would return to `address`. */
