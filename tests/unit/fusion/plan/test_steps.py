@@ -22,17 +22,8 @@ SHAPE = (Symbol(("extent", 0, 0), 4), Symbol(("extent", 0, 1), 3))
 
 
 def step(**options: Any) -> Step:
-    operands = Operands()
-    operands.leaf(Leaf(0, 1, (), F4, SHAPE))
-    operands.leaf(Leaf(0, 2, (), F4, SHAPE))
     kernel: Any = None
-    return Step(kernel, operands, [Target(3)], [], SHAPE, **options)
-
-
-def test_what_was_copied_is_read_as_its_copy() -> None:
-    first, second = step(replaced={(0, 1): 7}).leaves()
-    assert (first.array, first.version) == (7, 0)
-    assert (second.array, second.version) == (0, 2)
+    return Step(kernel, Operands(), [Target(3)], [], SHAPE, **options)
 
 
 def test_kinds() -> None:
