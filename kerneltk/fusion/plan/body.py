@@ -31,6 +31,7 @@ from kerneltk.fusion.trace.graph import (
     Steps,
     Transpose,
     View,
+    is_known_one,
     joined,
     shape_after,
 )
@@ -290,7 +291,7 @@ class Body(Walk):
                 axis = step.axes.index(axis)
             elif isinstance(step, Broadcast):
                 lead = len(after) - len(shape)
-                is_fixed = _is_repeated(shape[axis], after[axis + lead])
+                is_fixed = is_repeated(shape[axis], after[axis + lead])
                 axis += lead
             else:
                 item, place = _places(step)[axis]
@@ -308,7 +309,7 @@ class Body(Walk):
         ndim = len(self._shape)
         if not is_fixed:
             axis += ndim - len(shape)
-            is_fixed = _is_repeated(shape[axis - (ndim - len(shape))], self._shape[axis])
+            is_fixed = is_repeated(shape[axis - (ndim - len(shape))], self._shape[axis])
         integer = Number(np.dtype(np.int64))
         position: ir.Expression
         if is_fixed:
@@ -386,7 +387,7 @@ def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
             items.append(None)
             continue
         if axis >= 0:
-            if _is_repeated(shape[axis], target[axis - len(shape)]):
+            if is_repeated(shape[axis], target[axis - len(shape)]):
                 item = 0 if isinstance(item, int) else WHOLE
             items.append(item)
         axis += 1
@@ -406,9 +407,11 @@ def _places(index: Index) -> list[tuple[Slice | int, int]]:
     return places
 
 
-def _is_repeated(extent: Symbol, target: Symbol) -> bool:
-    """Whether an axis of one element is broadcast along another: the trace has guards for that."""
-    return extent.expression != target.expression and extent.value == 1 != target.value
+def is_repeated(extent: Symbol, target: Symbol) -> bool:
+    """Whether an axis of one element is broadcast along another, in all calls of the trace: by now
+    an extent that was decided to be one is the number itself.
+    """
+    return is_known_one(extent) and not is_known_one(target)
 
 
 @dataclass(slots=True, eq=False, repr=False)

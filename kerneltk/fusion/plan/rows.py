@@ -15,7 +15,7 @@ import numpy as np
 
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
-from kerneltk.fusion.plan.body import Body, Kept, Preamble, facts_of
+from kerneltk.fusion.plan.body import Body, Kept, Preamble, facts_of, is_repeated
 from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
 from kerneltk.fusion.plan.steps import Leaf, Operands, same_extents
 from kerneltk.fusion.trace.graph import (
@@ -25,10 +25,8 @@ from kerneltk.fusion.trace.graph import (
     Reduce,
     Shape,
     View,
-    is_known_one,
     operands_of,
 )
-from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.schedule.rows import OnChipSchedule, Sizes
 from kerneltk.signature.parser import parse_signature
 
@@ -151,13 +149,7 @@ def is_reducible(node: Reduce) -> bool:
 def varies(leaf: Leaf, shape: Shape, axis: int) -> bool:
     """Whether an array has elements of its own along a row."""
     own = axis - (len(shape) - len(leaf.shape))
-    return own >= 0 and not _is_repeated(leaf.shape[own], shape[axis])
-
-
-def _is_repeated(extent: Symbol, target: Symbol) -> bool:
-    if extent.expression == target.expression:
-        return False
-    return is_known_one(extent) or extent.value == 1 != target.value
+    return own >= 0 and not is_repeated(leaf.shape[own], shape[axis])
 
 
 class RowWriter:
@@ -288,7 +280,7 @@ class RowWriter:
         terms = [f"{name}.begin_ptr()"]
         lead = len(self._work.shape) - len(shape)
         for d in self._work.outer:
-            if d >= lead and not _is_repeated(shape[d - lead], self._work.shape[d]):
+            if d >= lead and not is_repeated(shape[d - lead], self._work.shape[d]):
                 terms.append(f"_kt_c{d} * {name}.strides()[{d - lead}]")
         offset = " + ".join(terms[1:])
         return f"kerneltk::moved({terms[0]}, {offset})" if offset else terms[0]

@@ -22,6 +22,7 @@ from kerneltk.errors import (
 )
 from kerneltk.fusion.trace.graph import (
     Apply,
+    Broadcast,
     Cast,
     Effect,
     Index,
@@ -421,6 +422,8 @@ class Trace:
 
         for node in nodes:
             object.__setattr__(node, "shape", canonical(node.shape))
+            if isinstance(node, View) and isinstance(node.step, Broadcast):
+                object.__setattr__(node, "step", Broadcast(canonical(node.step.shape)))
         for source in self.sources:
             source.shape = canonical(source.shape)
 

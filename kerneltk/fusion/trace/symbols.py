@@ -308,9 +308,11 @@ def broadcast_extent(guards: Guards, left: Symbol, right: Symbol) -> Symbol | No
     if guards.decide_broadcast(equal, left, right):
         guards.note_equal(left, right)
         return left
-    if guards.decide_broadcast(is_one, left):
-        return right
-    return left if guards.decide_broadcast(is_one, right) else None
+    for one, other in ((left, right), (right, left)):
+        if guards.decide_broadcast(is_one, one):
+            guards.note_equal(one, constant(1))
+            return other
+    return None
 
 
 def broadcast_shapes(guards: Guards, *shapes: tuple[Symbol, ...]) -> tuple[Symbol, ...] | None:

@@ -15,7 +15,7 @@ from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace.graph import Broadcast, Index, Load, Slice, viewed
 from kerneltk.fusion.trace.lazy import LazyArray
 from kerneltk.fusion.trace.state import ArraySource, Trace
-from kerneltk.fusion.trace.symbols import Symbol
+from kerneltk.fusion.trace.symbols import Symbol, constant
 
 F4 = np.dtype(np.float32)
 SHAPE = (Symbol(("extent", 0, 0), 4), Symbol(("extent", 0, 1), 3))
@@ -142,7 +142,9 @@ def test_views_of_broadcast_values_are_views_of_the_values() -> None:
     items = (0, -1, 1, None, Slice(None, None, None), Slice(1, None, None), Slice(None, None, -1))
 
     def symbols(shape: Any) -> Any:
-        return tuple(Symbol(("extent", n, k), n) for k, n in enumerate(shape))
+        return tuple(
+            constant(1) if n == 1 else Symbol(("extent", n, k), n) for k, n in enumerate(shape)
+        )
 
     for _ in range(400):
         shape = dice.choice([(), (3,), (1,), (4, 1), (1, 3), (4, 3), (1, 1)])
@@ -169,3 +171,32 @@ def test_views_of_broadcast_values_are_views_of_the_values() -> None:
         left = repeated(symbols(shape), symbols(target), tuple(steps))
         assert not any(isinstance(step, Broadcast) for step in left)
         np.testing.assert_array_equal(np.broadcast_to(viewed(x, left, list), wide.shape), wide)
+
+
+def _shifted(x: Any, y: Any) -> Any:
+    return (x + y)[::-2][1:]
+
+
+def _without_last(x: Any, y: Any) -> Any:
+    return np.broadcast_to(y, x.shape)[::-2][:-1] + x[0]
+
+
+def _of_an_index(x: Any, y: Any) -> Any:
+    return (x + np.arange(1, 2))[::-2]
+
+
+def _into_a_part(x: Any, y: Any) -> Any:
+    x[::-2][1:] += (y * x)[::-2][1:]
+    return x
+
+
+REPEATED = (_shifted, _without_last, _of_an_index, _into_a_part)
+
+
+@pytest.mark.parametrize("function", REPEATED)
+def test_one_element_is_repeated_along_views_of_other_extents(function: Any) -> None:
+    fused = kerneltk.fuse(function)
+    for extent in (2, 1, 9, 2, 10):  # a view of two elements has one
+        x, y = np.arange(extent) + 1.0, np.array([3.0])
+        wanted = function(x.copy(), y)
+        np.testing.assert_array_equal(fused(x, y), wanted)
