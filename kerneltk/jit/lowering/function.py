@@ -202,16 +202,16 @@ def block(low: Context, nodes: Sequence[ast.stmt]) -> bool:
 def give_back(low: Context, value: Value, span: ir.Span) -> None:
     """Return a value from the function, which joins to the type of its result."""
     if isinstance(value, Static) and (value.value is None or _is_function(low, value.value)):
+        low.returned.append(value)
         if low.result not in (None, VOID):
             raise _mixed_results(low, VOID, span)
-        if low.returned and low.returned[0].value is not value.value:
+        if low.returned[0].value is not value.value:
             raise low.refuse(
                 f"'{low.source.name}' returns another function in one place than in another, or "
                 "none.",
                 span,
                 "return the same one on every way, or call it, and return what it gives.",
             )
-        low.returned.append(value)
         low.result = VOID
         low.result_span = low.result_span or span
         low.emit(ir.Return(None, span))
@@ -265,10 +265,13 @@ def _returns_function(low: Context) -> bool:
 
 def _mixed_results(low: Context, kind: Type, span: ir.Span) -> Exception:
     uses = [(low.result_span, low.result), (span, kind)]
+    nothing, hint = "nothing", "return a value on every way, or on none."
+    if _returns_function(low):
+        nothing, hint = "a function", "call the function, and return what it gives."
     return low.clash(
-        f"'{low.source.name}' returns a value in one place and nothing in another.",
-        *((at, "nothing" if found == VOID else f"'{found}'") for at, found in uses if at),
-        hint="return a value on every way, or on none.",
+        f"'{low.source.name}' returns a value in one place and {nothing} in another.",
+        *((at, nothing if found == VOID else f"'{found}'") for at, found in uses if at),
+        hint=hint,
     )
 
 

@@ -16,7 +16,7 @@ from kerneltk.jit.intrinsics.base import CallSite, Signature, Static, Value
 from kerneltk.jit.lowering.context import Context, LocalFunction
 from kerneltk.jit.lowering.function import lower_function
 from kerneltk.jit.lowering.names import lookup
-from kerneltk.jit.lowering.values.conversion import as_item, make_tuple
+from kerneltk.jit.lowering.values.conversion import Group, as_item, make_tuple
 from kerneltk.jit.lowering.values.joins import use_of
 from kerneltk.jit.source.function_source import source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
@@ -79,6 +79,8 @@ def lowered_for(
         )
     names = [argument.arg for argument in parameters_of(node)]
     values = bind_arguments(low, names, defaults, site, node)
+    if around is not None and around is not low:
+        _check_defaults(low, source, values, defaults, site)
     captured = _captured_variables(low, source, around, site)
     run_time: list[tuple[str, ir.Expression]] = []
     static: dict[str, Static] = {}
@@ -112,6 +114,26 @@ def lowered_for(
     if not low.program.widening and signature.name in low.program.cut:
         low.is_cut = True
     return signature, tuple(argument for _, argument in run_time)
+
+
+def _check_defaults(
+    low: Context,
+    source: FunctionSource,
+    values: dict[str, Value],
+    defaults: dict[str, Value],
+    site: CallSite,
+) -> None:
+    """Refuse a default that was computed in another function, which has its variables."""
+    for name, default in defaults.items():
+        if values[name] is not default or isinstance(default, Static):
+            continue
+        if isinstance(default, Group) or any(isinstance(n, ir.Local) for n in ir.walk(default)):
+            raise low.refuse(
+                f"The default of '{name}' of '{source.name}' is computed in the function that it "
+                "is defined in, and it is called outside of that.",
+                site.span,
+                f"pass '{name}' as an argument.",
+            )
 
 
 def _captured_variables(

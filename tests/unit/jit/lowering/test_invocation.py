@@ -383,3 +383,66 @@ def test_functions_return_functions() -> None:
     kernel = jit.rawkernel(returned_functions)
     kernel[1, 1](y, counts)
     assert (*y, *counts) == (8, 5, 24, 2)
+
+
+def scaled_by(a: Any) -> Any:
+    def inner(b: Any, factor: Any = a) -> Any:
+        return factor * b
+
+    return inner
+
+
+def a_default_of_another_function(y: Any) -> None:
+    a = y[0]
+    if a > 1:
+        a = 7
+    y[1] = scaled_by(y[2])(a)
+
+
+def a_default_that_is_known(y: Any) -> None:
+    def inner(b: Any, factor: Any = 3) -> Any:
+        return factor * b
+
+    def outer(b: Any, function: Any = inner) -> Any:
+        return function(b) + function(b, y[0])
+
+    y[1] = outer(5)
+
+
+def a_function_or_a_value(y: Any) -> None:
+    def either(a: Any) -> Any:
+        if a > 1:
+            return by_two
+        return 3
+
+    y[1] = either(y[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (
+            a_default_of_another_function,
+            (
+                "The default of 'factor' of 'inner' is computed in the function that it is "
+                "defined in, and it is called outside of that. Hint: pass 'factor' as an argument."
+            ),
+        ),
+        (
+            a_function_or_a_value,
+            (
+                "'either' returns a value in one place and a function in another. Hint: call the "
+                "function, and return what it gives."
+            ),
+        ),
+    ],
+)
+def test_functions_that_cannot_be_returned(function: Any, expected: str) -> None:
+    """Where the caller has a variable of the same name, its value was taken."""
+    assert refused(function, of_elements=False) == expected
+
+
+def test_defaults_that_are_known_elsewhere() -> None:
+    y = np.array([2.0, 0.0, 0.0])
+    jit.rawkernel(a_default_that_is_known)[1, 1](y)
+    assert y[1] == 25
