@@ -31,7 +31,7 @@ from kerneltk.jit import (
     threadIdx,
 )
 from kerneltk.jit import grid as grid_index
-from kerneltk.jit.launch import arguments as launch_module
+from kerneltk.jit.launch import launcher as launch_module
 from kerneltk.jit.numba import host_arrays
 
 
