@@ -63,7 +63,7 @@ def test_the_option_makes_functions_and_variables_the_device_s_also_by_nvrtc(opt
     ("__int128 a = 5; x[0] = int(a)", "--device-int128"),
     ("struct { int v; } s = {.v = 5}; x[0] = s.v", "--std=c++20"),
 ])  # fmt: skip
-def test_options_for_extensions(declared: str, option: str) -> None:
+def test_options_for_extensions_also_by_nvrtc(declared: str, option: str) -> None:
     kernel = RawKernel(f"__global__ void k(float* x) {{ {declared}; }}", "k", (option,))
     x = np.zeros(1, np.float32)
     kernel(1, 1, (x,))
