@@ -75,9 +75,7 @@ def view_leaf(leaf: Leaf, steps: Steps) -> Leaf:
             items.remove(None)  # a leading axis of one element
         last = Index(tuple(items))
         steps = steps[:-1] if all(k == WHOLE for k in items) else (*steps[:-1], last)
-    shape = leaf.shape
-    for step in steps:
-        shape = shape_after(shape, step)
+    shape = shape_after(leaf.shape, *steps)
     return Leaf(leaf.array, leaf.version, (*leaf.steps, *steps), leaf.dtype, shape)
 
 

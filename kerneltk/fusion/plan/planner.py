@@ -165,9 +165,7 @@ class Planner:
             node = node.operand
         if not isinstance(node, Load) or (node.version != self._trace.sources[node.array].version):
             return None
-        shape = node.shape
-        for step in steps:
-            shape = shape_after(shape, step)
+        shape = shape_after(node.shape, *steps)
         return Leaf(node.array, node.version, steps, node.dtype, shape)
 
     # -- segments: what can be computed before something is written -----------------------------
@@ -367,10 +365,8 @@ class Planner:
         target = root.target
         if target.is_new:
             return root.node.shape
-        shape = self._trace.sources[target.array].shape
-        for step in target.steps:
-            shape = shape_after(shape, step)
-        return self._canonical(shape)
+        source = self._trace.sources[target.array]
+        return self._canonical(shape_after(source.shape, *target.steps))
 
     def _canonical(self, shape: Shape) -> Shape:
         return tuple(map(self._trace.guards.canonical, shape))
@@ -578,20 +574,7 @@ class Planner:
 
     def _needed(self, nodes: Sequence[Node]) -> list[Node]:
         """What is to be computed for some values: all but what is in memory."""
-        seen: set[int] = set()
-        found: list[Node] = []
-        stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
-        while stack:
-            node, is_done = stack.pop()
-            if is_done:
-                found.append(node)
-                continue
-            if id(node) in seen or self.kept(node) is not None:
-                continue
-            seen.add(id(node))
-            stack.append((node, True))
-            stack += [(operand, False) for operand in reversed(operands_of(node))]
-        return found
+        return reachable(nodes, lambda node: self.kept(node) is not None)
 
     def _close(
         self, order: Sequence[Node], key: Any, group: list[Reduce], closed: dict[int, Any]

@@ -168,8 +168,14 @@ def sliced(extent: Symbol, item: Slice) -> Symbol:
     return Symbol(("call", sliced_extent, (base, *bounds)), found.value)
 
 
-def shape_after(shape: Shape, step: ViewStep) -> Shape:
-    """The shape of a view."""
+def shape_after(shape: Shape, *steps: ViewStep) -> Shape:
+    """The shape of a view, seen through steps whose indices are in bounds."""
+    for step in steps:
+        shape = _shape_after(shape, step)
+    return shape
+
+
+def _shape_after(shape: Shape, step: ViewStep) -> Shape:
     if isinstance(step, Transpose):
         return tuple(shape[axis] for axis in step.axes)
     if isinstance(step, Broadcast):
@@ -295,8 +301,12 @@ def operands_of(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def reachable(nodes: Sequence[Node]) -> list[Node]:
-    """All values that some are computed from, themselves included, operands first."""
+def reachable(
+    nodes: Sequence[Node], is_there: Callable[[Node], bool] = lambda _: False
+) -> list[Node]:
+    """All values that some are computed from, themselves included, operands first; without those
+    that are there, and what only these are computed from.
+    """
     seen: set[int] = set()
     found: list[Node] = []
     stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(nodes)]
@@ -305,7 +315,7 @@ def reachable(nodes: Sequence[Node]) -> list[Node]:
         if is_done:
             found.append(node)
             continue
-        if id(node) in seen:
+        if id(node) in seen or is_there(node):
             continue
         seen.add(id(node))
         stack.append((node, True))

@@ -31,10 +31,9 @@ from kerneltk.fusion.trace.graph import (
     Scalar,
     Shape,
     Slice,
-    Transpose,
     View,
     ViewStep,
-    sliced,
+    shape_after,
 )
 from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
 from kerneltk.fusion.trace.location import Location, in_try, user_location, user_snippet
@@ -349,30 +348,23 @@ class Trace:
 
     def indexed_shape(self, shape: Shape, index: Index) -> Shape:
         """The shape of an indexed value; raises for an index out of bounds."""
-        found: list[Symbol] = []
-        axis = 0
-        for item in index.items:
-            if item is None:
-                found.append(constant(1))
+        items = [item for item in index.items if item is not None]
+        for axis, item in enumerate(items):
+            if isinstance(item, Slice):
                 continue
             extent = shape[axis]
-            if isinstance(item, Slice):
-                found.append(sliced(extent, item))
-            elif not self.guards.decide(_has_index, extent, constant(item)):
+            if not self.guards.decide(_has_index, extent, constant(item)):
                 raise at_line(
                     OutOfBoundsError,
                     f"Index {item} is out of bounds for axis {axis} with size {extent.value}.",
                 )
-            axis += 1
-        return tuple(found)
+        return shape_after(shape, index)
 
     def step_shape(self, shape: Shape, step: ViewStep) -> Shape:
         """The shape of a view."""
         if isinstance(step, Index):
             return self.indexed_shape(shape, step)
-        if isinstance(step, Transpose):
-            return tuple(shape[axis] for axis in step.axes)
-        return step.shape
+        return shape_after(shape, step)
 
     # -- effects -------------------------------------------------------------------------------
 
