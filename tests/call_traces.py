@@ -190,7 +190,7 @@ def first_call(name: str, cache: Path) -> FirstCall:
     in the compile cache if it ran before.
     """
     changes = {"KERNELTK_CACHE_DIR": str(cache), "KERNELTK_LAUNCHER": "python"}
-    changes["PYTHONPATH"] = str(ROOT.parent)
+    changes["PYTHONPATH"] = os.pathsep.join([str(ROOT.parent), *sys.path])
     done = subprocess.run(
         [sys.executable, "-m", "tests.call_traces", name],
         cwd=Path(__file__).parents[1],

@@ -301,7 +301,7 @@ def copies(tmp_path: Path) -> tuple[Path, Path]:
 def in_process(root: Path, *steps: Any) -> list[int]:
     environment = {
         **os.environ,
-        "PYTHONPATH": str(root),
+        "PYTHONPATH": os.pathsep.join([str(root), *sys.path]),
         "KERNELTK_CACHE_DIR": str(root.parent / "cache"),
     }
     command = [sys.executable, "-c", COMMAND, json.dumps(steps)]

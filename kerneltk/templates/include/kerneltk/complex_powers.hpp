@@ -55,7 +55,9 @@ __device__ inline complex<T> exp2(const complex<T>& z) {
 template <class T>
 __device__ inline complex<T> expm1(const complex<T>& z) {
     const T x = z.real(), y = z.imag(), half = sin(y / 2);
-    return {expm1(x) * cos(y) - 2 * half * half, exp(x) * sin(y)};
+    // Beyond -1 nothing cancels, and the sum of the other formula's parts loses two bits.
+    const T real = x < -1 ? exp(x) * cos(y) - 1 : expm1(x) * cos(y) - 2 * half * half;
+    return {real, exp(x) * sin(y)};
 }
 template <class T>
 __device__ inline complex<T> log(const complex<T>& z) {

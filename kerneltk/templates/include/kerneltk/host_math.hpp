@@ -469,31 +469,42 @@ inline void sincospif(T x, float* sine, float* cosine) {
     *cosine = cospif(x);
 }
 
-#define KERNELTK_LENGTH(name, R, arguments, result) \
-    template <int = 0>                              \
-    inline R name arguments {                       \
-        return result;                              \
-    }
-#define KERNELTK_LENGTHS(R)                                                                      \
-    KERNELTK_LENGTH(rhypot, R, (R a, R b), 1 / hypot(a, b))                                      \
-    KERNELTK_LENGTH(norm3d, R, (R a, R b, R c), hypot(hypot(a, b), c))                           \
-    KERNELTK_LENGTH(norm4d, R, (R a, R b, R c, R d), hypot(hypot(a, b), hypot(c, d)))            \
-    KERNELTK_LENGTH(rnorm3d, R, (R a, R b, R c), 1 / norm3d(a, b, c))                            \
-    KERNELTK_LENGTH(rnorm4d, R, (R a, R b, R c, R d), 1 / norm4d(a, b, c, d))
+namespace kerneltk {
+namespace lengths {
+#define KERNELTK_LENGTHS(R)                                                           \
+    inline R rhypot(R a, R b) { return 1 / ::hypot(a, b); }                           \
+    inline R norm3d(R a, R b, R c) { return ::hypot(::hypot(a, b), c); }              \
+    inline R norm4d(R a, R b, R c, R d) { return ::hypot(::hypot(a, b), ::hypot(c, d)); } \
+    inline R rnorm3d(R a, R b, R c) { return 1 / norm3d(a, b, c); }                   \
+    inline R rnorm4d(R a, R b, R c, R d) { return 1 / norm4d(a, b, c, d); }
 KERNELTK_LENGTHS(float)
 KERNELTK_LENGTHS(double)
 #undef KERNELTK_LENGTHS
+}  // namespace lengths
+}  // namespace kerneltk
+// CUDA declares these for doubles only: of floats, a source's template of the name is called.
+#define KERNELTK_LENGTH(name, parameters, ...)        \
+    template <int = 0>                                \
+    inline double name parameters {                   \
+        return kerneltk::lengths::name(__VA_ARGS__); \
+    }
+KERNELTK_LENGTH(rhypot, (double a, double b), a, b)
+KERNELTK_LENGTH(norm3d, (double a, double b, double c), a, b, c)
+KERNELTK_LENGTH(norm4d, (double a, double b, double c, double d), a, b, c, d)
+KERNELTK_LENGTH(rnorm3d, (double a, double b, double c), a, b, c)
+KERNELTK_LENGTH(rnorm4d, (double a, double b, double c, double d), a, b, c, d)
 #undef KERNELTK_LENGTH
 template <class A, class B, class... None, kerneltk::if_number<A> = 0, kerneltk::if_number<B> = 0,
           typename kerneltk::enable_if<sizeof...(None) == 0>::type = 0>
 inline kerneltk::real<A, B> rhypot(A x, B y, None...) {
-    return rhypot(static_cast<kerneltk::real<A, B>>(x), static_cast<kerneltk::real<A, B>>(y));
+    using R = kerneltk::real<A, B>;
+    return kerneltk::lengths::rhypot(static_cast<R>(x), static_cast<R>(y));
 }
 #define KERNELTK_LENGTH(name, parameters, ...)                          \
     template <class T, class... None, kerneltk::if_one<T, None...> = 0> \
     inline kerneltk::real<T> name(parameters, None...) {                \
         using R = kerneltk::real<T>;                                    \
-        return name(__VA_ARGS__);                                       \
+        return kerneltk::lengths::name(__VA_ARGS__);                    \
     }
 #define KERNELTK_OF_THREE T a, T b, T c
 #define KERNELTK_OF_FOUR T a, T b, T c, T d
@@ -506,11 +517,11 @@ KERNELTK_LENGTH(rnorm4d, KERNELTK_OF_FOUR, KERNELTK_THREE, static_cast<R>(d))
 #undef KERNELTK_OF_FOUR
 #undef KERNELTK_THREE
 #undef KERNELTK_LENGTH
-inline float rhypotf(float x, float y) { return rhypot(x, y); }
-inline float norm3df(float a, float b, float c) { return norm3d(a, b, c); }
-inline float norm4df(float a, float b, float c, float d) { return norm4d(a, b, c, d); }
-inline float rnorm3df(float a, float b, float c) { return rnorm3d(a, b, c); }
-inline float rnorm4df(float a, float b, float c, float d) { return rnorm4d(a, b, c, d); }
+inline float rhypotf(float x, float y) { return kerneltk::lengths::rhypot(x, y); }
+inline float norm3df(float a, float b, float c) { return kerneltk::lengths::norm3d(a, b, c); }
+inline float norm4df(float a, float b, float c, float d) { return kerneltk::lengths::norm4d(a, b, c, d); }
+inline float rnorm3df(float a, float b, float c) { return kerneltk::lengths::rnorm3d(a, b, c); }
+inline float rnorm4df(float a, float b, float c, float d) { return kerneltk::lengths::rnorm4d(a, b, c, d); }
 
 // ---- intrinsics ----
 
