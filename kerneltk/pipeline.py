@@ -154,10 +154,10 @@ class Making(Protocol[T_co]):
     """What units are made into."""
 
     def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
-        """Return what compiles a unit, and for what. Raises as :func:`compile_ahead`."""
+        """Return the compiler of a unit, and its target. Raises as :func:`compile_ahead`."""
 
     def make(self, unit: TranslationUnit, key: str) -> T_co:
-        """Return what becomes of a unit of this key. Raises as :func:`build`."""
+        """Return the compiled unit of this key. Raises as :func:`build`."""
 
     def recall(self, key: str) -> T_co | None:
         """Return it without the unit; None where the cache does not have its object code."""
@@ -170,7 +170,7 @@ class Ahead:
         self._target = target
 
     def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
-        """Return what compiles a unit, and for what. Raises as :func:`compile_ahead`."""
+        """Return the compiler of a unit, and its target. Raises as :func:`compile_ahead`."""
         return registry.compiler_for(unit, self._target)
 
     def make(self, unit: TranslationUnit, key: str) -> ObjectCode:
@@ -206,7 +206,7 @@ class OnDevice:
         return None if code is None else (self._backend.load_module(code), code)
 
     def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
-        """Return what compiles a unit, and for what."""
+        """Return the backend's compiler of a unit, and the target."""
         return self._backend, self._backend.target(unit)
 
     def make(self, unit: TranslationUnit, key: str) -> tuple[Module, ObjectCode]:
@@ -291,7 +291,7 @@ class Provenance(NamedTuple):
         )
 
 
-# NVRTC is told to be short where cooperative groups are named.
+# NVRTC is asked for short output where cooperative groups are named.
 _OUTLINED = ("include", "cooperative_groups")
 
 

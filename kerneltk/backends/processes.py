@@ -16,7 +16,7 @@ _IGNORED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX")
 def _interrupts_held() -> Iterator[None]:
     """Return a context that an interrupt (Ctrl-C) does not leave before its end.
 
-    Inside of `subprocess.Popen` one would leave pipes open and a process that nobody ends.
+    Inside of `subprocess.Popen` one would leave pipes open and a process that never ends.
     """
     import signal
 

@@ -204,7 +204,7 @@ NOT_READ = (
 
 @functools.cache
 def reader_of(kind: Any) -> Callable[[Any], Any]:
-    """Return what reads a value of a type from plain data: a named tuple, a tuple, or what JSON has
+    """Return a reader of a type's values from plain data: a named tuple, a tuple, or what JSON has
     itself. It raises TypeError or ValueError for data of no such value.
 
     >>> reader_of(tuple[int, tuple[str, ...]])([1, ["a", "b"]])
@@ -297,7 +297,7 @@ class Entry:
 def derive(
     stage: Stage, inputs: Sequence[str], compute: Callable[[], T], read: Callable[[Any], T]
 ) -> T:
-    """Return what `compute` returns: from the cache, `read` of its record, if it is there."""
+    """Return the result of `compute`, or `read` of its record if the cache has one."""
     entry = Entry(stage, *inputs)
     found = entry.read(read)
     if found is None:

@@ -11,7 +11,7 @@ whole entry or none::
 Who may write an entry decides what this user runs, because entries are loaded as machine code and
 a checksum tells accidents from entries, not forgeries. So a directory that another user owns or
 that everybody may write is refused, and a file counts only when this user or root owns it and
-nobody else may write it.
+no other user may write it.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class Cache:
     Parameters
     ----------
     directory : Path or None
-        Where entries are kept, created (mode 0700) when first needed; None keeps them in memory
-        only.
+        The directory of the entries, created (mode 0700) when first needed; None holds them in
+        memory only.
     size_limit : int
         Above this total on disk (bytes) the least recently used entries are removed. It is
         enforced by scans, one an hour for a directory and one for each sixteenth of the limit
@@ -264,7 +264,7 @@ class Cache:
                 self._memory_size -= len(dropped)
 
     def _after_fork_in_child(self) -> None:
-        # Another thread of the parent may have held the lock, which nobody would release here.
+        # Another thread of the parent may have held the lock, and would never release it here.
         self._lock = threading.Lock()
         self._memory_size = sum(len(data) for data, _ in self._memory.values())
 
@@ -442,7 +442,7 @@ class Cache:
         return f"The cache directory '{self._root}' cannot be {action}: {reason}."
 
     def _probe(self) -> tuple[bool, str | None]:
-        """Return whether the directory can be written, as far as can be told, and why not."""
+        """Return whether the directory can be written, as far as its modes say, and why not."""
         if self._directory is None:
             return False, None
         path, action = self._root, "written"

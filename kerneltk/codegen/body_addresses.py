@@ -1,4 +1,4 @@
-"""Whether C++ source takes an address, told from its tokens alone.
+"""Whether C++ source takes an address, found from its tokens alone.
 
 Where ``&`` could be either operator, it counts as the one that takes an address: a body that is
 taken for one that looks around itself only runs slower, and the other mistake is a wrong result.
@@ -257,11 +257,11 @@ class _Reader:
 
 def _without_template_arguments(tokens: Sequence[str]) -> list[str]:
     """Return tokens without what stands in angle brackets, where those are balanced."""
-    kept: list[str] = []
+    remaining: list[str] = []
     depth = 0
     for token in tokens:
         depth += token == "<"
         if depth == 0:
-            kept.append(token)
+            remaining.append(token)
         depth -= token == ">"
-    return kept if depth == 0 else list(tokens)
+    return remaining if depth == 0 else list(tokens)

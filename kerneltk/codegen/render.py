@@ -1,6 +1,6 @@
 """Specialization -> TranslationUnit. The only user of Jinja; templates compute no types.
 
-To render a source costs more than to read it. So it is kept in the compile cache under a hash of
+To render a source costs more than to read it. So it is cached under a hash of
 its template and input, and a process whose kernels are all cached loads neither Jinja
 nor the templates.
 """

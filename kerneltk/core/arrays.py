@@ -254,25 +254,25 @@ def merge_in_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> Lo
     strides : sequence of sequence of int
         One row an operand (bytes).
     """
-    kept: list[int] = []
+    merged: list[int] = []
     steps: list[list[int]] = [[] for _ in strides]
     for axis, extent in enumerate(shape):
         if extent == 1:
             continue
-        mergeable = bool(kept) and all(
+        mergeable = bool(merged) and all(
             own[-1] == row[axis] * extent for own, row in zip(steps, strides, strict=True)
         )
         if mergeable:
-            kept[-1] *= extent
+            merged[-1] *= extent
             for own, row in zip(steps, strides, strict=True):
                 own[-1] = row[axis]
         else:
-            kept.append(extent)
+            merged.append(extent)
             for own, row in zip(steps, strides, strict=True):
                 own.append(row[axis])
-    if not kept:
+    if not merged:
         return Loop((1,), tuple((0,) for _ in strides))
-    return Loop(tuple(kept), tuple(tuple(own) for own in steps))
+    return Loop(tuple(merged), tuple(tuple(own) for own in steps))
 
 
 def _sorted_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:

@@ -129,7 +129,7 @@ class TranslationUnit:
     links : tuple of LinkInput
         What the compiled source is linked with.
     plain : str
-        `source` without the points where lanes of a warp meet, which errors are told from; empty
+        `source` without the points where lanes of a warp meet, which errors are read from; empty
         where it has none.
     warnings : tuple of str
         What the source's user is to be warned of when the unit is made.

@@ -1,4 +1,4 @@
-"""What can be told of C++ from its tokens alone: which names it uses, and how."""
+"""What C++'s tokens alone show: which names it uses, and how."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def uses_thread_state(names: Iterable[str]) -> bool:
 def always_assigns(body: Lexed, name: str) -> bool:
     """Return whether a body plainly writes `name` before anything else happens to it.
 
-    True only for what can be told without understanding C++: the first mention of `name` begins
+    True only for what is certain without understanding C++: the first mention of `name` begins
     a statement ``name = ...`` that does not read it, and no control flow comes before.
     """
     tokens = body.tokens

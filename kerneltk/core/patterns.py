@@ -23,7 +23,7 @@ class _Pattern:
 
 
 def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return what ``re.compile`` returns, compiled when one of its methods is called.
+    """Return a pattern as of ``re.compile``, compiled when one of its methods is called.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Which threads record their launches into a graph, and how a call is recorded.
 
-A call of any front-end begins with ``if recorders and ...``: while nobody records, that tests an
-empty dict.
+A call of any front-end begins with ``if recorders and ...``: while nothing is recorded, that tests
+an empty dict.
 """
 
 from __future__ import annotations

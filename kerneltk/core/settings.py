@@ -18,7 +18,7 @@ class Settings:
     Attributes
     ----------
     cache_directory : Path or None
-        Where compiled kernels are kept (``KERNELTK_CACHE_DIR``); None keeps them in memory only
+        The directory of compiled kernels (``KERNELTK_CACHE_DIR``); None holds them in memory only
         (``KERNELTK_CACHE_DIR`` set to the empty string).
     cxx : str or None
         The host compiler to use (``KERNELTK_CXX``): a path, a command, or ``"zig"``.

@@ -240,7 +240,7 @@ class DlpackArray:
     Attributes
     ----------
     is_read_only : bool
-        Whether the library has said, when it was imported, that nobody may write to it.
+        Whether the library has said, when it was imported, that it is read-only.
     """
 
     def __init__(self, value: Any) -> None:

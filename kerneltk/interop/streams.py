@@ -140,7 +140,7 @@ class Home:
     copied : bool
         Whether the array is a copy that was just made on `stream`, and is dropped after the call.
     unknown : str
-        Why nobody knows the stream, where the call has to name it.
+        Why the stream is unknown, where the call has to name it.
     """
 
     stream: int

@@ -167,7 +167,7 @@ def extent(library: bytes) -> tuple[int, int]:
 
 
 def writable(library: bytes) -> list[tuple[int, int]]:
-    """Return what of a loaded library can be written to, relative to where it is loaded, without
+    """Return the writable segments of a loaded library, relative to where it is loaded, without
     what the loader makes read-only. Raises ValueError where it is not a whole library.
     """
     segments = _segments(library)
@@ -206,8 +206,8 @@ def without_start_functions(library: bytes) -> bytes:
         if kind != _DYNAMIC:
             continue
         entries = [*_ENTRY.iter_unpack(library[start : start + size // _ENTRY.size * _ENTRY.size])]
-        kept = [entry for entry in entries if entry[0] not in (_INIT, _FINI)]
-        kept += [(0, 0)] * (len(entries) - len(kept))
-        for number, entry in enumerate(kept):
+        remaining = [entry for entry in entries if entry[0] not in (_INIT, _FINI)]
+        remaining += [(0, 0)] * (len(entries) - len(remaining))
+        for number, entry in enumerate(remaining):
             _ENTRY.pack_into(changed, start + number * _ENTRY.size, *entry)
     return bytes(changed)

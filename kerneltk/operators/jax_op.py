@@ -138,7 +138,7 @@ def _backward_of(operator: Operator | LaunchOperator, kernel: Any) -> tuple[Oper
 
 @dataclass(frozen=True)
 class _Number:
-    """A number that is known when the program is traced. Equal numbers are told apart: zeros have
+    """A number that is known when the program is traced. Equal numbers differ here: zeros have
     signs, and True is 1.
     """
 

@@ -147,7 +147,7 @@ def _torch() -> Any:
 
 
 def _tags(torch: Any) -> dict[str, Any]:
-    """What compilers are told where torch has words for it: the strides of the results depend on
+    """Properties that torch's compilers can use: the strides of the results depend on
     those of the inputs.
     """
     tag = getattr(torch.Tag, "needs_exact_strides", None)

@@ -118,7 +118,7 @@ def _cuda_compiler() -> Finding:
         code = compiler.compile(unit, target)
     except BackendUnavailableError as error:
         return Finding(subject, "absent", _sentence(error), _INSTALL_CUDA)
-    except Exception as error:  # whatever a broken installation raises is what is to be told
+    except Exception as error:  # whatever a broken installation raises is what is reported
         return Finding(subject, "broken", f"{type(error).__name__}: {error}")
     detail = f"{target.compiler}, compiled a kernel for {target.architecture}"
     return Finding(subject, "ok", f"{detail} ({len(code.code)} bytes)")
@@ -138,7 +138,7 @@ def _backend(backend: BackendName, advice: str) -> Finding:
         wrong = int((result != xp.arange(count) + 2 + constant).sum())
     except BackendUnavailableError as error:
         return Finding(subject, "absent", _sentence(error), advice, is_backend=True)
-    except Exception as error:  # whatever a broken installation raises is what is to be told
+    except Exception as error:  # whatever a broken installation raises is what is reported
         return Finding(subject, "broken", f"{type(error).__name__}: {error}", is_backend=True)
     if wrong:
         detail = f"{wrong} of {count} elements are wrong"

@@ -23,7 +23,7 @@ _BYTES = 4096
 
 
 def _samples() -> list[Any]:
-    """Arrays of memory that nobody reads: no two hold the same at an offset that counts."""
+    """Arrays of memory that is never read: no two hold the same at an offset that counts."""
     memory = np.zeros(_BYTES, np.uint8)
     owned = cupy.cuda.UnownedMemory(memory.ctypes.data, _BYTES, memory, 0)
 

@@ -78,11 +78,11 @@ def _makes_arrays(address: int) -> bool:
         ctypes.py_object, ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object
     )
     make: Callable[..., Any] = kind(address)
-    kept = []
+    memories = []
 
     def allocate(size: int) -> Any:
         memory = np.zeros(max(size, 1), np.uint8)
-        kept.append(memory)
+        memories.append(memory)
         owned = cupy.cuda.UnownedMemory(memory.ctypes.data, memory.size, memory, 0)
         return cupy.cuda.MemoryPointer(owned, 0)
 
@@ -102,6 +102,6 @@ def _makes_arrays(address: int) -> bool:
             shape = _Shape(begin, end, end)
             made = make(cupy.ndarray, ctypes.addressof(shape), np.dtype(dtype), None)
             expected = cupy.ndarray(extents, np.dtype(dtype))
-            if fields(made, kept[-2]) != fields(expected, kept[-1]):
+            if fields(made, memories[-2]) != fields(expected, memories[-1]):
                 return False
     return True

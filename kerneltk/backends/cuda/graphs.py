@@ -39,7 +39,7 @@ class _Order:
     """
 
     def __init__(self) -> None:
-        self._home = cupy.cuda.get_current_stream()  # kept, and its handle with it
+        self._home = cupy.cuda.get_current_stream()  # held, and its handle with it
         self._event: Any = None
         self._has_launched = False
 

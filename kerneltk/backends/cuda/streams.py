@@ -124,9 +124,9 @@ def ordered(homes: Sequence[Home], stream: int | None) -> Iterator[int]:
     with _as_launch_errors():
         for home in others:
             _wait(home.stream, home.device, chosen, device)
-        kept = [home.kept for home in homes if home.kept is not None]
-        if kept and not is_capturing(chosen):
-            _keep(kept, chosen)
+        held = [home.kept for home in homes if home.kept is not None]
+        if held and not is_capturing(chosen):
+            _keep(held, chosen)
 
 
 @contextmanager
@@ -199,7 +199,7 @@ def _wait(waiting: int, waiting_device: int, stream: int, device: int) -> None:
 
 
 class Block(cupy.cuda.UnownedMemory):  # type: ignore[misc]
-    """Memory of another library, kept by its owner, as CuPy takes it."""
+    """Memory of another library, held by its owner, as CuPy takes it."""
 
     def __init__(self, address: int, size: int, owner: Any, device: int) -> None:
         super().__init__(address, size, owner, device)
@@ -237,7 +237,7 @@ def lasting_memory(size: int) -> Any:
     return allocate(size)
 
 
-# Libraries that are told of no stream may use memory again as soon as nobody holds it.
+# Libraries that learn of no stream may use memory again as soon as no reference holds it.
 _kept: deque[tuple[Any, list[Any]]] = deque()
 _keeping = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""Extension modules of Python, compiled by the host's toolchain and kept in the cache."""
+"""Extension modules of Python, compiled by the host's toolchain and cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What units that are built for checks of memory need to be told, and what is said of a finding.
+"""What units that are built for checks of memory are given, and the messages of findings.
 
 The checks themselves are in ``memory.c``. They know addresses; names and source lines are read
 here, from the tables that a compiler writes for a debugger.
@@ -170,7 +170,7 @@ class ArrayNotes:
         for index, (array, (_, written)) in enumerate(zip(arrays, self._parameters, strict=True)):
             low, high = np.lib.array_utils.byte_bounds(array)
             flags = _WRITABLE if written and array.flags.writeable else 0
-            # What numbers are in it nobody but the kernel knows.
+            # Only the kernel knows which numbers are in it.
             kind, size = array.dtype.kind, array.dtype.itemsize
             if kind == "V" or (kind in "iu" and size in (1, 8)):
                 flags |= _HOLDS_ADDRESSES
@@ -202,21 +202,21 @@ def _where(offset: int, size: int, have: int) -> str:
     return "partly beyond its end"
 
 
-def describe(finding: int, told: str) -> str:
+def describe(finding: int, fault: str) -> str:
     """What is said of a launch that an access to memory has ended: `finding` is the address of what
-    the runtime knows of it, `told` names kernel, block and thread.
+    the runtime knows of it, `fault` names kernel, block and thread.
     """
     fields = _FINDING.unpack(ctypes.string_at(finding, _FINDING.size))
     address, size, offset, have, name_at, file_at = fields[:6]
     kind, how, index, line, alignment, count = fields[6:12]
     place = _user_place(fields[12 : 12 + count])
     if kind == _ONLY_PLACE:
-        position, end, what = told.partition("): ")
-        return f"{position}), {place}: {what}" if place and end else told
+        position, end, what = fault.partition("): ")
+        return f"{position}), {place}: {what}" if place and end else fault
     name = ctypes.string_at(name_at).decode(errors="replace") if name_at else ""
     if kind == _MISALIGNED:
         place = f"{ctypes.string_at(file_at).decode(errors='replace')}:{line}"
-    start = f"{told}, {place}: " if place else f"{told}: "
+    start = f"{fault}, {place}: " if place else f"{fault}: "
     if kind == _MISALIGNED:
         return (
             f"{start}an object of type {name} is used at address {address:#x}, which is not a "

@@ -140,7 +140,7 @@ def _collect(key: str, *, is_last: bool = False) -> None:
         return
     try:
         process, status = os.waitpid(job.process, os.WNOHANG)
-    except ChildProcessError:  # somebody else waited for it: nobody knows how it ended
+    except ChildProcessError:  # another thread waited for it: its exit status is lost
         process, status = job.process, -1
     if process == 0:
         if is_last or time.monotonic() - job.begun > _TIME_LIMIT:

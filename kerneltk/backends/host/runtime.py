@@ -274,7 +274,7 @@ def _request_pool(in_background: bool) -> _Pool:
 
 
 def prepare() -> None:
-    """Start to compile and load the pool in the background, if nobody did yet.
+    """Start to compile and load the pool in the background, unless that has been done.
 
     A failure is raised by the first use of :data:`launch`.
     """
@@ -307,13 +307,13 @@ def last_fault() -> str:
     next.
     """
     fault: bytes = _foreign(_ready(), "kt_fault", ctypes.c_char_p)()
-    told = fault.decode(errors="replace")
+    message = fault.decode(errors="replace")
     finding = _foreign(_ready(), "kt_finding", ctypes.c_void_p)()
     if not finding:
-        return told
+        return message
     from kerneltk.backends.host import memory_check
 
-    return memory_check.describe(finding, told)
+    return memory_check.describe(finding, message)
 
 
 def raise_interrupt() -> None:

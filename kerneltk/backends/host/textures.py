@@ -80,7 +80,7 @@ class _Table:
 
     def __init__(self) -> None:
         size = _MOST * ctypes.sizeof(_Descriptor)
-        # Memory that nobody has written to takes none.
+        # Memory that was never written to takes none.
         self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.entries = (_Descriptor * _MOST).from_buffer(self._memory)
         self.address = ctypes.addressof(self.entries)
@@ -595,8 +595,8 @@ class TextureObject:
         made.filter, made.normalized = TexDesc.filter, TexDesc.normalized
         for axis, mode in enumerate(TexDesc.address):
             # The runtime's documentation: other modes are for normalized coordinates alone.
-            kept = TexDesc.normalized or mode == ADDRESS_BORDER
-            made.address[axis] = mode if kept else ADDRESS_CLAMP
+            as_given = TexDesc.normalized or mode == ADDRESS_BORDER
+            made.address[axis] = mode if as_given else ADDRESS_CLAMP
         made.border[:] = TexDesc.border
         self.ResDesc, self.TexDesc = ResDesc, TexDesc
         self.ptr = table.add(made)

@@ -132,7 +132,7 @@ def _probe(command: Sequence[str]) -> Compiler | str:
     if path is None:
         return f"'{command[0]}' is not there"
     command = (os.path.abspath(path), *command[1:])
-    # Asking costs a process; the answer is kept for as long as the file stays the same.
+    # Asking costs a process; the answer is cached for as long as the file stays the same.
     status = os.stat(path)
     facts = (command, os.path.realpath(path), status.st_mtime_ns, status.st_size, status.st_ino)
     entry = Entry("host compiler", "version", repr(facts))
@@ -253,7 +253,7 @@ def _cpu_digest() -> str:
 @cache
 def target() -> Target:
     """What host units are compiled for: this CPU, this C library, this compiler. Raises
-    BackendUnavailableError if there is no compiler, or the CPU's features cannot be told.
+    BackendUnavailableError if there is no compiler, or the CPU's features are unknown.
     """
     compiler = find_compiler()
     # The objects bind to versioned symbols, which an older library does not have.
@@ -299,7 +299,7 @@ def _debug_options(compiler: Compiler, debug: Sequence[str]) -> tuple[str, ...]:
     if compiler.family != "gcc":  # which zig turns on by itself
         options.append("-fno-sanitize=undefined")
     if "memory" in debug:
-        # A call keeps its own frame, so that it can be told where it is.
+        # A call keeps its own frame, so that its location can be reported.
         options += [
             "-fno-inline",
             "-fno-optimize-sibling-calls",
@@ -491,18 +491,18 @@ def without_dropped(options: Sequence[str]) -> tuple[list[str], list[str]]:
     >>> without_dropped(["-DN=4", "-rdc=true", "-Xptxas", "-v"])
     (['-DN=4'], ['-rdc=true', '-Xptxas -v'])
     """
-    kept: list[str] = []
+    remaining: list[str] = []
     dropped: list[str] = []
     rest = iter(options)
     for option in rest:
         found = _DROPPED.fullmatch(option)
         if found is None:
-            kept.append(option)
+            remaining.append(option)
         elif found["valued"] and not found["value"]:
             dropped.append(f"{option} {next(rest, '')}".rstrip())
         else:
             dropped.append(option)
-    return kept, dropped
+    return remaining, dropped
 
 
 def host_options(options: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""What became of a file's source when it was compiled, kept in the compile cache.
+"""The outcome of compiling a file, in the compile cache.
 
 The unit of a large file takes longer to put together than all else that a first launch does, and
-its key is a hash of it. So the key is kept, under another one that is made without a unit: of the
+its key is a hash of it. So the key is cached, under another one that is made without a unit: of the
 source, its headers and all else that the unit is put together from. Headers that a compiler reads
 itself are no part of the unit: they are looked for again, as `cache.fingerprint` does.
 """
@@ -46,18 +46,19 @@ class Outcome(NamedTuple):
 
     left_out: Mapping[str, str]  # what the compiler does not find, and what it says of that
     refused: tuple[Refused, ...]  # functions, on CPU cores
-    warnings: tuple[str, ...]  # what the source's user is told
+    warnings: tuple[str, ...]  # reported to the user
 
     @classmethod
     def from_fields(cls, fields: Sequence[Any]) -> Outcome:
-        """Return what has these fields, its tuples as sequences. Raises TypeError or ValueError
-        where no outcome has them.
+        """Return the outcome with these fields, its tuples as sequences.
+
+        Raises TypeError or ValueError where no outcome has them.
         """
-        left_out, refused, told = fields
+        left_out, refused, warnings = fields
         return cls(
             {str(name): str(reason) for name, reason in dict(left_out).items()},
             tuple(Refused(*each) for each in refused),
-            tuple(map(str, told)),
+            tuple(map(str, warnings)),
         )
 
 
@@ -99,7 +100,7 @@ class Entry(Generic[T]):
         self._entry = self._find_entry()
 
     def _find_entry(self) -> derived.Entry | None:
-        """Return the entry; None where nothing is kept."""
+        """Return the entry; None where there is none."""
         settings = get_settings()
         if "symbols" in settings.host_debug:
             return None  # units name files that are written for a debugger
@@ -122,7 +123,7 @@ class Entry(Generic[T]):
         )
 
     def recall(self) -> tuple[T, Outcome] | None:
-        """Return what became of the source; None where that is not known, or would be another."""
+        """Return the outcome for the source; None where that is not known, or would be another."""
         found = None if self._entry is None else self._entry.read(_read)
         if found is None or self._entry is None or self._compiler is None:
             return None

@@ -61,7 +61,7 @@ class HostPart(NamedTuple):
 
 
 def host_parts(source: RawSource) -> tuple[HostPart, ...]:
-    """Return what NVRTC would refuse of a source and its own headers, in the source's order."""
+    """Return what NVRTC refuses of a source and its own headers, in the source's order."""
     sources = (source, *source.included)
     read = [read_host_only(one.code) for one in sources]
     annotated = {key for _, keys in read for key in keys}
@@ -126,7 +126,7 @@ def has_128_bits(kind: str, options: Sequence[str]) -> bool:
 
 
 def _keys(part: HostOnly) -> tuple[str, str]:
-    """Return what declarations with an annotation are called that are of the same function: under
+    """Return the names of declarations with an annotation that are of the same function: under
     no condition, or under the same.
     """
     return part.key, f"{part.guard}\n{part.key}"

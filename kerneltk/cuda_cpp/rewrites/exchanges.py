@@ -72,7 +72,7 @@ def _text(node: Node | None) -> str:
 
 
 def _assigned(node: Node) -> Node | None:
-    """Return what an expression gives another value."""
+    """Return the assignments and calls that change an expression's value."""
     if node.type == "assignment_expression":
         return node.child_by_field_name("left")
     return node.child_by_field_name("argument") if node.type == "update_expression" else None

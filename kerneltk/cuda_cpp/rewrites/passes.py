@@ -165,7 +165,7 @@ REWRITES: tuple[Rewrite, ...] = (
 
 
 def rewritten(source: str, to: RewriteTarget) -> DeviceSource:
-    """Return what all rewrites make of a source.
+    """Return the rewritten source.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def rewritten(source: str, to: RewriteTarget) -> DeviceSource:
 
 
 def device_source(source: str, to: RewriteTarget) -> DeviceSource:
-    """Return what all rewrites make of a source, from the compile cache if it is there."""
+    """Return the rewritten source, from the compile cache if it is there."""
     if not any(each.concerns(source, to) for each in REWRITES):
         return DeviceSource(source, to.directives)
     found: DeviceSource = derive(

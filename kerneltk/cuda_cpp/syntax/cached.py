@@ -40,7 +40,7 @@ def read_source(source: str) -> SourceSummary:
 
 
 def read_directives(source: str) -> Preprocessed:
-    """Return what the preprocessor sees of a source, as `reader` finds it."""
+    """Return `reader`'s result for a source, from the cache if it is there."""
 
     def find() -> Preprocessed:
         from kerneltk.cuda_cpp.syntax import reader
@@ -53,7 +53,7 @@ def read_directives(source: str) -> Preprocessed:
 
 
 def read_host_only(source: str) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
-    """Return what a compiler of device code alone refuses, as `device_only` finds it."""
+    """Return `device_only`'s result for a source, from the cache if it is there."""
 
     def find() -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
         from kerneltk.cuda_cpp.syntax.host_part import device_only

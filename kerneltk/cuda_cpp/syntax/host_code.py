@@ -343,12 +343,12 @@ class HostCode:
         """Leave nothing out that shares characters with a function with an annotation: their heads
         are in two branches of a conditional, or both are of one macro.
         """
-        kept = sorted(self._kept)
-        starts = [start for start, _ in kept]
+        spans = sorted(self._kept)
+        starts = [start for start, _ in spans]
 
         def is_shared(span: Span) -> bool:
             index = bisect_left(starts, span[1]) - 1
-            return index >= 0 and kept[index][1] > span[0]
+            return index >= 0 and spans[index][1] > span[0]
 
         for found in (self.spans, self.candidates, self.functions):
             for span in [s for s in found if is_shared(s)]:
@@ -412,10 +412,10 @@ class HostCode:
                 gap = "" if found.head[-1:].isspace() else " "
                 self.replaced[found.body] = f"{gap}{HOST_ONLY};"
                 self._leave_out_host_words(span[0], found.body[0])
-        told: set[tuple[str, ...]] = set()
+        reported: set[tuple[str, ...]] = set()
         for span, names in self.untold.items():
-            if span in self.spans and names[-1] in asked and names not in told:
-                told.add(names)
+            if span in self.spans and names[-1] in asked and names not in reported:
+                reported.add(names)
                 self.replaced[span] = _UNTOLD.format(names[-1])
         for span, declared in self.candidates.items():
             is_needed = declared.is_function and not declared.names.isdisjoint(asked | overloaded)

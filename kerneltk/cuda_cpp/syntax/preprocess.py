@@ -242,12 +242,12 @@ def _outside(words: list[Word], hidden: list[tuple[int, int]]) -> list[Word]:
     ends: list[int] = []  # the last end of all spans up to each
     for _, end in spans:
         ends.append(max(end, ends[-1]) if ends else end)
-    kept = []
+    remaining = []
     for word in words:
         index = bisect_right(starts, word.start) - 1
         if index < 0 or ends[index] <= word.start:
-            kept.append(word)
-    return kept
+            remaining.append(word)
+    return remaining
 
 
 @lru_cache(maxsize=4)  # what reads and rewrites a source prepares it, each in its turn

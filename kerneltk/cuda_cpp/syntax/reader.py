@@ -64,7 +64,7 @@ def read_source(source: str) -> SourceSummary:
 
 
 def read_directives(source: str) -> Preprocessed:
-    r"""Return what the preprocessor sees of a source.
+    r"""Return the tokens and directives of a source, as the preprocessor sees them.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def read_directives(source: str) -> Preprocessed:
 
 
 def _includes(prepared: Prepared) -> Iterator[tuple[Include, Directive]]:
-    macros: dict[str, str] = {}  # whatever the compiler is told
+    macros: dict[str, str] = {}  # whatever the options define
     for directive in prepared.directives:
         found = _OBJECT_MACRO.match(directive.argument)
         if directive.name in ("define", "undef") and found is not None:
@@ -160,7 +160,7 @@ def _uses_with_operators(plain: str, host: HostCode) -> Iterator[tuple[int, int]
 
 
 def _without(plain: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a source with blanks in the place of pieces of it, lines kept."""
+    """Return a source with blanks in the place of pieces of it, lines unchanged."""
     pieces: list[str] = []
     done = 0
     for start, end in spans:

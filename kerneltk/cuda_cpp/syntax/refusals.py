@@ -248,7 +248,7 @@ class _Finder:
         )
 
     def _cause_in(self, tree: SourceTree, node: Node) -> _Cause | None:
-        """Return what there is in a function or a declaration that CPU cores lack."""
+        """Return the constructs of a function or a declaration that CPU cores lack."""
         for kind, position, own in unsupported_words(tree.plain, node.start_byte, node.end_byte):
             return _Cause(kind, self.prepared.start_of(position), word=_shown(kind, own))
         for word in tree.words_between(tree.head_start(node), node.end_byte):
@@ -346,7 +346,7 @@ def _shown(kind: UnsupportedKind, word: str) -> str:
 
 
 def lack_of(kind: UnsupportedKind | None, word: str = "") -> str:
-    """Return what CPU cores lack as a sentence names it, by its kind or its name in CUB."""
+    """Return the name of a construct that CPU cores lack, by its kind or its name in CUB."""
     if kind == "CUB":
         return f"'cub::{word}'"
     if kind is None or kind == "header":

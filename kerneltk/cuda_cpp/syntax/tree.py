@@ -214,8 +214,10 @@ def inner_declarator(node: Node) -> Node | None:
         "attributed_declarator",
         "pointer_declarator",
     ):
-        kept = [c for c in node.named_children if "declarator" in c.type or c.type in _IDENTIFIERS]
-        return kept[-1] if kept else None
+        declarators = [
+            c for c in node.named_children if "declarator" in c.type or c.type in _IDENTIFIERS
+        ]
+        return declarators[-1] if declarators else None
     return None
 
 

@@ -153,7 +153,7 @@ def cub_lacking(plain: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 
 def instead_of_cub(name: str) -> str:
-    """Return what to write for a name of CUB's that CPU cores lack; empty for no advice."""
+    """Return the replacement for a name of CUB's that CPU cores lack; empty for no advice."""
     parts = name.split("::")
     if any(part.startswith("Device") for part in parts):
         return (
@@ -205,7 +205,7 @@ class UnsupportedFeatures:
             self._add("header", name, offset)
 
     def read_macro(self, definition: str, offset: int) -> None:
-        """Add what a macro's definition has: where it is used, nobody would find the word."""
+        """Add what a macro's definition has: where it is used, the word does not appear."""
         if found := unsupported_in_macro(definition):
             self._add(*found, offset)
 

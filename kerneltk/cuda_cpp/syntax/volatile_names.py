@@ -117,12 +117,12 @@ def _declared(node: Node) -> tuple[str, frozenset[str]]:
             return source_of(current), frozenset(kinds)
         inner = current.child_by_field_name("declarator")
         if inner is None:
-            kept = [
+            declarators = [
                 c
                 for c in current.named_children
                 if "declarator" in c.type or c.type.endswith("identifier")
             ]
-            inner = kept[-1] if kept and current.type.endswith("declarator") else None
+            inner = declarators[-1] if declarators and current.type.endswith("declarator") else None
         current = inner
     return "", frozenset(kinds)
 

@@ -1,4 +1,4 @@
-"""What a kernel is told beforehand of the shapes that it is launched with."""
+"""Compile-time assumptions about the shapes that a kernel is launched with."""
 
 from __future__ import annotations
 

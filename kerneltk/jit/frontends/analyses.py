@@ -1,4 +1,4 @@
-"""What functions were found to mean, kept in the compile cache, so that a process whose kernels are
+"""What functions were found to mean, in the compile cache, so that a process whose kernels are
 known lowers none of them.
 
 An entry is for a function by its text and code, and for what its decorator was given. It has a few
@@ -89,7 +89,7 @@ class Analyses:
         self._records: Records | None = None
 
     def fact(self, name: str) -> Any:
-        """Return what is known of the function, whatever its arguments are; None for nothing."""
+        """Return the cached facts about the function for any arguments; None if there are none."""
         return self._facts.get(name) if self._open() is not None else None
 
     def note_fact(self, name: str, value: Any) -> None:
@@ -97,7 +97,7 @@ class Analyses:
         self._facts[name] = value
 
     def find(self, case: str | None) -> Known | None:
-        """Return what is known for arguments of some types."""
+        """Return the cached facts for arguments of some types."""
         described = None if case is None else self._open()
         if described is None or self._records is None:
             return None

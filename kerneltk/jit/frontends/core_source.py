@@ -61,7 +61,7 @@ class Result:
 
 
 def returned(own: Definition, text: str, kind: Type, cores: Sequence[Core]) -> tuple[Result, ...]:
-    """Return what the function returns for each output.
+    """Return the expression of each output.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def array_view(emitter: Emitter, kind: Array, name: str) -> str:
 
 
 def index_values(ndim: int) -> list[str]:
-    """Return what functions are given for the index of the element that they ask for."""
+    """Return the arguments for the index of the element that functions ask for."""
     if ndim == 0:
         return []
     return ["i"] if ndim == 1 else [f"_ind.get()[{axis}]" for axis in range(ndim)]

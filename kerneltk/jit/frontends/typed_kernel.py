@@ -91,7 +91,7 @@ def typed_kernel(definition: ElementwiseDefinition, result: Type) -> TypedKernel
     return TypedKernel(definition)
 
 
-# -- what is kept of them --------------------------------------------------------------------------
+# -- their cached records --------------------------------------------------------------------------
 
 
 def outcome_of(

@@ -17,7 +17,7 @@ from kerneltk.jit.intrinsics.values import item_type, size_of
 from kerneltk.jit.ir.types import PY_INT, Number, Opaque, Type
 
 HEADERS = ("jit_collectives.hpp",)
-_MOST_BYTES = 64  # of a value: it is kept in registers
+_MOST_BYTES = 64  # of a value: it lives in registers
 _MOST_STORAGE = 48 * 1024  # bytes of shared memory that a kernel can declare
 
 Scope = Literal["block", "warp"]

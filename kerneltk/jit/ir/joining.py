@@ -53,7 +53,7 @@ def joined_references(first: Type, second: Type) -> Reference | None:
     if first.element != second.element:
         return None
     spaces = {first.space, second.space}
-    # What may be a thread's own may not be kept for longer than that.
+    # What may be a thread's own may not outlive the thread.
     space = first.space if len(spaces) == 1 else "local" if "local" in spaces else "global"
     packed, writable = first.packed or second.packed, first.writable and second.writable
     return replace(first, space=space, writable=writable, packed=packed)

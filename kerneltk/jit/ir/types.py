@@ -142,7 +142,7 @@ class Array(Node):
 
     @property
     def is_of_copy(self) -> bool:
-        """Whether it is part of a record that is a value: nobody writes there."""
+        """Whether it is part of a record that is a value: it is read-only."""
         return self.space == "local" and not self.writable
 
 

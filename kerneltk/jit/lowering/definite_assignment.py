@@ -113,7 +113,7 @@ def _joined(first: _State | None, second: _State | None) -> _State | None:
 
 
 def _key(node: Any) -> Any:
-    """Return what is equal for equal expressions, wherever they stand."""
+    """Return a key that is equal for equal expressions, wherever they stand."""
     if isinstance(node, tuple):
         return tuple(map(_key, node))
     if not isinstance(node, Node) or not hasattr(node, "span"):

@@ -50,7 +50,7 @@ def _by_value(kernel: ir.Function, parameter: ir.Parameter) -> ir.Function:
     parameters = tuple(passed if p is parameter else p for p in kernel.parameters)
     nodes = ir.walk(*body)
     if any(isinstance(node, ir.Local) and _is_reference(node, passed) for node in nodes):
-        # It is passed on, or kept: there has to be a reference.
+        # It is passed on, or stored: there has to be a reference.
         taken = {node.name for node in nodes if isinstance(node, ir.Local | ir.Declare)}
         taken |= {p.name for p in parameters} | {local for local, _ in kernel.locals}
         own = identifier(f"{name}_at", taken.__contains__)

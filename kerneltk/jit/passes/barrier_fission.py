@@ -3,7 +3,7 @@
 What stands between two barriers becomes a `ThreadLoop`. Control flow around a barrier must be the
 same in all threads; it is then the block's own, and so are the variables that it depends on. What a
 thread has to remember from one loop to another is either cheap, and computed again in each loop
-that wants it, or kept in memory with an element for each thread.
+that wants it, or stored in memory with an element for each thread.
 
 That is MCUDA's loop fission (Stratton, Stone and Hwu, MCUDA: An Efficient Implementation of CUDA
 Kernels for Multi-core CPUs, LCPC 2008).
@@ -75,16 +75,16 @@ class _Splitter:
             body = without_returns(level, self._variable)
             body = rematerialized(body, self._own(body))
             body = without_idle_loops(body, self._own(body))
-            kept = self._kept(body)
-            promoted = {name for name in kept if self._could_be_block(name)}
+            stored = self._kept(body)
+            promoted = {name for name in stored if self._could_be_block(name)}
             if not promoted:
-                return self._finished(body, frozenset(kept))
+                return self._finished(body, frozenset(stored))
             self._needed |= promoted
 
     def _finished(self, body: tuple[ir.Statement, ...], per_thread: frozenset[str]) -> ir.Function:
         declares = [d for d in self._memory_of_threads if d.name in per_thread]
-        kept = [kind for name, kind in self._types.items() if name in per_thread]
-        if sum(map(_bytes_of, (*kept, *(d.type for d in declares)))) > _MOST_BYTES:
+        stored = [kind for name, kind in self._types.items() if name in per_thread]
+        if sum(map(_bytes_of, (*stored, *(d.type for d in declares)))) > _MOST_BYTES:
             span = self._function.body[0].span
             raise NotSplit("its threads remember too much across barriers", span)
 
@@ -266,7 +266,7 @@ class _Splitter:
                 done.append(self._opened(statement))
             elif is_barrier(statement):
                 flush()
-                done.append(statement)  # no thread waits there; checks of memory are told
+                done.append(statement)  # no thread waits there; checks of memory get a note
             elif isinstance(statement, ir.Break | ir.Continue | ir.Return):
                 flush()
                 done.append(statement)
@@ -320,17 +320,17 @@ class _Splitter:
         that they may refer to.
         """
         own = self._own(body)
-        kept = {name for loop in thread_loops(body) for name in live_in(loop.body) & own}
+        stored = {name for loop in thread_loops(body) for name in live_in(loop.body) & own}
         views = [
             (node.target.name, mentioned((node.value,)))
             for node in ir.statements(body)
             if isinstance(node, ir.Store) and isinstance(node.target, ir.Local)
             if has_view(node.target.type)
         ]
-        seen = set(kept)
+        seen = set(stored)
         while more := {n for name, found in views if name in seen for n in found} - seen:
             seen |= more
-        return kept | (seen & {d.name for d in self._memory_of_threads})
+        return stored | (seen & {d.name for d in self._memory_of_threads})
 
 
 def _may_fail(node: Any) -> bool:

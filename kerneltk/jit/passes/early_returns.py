@@ -1,6 +1,6 @@
 """Threads that return early count as arrived at later barriers.
 
-In a split kernel each has a note, which later loops look at; elsewhere the runtime is told.
+In a split kernel each has a note, which later loops look at; elsewhere the runtime is notified.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rematerialization: a cheap value is computed again where it is read, instead of being kept.
+"""Rematerialization: a cheap value is computed again where it is read, instead of being stored.
 
 After Briggs, Cooper and Torczon, PLDI 1992: there to spare registers, here memory for each thread.
 """
@@ -110,14 +110,14 @@ def _sites(body: tuple[ir.Statement, ...]) -> Iterator[_Site]:
 
 
 def without_idle_loops(body: tuple[ir.Statement, ...], own: set[str]) -> tuple[ir.Statement, ...]:
-    """Leave out assignments that nobody reads, and loops that do nothing."""
-    kept = {name for loop in thread_loops(body) for name in live_in(loop.body)}
+    """Leave out assignments that are never read, and loops that do nothing."""
+    live = {name for loop in thread_loops(body) for name in live_in(loop.body)}
 
     def rest(statements: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         result: list[ir.Statement] = []
         for statement in statements:
             if isinstance(statement, ir.ThreadLoop):
-                inside = _without_dead_stores(statement.body, own - kept)
+                inside = _without_dead_stores(statement.body, own - live)
                 if inside:
                     result.append(replace(statement, body=inside))
             else:

@@ -50,16 +50,16 @@ _KIND_FLAGS = (
 _ANNOTATIONS = annotations.compiler_flag  # what the import from __future__ binds
 
 
-def source_of(function: types.FunctionType, kept: tuple[str, str] | None = None) -> FunctionSource:
-    """The source and the syntax tree of a Python function; `kept` is what `text_of` returned
+def source_of(function: types.FunctionType, known: tuple[str, str] | None = None) -> FunctionSource:
+    """The source and the syntax tree of a Python function; `known` is what `text_of` returned
     earlier.
 
     Of one made with ``functools.wraps`` they are its own, not those of the function that it wraps:
-    a call runs its own code. Raises SourceError where the source is not kept anywhere, or has
+    a call runs its own code. Raises SourceError where there is no source, or has
     changed since the function was compiled.
     """
     code = function.__code__
-    path, text = kept or text_of(function)
+    path, text = known or text_of(function)
     node: FunctionNode | None
     node = _lambda_in(text, code) if code.co_name == LAMBDA else _definition_in(text, code)
     if node is None:
@@ -69,7 +69,7 @@ def source_of(function: types.FunctionType, kept: tuple[str, str] | None = None)
 
 def text_of(function: types.FunctionType) -> tuple[str, str]:
     """The full name and the text of the file or cell that a function's code is from. Raises
-    SourceError where the text is not kept anywhere.
+    SourceError where there is no source.
     """
     path = function.__code__.co_filename
     if not path.startswith("<"):

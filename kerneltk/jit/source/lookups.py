@@ -2,10 +2,10 @@
 modules and classes.
 
 While a function is lowered, `Lookups` records each of them by the path that leads there. A record
-is kept as a description, which a later process compares with what it finds at the same path. A
+is recorded as a description, which a later process compares with what it finds at the same path. A
 description has all that lowering can see of a value; what has none, such as an instance of a user's
-class, makes the record unfit to be kept. Modules and classes are looked through and not described:
-what counts is the attribute at the end of the path.
+class, makes the record unfit for the cache. Modules and classes are looked through and not
+described: what counts is the attribute at the end of the path.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class Lookups:
                 self.give_up()
 
     def facts(self, root: types.FunctionType) -> tuple[list[Fact], Descriptions] | None:
-        """Return what the lowered functions depend on; None where that cannot be told."""
+        """Return the objects that the lowered functions depend on; None where they are unknown."""
         if not self._is_plain:
             return None
         facts: list[Fact] = []

@@ -141,9 +141,9 @@ _DEFAULT = ", or pass the option '-default-device', which says so of all"
 
 
 def find_host_only(source: str) -> tuple[tuple[HostOnly, ...], tuple[str, ...]]:
-    r"""Return what a compiler of device code alone refuses in a source, and what tells the
-    functions that have an annotation from others: their names and types of parameters, behind the
-    condition that they are under.
+    r"""Return the code that a compiler of device code alone refuses in a source, and keys of the
+    functions that have an annotation: names and types of parameters, behind the condition that
+    they are under.
 
     Examples
     --------
@@ -248,8 +248,8 @@ class _Finder:
                 continue
             inner = self._visit(node, scope, is_template)
             if inner is not None:
-                kept = node.type == "template_declaration"
-                stack += ((child, inner, kept) for child in reversed(node.children))
+                is_template = node.type == "template_declaration"
+                stack += ((child, inner, is_template) for child in reversed(node.children))
 
     def _add(self, kind: HostOnlyKind, name: str, start: int, end: int, key: str = "") -> None:
         first, last = self.prepared.start_of(start), self.prepared.end_of(end)
@@ -355,7 +355,7 @@ class _Finder:
         return collapse(self.tree.slice(name))
 
     def _key(self, name: Node, function: Node | None) -> str:
-        """Return what tells a function from others of its name, whatever class it is of."""
+        """Return a function's name without its class, and the types of its parameters."""
         spelled = re.sub(r"<.*>\Z", "", self._name(name), flags=re.DOTALL)
         last = spelled.rpartition("::")[2].strip() or spelled
         parameters = None if function is None else function.child_by_field_name("parameters")

@@ -151,13 +151,13 @@ def unreached(
             and _mentions(source.words[n], gone, found)
         )
     direct = set(source.reached)
-    kept = [n for n, found in enumerate(every) if n not in dropped and not found.is_function]
-    for number in kept:
+    remaining = [n for n, found in enumerate(every) if n not in dropped and not found.is_function]
+    for number in remaining:
         source.reached.add(number)
         source.reach(source.needed(number))
     drop(n for n, found in enumerate(every) if n not in source.reached)
     spans = {every[number].span for number in dropped}
-    for number in kept:
+    for number in remaining:
         spans.update(_members_of_the_host(code, every[number], gone))
     spare = {
         found.span: found.names

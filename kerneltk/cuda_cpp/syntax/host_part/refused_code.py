@@ -290,7 +290,7 @@ def _is_asked_about(tree: SourceTree, name: str, is_untyped: bool) -> bool:
 
 
 def _inner_of(node: Node) -> Node:
-    """Return what a template or a friend declaration declares."""
+    """Return the declaration inside a template or a friend declaration."""
     while node.type in _HEADS and node.named_children:
         node = node.named_children[-1]
     return node

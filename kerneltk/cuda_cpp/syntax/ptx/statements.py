@@ -71,7 +71,7 @@ class _Statement:
 
 
 def _decoded(literal: str) -> str:
-    """Return what a string literal means."""
+    """Return the value of a string literal."""
 
     def value(found: re.Match[str]) -> str:
         if found[1]:

@@ -140,14 +140,14 @@ def _compare_and_swap(names: tuple[str, ...]) -> Rule:
     return rule
 
 
-_CAS_DOC = "Store ``value`` where the element equals ``old``. Return what the element held before."
+_CAS_DOC = "Store ``value`` where the element equals ``old``. Return the element's value before."
 
 INTRINSICS: dict[str, Any] = {
     **{
         f"atomic_{name}": Intrinsic(
             f"atomic_{name}",
             _atomic(name, dtypes),
-            f"{text}, as one step. Return what the element held before.\n\n"
+            f"{text}, as one step. Return the element's value before.\n\n"
             f"Parameters\n----------\narray : array of {', '.join(dtypes)}\n"
             "index : int or tuple of int\nvalue : number",
         )

@@ -248,8 +248,8 @@ _FUNCTIONS: dict[Any, str] = {
 
 
 def call_builtin(low: FunctionBuilder, function: Any, site: CallSite) -> Value | None:
-    """Return what a builtin gives for an instance; None for other values, and where it is as for a
-    tuple.
+    """Return the result of a builtin for an instance; None for other values, and where a tuple's
+    is the same.
     """
     if function is builtins.isinstance and len(site.arguments) == 2 and not site.keywords:
         return _is_instance(low, *site.arguments)

@@ -60,7 +60,7 @@ def is_tuple_class(kind: type) -> bool:
 
 
 def found_in(kind: type, name: str) -> tuple[type, Any] | None:
-    """Return what a class, or a base, has under a name, and which of them."""
+    """Return a class's attribute, its own or a base's, and the class that has it."""
     for owner in kind.__mro__:
         if name in vars(owner):
             return owner, vars(owner)[name]
@@ -81,7 +81,7 @@ def is_generated(owner: type, attribute: Any) -> bool:
 def method_of(
     low: Context, kind: type, name: str, span: ir.Span
 ) -> types.FunctionType | Own | None:
-    """Return what a class has for a special method: a function of the user's, Python's own, or
+    """Return a class's special method: a function of the user's, Python's own, or
     nothing. Raises for what kernels cannot run.
     """
     found = found_in(kind, name)

@@ -68,7 +68,7 @@ def _cast_literal(low: Context, value: ir.Literal_, target: Number) -> ir.Expres
 
 
 def _is_provisional(low: Context) -> bool:
-    """Return whether a type is known not to hold a value yet: nothing of this pass is kept."""
+    """Return whether a type is known not to hold a value yet: this pass's results are dropped."""
     return low.is_cut and not low.program.widening
 
 

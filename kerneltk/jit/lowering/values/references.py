@@ -3,7 +3,7 @@
 An expression of a record that lies in memory, `x[i]` or a field of one, names that memory: whoever
 stores to its fields stores there. A variable, a tuple, a parameter or a result has a pointer to it,
 whose type is `Reference`; whoever reads it finds the record again. Records that are computed, by a
-shuffle or a collective, are values that nobody writes to.
+shuffle or a collective, are read-only values.
 """
 
 from __future__ import annotations
