@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     __all__ = ["ElementKernel", "Intrinsic", "JitKernel", "kernel", "range", "rawkernel"]
 
-_SUBMODULES = ("cg", "cub", "cuda")
+_SUBMODULES = ("cg", "cub", "cuda", "thrust")
 # ``from kerneltk.jit import ir`` asks for an attribute first, and must not load everything for it.
 _PARTS = (
     "codegen", "compile", "frontends", "intrinsics", "ir", "launch", "lowering", "numba", "passes",
@@ -58,11 +58,6 @@ def __getattr__(name: str) -> Any:  # intrinsics, too, for type checkers
         _load()
         if name in globals():
             return globals()[name]
-    if name == "thrust":
-        raise AttributeError(
-            "'jit.thrust' is not available.\n  Hint: use 'jit.cub' for the threads of a block, or "
-            "a loop of the thread's own."
-        )
     raise AttributeError(f"module 'kerneltk.jit' has no attribute '{name}'")
 
 

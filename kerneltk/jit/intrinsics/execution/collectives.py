@@ -62,9 +62,11 @@ def _valid(low: Builder, value: Value, span: ir.Span) -> tuple[ir.Expression, ..
     return (low.cast(integer(low, value, span, "'valid'"), _INT),)
 
 
-def _head(emitter: Any, name: str, node: ir.Call, collective: Collective) -> tuple[str, list[str]]:
+def _head(
+    emitter: Any, name: str, node: ir.Call, collective: Collective, ctype: str = ""
+) -> tuple[str, list[str]]:
     """Return a function with its template arguments, and its first arguments: the storage."""
-    ctype = emitter.ctype(collective.item)
+    ctype = ctype or emitter.ctype(collective.item)
     if collective.template.scope == "warp":
         return f"kerneltk::jit::warp_{name}<{ctype}, {collective.threads[0]}>", []
     facts = ", ".join(collective.extents)
@@ -79,8 +81,15 @@ def _reduce_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
     name = "reduce_all" if everywhere else "reduce"
     if valid and not everywhere and collective.template.scope == "warp":
         name = "reduce_valid"
+    item = collective.item
+    if isinstance(item, Number) and item.is_half and combination.text == FUNCTORS["Sum"].text:
+        # In float, rounded once, as NumPy and ReductionKernel add numbers of 16 bits.
+        head, storage = _head(emitter, name, node, collective, "float")
+        arguments = [f"kerneltk::jit::storage_of_floats({memory})" for memory in storage]
+        text = ", ".join([*arguments, f"static_cast<float>({value})", combination.text, *valid])
+        return f"static_cast<{emitter.ctype(item)}>({head}({text}))"
     head, arguments = _head(emitter, name, node, collective)
-    op = combination_text(emitter, collective.item, combination, captured)
+    op = combination_text(emitter, item, combination, captured)
     return f"{head}({', '.join([*arguments, value, op, *valid])})"
 
 

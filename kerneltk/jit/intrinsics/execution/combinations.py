@@ -21,7 +21,7 @@ OPS = "kerneltk::jit::ops::"
 class Functor(Intrinsic):
     """An operation that collectives combine two values by: a class in ``kerneltk::jit::ops``.
 
-    It takes values of ``"sums"``, ``"orders"``, ``"bits"``, ``"pairs"`` or ``"any"``.
+    It takes values of ``"numbers"``, ``"bits"``, ``"pairs"`` or ``"any"``.
     """
 
     def __init__(self, name: str, ctype: str, takes: str, doc: str) -> None:
@@ -47,8 +47,6 @@ class Functor(Intrinsic):
             return is_index and isinstance(value, Number) and not value.is_complex
         if not isinstance(kind, Number):
             return False
-        if self.takes == "orders":
-            return not kind.is_complex
         return self.takes != "bits" or kind.is_integer or kind == BOOL
 
     @property
@@ -61,10 +59,10 @@ class Functor(Intrinsic):
 FUNCTORS: dict[str, Functor] = {
     name: Functor(name, *row)
     for name, row in {
-        "Sum": ("plus", "sums", "The sum; of integers it wraps around."),
-        "Product": ("multiply", "sums", "The product; of integers it wraps around."),
-        "Max": ("py_max", "orders", "The second value if it is greater, else the first."),
-        "Min": ("py_min", "orders", "The second value if it is less, else the first."),
+        "Sum": ("plus", "numbers", "The sum; of integers it wraps around."),
+        "Product": ("multiply", "numbers", "The product; of integers it wraps around."),
+        "Max": ("py_max", "numbers", "The second value if it is greater, else the first."),
+        "Min": ("py_min", "numbers", "The second value if it is less, else the first."),
         "ArgMax": (
             "argmax",
             "pairs",
@@ -93,10 +91,10 @@ _KNOWN: dict[Any, Functor] = {
     np.add: FUNCTORS["Sum"],
     operator.mul: FUNCTORS["Product"],
     np.multiply: FUNCTORS["Product"],
-    np.maximum: _function("maximum", "orders"),
-    np.minimum: _function("minimum", "orders"),
-    np.fmax: _function("fmax", "orders"),
-    np.fmin: _function("fmin", "orders"),
+    np.maximum: _function("maximum", "numbers"),
+    np.minimum: _function("minimum", "numbers"),
+    np.fmax: _function("fmax", "numbers"),
+    np.fmin: _function("fmin", "numbers"),
     operator.and_: _function("bit_and", "bits"),
     np.bitwise_and: _function("bit_and", "bits"),
     operator.or_: _function("bit_or", "bits"),

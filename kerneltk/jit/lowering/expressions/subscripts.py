@@ -13,6 +13,7 @@ from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import array_attribute
 from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
+from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.intrinsics.numbers.methods import number_attribute
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
 from kerneltk.jit.ir.joining import plain
@@ -21,6 +22,7 @@ from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import attribute_of
 from kerneltk.jit.lowering.values.arrays import record_field, subscript
 from kerneltk.jit.lowering.values.classes import (
+    Method,
     called,
     class_of,
     is_tuple_class,
@@ -30,7 +32,7 @@ from kerneltk.jit.lowering.values.classes import (
 )
 from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
-from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+from kerneltk.jit.lowering.values.evaluation import evaluate, settled, starred_values
 from kerneltk.jit.lowering.values.joins import joined, use_of
 from kerneltk.jit.lowering.values.references import record_at
 
@@ -70,6 +72,14 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
         value = low.as_expression(value, span)
     kind = value.type
     if isinstance(kind, Array):
+        if name in ITERATORS:
+            if kind.ndim != 1:
+                raise low.fail(
+                    f"'{name}' takes an array of one dimension, not {low.phrase(value)}.",
+                    span,
+                    f"take a row: x[i].{name}().",
+                )
+            return Static(Method(ITERATORS[name], settled(low, value)))
         return array_attribute(low, value, name, span)
     if isinstance(kind, Number):
         return number_attribute(low, value, name, span)

@@ -11,10 +11,11 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number, Type
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Type
 from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.values.classes import class_of, operated, special
+from kerneltk.jit.lowering.values.classes import called, class_of, operated, special
 from kerneltk.jit.lowering.values.conversion import (
     as_number,
     is_tuple,
@@ -169,6 +170,10 @@ def binary(
             return found
         if not (is_tuple(left) or is_tuple(right)) or op not in ("+", "*"):
             raise uncomputable(low, op, left, right, span)
+    if op == "+" and _is_pointer(left):  # as of the pointers that CuPy's kernels have there
+        begin = called(low, ITERATORS["begin"], (left,), span)
+        assert begin is not None
+        return binary(low, op, begin, right, span, spans)
     if op in ("+", "*") and (is_tuple(left) or is_tuple(right)):
         return _tuple_arithmetic(low, op, left, right, span)
     first, second = spans or (span, span)
@@ -184,6 +189,13 @@ def binary(
         count = cast(low, b, PY_INT) if b.type == BOOL else b
         return ir.Binary(op, cast(low, a, kind), count, kind, span)
     return ir.Binary(op, cast(low, a, kind), cast(low, b, kind), kind, span)
+
+
+def _is_pointer(value: Value) -> bool:
+    """Whether a value is an array of one dimension in shared or local memory."""
+    if isinstance(value, Static) or not isinstance(value.type, Array):
+        return False
+    return value.type.ndim == 1 and value.type.space in ("shared", "local")
 
 
 def operation_type(low: Context, op: str, left: Number, right: Number, span: ir.Span) -> Number:

@@ -18,9 +18,9 @@
 namespace kerneltk::jit {
 
 // Memory for values, which has neither constructors nor initial values.
-template <class T, int COUNT>
+template <class T, int COUNT, int SIZE = sizeof(T), int ALIGNMENT = alignof(T)>
 struct shared_items {
-    alignas(T) unsigned char bytes[COUNT * sizeof(T)];
+    alignas(ALIGNMENT) unsigned char bytes[COUNT * SIZE];
 
     __device__ __forceinline__ T* begin() { return reinterpret_cast<T*>(bytes); }
     __device__ __forceinline__ T& operator[](int k) { return begin()[k]; }
@@ -41,11 +41,21 @@ template <int N>
 constexpr int items_of = N;
 #endif
 
+// Items of two bytes have room for the float in which numbers of 16 bits are added.
+template <class T, int COUNT>
+using summed_items = shared_items<T, COUNT, sizeof(T) == 2 ? 4 : sizeof(T),
+                                  sizeof(T) == 2 ? 4 : alignof(T)>;
 template <class T, int N>
 struct block_reduce_storage {
-    shared_items<T, items_of<N>> items;
-    shared_items<T, 1> result;
+    summed_items<T, items_of<N>> items;
+    summed_items<T, 1> result;
 };
+template <class T, int N>
+__device__ __forceinline__ block_reduce_storage<float, N>& storage_of_floats(
+    block_reduce_storage<T, N>& storage) {
+    static_assert(sizeof(T) == 2, "only items of two bytes have room for a float");
+    return reinterpret_cast<block_reduce_storage<float, N>&>(storage);
+}
 template <class T, int N>
 struct block_scan_storage {
     shared_items<T, items_of<N>> items;

@@ -650,3 +650,31 @@ def test_text_compiles_for_other_gpus(architecture: str) -> None:
         assert pipeline.compile_ahead(
             definition.unit(program, capabilities_of("cuda")), architecture
         ).code
+
+
+@pytest.mark.parametrize("dtype", ["float16", "complex64"])
+def test_sums_of_16_bits_are_rounded_once_and_complex_numbers_ordered(
+    backend: Any, dtype: str
+) -> None:
+    blocks, warps = jit.cub.BlockReduce[np.dtype(dtype), 64], jit.cub.WarpReduce[np.dtype(dtype)]
+
+    @jit.rawkernel()
+    def kernel(x, y):
+        value, i = x[jit.blockIdx.x, jit.threadIdx.x], jit.blockIdx.x
+        found = (
+            blocks().Sum(value), blocks().SumAll(value), warps().Sum(value),
+            blocks().Reduce(value, jit.cub.Max()), blocks().ReduceAll(value, np.fmin),
+        )  # fmt: skip
+        if jit.threadIdx.x == 0:
+            for k in range(5):
+                y[i, k] = found[k]
+
+    rng = np.random.default_rng(3)
+    given = 10 * rng.random((16, 64)) + 1j * rng.integers(0, 4, (16, 64))
+    given = np.round(given if dtype[0] == "c" else given.real * 8) / 8
+    x, y = backend.asarrays(given.astype(dtype), np.zeros((16, 5), dtype))
+    kernel[16, 64](x, y)
+    x = backend.asnumpy(x)
+    expected = [x.sum(1), x.sum(1), x[:, :32].sum(1), x.max(1), x.min(1)]
+    np.testing.assert_array_equal(backend.asnumpy(y), np.stack(expected, axis=1))
+    assert kernel.inspect(x, np.zeros((16, 5), dtype), target="compute_75")

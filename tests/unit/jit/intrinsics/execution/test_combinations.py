@@ -38,8 +38,8 @@ def test_a_functor_is_made_or_named() -> None:
     [
         ("Sum", (F4, C8, BOOL), (PAIR, Array(F4, 1))),
         ("Product", (F4, C8), (PAIR,)),
-        ("Max", (F4, BOOL, U1), (C8, PAIR)),
-        ("Min", (F4, U1), (C8, PAIR)),
+        ("Max", (F4, BOOL, U1, C8), (PAIR,)),
+        ("Min", (F4, U1, C8), (PAIR,)),
         ("ArgMax", (PAIR,), (F4, Tuple((F4, F4)), Tuple((PY_INT, C8)), Tuple((PY_INT,)))),
         ("ArgMin", (PAIR, Tuple((U1, BOOL))), (Tuple((BOOL, F4)), Tuple((PY_INT, PAIR)))),
     ],

@@ -1,0 +1,736 @@
+"""Thrust's algorithms in one thread, with the names and parameters of ``cupyx.jit.thrust``.
+
+An algorithm takes a policy, `seq` or `device`, which both run it in the calling thread, as Thrust
+does within kernels; and iterators: ``x.begin()``, ``x.end()``, ``x.begin() + 3``,
+`make_counting_iterator`::
+
+    @jit.rawkernel()
+    def sort_rows(x):
+        row = x[jit.grid(1)]
+        jit.thrust.sort(jit.thrust.seq, row.begin(), row.end())
+
+Arrays have one dimension and may be strided. Operations and comparisons are functions of two
+values; without one they are ``+``, ``==`` and ``<``, and sums are of the type that NumPy gives to
+them.
+Iterators are returned as Thrust does: behind what was written, or at what was found.
+
+Everything is restricted Python, compiled with the kernel on both backends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kerneltk.jit.intrinsics.execution.iterators import (
+    ArrayIterator,
+    ConstantIterator,
+    CountingIterator,
+)
+from kerneltk.jit.intrinsics.execution.memory import INTRINSICS as _MEMORY
+
+_local_memory = _MEMORY["local_memory"]
+
+
+class Policy:
+    """Where an algorithm runs."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"kerneltk.jit.thrust.{self._name}"
+
+
+seq = Policy("seq")
+"""In the calling thread."""
+
+device = Policy("device")
+"""As `seq`, which Thrust makes of it within kernels."""
+
+
+def make_constant_iterator(x: Any) -> Any:
+    """Return an iterator of a range of equal values."""
+    return ConstantIterator(x, 0)
+
+
+def make_counting_iterator(x: Any) -> Any:
+    """Return an iterator of ``x``, ``x + 1``, …"""
+    return CountingIterator(x)
+
+
+# -- what the algorithms share ---------------------------------------------------------------------
+
+
+def _iterator(of: Any) -> Any:
+    """Return an iterator; of an array, which stands for its first element, one of that."""
+    if isinstance(of, (ArrayIterator, ConstantIterator, CountingIterator)):
+        return of
+    return of.begin()
+
+
+def _length(first: Any, last: Any) -> Any:
+    return _iterator(last) - _iterator(first)
+
+
+def _put(to: Any, index: Any, value: Any) -> None:
+    at = _iterator(to)
+    at.array[at.position + index] = value
+
+
+def _zero(of: Any) -> Any:
+    at = _iterator(of)
+    if isinstance(at, ArrayIterator):
+        return at.array.dtype.type(0)
+    return at[0] * 0  # of an iterator that makes its values
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def _times(x: Any, y: Any) -> Any:
+    return x * y
+
+
+def _minus(x: Any, y: Any) -> Any:
+    return x - y
+
+
+def _less(x: Any, y: Any) -> Any:
+    return x < y
+
+
+def _equal(x: Any, y: Any) -> Any:
+    return x == y
+
+
+def _or(function: Any, default: Any) -> Any:
+    return default if function is None else function
+
+
+# -- searches and comparisons ----------------------------------------------------------------------
+
+
+def count(policy: Any, first: Any, last: Any, value: Any) -> Any:
+    """Return how many elements equal ``value``."""
+    found = 0
+    for k in range(_length(first, last)):
+        if first[k] == value:
+            found += 1
+    return found
+
+
+def find(policy: Any, first: Any, last: Any, value: Any) -> Any:
+    """Return an iterator at the first element that equals ``value``, or ``last``."""
+    k = 0
+    length = _length(first, last)
+    while k < length and first[k] != value:
+        k += 1
+    return _iterator(first) + k
+
+
+def equal(policy: Any, first1: Any, last1: Any, first2: Any, binary_pred: Any = None) -> Any:
+    """Return whether two ranges have equal elements."""
+    return _first_difference(first1, last1, first2, binary_pred) == _length(first1, last1)
+
+
+def mismatch(policy: Any, first1: Any, last1: Any, first2: Any, pred: Any = None) -> Any:
+    """Return a pair of iterators at the first elements that differ."""
+    k = _first_difference(first1, last1, first2, pred)
+    return _iterator(first1) + k, _iterator(first2) + k
+
+
+def _first_difference(first1: Any, last1: Any, first2: Any, pred: Any) -> Any:
+    same = _or(pred, _equal)
+    k = 0
+    length = _length(first1, last1)
+    while k < length and same(first1[k], first2[k]):
+        k += 1
+    return k
+
+
+def is_sorted(policy: Any, first: Any, last: Any, comp: Any = None) -> Any:
+    """Return whether no element comes before its predecessor."""
+    return _sorted_length(first, last, comp) == _length(first, last)
+
+
+def is_sorted_until(policy: Any, first: Any, last: Any, comp: Any = None) -> Any:
+    """Return an iterator at the first element that comes before its predecessor, or ``last``."""
+    return _iterator(first) + _sorted_length(first, last, comp)
+
+
+def _sorted_length(first: Any, last: Any, comp: Any) -> Any:
+    before = _or(comp, _less)
+    length = _length(first, last)
+    k = min(1, length)
+    while k < length and not before(first[k], first[k - 1]):
+        k += 1
+    return k
+
+
+# -- binary searches -------------------------------------------------------------------------------
+
+
+def lower_bound(
+    policy: Any, first: Any, last: Any, value: Any, value_last: Any = None, result: Any = None,
+    comp: Any = None,
+) -> Any:  # fmt: skip
+    """Return an iterator at the first element of a sorted range that is not before ``value``; or,
+    given a range of values and a result, write the positions, and return the result's end.
+
+    With a single value, what follows it is the comparison.
+    """
+    if result is None:
+        return _iterator(first) + _lower(first, last, value, value_last)
+    length = _length(value, value_last)
+    for k in range(length):
+        _put(result, k, _lower(first, last, value[k], comp))
+    return _iterator(result) + length
+
+
+def upper_bound(
+    policy: Any, first: Any, last: Any, value: Any, value_last: Any = None, result: Any = None,
+    comp: Any = None,
+) -> Any:  # fmt: skip
+    """As `lower_bound`, of the first element that is after ``value``."""
+    if result is None:
+        return _iterator(first) + _upper(first, last, value, value_last)
+    length = _length(value, value_last)
+    for k in range(length):
+        _put(result, k, _upper(first, last, value[k], comp))
+    return _iterator(result) + length
+
+
+def binary_search(
+    policy: Any, first: Any, last: Any, value: Any, value_last: Any = None, result: Any = None,
+    comp: Any = None,
+) -> Any:  # fmt: skip
+    """As `lower_bound`, of whether a sorted range has a value."""
+    if result is None:
+        return _has(first, last, value, value_last)
+    length = _length(value, value_last)
+    for k in range(length):
+        _put(result, k, _has(first, last, value[k], comp))
+    return _iterator(result) + length
+
+
+def equal_range(policy: Any, first: Any, last: Any, value: Any, comp: Any = None) -> Any:
+    """Return iterators at the first element of a sorted range that is not before ``value``, and at
+    the first that is after it.
+    """
+    begin = _iterator(first)
+    return begin + _lower(first, last, value, comp), begin + _upper(first, last, value, comp)
+
+
+def _lower(first: Any, last: Any, value: Any, comp: Any) -> Any:
+    before = _or(comp, _less)
+    low = 0
+    high = _length(first, last)
+    while low < high:
+        middle = low + (high - low) // 2
+        if before(first[middle], value):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _upper(first: Any, last: Any, value: Any, comp: Any) -> Any:
+    before = _or(comp, _less)
+    low = 0
+    high = _length(first, last)
+    while low < high:
+        middle = low + (high - low) // 2
+        if before(value, first[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _has(first: Any, last: Any, value: Any, comp: Any) -> Any:
+    before = _or(comp, _less)
+    k = _lower(first, last, value, comp)
+    return k < _length(first, last) and not before(value, first[k])
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def copy(policy: Any, first: Any, last: Any, result: Any) -> Any:
+    """Copy a range."""
+    length = _length(first, last)
+    for k in range(length):
+        _put(result, k, first[k])
+    return _iterator(result) + length
+
+
+def fill(policy: Any, first: Any, last: Any, value: Any) -> None:
+    """Assign a value to all elements."""
+    for k in range(_length(first, last)):
+        _put(first, k, value)
+
+
+def sequence(policy: Any, first: Any, last: Any, init: Any = 0, step: Any = 1) -> None:
+    """Assign ``init``, ``init + step``, …"""
+    for k in range(_length(first, last)):
+        _put(first, k, init + k * step)
+
+
+def gather(policy: Any, map_first: Any, map_last: Any, input_first: Any, result: Any) -> Any:
+    """Copy the elements at the positions of a map."""
+    length = _length(map_first, map_last)
+    for k in range(length):
+        _put(result, k, input_first[map_first[k]])
+    return _iterator(result) + length
+
+
+def scatter(policy: Any, first: Any, last: Any, map: Any, result: Any) -> None:
+    """Copy elements to the positions of a map."""
+    for k in range(_length(first, last)):
+        _put(result, map[k], first[k])
+
+
+def reverse(policy: Any, first: Any, last: Any) -> None:
+    """Reverse a range in place."""
+    _reverse(first, 0, _length(first, last))
+
+
+def reverse_copy(policy: Any, first: Any, last: Any, result: Any) -> Any:
+    """Copy a range in reverse."""
+    length = _length(first, last)
+    for k in range(length):
+        _put(result, k, first[length - 1 - k])
+    return _iterator(result) + length
+
+
+def swap_ranges(policy: Any, first1: Any, last1: Any, first2: Any) -> Any:
+    """Exchange the elements of two ranges."""
+    length = _length(first1, last1)
+    for k in range(length):
+        x = first1[k]
+        _put(first1, k, first2[k])
+        _put(first2, k, x)
+    return _iterator(first2) + length
+
+
+def replace(policy: Any, first: Any, last: Any, old_value: Any, new_value: Any) -> None:
+    """Replace the elements that equal a value."""
+    for k in range(_length(first, last)):
+        if first[k] == old_value:
+            _put(first, k, new_value)
+
+
+def replace_copy(
+    policy: Any, first: Any, last: Any, result: Any, old_value: Any, new_value: Any
+) -> Any:
+    """Copy a range, with another value for the elements that equal one."""
+    length = _length(first, last)
+    for k in range(length):
+        if first[k] == old_value:
+            _put(result, k, new_value)
+        else:
+            _put(result, k, first[k])
+    return _iterator(result) + length
+
+
+def remove(policy: Any, first: Any, last: Any, value: Any) -> Any:
+    """Move the elements that differ from a value to the front, and return their end."""
+    return remove_copy(policy, first, last, first, value)
+
+
+def remove_copy(policy: Any, first: Any, last: Any, result: Any, value: Any) -> Any:
+    """Copy the elements that differ from a value."""
+    kept = 0
+    for k in range(_length(first, last)):
+        x = first[k]
+        if x != value:
+            _put(result, kept, x)
+            kept += 1
+    return _iterator(result) + kept
+
+
+def unique(policy: Any, first: Any, last: Any, binary_pred: Any = None) -> Any:
+    """Move the first of each run of equal elements to the front, and return their end."""
+    return unique_by_key(policy, first, last, None, binary_pred)
+
+
+def unique_by_key(
+    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, binary_pred: Any = None
+) -> Any:
+    """As `unique` of keys, and their values with them; return the ends of both."""
+    same = _or(binary_pred, _equal)
+    kept = 0
+    for k in range(_length(keys_first, keys_last)):
+        if kept == 0 or not same(keys_first[kept - 1], keys_first[k]):
+            _put(keys_first, kept, keys_first[k])
+            if values_first is not None:
+                _put(values_first, kept, values_first[k])
+            kept += 1
+    if values_first is None:
+        return _iterator(keys_first) + kept
+    return _iterator(keys_first) + kept, _iterator(values_first) + kept
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+def reduce(policy: Any, first: Any, last: Any, init: Any = None, binary_op: Any = None) -> Any:
+    """Return ``init`` and all elements, combined from the first to the last; without ``init``, zero
+    of the elements' type.
+    """
+    combined = _or(binary_op, _plus)
+    total = _zero(first) if init is None else init
+    for k in range(_length(first, last)):
+        total = combined(total, first[k])
+    return total
+
+
+def inner_product(
+    policy: Any, first1: Any, last1: Any, first2: Any, init: Any, binary_op1: Any = None,
+    binary_op2: Any = None,
+) -> Any:  # fmt: skip
+    """Return ``init`` and the products of two ranges' elements, combined."""
+    combined = _or(binary_op1, _plus)
+    product = _or(binary_op2, _times)
+    total = init
+    for k in range(_length(first1, last1)):
+        total = combined(total, product(first1[k], first2[k]))
+    return total
+
+
+def adjacent_difference(
+    policy: Any, first: Any, last: Any, result: Any, binary_op: Any = None
+) -> Any:
+    """Write the first element, and the difference of each other to its predecessor."""
+    combined = _or(binary_op, _minus)
+    length = _length(first, last)
+    if length > 0:
+        previous = first[0]
+        _put(result, 0, previous)
+        for k in range(1, length):
+            x = first[k]
+            _put(result, k, combined(x, previous))
+            previous = x
+    return _iterator(result) + length
+
+
+def inclusive_scan(policy: Any, first: Any, last: Any, result: Any, binary_op: Any = None) -> Any:
+    """Write the totals of the elements up to and with each."""
+    combined = _or(binary_op, _plus)
+    length = _length(first, last)
+    if length > 0:
+        total = first[0]
+        _put(result, 0, total)
+        for k in range(1, length):
+            total = combined(total, first[k])
+            _put(result, k, total)
+    return _iterator(result) + length
+
+
+def exclusive_scan(
+    policy: Any, first: Any, last: Any, result: Any, init: Any = None, binary_op: Any = None
+) -> Any:
+    """Write the totals of ``init``, by default zero, and the elements before each."""
+    combined = _or(binary_op, _plus)
+    length = _length(first, last)
+    total = _zero(first) if init is None else init
+    for k in range(length):
+        x = first[k]  # the result may be the range itself
+        _put(result, k, total)
+        total = combined(total, x)
+    return _iterator(result) + length
+
+
+def inclusive_scan_by_key(
+    policy: Any, first1: Any, last1: Any, first2: Any, result: Any, binary_pred: Any = None,
+    binary_op: Any = None,
+) -> Any:  # fmt: skip
+    """As `inclusive_scan`, from the start again at each run of equal keys."""
+    same = _or(binary_pred, _equal)
+    combined = _or(binary_op, _plus)
+    length = _length(first1, last1)
+    if length > 0:
+        total = first2[0]
+        _put(result, 0, total)
+        for k in range(1, length):
+            x = first2[k]
+            total = combined(total, x) if same(first1[k - 1], first1[k]) else x
+            _put(result, k, total)
+    return _iterator(result) + length
+
+
+def exclusive_scan_by_key(
+    policy: Any, first1: Any, last1: Any, first2: Any, result: Any, init: Any = None,
+    binary_pred: Any = None, binary_op: Any = None,
+) -> Any:  # fmt: skip
+    """As `exclusive_scan`, from ``init`` again at each run of equal keys."""
+    same = _or(binary_pred, _equal)
+    combined = _or(binary_op, _plus)
+    length = _length(first1, last1)
+    begin = _zero(first2) if init is None else init
+    total = begin
+    for k in range(length):
+        if k > 0 and not same(first1[k - 1], first1[k]):
+            total = begin
+        x = first2[k]
+        _put(result, k, total)
+        total = combined(total, x)
+    return _iterator(result) + length
+
+
+def reduce_by_key(
+    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, keys_output: Any,
+    values_output: Any, binary_pred: Any = None, binary_op: Any = None,
+) -> Any:  # fmt: skip
+    """Write the first key of each run of equal keys, and the total of its values; return the ends
+    of both results.
+    """
+    same = _or(binary_pred, _equal)
+    combined = _or(binary_op, _plus)
+    length = _length(keys_first, keys_last)
+    runs = 0
+    if length > 0:
+        total = values_first[0]
+        for k in range(1, length):
+            x = values_first[k]
+            if same(keys_first[k - 1], keys_first[k]):
+                total = combined(total, x)
+            else:
+                _put(keys_output, runs, keys_first[k - 1])
+                _put(values_output, runs, total)
+                runs += 1
+                total = x
+        _put(keys_output, runs, keys_first[length - 1])
+        _put(values_output, runs, total)
+        runs += 1
+    return _iterator(keys_output) + runs, _iterator(values_output) + runs
+
+
+# -- sets of sorted ranges -------------------------------------------------------------------------
+
+
+def set_union(
+    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
+) -> Any:
+    """Write what is in either of two sorted ranges, as often as in the one that has it more often;
+    what both have is of the first.
+    """
+    takes = (True, True, True)
+    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
+
+
+def set_intersection(
+    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
+) -> Any:
+    """Write what is in both of two sorted ranges, of the first."""
+    takes = (False, False, True)
+    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
+
+
+def set_difference(
+    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
+) -> Any:
+    """Write what is in the first of two sorted ranges and not in the second."""
+    takes = (True, False, False)
+    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
+
+
+def set_symmetric_difference(
+    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
+) -> Any:
+    """Write what is in one of two sorted ranges and not in the other."""
+    takes = (True, True, False)
+    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
+
+
+def set_union_by_key(
+    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
+    values_first1: Any, values_first2: Any, keys_result: Any, values_result: Any, comp: Any = None,
+) -> Any:  # fmt: skip
+    """As `set_union` of keys, and their values with them; return the ends of both results."""
+    return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
+                keys_result, values_result, comp, (True, True, True))  # fmt: skip
+
+
+def set_intersection_by_key(
+    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
+    values_first1: Any, keys_result: Any, values_result: Any, comp: Any = None,
+) -> Any:  # fmt: skip
+    """As `set_intersection` of keys, and the first range's values with them."""
+    return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first1,
+                keys_result, values_result, comp, (False, False, True))  # fmt: skip
+
+
+def set_difference_by_key(
+    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
+    values_first1: Any, values_first2: Any, keys_result: Any, values_result: Any, comp: Any = None,
+) -> Any:  # fmt: skip
+    """As `set_difference` of keys, and their values with them."""
+    return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
+                keys_result, values_result, comp, (True, False, False))  # fmt: skip
+
+
+def set_symmetric_difference_by_key(
+    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
+    values_first1: Any, values_first2: Any, keys_result: Any, values_result: Any, comp: Any = None,
+) -> Any:  # fmt: skip
+    """As `set_symmetric_difference` of keys, and their values with them."""
+    return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
+                keys_result, values_result, comp, (True, True, False))  # fmt: skip
+
+
+def _set(
+    first1: Any, last1: Any, first2: Any, last2: Any, values1: Any, values2: Any, result: Any,
+    values_result: Any, comp: Any, takes: Any,
+) -> Any:  # fmt: skip
+    """Merge two sorted ranges; ``takes`` says whether elements that only the first, only the second
+    and both have are written.
+    """
+    before = _or(comp, _less)
+    length1 = _length(first1, last1)
+    length2 = _length(first2, last2)
+    i = 0
+    j = 0
+    written = 0
+    while i < length1 or j < length2:
+        of_first = j == length2 or (i < length1 and before(first1[i], first2[j]))
+        of_second = not of_first and (i == length1 or before(first2[j], first1[i]))
+        if of_second:
+            if takes[1]:
+                _put(result, written, first2[j])
+                if values_result is not None:
+                    _put(values_result, written, values2[j])
+                written += 1
+        elif (takes[0] and of_first) or (takes[2] and not of_first):
+            _put(result, written, first1[i])
+            if values_result is not None:
+                _put(values_result, written, values1[i])
+            written += 1
+        if not of_second:
+            i += 1
+        if not of_first:
+            j += 1
+    if values_result is None:
+        return _iterator(result) + written
+    return _iterator(result) + written, _iterator(values_result) + written
+
+
+# -- sorting ---------------------------------------------------------------------------------------
+
+
+def sort(policy: Any, first: Any, last: Any, comp: Any = None) -> None:
+    """Sort a range in place; equal elements keep their order."""
+    _sort(first, last, None, comp)
+
+
+def stable_sort(policy: Any, first: Any, last: Any, comp: Any = None) -> None:
+    """Sort a range in place; equal elements keep their order."""
+    _sort(first, last, None, comp)
+
+
+def sort_by_key(
+    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, comp: Any = None
+) -> None:
+    """Sort keys in place, and their values with them; equal keys keep their order."""
+    _sort(keys_first, keys_last, values_first, comp)
+
+
+def stable_sort_by_key(
+    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, comp: Any = None
+) -> None:
+    """Sort keys in place, and their values with them; equal keys keep their order."""
+    _sort(keys_first, keys_last, values_first, comp)
+
+
+_RUN = 16  # elements that are sorted by insertion: shorter runs are merged at a higher cost
+_DEPTH = 64  # parts of a merge that wait: one for each halving of a range
+
+
+def _sort(keys: Any, last: Any, values: Any, comp: Any) -> None:
+    """Sort runs by insertion, and merge neighbours in place, by rotations (P. Kim, A. Kutzner,
+    Stable Minimum Storage Merging by Symmetric Comparisons, ESA 2004): a thread has no memory for a
+    copy.
+    """
+    before = _or(comp, _less)
+    length = _length(keys, last)
+    for begin in range(0, length, _RUN):
+        for k in range(begin + 1, min(begin + _RUN, length)):
+            j = k
+            while j > begin and before(keys[j], keys[j - 1]):
+                _exchange(keys, values, j, j - 1)
+                j -= 1
+    size = _RUN
+    while size < length:
+        for begin in range(0, length - size, 2 * size):
+            _merge(keys, values, before, begin, begin + size, min(begin + 2 * size, length))
+        size *= 2
+
+
+def _merge(keys: Any, values: Any, before: Any, begin: Any, middle: Any, end: Any) -> None:
+    waiting = _local_memory(np.int64, (_DEPTH, 3))
+    waiting[0, 0] = begin
+    waiting[0, 1] = middle
+    waiting[0, 2] = end
+    parts = 1
+    while parts > 0:
+        parts -= 1
+        low = waiting[parts, 0]
+        mid = waiting[parts, 1]
+        high = waiting[parts, 2]
+        if low == mid or mid == high:
+            continue
+        if high - low == 2:
+            if before(keys[mid], keys[low]):
+                _exchange(keys, values, low, mid)
+            continue
+        # The longer side is halved; what must change sides with its half is found by bisection.
+        if mid - low > high - mid:
+            left = low + (mid - low) // 2
+            right = mid + _lower(_iterator(keys) + mid, _iterator(keys) + high, keys[left], before)
+        else:
+            right = mid + (high - mid) // 2
+            left = low + _upper(_iterator(keys) + low, _iterator(keys) + mid, keys[right], before)
+        _rotate(keys, values, left, mid, right)
+        joint = left + (right - mid)
+        # The longer part waits, so that as few wait as there are halvings.
+        is_left_longer = joint - low > high - joint
+        k = parts if is_left_longer else parts + 1
+        waiting[k, 0] = low
+        waiting[k, 1] = left
+        waiting[k, 2] = joint
+        k = parts + 1 if is_left_longer else parts
+        waiting[k, 0] = joint
+        waiting[k, 1] = right
+        waiting[k, 2] = high
+        parts += 2
+
+
+def _rotate(keys: Any, values: Any, begin: Any, middle: Any, end: Any) -> None:
+    """Exchange two neighbouring ranges, by three reversals."""
+    _reverse(keys, begin, middle)
+    _reverse(keys, middle, end)
+    _reverse(keys, begin, end)
+    if values is not None:
+        _reverse(values, begin, middle)
+        _reverse(values, middle, end)
+        _reverse(values, begin, end)
+
+
+def _reverse(of: Any, begin: Any, end: Any) -> None:
+    for k in range((end - begin) // 2):
+        _swap(of, begin + k, end - 1 - k)
+
+
+def _exchange(keys: Any, values: Any, i: Any, j: Any) -> None:
+    _swap(keys, i, j)
+    if values is not None:
+        _swap(values, i, j)
+
+
+def _swap(of: Any, i: Any, j: Any) -> None:
+    x = of[i]
+    _put(of, i, of[j])
+    _put(of, j, x)
