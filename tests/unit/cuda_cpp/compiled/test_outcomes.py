@@ -564,9 +564,9 @@ def test_every_setting_is_thought_of() -> None:
     assert not used & in_no_key
 
 
-def test_changed_package(file: Path, tmp_path: Path) -> None:
+def test_changed_package(file: Path, tmp_path: Path, new_cache: Path) -> None:
     """Headers and code of a copy of the package."""
-    root, cache = tmp_path / "copy", {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    root, cache = tmp_path / "copy", {"KERNELTK_CACHE_DIR": str(new_cache)}
     ignored = shutil.ignore_patterns("__pycache__", "demo", "operators")
     shutil.copytree(ROOT / "kerneltk", root / "kerneltk", ignore=ignored)
     time.sleep(2.1)  # new files have other stamps for a while
