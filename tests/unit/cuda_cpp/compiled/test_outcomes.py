@@ -80,7 +80,7 @@ def file(tmp_path: Path) -> Path:
     (folder / "inner.h").write_text("#define VALUE 1\n")
     (folder / "outer.h").write_text('#pragma once\n#include "inner.h"\n')
     path = folder / "f.cu"
-    path.write_text('#include "outer.h"\n#include <vector>\n' + KERNEL + "int main() {}\n")
+    path.write_text('#include "outer.h"\n#include <climits>\n' + KERNEL + "int main() {}\n")
     return path
 
 
@@ -573,7 +573,7 @@ def test_changed_package(file: Path, tmp_path: Path, new_cache: Path) -> None:
     assert in_process(file, root=root, **cache) == (1, False)
     assert in_process(file, root=root, **cache) == (1, True)
     table = root / "kerneltk" / "templates" / "stand_ins" / "host" / "cuda.headers"
-    table.write_text(f"{table.read_text()}\n//// vector\n#undef VALUE\n#define VALUE 5\n")
+    table.write_text(f"{table.read_text()}\n//// climits\n#undef VALUE\n#define VALUE 5\n")
     assert in_process(file, root=root, **cache) == (5, False)
     path = root / "kerneltk" / "cuda_cpp" / "includes.py"
     path.write_text(path.read_text() + "# changed\n")
