@@ -447,6 +447,7 @@ echo "g++ (other) 19.1.0"; echo "Free Software Foundation"
 """
 
 
+@pytest.mark.exhaustive
 def test_another_compiler(file: Path, tmp_path: Path) -> None:
     wrapper = tmp_path / "g++-19"
     wrapper.write_text(WRAPPER)
@@ -489,6 +490,7 @@ def test_no_variable_adds_headers(tmp_path: Path) -> None:
     assert in_process(file) == (3, True)
 
 
+@pytest.mark.exhaustive
 def test_debug_modes(tmp_path: Path) -> None:
     file = tmp_path / "f.cu"
     file.write_text(
@@ -564,6 +566,7 @@ def test_every_setting_is_thought_of() -> None:
     assert not used & in_no_key
 
 
+@pytest.mark.exhaustive
 def test_changed_package(file: Path, tmp_path: Path, new_cache: Path) -> None:
     """Headers and code of a copy of the package."""
     root, cache = tmp_path / "copy", {"KERNELTK_CACHE_DIR": str(new_cache)}
