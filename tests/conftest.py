@@ -8,8 +8,11 @@ import gc
 import hashlib
 import importlib.util
 import os
+import shutil
+import subprocess
+import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,10 +22,13 @@ from typing import Any, Literal
 import hypothesis
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 
 from kerneltk.backends.cuda import nvrtc
 from kerneltk.backends.host import toolchain
 from kerneltk.core.arrays import byte_extent
+
+from .sampling import part_of
 
 # Which kind of launcher a test has does not depend on how long the other takes to compile.
 os.environ.setdefault("KERNELTK_LAUNCHER", "compiled")
@@ -50,6 +56,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest="required_gpus",
         help="the same for the tests that need up to N GPUs",
     )
+    parser.addoption(
+        "--part",
+        metavar="K/N",
+        help="run the Kth of N parts of the tests: of each test, neighbouring cases",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of other parts than the chosen one."""
+    if not (chosen := config.getoption("part")):
+        return
+    number, parts = map(int, chosen.split("/"))
+    if not 1 <= number <= parts:
+        raise pytest.UsageError(f"--part {chosen}: there is no such part")
+    names = part_of([item.nodeid for item in items], number, parts)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])
+    items[:] = [item for item in items if item.nodeid in names]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, Any, Any]:
+    """Look for no doctests in tests."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 @cache
@@ -221,6 +251,33 @@ def once() -> Once:
 
 
 @pytest.fixture
+def new_cache(tmp_path: Path, once: Once) -> Path:
+    """The directory of a compile cache that has what the host backend compiles for every kernel.
+
+    For programs that begin without their own entries: the runtime takes 3 s to compile.
+    """
+    path = tmp_path / "cache"
+
+    def make() -> bytes:
+        program = (
+            "import numpy as np, kerneltk\n"
+            "kerneltk.ElementwiseKernel('T x', 'T y', 'y = x', 'first')(np.zeros(1))\n"
+            "kerneltk.RawKernel('__global__ void first(float* x) { __syncthreads(); }', 'first')("
+            "1, 1, (np.zeros(1, np.float32),))\n"
+        )
+        environment = {**os.environ, "KERNELTK_CACHE_DIR": str(path), "KERNELTK_LAUNCHER": "python"}
+        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+        shutil.make_archive(str(tmp_path / "made"), "tar", path)
+        shutil.rmtree(path)
+        return (tmp_path / "made.tar").read_bytes()
+
+    changed = {name: os.environ[name] for name in os.environ if name.startswith("KERNELTK_")}
+    changed.pop("KERNELTK_CACHE_DIR", None)
+    shutil.unpack_archive(once.file(("new cache", changed), make), path, "tar")
+    return path
+
+
+@pytest.fixture
 def large_arrays() -> Iterator[None]:
     """For a test whose arrays take a good part of a GPU's memory: one such test at a time."""
     import cupy
@@ -260,6 +317,7 @@ _LEVELS = {
     "unit/jit/launch/test_hard_cases.py": "-O3",
     "unit/jit/passes": "-O1",
     "unit/templates": "-O3",
+    "unit/templates/test_cupy_names.py": "-O0",
 }
 # Where NVRTC's options, or instructions of what it makes, are the subject.
 _FULL_NVRTC = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
@@ -61,6 +62,22 @@ def but_for(values: Iterable[Any], *rest: str) -> list[Any]:
     """
     marks = (), pytest.mark.exhaustive
     return [pytest.param(value, marks=marks[str(value) in rest]) for value in values]
+
+
+def part_of(names: Sequence[str], number: int, parts: int) -> set[str]:
+    """Return one part of the tests of these names: of each function, neighbouring cases.
+
+    Neighbours share compiled units. Functions of few cases begin in different parts.
+    """
+    cases: dict[str, list[str]] = {}
+    for name in names:
+        cases.setdefault(name.partition("[")[0], []).append(name)
+    return {
+        name
+        for function, group in cases.items()
+        for index, name in enumerate(group)
+        if (zlib.crc32(function.encode()) + index * parts // len(group)) % parts == number - 1
+    }
 
 
 def parameters(samples: Samples, ways: Callable[[Any], Iterable[str]] | None = None) -> list[Any]:

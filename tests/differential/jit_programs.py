@@ -42,3 +42,6 @@ def _units_of(program: Program, backend: str) -> dict[str, TranslationUnit]:
 
 
 JOINT = JointCases(SAMPLES, _units_of, {"cuda": 40, "host": 40})
+# NVRTC reads the same headers in each: every second one will do.
+BY_NVRTC = thinned(SAMPLES)
+JOINT_BY_NVRTC = JointCases(BY_NVRTC, _units_of, {"cuda": 40, "host": 40})

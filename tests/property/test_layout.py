@@ -151,7 +151,7 @@ def loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("backend", ["cuda", "host"])
-@drawn(loops(), st.booleans(), st.sampled_from([None, 64, 1024]), few=120, many=400)
+@drawn(loops(), st.booleans(), st.sampled_from([None, 64, 1024]), few=60, many=400)
 def test_every_element_is_reached_once(
     backend: str, loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool, block: int | None
 ) -> None:
@@ -182,7 +182,7 @@ def loops_of_long_rows(
     return [*specs, draw(wild_arrays(shape, True))], shape, block
 
 
-@drawn(loops_of_long_rows(), st.booleans(), few=100, many=600)
+@drawn(loops_of_long_rows(), st.booleans(), few=50, many=600)
 def test_long_rows_are_reached_once(
     loop: tuple[list[ArraySpec], tuple[int, ...], int | None], index: bool
 ) -> None:

@@ -337,7 +337,7 @@ def checked(case: Case) -> None:
     event(" ".join([s.strategy, *flags_of(s)]))
 
 
-@drawn(cases("any"), few=200, many=400)
+@drawn(cases("any"), few=80, many=400)
 def test_every_element_is_added_once(case: Case) -> None:
     checked(case)
 
@@ -710,7 +710,7 @@ def far_reductions(draw: Any) -> Case:
     )
 
 
-@drawn(far_reductions(), few=80, many=250)
+@drawn(far_reductions(), few=40, many=250)
 def test_numbers_beyond_32_bits(case: Case) -> None:
     s = schedule_of(check_far(case))
     event(f"{s.strategy}, {'64' if s.wide_index else '32'} bits")

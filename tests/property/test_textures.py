@@ -32,6 +32,6 @@ def textures(draw: st.DrawFn) -> Texture:
     )
 
 
-@drawn(textures(), st.integers(0, 2**31), few=100, many=5000)
+@drawn(textures(), st.integers(0, 2**31), few=40, many=5000)
 def test_every_texture_is_read_as_documented(texture: Texture, seed: int) -> None:
     check(HOST, texture, seed, count=50)

@@ -155,7 +155,7 @@ print(kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2)).tolis
 """
 
 
-@pytest.mark.parametrize("limit", [0, 1024, 4096])
+@pytest.mark.parametrize("limit", [0, pytest.param(1024, marks=pytest.mark.exhaustive), 4096])
 def test_a_limit_on_sizes(limit: int) -> None:
     """Whatever is written first beyond it: the source, the library, the file it is loaded from."""
     done = subprocess.run(

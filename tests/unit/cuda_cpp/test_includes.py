@@ -180,6 +180,7 @@ def test_headers_of_branches_are_read_once_in_each(tmp_path: Path) -> None:
     assert source.expanded.count("#define N11 11") == 2
 
 
+@pytest.mark.exhaustive
 def test_cub_for_nvrtc(tmp_path: Path) -> None:
     path = tmp_path / "main.cu"
     path.write_text("""

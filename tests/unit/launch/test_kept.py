@@ -331,13 +331,13 @@ print(runtime.worker_count(), len(calls))
 """
 
 
-@pytest.mark.parametrize("order", [(1, 3), (3, 1)])
-def test_launches_take_the_threads_of_their_process(tmp_path: Path, order: Any) -> None:
+@pytest.mark.parametrize("order", [(1, 3), pytest.param((3, 1), marks=pytest.mark.exhaustive)])
+def test_launches_take_the_threads_of_their_process(new_cache: Path, order: Any) -> None:
     seen = []
     for threads in order:
         environment = {
             **os.environ,
-            "KERNELTK_CACHE_DIR": str(tmp_path / "cache"),
+            "KERNELTK_CACHE_DIR": str(new_cache),
             "KERNELTK_NUM_THREADS": str(threads),
         }
         command = [sys.executable, "-c", textwrap.dedent(CHILD)]

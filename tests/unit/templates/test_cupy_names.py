@@ -117,7 +117,7 @@ HEADERS = (
     "cuda_workaround.h", "structview.cuh", "unstructured_void.cuh",
 )  # fmt: skip
 SPEC = ArraySpec.make("float32", (4,))
-TARGETS = ("host", "sm_75", "sm_90")
+TARGETS = ("host", pytest.param("sm_75", marks=pytest.mark.exhaustive), "sm_90")
 
 
 def quick(target: str) -> tuple[str, ...]:

@@ -536,7 +536,7 @@ def test_a_fork_during_a_compile() -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_words_behind_the_compiler_are_part_of_the_key(tmp_path: Path) -> None:
+def test_words_behind_the_compiler_are_part_of_the_key(new_cache: Path) -> None:
     text = (
         "import numpy as np; from kerneltk import ElementwiseKernel as K\n"
         "print(K('T x', 'T y', '''\n#ifndef FOO\n#define FOO 1\n#endif\ny = x * FOO''')"
@@ -544,7 +544,7 @@ def test_words_behind_the_compiler_are_part_of_the_key(tmp_path: Path) -> None:
     )
     shown = []
     for command in ("g++ -DFOO=42", "g++"):
-        env = {**os.environ, "KERNELTK_CACHE_DIR": str(tmp_path), "KERNELTK_CXX": command}
+        env = {**os.environ, "KERNELTK_CACHE_DIR": str(new_cache), "KERNELTK_CXX": command}
         done = subprocess.run(
             [sys.executable, "-c", text], capture_output=True, text=True, env=env, check=False
         )

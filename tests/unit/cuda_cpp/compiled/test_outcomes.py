@@ -80,7 +80,7 @@ def file(tmp_path: Path) -> Path:
     (folder / "inner.h").write_text("#define VALUE 1\n")
     (folder / "outer.h").write_text('#pragma once\n#include "inner.h"\n')
     path = folder / "f.cu"
-    path.write_text('#include "outer.h"\n#include <vector>\n' + KERNEL + "int main() {}\n")
+    path.write_text('#include "outer.h"\n#include <climits>\n' + KERNEL + "int main() {}\n")
     return path
 
 
@@ -447,6 +447,7 @@ echo "g++ (other) 19.1.0"; echo "Free Software Foundation"
 """
 
 
+@pytest.mark.exhaustive
 def test_another_compiler(file: Path, tmp_path: Path) -> None:
     wrapper = tmp_path / "g++-19"
     wrapper.write_text(WRAPPER)
@@ -489,6 +490,7 @@ def test_no_variable_adds_headers(tmp_path: Path) -> None:
     assert in_process(file) == (3, True)
 
 
+@pytest.mark.exhaustive
 def test_debug_modes(tmp_path: Path) -> None:
     file = tmp_path / "f.cu"
     file.write_text(
@@ -564,16 +566,17 @@ def test_every_setting_is_thought_of() -> None:
     assert not used & in_no_key
 
 
-def test_changed_package(file: Path, tmp_path: Path) -> None:
+@pytest.mark.exhaustive
+def test_changed_package(file: Path, tmp_path: Path, new_cache: Path) -> None:
     """Headers and code of a copy of the package."""
-    root, cache = tmp_path / "copy", {"KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+    root, cache = tmp_path / "copy", {"KERNELTK_CACHE_DIR": str(new_cache)}
     ignored = shutil.ignore_patterns("__pycache__", "demo", "operators")
     shutil.copytree(ROOT / "kerneltk", root / "kerneltk", ignore=ignored)
     time.sleep(2.1)  # new files have other stamps for a while
     assert in_process(file, root=root, **cache) == (1, False)
     assert in_process(file, root=root, **cache) == (1, True)
     table = root / "kerneltk" / "templates" / "stand_ins" / "host" / "cuda.headers"
-    table.write_text(f"{table.read_text()}\n//// vector\n#undef VALUE\n#define VALUE 5\n")
+    table.write_text(f"{table.read_text()}\n//// climits\n#undef VALUE\n#define VALUE 5\n")
     assert in_process(file, root=root, **cache) == (5, False)
     path = root / "kerneltk" / "cuda_cpp" / "includes.py"
     path.write_text(path.read_text() + "# changed\n")

@@ -246,8 +246,8 @@ print(sorted(name for name in sys.modules if "tree_sitter" in name or ".syntax."
 
 
 @pytest.mark.parametrize("source", [KERNEL, MEETING], ids=["plain", "volatile"])
-def test_a_known_source_loads_no_parser(tmp_path: Path, source: str) -> None:
-    environment = {**os.environ, "KERNELTK_CACHE_DIR": str(tmp_path / "cache")}
+def test_a_known_source_loads_no_parser(new_cache: Path, source: str) -> None:
+    environment = {**os.environ, "KERNELTK_CACHE_DIR": str(new_cache)}
     command = [sys.executable, "-c", PROGRAM % source]
     loaded = [
         subprocess.check_output(command, env=environment, text=True, cwd=TESTS.parent)

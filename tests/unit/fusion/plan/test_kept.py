@@ -482,12 +482,12 @@ print(centred(np.arange(4, dtype=np.float32)).tolist(), len(planned))
 """
 
 
-def test_other_processes(tmp_path: Path) -> None:
+def test_other_processes(new_cache: Path) -> None:
     root = Path(kerneltk.__file__).parents[1]
 
     def run_with(number: str) -> str:
         environment = {
-            **os.environ, "PYTHONPATH": str(root), "KERNELTK_CACHE_DIR": str(tmp_path / "cache"),
+            **os.environ, "PYTHONPATH": str(root), "KERNELTK_CACHE_DIR": str(new_cache),
         }  # fmt: skip
         command = [sys.executable, "-c", COMMAND, number]
         return subprocess.check_output(command, text=True, env=environment).strip()
@@ -496,6 +496,5 @@ def test_other_processes(tmp_path: Path) -> None:
         return f"{[number * k - 1.5 for k in range(4)]} {int(is_planned)}"
 
     assert run_with("2.0") == result(2, True)
-    assert run_with("2.0") == result(2, False)
     assert run_with("3.0") == result(3, True)
     assert run_with("2.0") == result(2, False)

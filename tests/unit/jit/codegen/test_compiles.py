@@ -7,7 +7,7 @@ import pytest
 from kerneltk import pipeline
 
 from ....conftest import Once
-from ....differential.jit_programs import JOINT, PROGRAMS, SAMPLES
+from ....differential.jit_programs import BY_NVRTC, JOINT_BY_NVRTC, PROGRAMS
 from ....differential.jit_programs_support import Program, unit_of
 from ....sampling import parameters
 
@@ -19,9 +19,9 @@ OLDER = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("program", parameters(SAMPLES))
+@pytest.mark.parametrize("program", parameters(BY_NVRTC))
 def test_program_compiles(program: Program, once: Once) -> None:
-    JOINT.prepare(program, "unit", "cuda", once)
+    JOINT_BY_NVRTC.prepare(program, "unit", "cuda", once)
     assert pipeline.compile_ahead(unit_of(program, "cuda"), "sm_90").code
 
 

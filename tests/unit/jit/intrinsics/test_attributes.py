@@ -9,7 +9,7 @@ import pytest
 
 from kerneltk import jit
 
-from ..lowering.showing import refused, value_of
+from ..lowering.showing import value_of
 
 VALUES = [
     (lambda m: m.shape, "(m.shape[0], m.shape[1])"),
@@ -50,33 +50,3 @@ VALUES = [
 def test_what_is_computed(case: Any) -> None:
     *given, expected = case
     assert value_of(*given) == expected
-
-
-REFUSED = [
-    (
-        lambda x: x.sum(),
-        (
-            "The method 'sum' of an array cannot be used in a kernel. Hint: arrays have "
-            "shape, size, strides, ndim, dtype, itemsize, nbytes here."
-        ),
-    ),
-    (
-        lambda x: x.T,
-        (
-            "The attribute 'T' of an array cannot be used in a kernel. Hint: arrays have "
-            "shape, size, strides, ndim, dtype, itemsize, nbytes here."
-        ),
-    ),
-    (
-        lambda x: x.sizes,
-        (
-            "The attribute 'sizes' of an array cannot be used in a kernel. Hint: arrays have "
-            "shape, size, strides, ndim, dtype, itemsize, nbytes here."
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .showing import body_of, refused, value_of
+from .showing import body_of, value_of
 
 
 def widened(y: Any, x: Any) -> None:
@@ -141,62 +141,5 @@ def test_results(function: Any, expected: str) -> None:
     assert value_of(function) == expected
 
 
-def without_an_end(i: Any) -> Any:
-    if i > 0:
-        return i
-
-
-def left_by_a_break(i: Any) -> Any:
-    while True:
-        i += 1
-        if i > 5:
-            break
-        if i > 3:
-            return i
-
-
-def of_two_types(i: Any, x: Any) -> Any:
-    if i > 0:
-        return i
-    return x
-
-
-def of_two_lengths(i: Any) -> Any:
-    if i > 0:
-        return i, i
-    return (i,)
-
-
 async def asynchronous(i: Any) -> Any:
     return i
-
-
-def with_an_unknown_name(i: Any) -> Any:
-    return i + unknown  # type: ignore[name-defined]  # noqa: F821
-
-
-REFUSED = [
-    (
-        without_an_end,
-        (
-            "'without_an_end' may end without a value, and returns one here. Hint: return a "
-            "value on every way."
-        ),
-    ),
-    (
-        left_by_a_break,
-        (
-            "'left_by_a_break' may end without a value, and returns one here. Hint: return a "
-            "value on every way."
-        ),
-    ),
-    (of_two_types, "'of_two_types' returns values whose types do not go together."),
-    (of_two_lengths, "'of_two_lengths' returns values whose types do not go together."),
-    (asynchronous, "An async function cannot be used in a kernel. Hint: use a plain function."),
-    (with_an_unknown_name, "The name 'unknown' is not defined."),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=[f.__name__ for f, _ in REFUSED])
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

@@ -929,7 +929,7 @@ class Maker:
             yield ir.Store(target, self.literal(PY_INT), SPAN)
 
 
-@pytest.mark.parametrize("examples", [80, pytest.param(250, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("examples", [40, pytest.param(250, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("split", [False, True])
 def test_indices_lie_in_their_intervals(split: bool, examples: int) -> None:
     proven = 0

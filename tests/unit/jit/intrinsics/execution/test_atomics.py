@@ -9,7 +9,7 @@ import pytest
 from kerneltk import jit
 from kerneltk.jit import cuda
 
-from ...lowering.showing import refused, value_of
+from ...lowering.showing import value_of
 
 VALUES = [
     (lambda x: jit.atomic_add(x, 0, 1), "t: float32 = atomic_add(&x[0], 1.0:float32); return t"),
@@ -53,95 +53,3 @@ VALUES = [
 def test_what_is_computed(case: Any) -> None:
     *given, expected = case
     assert value_of(*given) == expected
-
-
-REFUSED = [
-    (
-        lambda u1: jit.atomic_add(u1, 0, 1),
-        (
-            "'jit.atomic_add' cannot be computed for 'uint8'. Hint: it takes int32, uint32, "
-            "int64, uint64, float16, bfloat16, float32, float64."
-        ),
-    ),
-    (
-        lambda z: jit.atomic_add(z, 0, 1),
-        (
-            "'jit.atomic_add' cannot be computed for 'complex64'. Hint: it takes int32, "
-            "uint32, int64, uint64, float16, bfloat16, float32, float64."
-        ),
-    ),
-    (
-        lambda b: jit.atomic_or(b, 0, True),
-        (
-            "'jit.atomic_or' cannot be computed for 'bool'. Hint: it takes int32, uint32, "
-            "int64, uint64."
-        ),
-    ),
-    (
-        lambda x: jit.atomic_and(x, 0, 1),
-        (
-            "'jit.atomic_and' cannot be computed for 'float32'. Hint: it takes int32, uint32, "
-            "int64, uint64."
-        ),
-    ),
-    (
-        lambda h: jit.atomic_cas(h, 0, 0, 1),
-        (
-            "'jit.atomic_cas' cannot be computed for 'float16'. Hint: it takes int16, uint16, "
-            "int32, uint32, int64, uint64, float32, float64."
-        ),
-    ),
-    (
-        lambda i: jit.atomic_add(i, 0, 1),
-        (
-            "A number of type 'int' was given, and 'jit.atomic_add' needs an array. Hint: "
-            "give the array and the index: jit.atomic_add(x, i, ...)."
-        ),
-    ),
-    (lambda x: jit.atomic_add(x, 1), "'jit.atomic_add' needs a value for 'value'."),
-    (lambda m: jit.atomic_add(m, 0, 1), "The array has 2 dimensions, and 1 index was given."),
-    (
-        lambda x, f: jit.atomic_add(x, f, 1),
-        (
-            "An index must be an integer, not 'float'. Hint: use '//' instead of '/', or "
-            "convert with 'int(x)'."
-        ),
-    ),
-    (
-        lambda y: jit.atomic_add(y, 0, 1j),
-        (
-            "A complex number cannot be stored to an element of type 'int64'. Hint: take "
-            "'.real' or 'abs(x)'."
-        ),
-    ),
-    (
-        lambda m: jit.atomic_add(m, (0, 0), 2**31),
-        (
-            "The number 2147483648 does not fit 'int32'. Hint: use a wider dtype, or write "
-            "'np.int32(2147483648)' to wrap it around."
-        ),
-    ),
-    (
-        lambda ps: jit.atomic_add(ps["value"], 0, 1),
-        (
-            "This field of the records is not aligned, as atomic operations need it. Hint: "
-            "give the dtype 'align=True'."
-        ),
-    ),
-    (
-        lambda: jit.atomic_add(jit.local_memory("int32", 3), 0, 1),
-        (
-            "Local memory is the thread's own: nothing there needs to be atomic. Hint: use "
-            "'x[i] += value'."
-        ),
-    ),
-    (
-        lambda: jit.atomic_add(cuda.const.array_like((1, 2)), 0, 1),
-        "Constant memory cannot be assigned to.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

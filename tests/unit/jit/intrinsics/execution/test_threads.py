@@ -49,42 +49,10 @@ def test_statements(function: Any, expected: str) -> None:
 
 
 REFUSED = [
-    (lambda: jit.grid(0), "'jit.grid' takes 1, 2 or 3, not the constant 0."),
-    (lambda: jit.grid(4), "'jit.grid' takes 1, 2 or 3, not the constant 4."),
-    (lambda: jit.grid(True), "'jit.grid' takes 1, 2 or 3, not the constant True."),
-    (
-        lambda i: jit.grid(i),
-        (
-            "The number of dimensions must be known when the kernel is compiled. Hint: use a "
-            "literal, a global, or a variable that is assigned once, to a constant."
-        ),
-    ),
-    (lambda: jit.grid(), "'jit.grid' needs a value for 'ndim'."),
     (lambda: jit.index(33), "'jit.index' takes a number from 1 to 32, not 33."),
     (
         lambda: jit.index(1) + jit.index(2)[0],
         "'jit.index' was asked for 1 dimensions before, and for 2 here.",
-    ),
-    (lambda: jit.threadIdx.w, "'threadIdx' has no attribute 'w'."),
-    (
-        lambda: jit.threadIdx,
-        (
-            "'threadIdx' has no value in a kernel. Hint: take 'threadIdx.x', 'threadIdx.y' or "
-            "'threadIdx.z'."
-        ),
-    ),
-    (lambda i: jit.syncthreads(i), "'jit.syncthreads' takes no arguments, and 1 was given."),
-    (lambda f: jit.nanosleep(f), "A time must be an integer, not 'float'."),
-    (
-        lambda x: jit.syncthreads_count(x),
-        (
-            "A value of type '1-d array of float32' is neither true nor false. Hint: test an "
-            "element, or 'x.size'."
-        ),
-    ),
-    (
-        lambda: jit.syncthreads() + 1,
-        "None has no value to compute with. Hint: test with 'is None'.",
     ),
 ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from kerneltk import jit
 
-from ...lowering.showing import refused, value_of
+from ...lowering.showing import value_of
 
 VALUES = [
     (
@@ -60,30 +60,3 @@ VALUES = [
 def test_what_is_computed(case: Any) -> None:
     *given, expected = case
     assert value_of(*given) == expected
-
-
-REFUSED = [
-    (lambda x: jit.shfl_sync(-1, x[0], 3, 3), "'width' must be a power of two up to 32, not 3."),
-    (lambda x: jit.shfl_sync(-1, x[0], 3, x[0]), "'width' must be an integer, not 'float32'."),
-    (lambda x: jit.shfl_sync(-1, x[0], 3, 64), "'width' must be a power of two up to 32, not 64."),
-    (
-        lambda x: jit.shfl_sync(-1, x, 3),
-        "A value of type '1-d array of float32' cannot be exchanged.",
-    ),
-    (lambda x: jit.shfl_sync(-1, x[0], 1.5), "A lane must be an integer, not 'float'."),
-    (lambda x: jit.shfl_sync(1.5, x[0], 1), "A mask must be an integer, not 'float'."),
-    (lambda x: jit.shfl_sync(-1, x[0]), "'jit.shfl_sync' needs a value for 'val_id'."),
-    (lambda z: jit.match_any_sync(-1, 1j), "'jit.match_any_sync' cannot compare 'complex'."),
-    (
-        lambda x: jit.all_sync(-1, x),
-        (
-            "A value of type '1-d array of float32' is neither true nor false. Hint: test an "
-            "element, or 'x.size'."
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

@@ -9,7 +9,7 @@ import pytest
 
 from kerneltk import jit
 
-from ..showing import body_of, refused, value_of
+from ..showing import body_of, value_of
 
 VALUES = [
     # Of bools.
@@ -143,33 +143,3 @@ y[1] = 1:int64
 @pytest.mark.parametrize(("function", "expected"), BODIES, ids=["if", "while", "decided"])
 def test_conditions_of_statements(function: Any, expected: str) -> None:
     assert body_of(function) == expected
-
-
-REFUSED = [
-    (lambda b, x, i: x if b[0] else i, "The types of the two values do not go together."),
-    (lambda b, t, i: t if b[0] else i, "The types of the two values do not go together."),
-    (lambda b, x, m: (x if b[0] else m)[0], "The types of the two values do not go together."),
-    (
-        lambda b, i: i if b[0] else None,
-        "None has no value to compute with. Hint: test with 'is None'.",
-    ),
-    (
-        lambda x: x and 1,
-        (
-            "A value of type '1-d array of float32' is neither true nor false. Hint: test an "
-            "element, or 'x.size'."
-        ),
-    ),
-    (
-        lambda x: 1 if x else 2,
-        (
-            "A value of type '1-d array of float32' is neither true nor false. Hint: test an "
-            "element, or 'x.size'."
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

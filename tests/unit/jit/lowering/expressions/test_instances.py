@@ -125,7 +125,6 @@ def put_into(f: Any) -> Any:
 
 
 REFUSED = [
-    (lambda f: Vector(f).z, "'Vector' has no field 'z'. Hint: its fields are x, y."),
     (lambda f: Vector(f).cached, "'cached' of 'Vector', a 'cached_property', cannot be used in a "
      "kernel. Hint: use its fields, and methods and properties that are written in Python."),
     (lambda f: Pair(f, 1)._asdict(), "'_asdict' of 'Pair' cannot be used in a kernel. Hint: use "
@@ -145,8 +144,6 @@ REFUSED = [
      "'Vector' was given. Hint: compare the two: 'a if a < b else b'."),
     (put_into, "'Stored' has '__setitem__' of its own, which kernels do not run. Hint: write a "
      "plain function of its fields."),
-    (lambda f: isinstance(f, float), "'isinstance' cannot be used in a kernel. Hint: types are "
-     "known when the kernel is compiled: compare 'x.dtype'."),
 ]  # fmt: skip
 
 

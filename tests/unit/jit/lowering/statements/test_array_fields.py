@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..showing import body_of, refused
+from ..showing import body_of
 
 
 def filled(rs: Any, i: Any) -> None:
@@ -115,43 +115,3 @@ for k_2: int in range(0, 3, 1):
 @pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
 def test_assigned_as_a_whole(function: Any, expected: str) -> None:
     assert body_of(function) == expected
-
-
-def of_two_dimensions(rs: Any, m: Any) -> None:
-    rs[0].v = m
-
-
-def of_too_few(rs: Any, t: Any) -> None:
-    rs[0].v = t
-
-
-def of_complex_numbers(rs: Any, z: Any) -> None:
-    rs[0].v = z[0]
-
-
-def of_an_object(rs: Any) -> None:
-    rs[0].v = None
-
-
-REFUSED_STATEMENTS = [
-    (
-        of_two_dimensions,
-        "An array of 2 dimensions is not broadcast to the field 'v' of the shape (3,).",
-    ),
-    (of_too_few, "An array of the shape (2,) is not broadcast to the field 'v' of the shape (3,)."),
-    (
-        of_complex_numbers,
-        (
-            "A complex number cannot be stored to an element of the field 'v' of type "
-            "'float64'. Hint: take '.real' or 'abs(x)'."
-        ),
-    ),
-    (of_an_object, "None has no value to compute with. Hint: test with 'is None'."),
-]
-
-
-@pytest.mark.parametrize(
-    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
-)
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function, of_elements=False) == expected

@@ -1,6 +1,6 @@
 """Assignments to names, elements and fields, with and without an operator."""
 
-# ruff: noqa: F841, RUF005, RUF059
+# ruff: noqa: RUF005
 from __future__ import annotations
 
 from typing import Any
@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import jit
-
-from ..showing import body_of, refused
+from ..showing import body_of
 
 
 def names(y: Any, i: Any) -> None:
@@ -187,115 +185,3 @@ y[0] = 1:int64
 @pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
 def test_assignments(function: Any, expected: str) -> None:
     assert body_of(function) == expected
-
-
-def types_that_do_not_join(x: Any, i: Any) -> None:
-    a = i
-    if i > 0:
-        a = x
-    x[0] = 1
-
-
-def tuples_of_other_lengths(i: Any) -> None:
-    a = (i, i)
-    if i > 0:
-        a = (i,)
-
-
-def to_a_slice(x: Any) -> None:
-    x[1:] = 0
-
-
-def to_a_tuple(t: Any) -> None:
-    t[0] = 1
-
-
-def to_an_item_of_an_object(t: Any) -> None:
-    np.pi = 3
-
-
-def with_a_star(tt: Any) -> None:
-    a, *b = tt
-
-
-def a_tuple_that_grows(y: Any, i: Any) -> None:
-    t = (i, i)
-    t += (5,)
-    y[0] = t[2]
-
-
-def of_nothing(y: Any) -> None:
-    a = jit.syncthreads()
-    y[0] = a
-
-
-def updated_before(y: Any) -> None:
-    a += 1  # noqa: F821
-    y[0] = a
-
-
-def of_an_array(x: Any) -> None:
-    x += 1
-
-
-def of_a_global(y: Any) -> None:
-    global RESULT
-    RESULT = 1
-
-
-REFUSED_STATEMENTS = [
-    (
-        types_that_do_not_join,
-        "'a' is assigned values whose types do not go together. Hint: use a second variable.",
-    ),
-    (
-        tuples_of_other_lengths,
-        "'a' is assigned values whose types do not go together. Hint: use a second variable.",
-    ),
-    (
-        to_a_slice,
-        (
-            "A part of an array cannot be assigned to in a kernel, only an element. Hint: "
-            "assign its elements in a loop, or one element a thread."
-        ),
-    ),
-    (to_a_tuple, "An item of a tuple cannot be assigned to. Hint: make a new tuple."),
-    (to_an_item_of_an_object, "This cannot be assigned to."),
-    (
-        with_a_star,
-        "'*' before a name cannot be used in a kernel. Hint: assign the values one by one.",
-    ),
-    (
-        a_tuple_that_grows,
-        "'t' is assigned values whose types do not go together. Hint: use a second variable.",
-    ),
-    (of_nothing, "None has no value to compute with. Hint: test with 'is None'."),
-    (
-        updated_before,
-        (
-            "'a' is used before a value is assigned to it. Hint: assign a value on every way "
-            "that leads here, before the loop or the branch."
-        ),
-    ),
-    (
-        of_an_array,
-        (
-            "A value of type '1-d array of float32' was given, and a number is needed. Hint: "
-            "index it, for example 'x[i]'."
-        ),
-    ),
-    (
-        of_a_global,
-        (
-            "'global' cannot be used in a kernel. Hint: read it without; to change it, write "
-            "into an array argument."
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
-)
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function, of_elements=False) == expected

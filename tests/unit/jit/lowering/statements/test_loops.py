@@ -1,6 +1,5 @@
 """Loops over ``range``, arrays, and over what is known, which is repeated."""
 
-# ruff: noqa: B007
 from __future__ import annotations
 
 from typing import Any
@@ -332,54 +331,9 @@ def test_loops(function: Any, expected: str) -> None:
     assert body_of(function) == expected
 
 
-def a_step_of_zero(y: Any) -> None:
-    for k in range(0, 5, 0):
-        y[k] = 1
-
-
-def a_float(y: Any, f: Any) -> None:
-    for k in range(f):
-        y[k] = 1
-
-
-def no_bounds(y: Any) -> None:
-    for k in range():
-        y[k] = 1
-
-
-def a_keyword(y: Any) -> None:
-    for k in range(stop=3):
-        y[k] = 1
-
-
-def unrolled_by_zero(y: Any) -> None:
-    for k in jit.range(3, unroll=0):
-        y[k] = 1
-
-
-def unrolled_by_a_variable(y: Any, i: Any) -> None:
-    for k in jit.range(3, unroll=i):
-        y[k] = 1
-
-
-def two_names(y: Any) -> None:
-    for a, b in range(3):
-        y[a] = b
-
-
-def over_a_number(y: Any, i: Any) -> None:
-    for v in i:
-        y[0] = v
-
-
 def over_no_dimensions(y: Any, empty: Any) -> None:
     for v in empty:
         y[0] = v
-
-
-def enumerated_array(x: Any) -> None:
-    for k, v in enumerate(x):
-        x[k] = v
 
 
 def of_other_lengths(y: Any, t: Any) -> None:
@@ -387,60 +341,9 @@ def of_other_lengths(y: Any, t: Any) -> None:
         y[a] = b
 
 
-def too_many_constants(y: Any) -> None:
-    for v in zip(range(5000)):
-        y[0] = 1
-
-
-def of_too_many_names(y: Any, t: Any) -> None:
-    for k, v, w in enumerate(t):
-        y[k] = 1
-
-
 REFUSED_STATEMENTS = [
-    (a_step_of_zero, "The step of 'range' cannot be zero."),
-    (
-        a_float,
-        (
-            "An argument of 'range' must be an integer, not 'float'. Hint: use '//' instead "
-            "of '/', or convert with 'int(x)'."
-        ),
-    ),
-    (no_bounds, "'range' takes one to three arguments, and none was given."),
-    (a_keyword, "'range' takes no keyword but 'unroll'."),
-    (
-        unrolled_by_zero,
-        "'unroll' must be a constant number of passes, True or False, not the constant 0.",
-    ),
-    (
-        unrolled_by_a_variable,
-        "'unroll' must be a constant number of passes, True or False, not a variable.",
-    ),
-    (two_names, "The numbers of 'range' are assigned to one name."),
-    (
-        over_a_number,
-        (
-            "A number of type 'int' cannot be looped over. Hint: loop over 'range', an array, "
-            "or a tuple."
-        ),
-    ),
     (over_no_dimensions, "An array without dimensions cannot be looped over."),
-    (
-        enumerated_array,
-        (
-            "'enumerate' over an array cannot be used in a kernel. Hint: loop over "
-            "'range(len(x))' and index."
-        ),
-    ),
     (of_other_lengths, "The arguments of 'zip' have different lengths."),
-    (
-        too_many_constants,
-        (
-            "A loop over 5000 constants cannot be used in a kernel. Hint: loop over 'range', "
-            "or over an array."
-        ),
-    ),
-    (of_too_many_names, "2 values cannot be assigned to 3 names."),
 ]
 
 

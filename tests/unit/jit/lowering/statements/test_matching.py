@@ -1,6 +1,5 @@
 """``match``: a chain of conditions, of which each is asked only if those before did not hold."""
 
-# ruff: noqa: F841
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from kerneltk import jit
 
-from ..showing import body_of, refused
+from ..showing import body_of
 
 MODE = "fast"
 
@@ -157,53 +156,3 @@ y[2] = 2:int64
 @pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
 def test_cases(function: Any, expected: str) -> None:
     assert body_of(function) == expected
-
-
-def of_a_sequence(t: Any) -> None:
-    match t:
-        case (a, b):
-            pass
-
-
-def of_a_name_behind_a_pattern(i: Any) -> None:
-    match i:
-        case 1 | 2 as k:
-            pass
-
-
-def of_an_array(x: Any) -> None:
-    match x:
-        case 1:
-            pass
-
-
-REFUSED_STATEMENTS = [
-    (
-        of_a_sequence,
-        (
-            "This pattern cannot be used in a kernel. Hint: patterns are constants, 'a | b', "
-            "names and '_'."
-        ),
-    ),
-    (
-        of_a_name_behind_a_pattern,
-        (
-            "This pattern cannot be used in a kernel. Hint: patterns are constants, 'a | b', "
-            "names and '_'."
-        ),
-    ),
-    (
-        of_an_array,
-        (
-            "A value of type '1-d array of float32' was given, and a number is needed. Hint: "
-            "index it, for example 'x[i]'."
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
-)
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function, of_elements=False) == expected

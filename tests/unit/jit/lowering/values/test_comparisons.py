@@ -10,7 +10,7 @@ import pytest
 
 from kerneltk import jit
 
-from ..showing import refused, value_of
+from ..showing import value_of
 
 NONE, LIMIT, TRIPLE = None, np.int8(5), (1, 2.5, np.int8(3))
 
@@ -83,61 +83,3 @@ VALUES = [
 def test_what_a_comparison_becomes(case: Any) -> None:
     *given, expected = case
     assert value_of(*given) == expected
-
-
-REFUSED = [
-    (
-        lambda i: complex(i, 1.0) < 1,
-        (
-            "'<' cannot be computed for 'complex' and 'int'. Hint: compare 'abs(z)' or the parts, "
-            "or convert one with 'np.complex128(z)'."
-        ),
-    ),
-    (
-        lambda x: x < 1,
-        (
-            "A value of type '1-d array of float32' was given, and a number is needed. Hint: "
-            "index it, for example 'x[i]'."
-        ),
-    ),
-    (
-        lambda x, y: x is y,
-        "'is' cannot compare numbers in a kernel. Hint: use '==', or compare with None.",
-    ),
-    (
-        lambda i, x: i in x,
-        (
-            "A value of type '1-d array of float32' cannot be searched by 'in'. Hint: compare "
-            "the elements in a loop."
-        ),
-    ),
-    (
-        lambda i: i in 3,
-        "The constant 3 cannot be searched by 'in'. Hint: write a tuple: 'x in (1, 2)'.",
-    ),
-    (
-        lambda i: i == "a",
-        "'==' cannot be computed for a number of type 'int' and the constant 'a'.",
-    ),
-    (
-        lambda t, i: t == i,
-        "A value of type 'tuple of (int, float)' was given, and a number is needed.",
-    ),
-    (
-        lambda t, i: t < i,
-        "A value of type 'tuple of (int, float)' was given, and a number is needed.",
-    ),
-    (
-        lambda: "a" < 1,
-        (
-            "This expression cannot be computed: '<' not supported between instances of 'str' "
-            "and 'int'."
-        ),
-    ),
-    (lambda i: i == None, "None has no value to compute with. Hint: test with 'is None'."),  # noqa: E711
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

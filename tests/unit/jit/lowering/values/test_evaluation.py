@@ -1,6 +1,5 @@
 """Evaluation in Python's order, where an operand needs statements of its own."""
 
-# ruff: noqa: C416
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from kerneltk import jit
 
-from ..showing import body_of, refused, value_of
+from ..showing import body_of, value_of
 
 VALUES = [
     # What a later operand may change is read before it.
@@ -113,39 +112,3 @@ y[wrap t_4] = t_5 + t_3
 @pytest.mark.parametrize(("function", "expected"), BODIES, ids=["store", "variable"])
 def test_the_order_of_statements(function: Any, expected: str) -> None:
     assert body_of(function) == expected
-
-
-REFUSED = [
-    (
-        lambda i: [i],
-        (
-            "A list cannot be used in a kernel. Hint: use a tuple if it does not change, or "
-            "'jit.local_memory(dtype, shape)'."
-        ),
-    ),
-    (lambda i: {i}, "A set cannot be used in a kernel. Hint: use a tuple if it does not change."),
-    (
-        lambda i: {i: i},
-        "A dict cannot be used in a kernel. Hint: use a tuple, an array, or a structured dtype.",
-    ),
-    (
-        lambda y: [k for k in y],
-        (
-            "A list comprehension cannot be used in a kernel. Hint: fill a "
-            "'jit.local_memory(dtype, shape)' in a 'for' loop."
-        ),
-    ),
-    (
-        lambda i: f"{i}",
-        (
-            "A formatted string outside of 'print' cannot be used in a kernel. Hint: print it "
-            "where it is made."
-        ),
-    ),
-    (lambda y: (yield y), "'yield' cannot be used in a kernel. Hint: write results into an array."),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ..showing import refused, value_of
+from ..showing import value_of
 
 ONE, BIG = np.float32(1), 2**63
 INT8, UINT8 = np.int8(100), np.uint8(200)
@@ -64,90 +64,3 @@ VALUES = [
 def test_what_an_operator_becomes(case: Any) -> None:
     *given, expected = case
     assert value_of(*given) == expected
-
-
-REFUSED = [
-    (
-        lambda x: x[0] & 1,
-        (
-            "'&' cannot be computed for 'float32' and 'int'. Hint: convert with 'int(x)', or "
-            "use 'and', 'or' and 'not' for conditions."
-        ),
-    ),
-    (lambda z: z[0] // 2, "'//' cannot be computed for 'complex64' and 'int'."),
-    (lambda z: z[0] % 2, "'%' cannot be computed for 'complex64' and 'int'."),
-    (
-        lambda y: y[0] ** -1,
-        (
-            "Integers cannot be raised to a negative power. Hint: convert the base, for "
-            "example with 'float(x)'."
-        ),
-    ),
-    (
-        lambda x: x @ x,
-        (
-            "The operator '@' cannot be used in a kernel. Hint: write the loops, or use a "
-            "tiled product in shared memory."
-        ),
-    ),
-    (lambda: 1 // 0, "This expression cannot be computed: integer division or modulo by zero."),
-    (lambda: 10**5000, "The result of this power does not fit 64 bits."),
-    (lambda: 2**64 + 0, "The number 18446744073709551616 does not fit 64 bits."),
-    (
-        lambda: INT8 + 1000,
-        (
-            "The number 1000 does not fit 'int8'. Hint: use a wider dtype, or write "
-            "'np.int8(1000)' to wrap it around."
-        ),
-    ),
-    (
-        lambda i4: i4 + 2**31,
-        (
-            "The number 2147483648 does not fit 'int32'. Hint: use a wider dtype, or write "
-            "'np.int32(2147483648)' to wrap it around."
-        ),
-    ),
-    (
-        lambda x: x + 1,
-        (
-            "A value of type '1-d array of float32' was given, and a number is needed. Hint: "
-            "index it, for example 'x[i]'."
-        ),
-    ),
-    (
-        lambda t, i: t * i,
-        (
-            "The number of repetitions must be an integer that is known when the kernel is "
-            "compiled. Hint: use a literal, a global, or a variable that is assigned once, to "
-            "a constant."
-        ),
-    ),
-    (
-        lambda t: t + 1,
-        "'+' cannot be computed for a value of type 'tuple of (int, float)' and the constant 1.",
-    ),
-    (
-        lambda t: t * t,
-        (
-            "'*' cannot be computed for a value of type 'tuple of (int, float)' and a value "
-            "of type 'tuple of (int, float)'."
-        ),
-    ),
-    (lambda t: -t, "A value of type 'tuple of (int, float)' was given, and a number is needed."),
-    (
-        lambda: "a" + 1,
-        'This expression cannot be computed: can only concatenate str (not "int") to str.',
-    ),
-    (
-        lambda i: "a" + i,
-        (
-            "The string 'a' has no value in a kernel. Hint: strings can be printed, and name "
-            "fields and dtypes."
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected

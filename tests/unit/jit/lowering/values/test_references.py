@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..showing import body_of, refused
+from ..showing import body_of
 
 
 def is_a_name_for_it(rs: Any, i: Any) -> None:
@@ -117,26 +117,3 @@ for k: int in range(0, rs.shape[0], 1):
 @pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
 def test_references(function: Any, expected: str) -> None:
     assert body_of(function) == expected
-
-
-def copy_or_not(rs: Any, y: Any) -> None:
-    r = rs[0]
-    if y[0] > 0:
-        r = rs[1].copy()
-    y[1] = r.a
-
-
-REFUSED_STATEMENTS = [
-    (
-        copy_or_not,
-        (
-            "'r' is assigned values whose types do not go together. Hint: one of them is a "
-            "record of an array, and the other a copy: use 'x[i].copy()'."
-        ),
-    )
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED_STATEMENTS, ids=["copy"])
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function, of_elements=False) == expected
