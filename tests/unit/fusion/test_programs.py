@@ -72,7 +72,7 @@ def test_a_trace_that_decides_something_else_replaces_the_other(monkeypatch: Any
         for n, m in ((1, 2), (2, 1), (1, 2)):
             np.testing.assert_array_equal(fused(X, n, m), program(X, n, m))
     (kinds,) = kinds_of(fused)
-    assert isinstance(kinds._root, _Decision)
+    assert isinstance(kinds._holder[None], _Decision)
     assert len(list(kinds)) == 2
 
 
