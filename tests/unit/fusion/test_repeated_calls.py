@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -146,16 +147,16 @@ def test_an_index_is_checked_before_anything_is_launched() -> None:
 
 def test_indices_that_are_equal_in_some_calls() -> None:
     def program(x: Any, i: int, j: int) -> Any:
+        before = x[j] * 2
         x[i] = x[j] + x[i]
         x[j:] += x[: x.shape[0] - j]
-        return x[i] * 2
+        return before + x[i : i + 2].sum(axis=0)
 
     fused = kerneltk.fuse(program)
-    for i in range(4):
-        for j in range(4):
-            x, y = X[:4].copy(), X[:4].copy()
-            np.testing.assert_allclose(fused(x, i, j), program(y, i, j))
-            np.testing.assert_allclose(x, y)
+    for i, j in ((1, 3), *itertools.product(range(4), range(4))):
+        x, y = X[:4].copy(), X[:4].copy()
+        np.testing.assert_allclose(fused(x, i, j), program(y, i, j))
+        np.testing.assert_allclose(x, y)
 
 
 def test_numbers_that_decide_are_found_by_value(counts: Counter[str]) -> None:
