@@ -15,7 +15,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, LaunchCall, LaunchMode
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import BackendName
-from kerneltk.core.tables import BoundedTable
+from kerneltk.core.records import BoundedTable
 from kerneltk.cuda_cpp.arguments import (
     Passing,
     check_array,

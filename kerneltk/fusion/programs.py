@@ -19,7 +19,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.tables import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError, UnsupportedError
 from kerneltk.fusion import start
 from kerneltk.fusion.cupy_functions import called_on_host

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall
-from kerneltk.core.tables import BoundedTable
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 _MAX_SHAPES = 4096

@@ -26,7 +26,7 @@ from kerneltk.codegen.template_input import template_input
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.core.recorders import Recordable
-from kerneltk.core.tables import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number, class_of, handle_of
 from kerneltk.launch import call_arguments

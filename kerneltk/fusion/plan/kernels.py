@@ -11,8 +11,7 @@ from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
-from kerneltk.core.records import record
-from kerneltk.core.tables import BoundedTable
+from kerneltk.core.records import BoundedTable, record
 from kerneltk.fusion.plan.body import (
     Body,
     Kept,

@@ -16,7 +16,7 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import may_overlap_itself
-from kerneltk.core.tables import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.fusion.plan.steps import Leaf, Plan, Step, Target, same_extents, without_axes
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Steps, Transpose
 from kerneltk.fusion.trace.state import Trace

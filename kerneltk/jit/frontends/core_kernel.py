@@ -20,8 +20,7 @@ from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
-from kerneltk.core.records import record
-from kerneltk.core.tables import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable, record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit import ir

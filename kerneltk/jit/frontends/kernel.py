@@ -24,7 +24,7 @@ from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
-from kerneltk.core.tables import BoundedTable
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit

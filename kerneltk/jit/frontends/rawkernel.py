@@ -18,7 +18,7 @@ from kerneltk.backends.base import LaunchMode
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import checked_options
 from kerneltk.core.recorders import current_recorder, recorders
-from kerneltk.core.tables import BoundedTable
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,

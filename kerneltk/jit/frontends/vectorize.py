@@ -16,7 +16,7 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
-from kerneltk.core.tables import BoundedTable
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, checked_function

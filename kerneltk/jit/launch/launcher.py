@@ -17,8 +17,8 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchMode
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.core.structures import field_names, named_items, rebuilt
-from kerneltk.core.tables import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
 from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, value_type
