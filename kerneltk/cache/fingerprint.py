@@ -26,7 +26,7 @@ from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 from kerneltk.core.lexer import blanked
 from kerneltk.core.patterns import pattern
-from kerneltk.core.records import record
+from kerneltk.core.records import BoundedTable, record
 
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
@@ -480,8 +480,7 @@ class _Tree(NamedTuple):
 
 _BY_EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
-_trees: dict[tuple[_Directives, tuple[str, ...]], _Tree] = {}
-_MOST_TREES = 256
+_trees: BoundedTable[tuple[_Directives, tuple[str, ...]], _Tree] = BoundedTable(256)
 
 
 def _tree_of(directives: _Directives, search: list[str]) -> _Tree:
@@ -497,8 +496,6 @@ def _tree_of(directives: _Directives, search: list[str]) -> _Tree:
         added = _headers_of(directives, search, files)
         tree = _Tree(b"".join(added), *files.asked(), files.is_settled, files.macros())
         if files.is_settled:
-            if len(_trees) >= _MOST_TREES:
-                _trees.clear()
             _trees[key] = tree
     return tree
 

@@ -15,6 +15,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, LaunchCall, LaunchMode
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import BackendName
+from kerneltk.core.records import BoundedTable
 from kerneltk.cuda_cpp.arguments import (
     Passing,
     check_array,
@@ -128,7 +129,7 @@ class RawDispatcher(GridDispatcher):
         self.name, self.mode = name, mode
         self.checks = None if checks is None else _checked_flag(name, "checks", checks)
         self._program = program
-        self._variants: dict[Any, Run] = {}
+        self._variants: BoundedTable[Any, Run] = BoundedTable(_MOST_VARIANTS)
         self.forget()
         state.add(self)
 
@@ -223,7 +224,7 @@ class RawDispatcher(GridDispatcher):
             return
         if call.way.slot == _NO_WORDS:
             self.recent = run
-        elif call.way.slot is not None and len(self._variants) < _MOST_VARIANTS:
+        elif call.way.slot is not None:
             self._variants[call.way.slot] = run
         if call.changes != state.number:  # another thread changed them since the question above
             self.forget()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError, UnsupportedError
 from kerneltk.fusion import start
 from kerneltk.fusion.cupy_functions import called_on_host
@@ -35,9 +37,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = (int, float, complex)  # of which each call has others; anything else is constant
 _OF_ARRAYS = ("flags", "strides")
-_MOST_PROGRAMS = 256  # for arguments of the same kinds: values decide between them
+_MOST_PROGRAMS = 1024  # for arguments of the same kinds: values decide between them
 _MOST_KINDS = 4096  # of arguments, which constants decide, too
-_MOST_SHAPES = 4096  # that one function remembers; past that it forgets them all
 
 
 class _Decision:
@@ -48,6 +49,10 @@ class _Decision:
     def __init__(self, expression: Expression) -> None:
         self.expression = expression
         self.branches: dict[Any, _Decision | list[Program]] = {}
+
+
+_Way = Sequence[tuple[dict[Any, Any], Any]]
+"""The branches that lead to a program, and which of them it is."""
 
 
 class Kinds:
@@ -61,11 +66,11 @@ class Kinds:
 
     def __init__(self) -> None:
         self.is_unfused = False
-        self._root: _Decision | list[Program] = []
-        self._count = 0
+        self._holder: dict[Any, Any] = {None: []}  # of the root
+        self._ways: deque[tuple[weakref.ref[Program], _Way]] = deque()  # the oldest first
 
     def __iter__(self) -> Iterator[Program]:
-        pending = [self._root]
+        pending = [self._holder[None]]
         while pending:
             found = pending.pop()
             if isinstance(found, list):
@@ -75,7 +80,7 @@ class Kinds:
 
     def program(self, environment: Environment) -> Program | None:
         """The program of a call; None where it has to be traced."""
-        found: _Decision | list[Program] | None = self._root
+        found: _Decision | list[Program] | None = self._holder[None]
         while isinstance(found, _Decision):
             found = found.branches.get(decided(found.expression, environment))
         for program in found or ():  # of other attributes of the arguments
@@ -84,22 +89,37 @@ class Kinds:
         return None
 
     def add(self, program: Program) -> None:
-        """Add what was traced for a call."""
-        if self._count >= _MOST_PROGRAMS:
-            self._root, self._count = [], 0
-        self._count += 1
-        holder: dict[Any, Any] = {None: self._root}
-        branches, key = holder, None
+        """Add what was traced for a call; beyond the limit, the oldest one is forgotten."""
+        way: list[tuple[dict[Any, Any], Any]] = [(self._holder, None)]
         for expression, value in program.trace.guards.conditions.items():
+            branches, key = way[-1]
             known = branches.get(key)
             if not isinstance(known, _Decision) or known.expression != expression:
                 known = branches[key] = _Decision(expression)  # other globals, another way
-            branches, key = known.branches, decision(value)
+            way.append((known.branches, decision(value)))
+        branches, key = way[-1]
         known = branches.get(key)
         # What was traced with other globals is not asked for again.
         others = [p for p in known if p.trace.is_current()] if isinstance(known, list) else []
         branches[key] = [*others, program]
-        self._root = holder[None]
+        self._ways.append((weakref.ref(program), way))
+        while len(self._ways) > _MOST_PROGRAMS:
+            self._forget(*self._ways.popleft())
+
+    def _forget(self, oldest: weakref.ref[Program], way: _Way) -> None:
+        """Forget a program, and the decisions that lead nowhere then."""
+        branches, key = way[-1]
+        found = branches.get(key)
+        if not isinstance(found, list) or oldest() not in found:
+            return
+        branches[key] = [program for program in found if program is not oldest()]
+        for (branches, key), (above, last) in zip(way[:0:-1], way[-2::-1], strict=True):
+            if branches[key]:
+                return
+            del branches[key]
+            if branches:
+                return
+            above[last] = []
 
 
 class Programs:
@@ -107,14 +127,21 @@ class Programs:
 
     def __init__(self, fused: Fused) -> None:
         self._fused = fused
-        self.by_kinds: dict[Any, Kinds] = {}
-        self.by_shape: dict[Any, Callable[..., Any]] = {}
+        self.by_kinds: BoundedTable[Any, Kinds] = BoundedTable(_MOST_KINDS)
+        # What runs a call; where numbers decide which of several programs does, all of these.
+        self.by_shape: BoundedTable[Any, Any] = BoundedTable(MAX_PLANS)
+        # Keys of numbers from outside that have changed; None where they have to be constants.
+        self._varying: set[Any] | None = set()
 
     # -- calls ---------------------------------------------------------------------------------
 
     def call_again(self, args: tuple[Any, ...]) -> Any:
         """A call that the last shortcut is not for."""
-        run = self.by_shape.get(_shape_key(args))
+        key = _shape_key(args)
+        run = self.by_shape.get(key)
+        if type(run) is Kinds:
+            program = run.program(Environment(args, [v.shape for v in args if is_array(v)]))
+            run = None if program is None else program.by_shape.get(key)
         if run is not None and not is_outdated(self._fused._shortcut):
             return run(*args)
         return self.call(args, {})
@@ -146,7 +173,7 @@ class Programs:
                 f"{second.capabilities.location}.\n  Hint: {foreign_arrays.MOVE_HINT}"
             )
         backend = next(iter(owners.values()), None) or foreign_arrays.default_backend()
-        run, program = self._found(own, tuple(kwargs), backend, _library_kinds(values, own))
+        run, program, kinds = self._found(own, tuple(kwargs), backend, _library_kinds(values, own))
         if program is not None:
             written = {program.argument(array) for array in program.written}
             adoption.check_writes(
@@ -164,9 +191,9 @@ class Programs:
                     result = run(*own)
         if any(given is not value for given, value in zip(values, own, strict=True)):
             return _mapped(result, adoption.give_back)
-        if program is None or run is not program.run or kwargs or program.depends_on_numbers:
+        if program is None or run is not program.run or kwargs:
             return result
-        self._remember(args, program, backend)
+        self._remember(args, program, kinds, backend)
         return result
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -185,7 +212,7 @@ class Programs:
                     "  Hint: pass 'numpy.asarray(x)' or 'cupy.asarray(x)'."
                 )
         backend = next((owner for owner in owners if owner is not None), None)
-        run, program = self._found(
+        run, program, _ = self._found(
             values, tuple(kwargs), backend or foreign_arrays.default_backend()
         )
         if program is None or run is not program.run:
@@ -203,35 +230,65 @@ class Programs:
         keywords: tuple[str, ...],
         backend: Backend,
         library_kinds: tuple[type | None, ...] = (),
-    ) -> tuple[Callable[..., Any], Program | None]:
-        """What runs a call, and its program; None for a function that is not fused."""
+    ) -> tuple[Callable[..., Any], Program | None, Kinds]:
+        """What runs a call, and its program, which is None for a function that is not fused; and
+        all programs for arguments of these kinds.
+        """
         fused = self._fused
         kinds = self._kinds((keywords, (*map(_kind, own),), backend.capabilities.name,
                              library_kinds))  # fmt: skip
         on_host = backend.capabilities.in_host_memory
         unfused = functools.partial(_unfused, fused._function, keywords, on_host)
         if kinds.is_unfused:
-            return unfused, None
+            return unfused, None, kinds
         program = kinds.program(Environment(own, [v.shape for v in own if is_array(v)]))
         if program is None:
             try:
-                program = start.traced(
-                    fused._function, fused.name, own, keywords, backend, kinds=library_kinds
-                )
+                program = self._traced(own, keywords, backend, library_kinds, kinds)
             except UnsupportedError as error:
                 if not fused._is_lenient or error.has_effects:
                     raise
                 kinds.is_unfused = True
-                return unfused, None
+                return unfused, None, kinds
             kinds.add(program)
         if program.written:
             if program.overlaps(own):
                 is_numpys = on_host and program.trace.uses_cupy
-                return functools.partial(_unfused, fused._function, keywords, is_numpys), program
+                run = functools.partial(_unfused, fused._function, keywords, is_numpys)
+                return run, program, kinds
             arrays = program.array_arguments(own)
             for number in program.written:
                 backend.check_usable(arrays[number], f"argument {number + 1}", True)
-        return program.run, program
+        return program.run, program, kinds
+
+    def _traced(
+        self,
+        own: tuple[Any, ...],
+        keywords: tuple[str, ...],
+        backend: Backend,
+        library_kinds: tuple[type | None, ...],
+        kinds: Kinds,
+    ) -> Program:
+        """Trace a call. Numbers from outside that have changed become numbers of each call, unless
+        the function needs their values.
+        """
+        fused = self._fused
+        trace = functools.partial(
+            start.traced, fused._function, fused.name, own, keywords, backend, kinds=library_kinds
+        )
+        if self._varying is not None:
+            for program in kinds:
+                self._varying |= program.trace.reads.changed_numbers(own)
+            if self._varying:
+                try:
+                    return trace(varying=self._varying)
+                except Exception as error:  # also a TypeError of what takes plain numbers alone
+                    if getattr(error, "has_effects", False):
+                        raise
+                    program = trace()
+                    self._varying = None
+                    return program
+        return trace()
 
     def _kinds(self, key: Any) -> Kinds:
         """The programs for some kinds of arguments; they end with any of these objects."""
@@ -243,8 +300,6 @@ class Programs:
                 "be hashed.\n  Hint: pass arrays, numbers, strings, tuples of these, or None."
             ) from None
         if known is None:
-            if len(self.by_kinds) >= _MOST_KINDS:
-                del self.by_kinds[next(iter(self.by_kinds))]
             known = self.by_kinds[key] = Kinds()
             for value in objects_in(key):
                 weakref.finalize(value, _forget, weakref.ref(self), key).atexit = False
@@ -257,16 +312,21 @@ class Programs:
             if any(found is None for found in objects_in(shape)):
                 self.by_shape.pop(shape, None)
 
-    def _remember(self, args: tuple[Any, ...], program: Program, backend: Backend) -> None:
+    def _remember(
+        self, args: tuple[Any, ...], program: Program, kinds: Kinds, backend: Backend
+    ) -> None:
         """Have the next equal call find its program at once: as the last one, or by its shapes."""
         make = shortcut_maker(program, args, backend)
         if make is None:
             return
         self._fused._shortcut = make(self._fused._first)
         key = _shape_key(args)
-        if key is not None:
-            if len(self.by_shape) >= _MOST_SHAPES:
-                self.by_shape.clear()
+        if key is None:
+            return
+        if program.depends_on_numbers:
+            self.by_shape[key] = kinds
+            program.by_shape[key] = make(self._searched)
+        else:
             self.by_shape[key] = make(self._searched)
 
     def _searched(self, *args: Any) -> Any:

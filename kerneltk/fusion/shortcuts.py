@@ -57,6 +57,8 @@ def shortcut_maker(
     apart = _distances(program, args, backend)
     if apart is None:
         return None
+    if program.depends_on_numbers:
+        tests.append(program.numbers_test(args))
     if reads.has_others:
         tests.append(lambda *args: reads.others_hold(args))
     typed: Any

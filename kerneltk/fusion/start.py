@@ -11,7 +11,7 @@ import inspect
 import random as _random
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, NoReturn
 
 import numpy as np
@@ -81,12 +81,13 @@ def traced(
     target: Capabilities | None = None,
     device: Device = OLDER,
     kinds: Sequence[type | None] = (),
+    varying: Set[Any] = frozenset(),
 ) -> Program:
     """The program of a function for such arguments, the last of which have keywords; planned for
     another backend than that of the arrays, if `target` is given, on such a device. `kinds` are the
-    classes of arguments that are other libraries' arrays.
+    classes of arguments that are other libraries' arrays, `varying` what `Reads` takes.
     """
-    trace = Trace(HANDLERS, array_type=backend.array_type)
+    trace = Trace(HANDLERS, array_type=backend.array_type, varying=varying)
     rebuilding = _Rebuilding(trace)
     given: list[Any] = []
     arrays: dict[int, int] = {}
@@ -388,7 +389,9 @@ class _Rebuilding:
         self._globals: dict[int, tuple[dict[str, Any], _Globals]] = {}
         self._originals: dict[int, dict[str, Any]] = {}
         self.outside = Outside(
-            trace.reads, lambda value: is_array(value) or is_traced_number(value)
+            trace.reads,
+            lambda value: is_array(value) or is_traced_number(value),
+            lambda number: LazyNumber(trace, number),
         )
         trace.rebuilt = self.late
 
@@ -440,7 +443,8 @@ class _Rebuilding:
             if value is not old:  # else it is assigned later
                 if type(value) is self._trace.array_type:
                     self._trace.reads.add_cell(function, index)
-                new.cell_contents = self.seen(value)
+                number = self._trace.reads.number_of_cell(function, index)
+                new.cell_contents = self._number(number, value)
         return made
 
     def _globals_of(self, function: types.FunctionType) -> dict[str, Any]:
@@ -464,11 +468,16 @@ class _Rebuilding:
             if name in names and seen[name] is names[name]:
                 if type(names[name]) is self._trace.array_type:
                     self._trace.reads.add_global(names, name)
-                seen.put(name, self.seen(names[name]))
+                number = self._trace.reads.number_of_global(names, name)
+                seen.put(name, self._number(number, names[name]))
             elif name == "hasattr":
                 seen.put(name, functools.partial(_has_attribute, self.outside))
             elif name in _ASKING:
                 seen.put(name, _ASKING[name])
+
+    def _number(self, number: Symbol | None, value: Any) -> Any:
+        """What a traced function sees in place of what has a name: it may be a number of a call."""
+        return self.seen(value) if number is None else LazyNumber(self._trace, number)
 
     def seen(self, value: Any) -> Any:
         """What a traced function sees in place of an object."""

@@ -30,7 +30,8 @@ class Watch(NamedTuple):
     objects : sequence
         Those whose attributes are looked at: arguments, and what is found (`watch_also`).
     read : callable
-        Takes such an object and the name of an attribute that the function has read.
+        Takes such an object, the name of an attribute that the function has read, and what it is;
+        returns what the function gets.
     store : callable
         Takes the name of an attribute of such an object before it is assigned; raises.
     call : callable
@@ -40,7 +41,7 @@ class Watch(NamedTuple):
     """
 
     objects: Sequence[Any]
-    read: Callable[[Any, str], None]
+    read: Callable[[Any, str, Any], Any]
     store: Callable[[str], None]
     call: Callable[[FrameType, dict[str, Any]], None]
     names: Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -133,11 +134,13 @@ def _methods(
             return read(self, name)
         if is_own(sys._getframe(1).f_code):
             return read(self, name)
+        found: Any = None
         try:
-            return read(self, name)
+            found = read(self, name)
         finally:  # a cached property has its value by now
             for watch in _watches_of(self):
-                _undisturbed(watch.read, self, name)
+                found = _undisturbed(watch.read, self, name, found)
+        return found
 
     def storing(self: Any, name: str, value: Any) -> None:
         for watch in _watches_of(self):
@@ -156,11 +159,11 @@ def _watches_of(value: Any) -> list[Watch]:
     return [watch for watch, objects, _ in _state.watches if id(value) in objects]
 
 
-def _undisturbed(report: Callable[..., None], *seen: Any) -> None:
+def _undisturbed(report: Callable[..., Any], *seen: Any) -> Any:
     """Report what was seen; what that does itself is not."""
     before, _state.is_busy = _state.is_busy, True
     try:
-        report(*seen)
+        return report(*seen)
     finally:
         _state.is_busy = before
 

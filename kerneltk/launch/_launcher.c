@@ -25,7 +25,7 @@
 #define MOST_VALUES 16   /* of a launch */
 #define MOST_OWNED 320   /* references that a call holds */
 #define STACK_BLOCK 1024 /* bytes; larger blocks are allocated */
-#define MOST_KNOWN 4096  /* plans, by what arrays are */
+#define MOST_KNOWN 16384 /* plans, by what arrays are */
 #define MOST_HELD (64ll << 20) /* bytes of blocks that they may keep */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
 #define VARYING (-1)

@@ -32,9 +32,6 @@ from kerneltk.launch.launchers import is_outdated
 
 Run = Callable[..., Any]
 
-MAX_PLANS = 4096
-"""Plans that one table has; past that it is cleared, which costs time, not results."""
-
 
 def launched(
     adoption: foreign_arrays.Adoption, stream: int | None, run: Callable[[int | None], Any]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchCall
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 _MAX_SHAPES = 4096
@@ -133,7 +134,7 @@ class GridShapes:
         self.backend, self.function = backend, function
         self._kernel, self._limits = kernel, limits
         self._wanted, self._is_32bit = wanted, is_32bit
-        self.known: dict[bytes, GridShape] = {}
+        self.known: BoundedTable[bytes, GridShape] = BoundedTable(_MAX_SHAPES)
         self.last: tuple[Any, ...] = (object(), None, None, 0, 0, 0, 0, 0, 0, 0)
 
     def configure(self, grid: Any, block: Any, shared: Any) -> GridShape | None:
@@ -147,8 +148,6 @@ class GridShapes:
         given = (grid, block, shared)
         key = plain_key(given)
         if key is not None:
-            if len(self.known) >= _MAX_SHAPES:
-                self.known.clear()
             self.known[key] = shape
         if not isinstance(grid, list) and not isinstance(block, list):
             self.last = (*given, *shape)

@@ -22,13 +22,15 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import WaitingDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import LaunchGeometry
+from kerneltk.codegen.template_input import template_input
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.core.recorders import Recordable
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number, class_of, handle_of
 from kerneltk.launch import call_arguments
-from kerneltk.launch.dispatch import MAX_PLANS, Dispatcher, Run, launched
+from kerneltk.launch.dispatch import Dispatcher, Run, launched
 from kerneltk.launch.kept import KeptLaunches, Launch
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.launch.launchers import LauncherTemplate, is_outdated
@@ -37,6 +39,7 @@ from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
 
 _MOST_HELD = 64 << 20
+_MOST_FUNCTIONS = 256
 """Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
 
 
@@ -232,6 +235,7 @@ class LoopDispatcher(Dispatcher):
         self._nin = len(definition.signature.inputs)
         self._nargs = len(definition.signature.parameters)
         self._kept = KeptLaunches(definition)
+        self._functions: BoundedTable[Any, Function] = BoundedTable(_MOST_FUNCTIONS)
         self._held = 0  # bytes of scratch memory in the plans' argument buffers
         self.inline_cache: list[Run] = [
             functools.partial(self._first, count) for count in range(self._nargs + 1)
@@ -317,7 +321,7 @@ class LoopDispatcher(Dispatcher):
             plan = self._plan(launcher, resolved, options)
             if launcher.backend.loop_call.scratch_for is None:
                 self._held += plan.scratch
-            if len(launcher.plans) >= MAX_PLANS or self._held > _MOST_HELD:
+            if self._held > _MOST_HELD:
                 for other in list(self._launchers.values()):
                     other.plans.clear()
                     other.forget()
@@ -335,7 +339,7 @@ class LoopDispatcher(Dispatcher):
         key = types if any(is_array) else (*types, type(backend))
 
         def make(_: Any) -> _Launcher:
-            plans: dict[Any, tuple[Any, ...]] = {}
+            plans: BoundedTable[Any, tuple[Any, ...]] = BoundedTable(MAX_PLANS)
             template = loop_launcher(self._definition, types, backend)
             bound = template.bind(self.dispatch, plans, functools.partial(self._launch, key))
             return _Launcher(key, is_array, backend, template.spec.overlaps, plans, *bound)
@@ -482,11 +486,15 @@ class LoopDispatcher(Dispatcher):
         geometry = self._geometry(resolved, backend, options)
         if geometry is None:
             return None
-        unit = translation_unit_of(geometry.specialization)
-        function, trace = pipeline.traced_function(unit, backend)
-        launch = Launch.of(geometry)
-        if trace is not None:  # other shapes of a unit are scheduled sooner than they are kept
-            self._kept.keep(resolved, backend, options, launch, unit, trace)
+        own = geometry.specialization
+        key = template_input(own).digest(), own.fast_compile, backend.name, backend.device_key()
+        function, launch = self._functions.get(key), Launch.of(geometry)
+        if function is None:
+            unit = translation_unit_of(own)
+            function, trace = pipeline.traced_function(unit, backend)
+            if trace is not None:  # other shapes of a unit are scheduled sooner than they are kept
+                self._kept.keep(resolved, backend, options, launch, unit, trace)
+            self._functions[key] = function
         return launch, function
 
     def _scalars(

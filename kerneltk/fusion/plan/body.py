@@ -23,6 +23,7 @@ from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
     Index,
+    Item,
     Node,
     Progression,
     Scalar,
@@ -39,6 +40,7 @@ from kerneltk.fusion.trace.state import Trace, unsupported
 from kerneltk.fusion.trace.symbols import (
     Symbol,
     applied,
+    as_symbol,
     constant,
     moved_index,
     slice_start,
@@ -294,10 +296,9 @@ class Body(Walk):
             else:
                 item, place = _places(step)[axis]
                 if isinstance(item, Slice):
-                    bounds = [constant(b) for b in (item.start, item.stop, item.step)]
-                    begin = applied(slice_start, shape[axis], *bounds)
+                    begin = applied(slice_start, shape[axis], *item.bounds)
                 else:
-                    begin = applied(wrapped_index, constant(item), shape[axis])
+                    begin = applied(wrapped_index, as_symbol(item), shape[axis])
                     is_fixed = True
                 offset = applied(moved_index, offset, begin, constant(factor))
                 if isinstance(item, Slice) and item.step is not None:
@@ -378,7 +379,7 @@ def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
     first, *rest = steps
     if not isinstance(first, Index):
         return (Broadcast(target), *steps)
-    items: list[Slice | int | None] = []
+    items: list[Item] = []
     axis = len(shape) - len(target)
     for item in first.items:
         if item is None:
@@ -386,7 +387,7 @@ def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
             continue
         if axis >= 0:
             if is_repeated(shape[axis], target[axis - len(shape)]):
-                item = 0 if isinstance(item, int) else WHOLE
+                item = WHOLE if isinstance(item, Slice) else 0
             items.append(item)
         axis += 1
     index = Index(tuple(items))
@@ -394,14 +395,14 @@ def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
     return left if all(item == WHOLE for item in items) else joined(index, left)
 
 
-def _places(index: Index) -> list[tuple[Slice | int, int]]:
+def _places(index: Index) -> list[tuple[Slice | int | Symbol, int]]:
     """What an index does to each axis, and where the axis is afterwards."""
-    places: list[tuple[Slice | int, int]] = []
+    places: list[tuple[Slice | int | Symbol, int]] = []
     after = 0
     for item in index.items:
         if item is not None:
             places.append((item, after))
-        after += not isinstance(item, int)
+        after += item is None or isinstance(item, Slice)
     return places
 
 

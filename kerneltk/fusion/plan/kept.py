@@ -36,6 +36,7 @@ from kerneltk.fusion.trace.description import Description, described_function, d
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Index,
+    Item,
     Load,
     Node,
     Shape,
@@ -202,11 +203,12 @@ class _Writer:
             return "transpose", step.axes
         if isinstance(step, Broadcast):
             return "broadcast", self._shape(step.shape)
-        items = [
-            [item.start, item.stop, item.step] if isinstance(item, Slice) else item
-            for item in step.items
-        ]
-        return "index", items
+        return "index", [self._item(item) for item in step.items]
+
+    def _item(self, item: Item) -> Any:
+        if isinstance(item, Slice):
+            return [self._item(item.start), self._item(item.stop), item.step]
+        return {"number": self.symbol(item)} if isinstance(item, Symbol) else item
 
     def _leaf(self, leaf: Leaf) -> Any:
         return (
@@ -289,7 +291,12 @@ class _Reader:
             return Transpose(tuple(given))
         if kind == "broadcast":
             return Broadcast(self._shape(given))
-        return Index(tuple(Slice(*item) if isinstance(item, list) else item for item in given))
+        return Index(tuple(map(self._item, given)))
+
+    def _item(self, given: Any) -> Any:
+        if isinstance(given, list):
+            return Slice(*map(self._item, given))
+        return self.symbol(given["number"]) if isinstance(given, dict) else given
 
     def _leaf(self, given: Any) -> Leaf:
         array, version, steps, code, shape = given

@@ -11,7 +11,7 @@ from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
-from kerneltk.core.records import record
+from kerneltk.core.records import BoundedTable, record
 from kerneltk.fusion.plan.body import (
     Body,
     Kept,
@@ -42,12 +42,10 @@ def elementwise_definition(
         known = _elementwise_definition(name, nodes, shape, kept, operands)
         if structure is not None:
             _definitions[key] = known
-            while len(_definitions) > 1024:
-                _definitions.pop(next(iter(_definitions)), None)
     return known
 
 
-_definitions: dict[Any, ElementwiseDefinition] = {}  # by their structures, the oldest first
+_definitions: BoundedTable[Any, ElementwiseDefinition] = BoundedTable(1024)  # by structures
 
 
 def _elementwise_definition(

@@ -16,10 +16,11 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import may_overlap_itself
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.fusion.plan.steps import Leaf, Plan, Step, Target, same_extents, without_axes
-from kerneltk.fusion.trace.graph import Index, Node, Shape, Steps, Transpose
+from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Steps, Transpose
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import Expression, has_argument
+from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
@@ -41,6 +42,8 @@ class Program:
     trace : Trace
     result : object
         What the function returns, with a `Result` for each array and number.
+    by_shape : BoundedTable
+        What runs calls by the shapes of their arrays, if their numbers lead to this program.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Program:
         self._count = count
         self._backend = backend
         self.result = result
+        self.by_shape: BoundedTable[Any, Callable[..., Any]] = BoundedTable(MAX_PLANS)
         numbers = [target.array for step in plan.steps for target in step.targets]
         self._new_arrays: Values = [None] * max([len(trace.sources), *(n + 1 for n in numbers)])
         self._new_arrays.append(None)  # for what has no result
@@ -88,7 +92,7 @@ class Program:
         self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
         makes_all: bool = False,
     ) -> Callable[..., Any]:  # fmt: skip
-        writer = _Execution(self.trace, self._arrays, self._count, empty, calls, shaped, makes_all)
+        writer = self._writer(empty, calls, shaped, makes_all)
         steps = [each for step in self.plan.steps for each in writer.steps_of(step)]
         new_arrays, result = self._new_arrays, writer.structure(self.result)
 
@@ -100,6 +104,12 @@ class Program:
 
         return run
 
+    def _writer(
+        self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
+        makes_all: bool = False,
+    ) -> _Execution:  # fmt: skip
+        return _Execution(self.trace, self._arrays, self._count, empty, calls, shaped, makes_all)
+
     def _without_values(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """A new array that shows, where it can, that nothing has been written to it."""
         made = self._backend.empty(shape, dtype, order)
@@ -107,10 +117,30 @@ class Program:
             made.fill(np.nan)
         return made
 
-    @property
+    @cached_property
     def depends_on_numbers(self) -> bool:
         """Whether the trace decided something by the value of an argument."""
         return any(map(has_argument, self.trace.guards.conditions))
+
+    def numbers_test(self, args: Sequence[Any]) -> Callable[..., bool]:
+        """Whether the trace is for a call with arrays of the same shapes as these: what it decided
+        by arguments that are numbers.
+        """
+        writer = self._writer(self._backend.empty, shaped=[*args, *self._new_arrays])
+        tests = [
+            (writer.expression(expression), decision(value))
+            for expression, value in self.trace.guards.conditions.items()
+            if has_argument(expression)
+        ]
+
+        def test(*args: Any) -> bool:
+            values = [*args]
+            try:
+                return all(decision(read(values)) == wanted for read, wanted in tests)
+            except Exception:  # the trace has decided by a value
+                return False
+
+        return test
 
     def argument(self, array: int) -> int:
         """Which argument an array is."""
@@ -205,6 +235,8 @@ class _Execution:
             if self._shaped is not None and self._shaped[slot] is not None:
                 return _Known(self._shaped[slot].shape[axis])
             return lambda values: values[slot].shape[axis]
+        if kind == "outside":
+            return expression[1].read  # type: ignore[no-any-return]
         return _computed(expression[1], list(map(self.expression, expression[2])))
 
     def _shape(self, shape: Shape) -> Reader:
@@ -218,13 +250,21 @@ class _Execution:
 
     def _step(self, read: Reader, step: Any) -> Reader:
         if isinstance(step, Index):
-            key = (*step.key, Ellipsis)
-            return lambda values: read(values)[key]
+            key = _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)])
+            if type(key) is _Known:
+                known = key.value
+                return lambda values: read(values)[known]
+            return lambda values: read(values)[key(values)]
         if isinstance(step, Transpose):
             axes = step.axes
             return lambda values: read(values).transpose(axes)
         shape = self._shape(step.shape)
         return lambda values: np.broadcast_to(read(values), shape(values))
+
+    def _item(self, item: Item) -> Reader:
+        if isinstance(item, Slice):
+            return _computed(slice, [*map(self._item, (item.start, item.stop, item.step))])
+        return self.expression(item.expression) if isinstance(item, Symbol) else _Known(item)
 
     def leaf(self, leaf: Leaf) -> Reader:
         """An array that a launch reads."""

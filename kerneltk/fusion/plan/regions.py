@@ -7,7 +7,7 @@ from math import gcd
 from typing import Any
 
 from kerneltk.fusion.trace.graph import Broadcast, Index, Slice, Steps, Transpose
-from kerneltk.fusion.trace.symbols import Guards, Symbol, constant
+from kerneltk.fusion.trace.symbols import Guards, Symbol, applied, as_symbol, index_end
 
 _Spans = list[tuple[Any, ...]]  # of each axis: start, stop and step of slices of slices
 
@@ -32,7 +32,8 @@ def _spans(steps: Steps, ndim: int) -> _Spans:
                     axes.append(axis)
                     span: tuple[Any, ...] = () if item.is_whole else _bounds(item)
                 else:
-                    span = item, item + 1 or None, 1
+                    end = applied(index_end, as_symbol(item))
+                    span = item, end.value if end.is_constant else end, 1
                 if axis is not None:
                     found[axis] += span
     return found
@@ -87,18 +88,12 @@ def have_no_element_in_common(
     if any(_are_always_apart(left, right) for _, left, right in pairs):
         return True
     for extent, left, right in pairs:
-        given = len(left) // 3, *left, *right
-        if are_apart(extent.value, *given):
-            if not _is_decided(guards, extent):
-                guards.decide(are_apart, extent, *map(constant, given))
+        given = [extent, *map(as_symbol, (len(left) // 3, *left, *right))]
+        if are_apart(*(symbol.value for symbol in given)):
+            if not all(guards.is_decided(symbol.expression) for symbol in given):
+                guards.decide(are_apart, *given)
             return True
     return False
-
-
-def _is_decided(guards: Guards, extent: Symbol) -> bool:
-    """Whether all calls of the trace have this extent."""
-    expression = extent.expression
-    return expression in guards.conditions or ("call", int, (expression,)) in guards.conditions
 
 
 def _are_always_apart(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
@@ -106,7 +101,10 @@ def _are_always_apart(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     if len(left) > 3 or len(right) > 3 or left[2] < 0 or right[2] < 0:
         return False
     for (_, stop, _), (start, _, _) in ((left, right), (right, left)):
+        if isinstance(start, Symbol) or isinstance(stop, Symbol):
+            if start == stop:
+                return True
         # Of one sign, both are counted from the same end.
-        if stop is not None and start >= stop and (start < 0 or stop >= 0):
+        elif stop is not None and start >= stop and (start < 0 or stop >= 0):
             return True
     return False

@@ -21,6 +21,7 @@ from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
     Index,
+    Item,
     Load,
     Node,
     Progression,
@@ -154,6 +155,8 @@ class Description:
             return f"a{expression[1]}"
         if kind == "extent":
             return f"e{expression[1]},{expression[2]}"
+        if kind == "outside":
+            return f"o{expression[1].number}"
         operands = ",".join(map(self._of_expression, expression[2]))
         return f"[{described_function(expression[1])} {operands}]"
 
@@ -170,11 +173,16 @@ class Description:
 
     def _step(self, step: ViewStep) -> str:
         if isinstance(step, Index):
-            return f"index {','.join(map(_described_item, step.items))}"
+            return f"index {','.join(map(self._item, step.items))}"
         if isinstance(step, Transpose):
             return f"transpose {step.axes}"
         assert isinstance(step, Broadcast)
         return f"broadcast {self.shape(step.shape)}"
+
+    def _item(self, item: Item) -> str:
+        if isinstance(item, Slice):
+            return ":".join(map(self._item, (item.start, item.stop, item.step)))
+        return f"n{self.place(item)}" if isinstance(item, Symbol) else described_number(item)
 
     def _node(self, node: Node) -> str:
         head = self._head(node.dtype, node.shape)
@@ -194,9 +202,3 @@ class Description:
             return f"reduce {head} {node.kind} {number[id(node.operand)]} {node.axes}"
         assert isinstance(node, Progression)
         return f"progression {head} {number[id(node.start)]} {number[id(node.step)]}"
-
-
-def _described_item(item: Slice | int | None) -> str:
-    if isinstance(item, Slice):
-        return ":".join(described_number(bound) for bound in (item.start, item.stop, item.step))
-    return described_number(item)

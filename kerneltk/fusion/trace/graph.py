@@ -10,9 +10,18 @@ import numpy as np
 
 from kerneltk.core.records import record
 from kerneltk.fusion.trace.location import Location
-from kerneltk.fusion.trace.symbols import Symbol, applied, constant, is_one, sliced_extent
+from kerneltk.fusion.trace.symbols import (
+    Symbol,
+    applied,
+    as_symbol,
+    constant,
+    is_one,
+    sliced_extent,
+)
 
 Shape: TypeAlias = tuple[Symbol, ...]
+Bound: TypeAlias = int | Symbol | None
+"""Of a slice; a symbol is a number of each call."""
 
 
 @record(eq=False)
@@ -87,9 +96,9 @@ class Reduce(Node):
 class Slice:
     """A slice of an axis; the bounds as they were given."""
 
-    start: Any
-    stop: Any
-    step: Any
+    start: Bound
+    stop: Bound
+    step: int | None
 
     @property
     def plain(self) -> slice:
@@ -101,16 +110,29 @@ class Slice:
         """Whether it takes all elements in order."""
         return self.start in (None, 0) and self.stop is None and self.step in (None, 1)
 
+    @property
+    def bounds(self) -> tuple[Symbol, ...]:
+        """Its start, stop and step."""
+        return tuple(map(as_symbol, (self.start, self.stop, self.step)))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its bounds are the same in every call."""
+        return not isinstance(self.start, Symbol) and not isinstance(self.stop, Symbol)
+
+
+Item: TypeAlias = Slice | int | Symbol | None
+
 
 @record
 class Index:
     """``x[items]``: an item a dimension, or None for a new one."""
 
-    items: tuple[Slice | int | None, ...]
+    items: tuple[Item, ...]
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """As arrays are indexed."""
+        """As arrays are indexed, of constants alone."""
         return tuple(item.plain if isinstance(item, Slice) else item for item in self.items)
 
 
@@ -152,19 +174,21 @@ def sliced(extent: Symbol, item: Slice) -> Symbol:
     """
     if item.is_whole:
         return extent
-    found = applied(sliced_extent, extent, *map(constant, (item.start, item.stop, item.step)))
-    if found.is_constant:
+    found = applied(sliced_extent, extent, *item.bounds)
+    if found.is_constant or not item.is_constant:
         return found
     base = extent.expression
     if base[0] == "call" and base[1] is sliced_extent:
         inner, *bounds = base[2]
-        whole = _joined_items(Slice(*(bound[2] for bound in bounds)), item)
-        if isinstance(whole, Slice):
-            base, item = inner, whole
-    start, stop = item.start or 0, item.stop
+        if all(bound[0] == "constant" for bound in bounds):
+            whole = _joined_items(Slice(*(bound[2] for bound in bounds)), item)
+            if isinstance(whole, Slice):
+                base, item = inner, whole
+    start: Any = item.start or 0
+    stop: Any = item.stop
     if start >= 0 and (stop is None or stop < 0) and item.step in (None, 1):
         item = Slice(start - (stop or 0), None, None)
-    bounds = [constant(bound).expression for bound in (item.start, item.stop, item.step)]
+    bounds = [bound.expression for bound in item.bounds]
     return Symbol(("call", sliced_extent, (base, *bounds)), found.value)
 
 
@@ -210,10 +234,10 @@ def all_joined(steps: Steps) -> Steps:
 
 
 def _joined_indices(first: Index, second: Index) -> Index | None:
-    items: list[Slice | int | None] = []
+    items: list[Item] = []
     pending = list(second.items)
     for item in first.items:
-        if isinstance(item, int):
+        if isinstance(item, int | Symbol):
             items.append(item)
             continue
         while pending and pending[0] is None:
@@ -234,13 +258,20 @@ def _joined_indices(first: Index, second: Index) -> Index | None:
     return Index((*items, *pending))
 
 
-def _joined_items(item: Slice, other: Slice | int | None) -> Slice | int | None:
-    """An item of a slice; None where extents decide what it is. Indices are within bounds."""
-    start, stop, step = item.start or 0, item.stop, item.step or 1
+def _joined_items(item: Slice, other: Item) -> Item:
+    """An item of a slice; None where extents or numbers of a call decide what it is. Indices are
+    within bounds.
+    """
     if isinstance(other, Slice) and other.is_whole:
         return item
     if item.is_whole:
         return other
+    is_constant = other.is_constant if isinstance(other, Slice) else isinstance(other, int)
+    if not item.is_constant or not is_constant:
+        return None
+    start: Any = item.start or 0
+    stop: Any = item.stop
+    step = item.step or 1
     if start < 0 or step < 0:
         return None
     if isinstance(other, int):
@@ -248,7 +279,9 @@ def _joined_items(item: Slice, other: Slice | int | None) -> Slice | int | None:
             return int(start + other * step)
         return other + (stop or 0) if step == 1 and (stop is None or stop < 0) else None
     assert isinstance(other, Slice)
-    begin, end, stride = other.start or 0, other.stop, other.step or 1
+    begin: Any = other.start or 0
+    end: Any = other.stop
+    stride = other.step or 1
     if step != 1 or begin < 0 or stride < 0:
         return None
     if end is None:

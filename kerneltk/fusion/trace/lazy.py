@@ -16,6 +16,7 @@ from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
     Index,
+    Item,
     Node,
     Shape,
     Slice,
@@ -262,13 +263,15 @@ class LazyNumber(_Operators):
     def __index__(self) -> int:
         if not isinstance(self.symbol.value, int | np.integer):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is no integer")
-        return int(self.trace.guards.decide(int, self.symbol))
+        return int(self)
 
     def __int__(self) -> int:
-        return int(self.trace.guards.decide(int, self.symbol))
+        guards, symbol = self.trace.guards, self.symbol
+        return int(
+            guards.value(symbol) if type(symbol.value) is int else guards.decide(int, symbol)
+        )
 
-    def __trunc__(self) -> int:
-        return int(self.trace.guards.decide(int, self.symbol))
+    __trunc__ = __int__
 
     def __float__(self) -> float:
         # What comes from integers and extents alone may be constant: it rarely changes.
@@ -918,7 +921,7 @@ def _plain_number(trace: Trace, symbol: Symbol) -> Any:
 
 def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
     items = list(key) if isinstance(key, tuple) else [key]
-    found: list[Slice | int | None] = []
+    found: list[Item] = []
     taken = sum(item is not None and item is not Ellipsis for item in items)
     if sum(item is Ellipsis for item in items) > 1:
         raise wrong_value("An index can only have one ellipsis.")
@@ -932,7 +935,9 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
         elif item is None:
             found.append(None)
         elif isinstance(item, slice):
-            found.append(Slice(*map(_bound, (item.start, item.stop, item.step))))
+            start, stop = (None if b is None else _index(b) for b in (item.start, item.stop))
+            step = None if item.step is None else operator.index(item.step)
+            found.append(Slice(start, stop, step))
         elif isinstance(item, LazyArray | np.ndarray | list | bool | np.bool_) or (
             hasattr(item, "dtype") and not isinstance(item, np.integer | LazyNumber)
         ):
@@ -942,7 +947,7 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
             )
         else:
             try:
-                found.append(operator.index(item))
+                found.append(_index(item))
             except TypeError:
                 raise wrong_type(f"An index cannot be of type '{type(item).__name__}'.") from None
     if all(item == _WHOLE for item in found):
@@ -950,8 +955,13 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
     return (Index(tuple(found)),)
 
 
-def _bound(value: Any) -> Any:
-    return None if value is None else operator.index(value)
+def _index(value: Any) -> int | Symbol:
+    """An index or a slice's bound: a number of each call, where the trace has not decided it."""
+    if type(value) is LazyNumber and value.trace.block is None:
+        number = value.symbol.value
+        if isinstance(number, int | np.integer) and type(number) is not bool:
+            return value.trace.guards.index(value.symbol)
+    return operator.index(value)
 
 
 def symbol_of(value: Any) -> Symbol | None:

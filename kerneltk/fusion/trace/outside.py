@@ -37,6 +37,7 @@ from kerneltk.fusion.trace.kinds import attribute_of, is_array, is_library, is_v
 from kerneltk.fusion.trace.location import location_of
 from kerneltk.fusion.trace.reads import MISSING, Reads
 from kerneltk.fusion.trace.state import unsupported
+from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.fusion.watching import Watch, can_watch, is_own, watch_also
 
 
@@ -100,11 +101,20 @@ class Outside:
         Takes the guards.
     is_traced : callable
         Whether an argument is an array or a number of the trace.
+    as_number : callable
+        Makes what stands for a number that each call reads.
     """
 
-    def __init__(self, reads: Reads, is_traced: Callable[[Any], bool]) -> None:
+    def __init__(
+        self,
+        reads: Reads,
+        is_traced: Callable[[Any], bool],
+        as_number: Callable[[Symbol], Any],
+    ) -> None:
         self._reads = reads
         self._is_traced = is_traced
+        self._as_number = as_number
+        self._is_replaced = False  # whether the function that is looked at has the trace's names
         self.arrays: list[Any] = []  # that were found
         self._home = ""
         self._arguments: dict[int, tuple[Any, str | None]] = {}  # objects, and how to read them
@@ -160,25 +170,33 @@ class Outside:
             list(self._watched), self.read_attribute, _refuse_attribute, self._begun, names
         )
 
-    def read_attribute(self, value: Any, name: str) -> None:
-        """Guard an attribute of an argument that the function has read."""
+    def read_attribute(self, value: Any, name: str, found: Any = None) -> Any:
+        """Guard an attribute of an argument that the function has read; returns what it gets."""
         if id(value) not in self._arguments:
-            return
+            return found
         if name == "__dict__":
             self._reads.add_names(value, self._arguments[id(value)][1])
         for own in list(attribute_of(value, name, ())) if name == "__dict__" else [name]:
-            self._guard(value, own)
+            self._guard(value, own, is_replaced=name != "__dict__")
         entry, is_data = _held(value, name)
-        if is_data:
-            self.follow(entry)
+        if not is_data:
+            return found
+        self.follow(entry)
+        number = self._number_of(value, name) if found is entry else None
+        return found if number is None else self._as_number(number)
 
-    def _guard(self, value: Any, name: str) -> None:
+    def _number_of(self, value: Any, name: str) -> Symbol | None:
+        read = self._arguments[id(value)][1]
+        return self._reads.number_of_attribute(value, read, name) if _is_watched(value) else None
+
+    def _guard(self, value: Any, name: str, is_replaced: bool = True) -> None:
         """Guard an attribute of an argument that is no method or property, or that it has none."""
         read = self._arguments[id(value)][1]
         entry, is_data = _held(value, name)
         slot = _entry_of(type(value), name)
         if is_data:
-            self._reads.add_attribute(value, read, name, entry)
+            is_replaced = is_replaced and self._number_of(value, name) is not None
+            self._reads.add_attribute(value, read, name, entry, is_replaced=is_replaced)
         elif isinstance(slot, types.MemberDescriptorType):
             self._reads.add_attribute(value, read, name, MISSING, slot)
         elif isinstance(slot, types.GetSetDescriptorType) and name != "__class__":
@@ -264,13 +282,14 @@ class Outside:
         if key in self._scanned:
             return
         self._scanned[key] = free
+        self._is_replaced = names is not frame.f_globals
         outer: set[str] = set()
         for function in self._functions_of(frame, names, inner is None):
             self._reads.add_code(function)
             for k, (name, cell) in enumerate(_cells(function)):
                 content = content_of(cell)
                 if content is not cell and name != "__class__":
-                    self._reads.add_cell(function, k)
+                    self._reads.add_cell(function, k, is_replaced=self._is_replaced)
                     known[name] = self.follow(content)
                 outer.add(name)
             inner = None
@@ -568,7 +587,7 @@ class _Scan:
             case "LOAD_NAME" if value in known:  # of a class
                 stack.append(known[value])
             case "LOAD_GLOBAL" | "LOAD_NAME":
-                outside._reads.add_global(self._globals, value)
+                outside._reads.add_global(self._globals, value, is_replaced=outside._is_replaced)
                 found = self._globals.get(value, vars(builtins).get(value, MISSING))
                 stack += [None] * (effect - 1)
                 stack.append(None if found is MISSING else outside.follow(found))

@@ -11,10 +11,14 @@ import gc
 import operator
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from kerneltk.fusion.trace.kinds import is_same, is_value
+from kerneltk.fusion.trace.symbols import OutsideNumber, Symbol
 from kerneltk.launch.shortcuts import MISSING as MISSING
 from kerneltk.launch.shortcuts import named
 
@@ -31,9 +35,18 @@ class Reads:
         What was read, and is guarded.
     names : list of (object, str, object)
         What is to be the same object: see `kerneltk.launch.shortcuts.named`.
+
+    Parameters
+    ----------
+    varying : set
+        Keys of numbers that had other values in another call: the function gets a number of each
+        call in their place, where its names can be replaced, and their type is guarded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, varying: Set[Any] = frozenset()) -> None:
+        self._varying = varying
+        self._given: dict[Any, tuple[OutsideNumber, Any]] = {}  # in the place of numbers
+        self._numbers: dict[Any, tuple[_Read, Any]] = {}  # that are constants
         self.tests: set[Any] = set()
         self.names: list[tuple[Any, str, Any]] = []
         self._of_call: list[_Holds] = []  # all else
@@ -47,28 +60,71 @@ class Reads:
         """
         return id(_owner(array)) in self._arrays
 
-    def add_global(self, names: dict[str, Any], name: str) -> None:
-        """Guard a global, also one that is not there."""
+    def number_of_global(self, names: dict[str, Any], name: str) -> Symbol | None:
+        """What a function gets in place of a global that is a number of each call."""
+        key = "global", id(names), name
+        return self._number(key, lambda _: named(names, name), names[name])
+
+    def number_of_cell(self, function: types.FunctionType, index: int) -> Symbol | None:
+        """As `number_of_global`, for a closed-over variable that has a value."""
+        return self._number(*self._cell(function, index))
+
+    def number_of_attribute(self, owner: Any, read: str | None, name: str) -> Symbol | None:
+        """As `number_of_global`, for an attribute of an argument."""
+        of = _of(owner, read)
+        key = "attribute", name, read or id(owner)
+        return self._number(key, lambda a: getattr(of(a), name), getattr(owner, name))
+
+    def _number(self, key: Any, read: _Read, value: Any) -> Symbol | None:
+        if key not in self._varying or not _is_number(value):
+            return None
+        if key not in self._given:
+            self._given[key] = OutsideNumber(key, read, len(self._given)), value
+        number, value = self._given[key]
+        return Symbol(("outside", number), value)
+
+    def changed_numbers(self, arguments: Sequence[Any]) -> set[Any]:
+        """The keys of constants that are other numbers of the same types now."""
+        found = set()
+        for key, (read, value) in self._numbers.items():
+            with suppress(AttributeError, ValueError, IndexError):
+                now = read(arguments)
+                if type(now) is type(value) and not is_same(now, value):
+                    found.add(key)
+        return found
+
+    def add_global(self, names: dict[str, Any], name: str, *, is_replaced: bool = False) -> None:
+        """Guard a global, also one that is not there; `is_replaced` says that the function that
+        reads it gets what stands for it in the trace.
+        """
         # Globals and modules live as long as the functions whose names they are.
         value = names.get(name, MISSING)
         self.keep(value)
-        self._add_named(("global", id(names), name), names, name, value)
+        self._add_named(("global", id(names), name), names, name, value, is_replaced)
 
     def keep(self, value: Any) -> None:
         """Note an object that lives as long as the trace, whatever refers to it."""
         self._kept.add(id(value))
 
-    def add_cell(self, function: types.FunctionType, index: int) -> None:
-        """Guard a closed-over variable that has a value."""
+    def _cell(self, function: types.FunctionType, index: int) -> tuple[Any, _Read, Any]:
         cell = (function.__closure__ or ())[index]
-        value = cell.cell_contents
         if id(function) in self._kept:
-            self.keep(value)
-            self._add_named(("cell", id(cell)), cell, "cell_contents", value)
-            return
+            return ("cell", id(cell)), lambda _: cell.cell_contents, cell.cell_contents
         known: Any = weakref.ref(function)
         key = "cell", id(function), index
-        self._add_read(key, lambda _: known().__closure__[index].cell_contents, value)
+        return key, lambda _: known().__closure__[index].cell_contents, cell.cell_contents
+
+    def add_cell(
+        self, function: types.FunctionType, index: int, *, is_replaced: bool = False
+    ) -> None:
+        """Guard a closed-over variable that has a value; see `add_global`."""
+        cell = (function.__closure__ or ())[index]
+        key, read, value = self._cell(function, index)
+        if id(function) in self._kept:
+            self.keep(value)
+            self._add_named(key, cell, "cell_contents", value, is_replaced)
+        else:
+            self._add_read(key, read, value, is_replaced=is_replaced)
 
     def add_code(self, function: types.FunctionType) -> None:
         """Guard a function's code, which tools replace that load changed modules again."""
@@ -76,8 +132,9 @@ class Reads:
         self._add_named(("code", id(function)), owner, "__code__", function.__code__)
 
     def add_attribute(
-        self, owner: Any, read: str | None, name: str, value: Any, slot: Any = None
-    ) -> None:
+        self, owner: Any, read: str | None, name: str, value: Any, slot: Any = None,
+        *, is_replaced: bool = False,
+    ) -> None:  # fmt: skip
         """Guard an attribute of an argument, which is read as ``a0.attribute`` of the first one, or
         of an object that the function holds, but one that would keep this object alive. One that
         is not there may have a slot.
@@ -85,8 +142,9 @@ class Reads:
         of, key = _of(owner, read), (name, read or id(owner))
         if value is not MISSING:
             self._add_read(
-                ("attribute", *key), lambda a: getattr(of(a), name), value, owner, bool(read)
-            )
+                ("attribute", *key), lambda a: getattr(of(a), name), value, owner, bool(read),
+                is_replaced,
+            )  # fmt: skip
         elif slot is not None:
             self._add(("unset", *key), lambda a: _is_unset(slot, of(a)), bool(read))
         else:
@@ -98,31 +156,46 @@ class Reads:
         key = "names", read or id(owner)
         self._add(key, lambda a: tuple(of(a).__dict__) == names, bool(read))
 
-    def _add_named(self, key: Any, owner: Any, name: str, value: Any) -> None:
+    def _add_named(
+        self, key: Any, owner: Any, name: str, value: Any, is_replaced: bool = False
+    ) -> None:
         if is_value(value):
-            self._add(key, lambda _: is_same(named(owner, name), value))
+            self._add_value(key, lambda _: named(owner, name), value, False, is_replaced)
         elif key not in self.tests:
             self.tests.add(key)
             self.names.append((owner, name, value))
             self.note_layout(value)
 
     def _add_read(
-        self, key: Any, read: _Read, value: Any, owner: Any = None, asks_argument: bool = False
-    ) -> None:
+        self, key: Any, read: _Read, value: Any, owner: Any = None, asks_argument: bool = False,
+        is_replaced: bool = False,
+    ) -> None:  # fmt: skip
         """Guard a value; an object is not kept alive by it."""
         holds: _Holds
         if is_value(value):
-            holds = lambda a: is_same(read(a), value)  # noqa: E731
-        else:
-            try:
-                known = weakref.ref(value)
-                holds = lambda a: (found := read(a)) is not None and found is known()  # noqa: E731
-            except TypeError:
-                if _leads_to(value, owner):
-                    return
-                holds = lambda a: read(a) is value  # noqa: E731
+            self._add_value(key, read, value, asks_argument, is_replaced)
+            return
+        try:
+            known = weakref.ref(value)
+            holds = lambda a: (found := read(a)) is not None and found is known()  # noqa: E731
+        except TypeError:
+            if _leads_to(value, owner):
+                return
+            holds = lambda a: read(a) is value  # noqa: E731
         self._add(key, holds, asks_argument)
         self._note_array(value)
+
+    def _add_value(
+        self, key: Any, read: _Read, value: Any, asks_argument: bool, is_replaced: bool
+    ) -> None:
+        if is_replaced and key in self._given:
+            kind = type(value)
+            self._add(key, lambda a: type(read(a)) is kind, asks_argument)
+            return
+        if _is_number(value):
+            self._numbers[key] = read, value
+        # A function whose names are not replaced reads it, too.
+        self._add(("value", key), lambda a: is_same(read(a), value), asks_argument)
 
     def _add(self, key: Any, holds: _Holds, asks_argument: bool = False) -> None:
         if key not in self.tests:
@@ -165,6 +238,10 @@ class Reads:
         except (AttributeError, ValueError):
             return False
         return True
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float, complex) or isinstance(value, np.number)
 
 
 def _layout(array: Any) -> tuple[Any, ...]:

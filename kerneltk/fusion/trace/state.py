@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -43,6 +43,7 @@ from kerneltk.fusion.trace.symbols import (
     NumberFunction,
     Symbol,
     applied,
+    as_symbol,
     broadcast_shapes,
     constant,
     equal,
@@ -173,8 +174,9 @@ class Trace:
     """
 
     def __init__(
-        self, handlers: Handlers, block: Any = None, array_type: type = np.ndarray
-    ) -> None:
+        self, handlers: Handlers, block: Any = None, array_type: type = np.ndarray,
+        varying: Set[Any] = frozenset(),
+    ) -> None:  # fmt: skip
         self.handlers = handlers
         self.array_type = array_type  # of the arrays that lazy ones stand for
         # Classes of arguments where some are other libraries' arrays; of results for None.
@@ -189,7 +191,7 @@ class Trace:
         self.applied: list[tuple[Apply, Location | None]] = []  # functions, by the user's lines
         self.captured: dict[int, list[Captured]] = {}
         self.is_over = False
-        self.reads = Reads()
+        self.reads = Reads(varying)
         self.operations = 0
         self.uses_cupy = True  # whether the function may call functions of CuPy's
         self.values: list[weakref.ref[Any]] = []  # traced ones, which end with the trace
@@ -353,10 +355,12 @@ class Trace:
             if isinstance(item, Slice):
                 continue
             extent = shape[axis]
-            if not self.guards.decide(_has_index, extent, constant(item)):
+            number = as_symbol(item)
+            if not self.guards.decide(_has_index, extent, number):
                 raise at_line(
                     OutOfBoundsError,
-                    f"Index {item} is out of bounds for axis {axis} with size {extent.value}.",
+                    f"Index {number.value} is out of bounds for axis {axis} with size "
+                    f"{extent.value}.",
                 )
         return shape_after(shape, index)
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from kerneltk.fusion.trace.location import in_try
 
-# ("constant", its kind, value), ("argument", index), ("extent", array, axis) or
-# ("call", function, operands)
+# ("constant", its kind, value), ("argument", index), ("extent", array, axis),
+# ("outside", OutsideNumber) or ("call", function, operands)
 Expression: TypeAlias = tuple[Any, ...]
 
 
@@ -41,6 +41,34 @@ class NumberFunction:
         return hash((type(self), self.parts))
 
 
+class OutsideNumber:
+    """A number that a function reads from outside, in each call anew.
+
+    Parameters
+    ----------
+    key : object
+        Says what is read: traces with equal keys read the same.
+    read : callable
+        Takes a call's arguments.
+    number : int
+        Among those of the trace.
+    """
+
+    __slots__ = ("key", "number", "read")
+
+    def __init__(self, key: Any, read: Callable[[Sequence[Any]], Any], number: int) -> None:
+        self.key, self.read, self.number = key, read, number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OutsideNumber) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"outside {self.number}"
+
+
 class Environment(NamedTuple):
     """What expressions are evaluated with: the arguments, and the shapes of the arrays."""
 
@@ -57,14 +85,16 @@ def evaluated(expression: Expression, environment: Environment) -> Any:
         return environment.arguments[expression[1]]
     if kind == "extent":
         return environment.shapes[expression[1]][expression[2]]
+    if kind == "outside":
+        return expression[1].read(environment.arguments)
     return expression[1](*(evaluated(operand, environment) for operand in expression[2]))
 
 
 def has_argument(expression: Expression) -> bool:
-    """Whether an expression depends on an argument that is a number."""
+    """Whether an expression depends on an argument that is a number, or on one from outside."""
     if expression[0] == "call":
         return any(map(has_argument, expression[2]))
-    return bool(expression[0] == "argument")
+    return expression[0] in ("argument", "outside")
 
 
 def operands_change_type(expression: Expression) -> bool:
@@ -103,6 +133,11 @@ def constant(value: Any) -> Symbol:
 
 
 _SIGNED = (float, complex, np.inexact)
+
+
+def as_symbol(value: Any) -> Symbol:
+    """A number of each call as it is; anything else is a constant."""
+    return value if isinstance(value, Symbol) else constant(value)
 
 
 def applied(function: Callable[..., Any], *operands: Symbol) -> Symbol:
@@ -179,6 +214,11 @@ def wrapped_index(index: int, extent: int) -> int:
     return index % extent
 
 
+def index_end(index: int) -> int | None:
+    """The stop of a slice that an index alone is in."""
+    return index + 1 or None
+
+
 def product(*numbers: int) -> int:
     """The product of integers."""
     found = 1
@@ -244,6 +284,19 @@ class Guards:
     def decide(self, function: Callable[..., Any], *operands: Symbol) -> Any:
         """What a function makes of numbers, in which later calls must agree."""
         return self.value(applied(function, *operands))
+
+    def is_decided(self, expression: Expression) -> bool:
+        """Whether a number is the same in all calls of the trace."""
+        kind = expression[0]
+        if kind == "constant" or expression in self.conditions:
+            return True
+        return kind == "call" and all(map(self.is_decided, expression[2]))
+
+    def index(self, symbol: Symbol) -> int | Symbol:
+        """An integer as an index: a number of each call, if the trace has not decided it."""
+        if self.is_decided(symbol.expression):
+            return int(symbol.value)
+        return symbol if type(symbol.value) is int else applied(operator.index, symbol)
 
     def canonical(self, symbol: Symbol) -> Symbol:
         """The one of equal numbers that stands for all of them, by what the trace decided."""

@@ -20,7 +20,7 @@ from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
-from kerneltk.core.records import record
+from kerneltk.core.records import MAX_PLANS, BoundedTable, record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit import ir
@@ -58,7 +58,6 @@ from kerneltk.launch.dispatch import launched
 from kerneltk.launch.loops import copy_for_launch
 from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
 
-_MOST_PLANS = 4096  # that one kernel keeps; past that it forgets them all
 _WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
 _MOST_GUESSES = 4  # of outputs' dtypes; each is wider than the one before
 
@@ -119,7 +118,7 @@ class CoreKernel:
         cores = iter(signature.inputs)
         self._cores: list[Core] = [next(cores) if is_in else () for is_in in self._is_element]
         self._typed: dict[Any, _Typed] = {}
-        self._plans: dict[Any, _Plan] = {}
+        self._plans: BoundedTable[Any, _Plan] = BoundedTable(MAX_PLANS)
         self._outputs = (None,) * self._roles.count("output")
 
     # -- calls ---------------------------------------------------------------------------------
@@ -253,8 +252,6 @@ class CoreKernel:
         ]
         first = [(..., *((0,) * len(core))) if core else None for _, core in cores]
         count = len(inputs)
-        if len(self._plans) >= _MOST_PLANS:
-            self._plans.clear()
         self._plans[key] = _Plan(
             backend,
             typed.kernel,

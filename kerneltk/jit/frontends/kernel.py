@@ -24,6 +24,7 @@ from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
@@ -69,7 +70,8 @@ class ElementKernel(Called, Decorated):
         functools.update_wrapper(self, definition.function)
         self._given_raw = raw
         self._typed: dict[Any, tuple[TypedKernel, tuple[np.dtype[Any], ...], int]] = {}
-        self._shortcuts: dict[Any, dict[Any, Callable[..., Any]]] = {}  # by types, then by dtypes
+        self._shortcuts: BoundedTable[Any, BoundedTable[Any, Callable[..., Any]]]
+        self._shortcuts = BoundedTable(_MOST_SHORTCUTS)  # by types, then by dtypes
         self._shortcut: Callable[..., Any] = self._other
         self._shortcut_out: Callable[..., Any] = self._other_out
 
@@ -233,12 +235,11 @@ class ElementKernel(Called, Decorated):
         )
         if found is None:
             return
-        if len(self._shortcuts) >= _MOST_SHORTCUTS:
-            self._shortcuts.clear()
         last = "_shortcut_out" if outputs else "_shortcut"
-        of_types = self._shortcuts.setdefault((last, *map(type, given)), {})
-        if len(of_types) >= _MOST_SHORTCUTS:
-            of_types.clear()
+        types = last, *map(type, given)
+        of_types = self._shortcuts.get(types)
+        if of_types is None:
+            of_types = self._shortcuts[types] = BoundedTable(_MOST_SHORTCUTS)
         of_types[tuple(map(_dtype_of, given))] = found
         setattr(self, last, found)
 

@@ -18,6 +18,7 @@ from kerneltk.backends.base import LaunchMode
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import checked_options
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -358,7 +359,7 @@ class JitKernel(Decorated):
             self._specialized,
             self._compiled,
         )
-        self._configured: dict[Any, Configured] = {}
+        self._configured: BoundedTable[Any, Configured] = BoundedTable(_MOST_CONFIGURATIONS)
 
     # -- launching -----------------------------------------------------------------------------
 
@@ -405,10 +406,9 @@ class JitKernel(Decorated):
         return found
 
     def _keep(self, configuration: Any, found: Configured) -> None:
-        if len(self._configured) < _MOST_CONFIGURATIONS:
-            found.given, found.key = configuration, plain_key(configuration)
-            with contextlib.suppress(TypeError):  # a list cannot be a key
-                self._configured[configuration] = found
+        found.given, found.key = configuration, plain_key(configuration)
+        with contextlib.suppress(TypeError):  # a list cannot be a key
+            self._configured[configuration] = found
 
     def __call__(
         self,

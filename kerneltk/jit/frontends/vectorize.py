@@ -16,6 +16,7 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, checked_function
@@ -83,7 +84,8 @@ class Vectorized(Decorated):
                     f"'otypes' names {len(otypes)} dtype{'s' * (len(otypes) != 1)}, and the "
                     f"signature '{self._core.text}' has {count} output{'s' * (count != 1)}."
                 )
-        self._kernels: dict[Any, VectorizedKernel | CoreKernel] = {}
+        self._kernels: BoundedTable[Any, VectorizedKernel | CoreKernel]
+        self._kernels = BoundedTable(_MOST_KERNELS)
         self._plain: Callable[..., Any] = self._first
         self._plain_count = -1
 
@@ -308,8 +310,6 @@ class Vectorized(Decorated):
                     f"'{self._core.text}' has {len(self._core.inputs)}."
                 )
             found = CoreKernel(definition, self._core, roles, self.otypes)  # type: ignore[arg-type]
-        if len(self._kernels) >= _MOST_KERNELS:
-            self._kernels.clear()
         self._kernels[key] = found
         return found
 

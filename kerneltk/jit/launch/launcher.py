@@ -17,6 +17,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchMode
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.core.structures import field_names, named_items, rebuilt
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
@@ -32,7 +33,7 @@ from kerneltk.jit.launch.marshalling import (
     refuse_number,
     type_of,
 )
-from kerneltk.launch.dispatch import MAX_PLANS, GridDispatcher, Run
+from kerneltk.launch.dispatch import GridDispatcher, Run
 from kerneltk.launch.launch_config import GridLaunches, GridShapes, is_beyond_32bit
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Structure
 from kerneltk.launch.launchers import LauncherTemplate
@@ -382,7 +383,9 @@ class JitDispatcher(GridDispatcher):
     ) -> None:
         super().__init__(name, paths, specialized, kernels, records=records)
         self.name, self._paths, self._compiled, self._kernels = name, paths, specialized, kernels
-        self._plans: dict[Any, dict[Any, tuple[Any, ...]]] = {}
+        self._launchers = BoundedTable(_MAX_LAUNCHERS)
+        self._plans: BoundedTable[Any, BoundedTable[Any, tuple[Any, ...]]]
+        self._plans = BoundedTable(_MAX_LAUNCHERS)
         self.recent = self._dispatched(None)
 
     def parameter_names(self, count: int) -> tuple[str, ...]:
@@ -407,9 +410,6 @@ class JitDispatcher(GridDispatcher):
         key = own.key_of(values)
         if key not in own.plans:
             plan = own.launches.plan(own.run, own.launches.leaves(values))
-            if len(own.plans) >= MAX_PLANS:
-                own.plans.clear()
-                own.forget()
             own.plans[key] = plan
         return own.run
 
@@ -420,14 +420,13 @@ class JitDispatcher(GridDispatcher):
         forms: tuple[Form, ...],
         outdated: _Bound | None,
     ) -> _Bound:
-        if len(self._launchers) >= _MAX_LAUNCHERS:
-            self._launchers.clear()
-            self._plans.clear()
         # Calls that differ in dtypes, dimensions or strides find each other's plans.
         similar = forms, call.backend.name, call.device, call.is_64bit_grid
         if outdated is not None and self._plans.get(similar) is outdated.plans:
             self._plans.pop(similar, None)  # they name the launchers that are outdated
-        plans = self._plans.setdefault(similar, {})
+        plans = self._plans.get(similar)
+        if plans is None:
+            plans = self._plans[similar] = BoundedTable(MAX_PLANS)
         backend = self._launching(call.backend)
         launches = _Launches(self.name, kernel, call._replace(backend=backend))
         leaves = iter(launches.leaves(call.values))

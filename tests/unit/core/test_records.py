@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from kerneltk.core.records import record
+from kerneltk.core.records import BoundedTable, record
 
 
 class Content:
@@ -184,3 +184,21 @@ def test_copies_and_pickles(made: Any) -> None:
         assert other == made
         assert other is not made
         assert repr(other) == repr(made)
+
+
+def test_the_oldest_entries_are_dropped() -> None:
+    table: BoundedTable[int, int] = BoundedTable(16)
+    for n in range(100):
+        table[n] = -n
+        assert table[n] == -n
+        assert len(table) <= 16
+    assert list(table) == list(range(99 - len(table) + 1, 100))
+    assert len(table) > 16 - 16 // 8
+
+
+def test_an_entry_that_is_there_is_replaced() -> None:
+    table: BoundedTable[str, int] = BoundedTable(2)
+    table["a"], table["b"], table["a"] = 1, 2, 3
+    assert table == {"a": 3, "b": 2}
+    table["c"] = 4
+    assert table == {"b": 2, "c": 4}

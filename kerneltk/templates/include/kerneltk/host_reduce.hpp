@@ -34,7 +34,6 @@ class totals_of {
     storage_for<T, COUNT> storage_;
 
 public:
-    static constexpr bool by_members = false;
     static constexpr unsigned unit = sizeof(T);
     __forceinline__ decltype(auto) get(long long k) { return kerneltk::get(storage_.begin() + k); }
     __forceinline__ void put(long long k, const T& total) {
@@ -48,7 +47,6 @@ class totals_by_members {
     Lists lists_;
 
 public:
-    static constexpr bool by_members = true;
     static constexpr unsigned unit = Lists::_kt_unit;
     __forceinline__ T get(long long k) { return lists_._kt_get(k); }
     __forceinline__ void put(long long k, const T& total) { lists_._kt_put(k, total); }
@@ -224,7 +222,7 @@ public:
     // Returns the total of everything.
     template <class Reduce>
     __forceinline__ T end(const Reduce& reduce) {
-        if constexpr (IDENTITY && !totals_of<T, slots>::by_members) {
+        if constexpr (IDENTITY) {
             if constexpr (CASCADED)
                 if (has_high[0])
                     for (int l = 0; l < slots; ++l) low.put(l, reduce(high.get(l), low.get(l)));
