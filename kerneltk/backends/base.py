@@ -378,6 +378,10 @@ class Backend(Compiler, Protocol):
         """The type of the arrays that it takes."""
 
     @property
+    def array_library(self) -> Any:
+        """The module whose functions take its arrays."""
+
+    @property
     def arrays(self) -> ArrayAccess:
         """How launchers read and make its arrays."""
 

@@ -29,6 +29,7 @@ _COUNTERPARTS = {  # which module has the functions of the same names
     "cupy.linalg": "numpy.linalg",
     "cupy.fft": "numpy.fft",
     "cupy.random": "numpy.random",
+    "cupyx": "numpy",
     "cupyx.scipy.special": "scipy.special",
 }
 
@@ -276,7 +277,13 @@ def _numpy_of(*args: Any) -> Any:
     return sys.modules["numpy"]
 
 
-_OF_CUPY: dict[str, Any] = {"asnumpy": _as_host, "get_array_module": _numpy_of}
+def _reciprocal_root(x: Any, **options: Any) -> Any:
+    return np.reciprocal(np.sqrt(x), **options)
+
+
+_OF_CUPY: dict[str, Any] = {
+    "asnumpy": _as_host, "get_array_module": _numpy_of, "rsqrt": _reciprocal_root,
+}  # fmt: skip
 
 
 def counterpart(ufunc: Any) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import operator
+import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -49,6 +52,10 @@ class Fused(Called):
         return functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
+        name = getattr(self, "__qualname__", "")
+        with contextlib.suppress(AttributeError, KeyError):
+            if operator.attrgetter(name)(sys.modules[self.__module__]) is self:
+                return name  # as functions are pickled: by it
         return Fused, (self._function, self.name, self._is_lenient)
 
     # -- calls ---------------------------------------------------------------------------------

@@ -8,17 +8,18 @@ from typing import Any
 
 from kerneltk.errors import Snippet
 from kerneltk.fusion.plan.program import Program
-from kerneltk.fusion.plan.steps import Leaf, Step, elements
+from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, elements
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTraffic:
-    """One launch.
+    """One launch, or one call of a library.
 
     Parameters
     ----------
     kind : str
-        ``"elementwise"``, ``"reduction"`` or ``"rows"``.
+        ``"elementwise"``, ``"reduction"`` or ``"rows"``; ``"library"`` for a call of NumPy's or
+        CuPy's.
     loop : tuple of int
         The shape of its loop (elements).
     reads, writes : tuple of (str, int)
@@ -98,9 +99,13 @@ def explanation(
     if program is None:
         floor = sum(value.nbytes for value in own if hasattr(value, "strides"))
         return Explanation(name, (), floor, (Note(f"Nothing is fused. {refused}"),))
-    steps = program.plan.steps
+    steps = [step for step in program.plan.steps if not _is_allocation(step)]
     kernels = tuple(_traffic(program, step) for step in steps)
     return Explanation(name, kernels, _floor(program), tuple(_notes(program, steps)))
+
+
+def _is_allocation(step: Step) -> bool:
+    return isinstance(step.kernel, LibraryCall) and step.kernel.function == "empty"
 
 
 def _name(program: Program, array: int) -> str:

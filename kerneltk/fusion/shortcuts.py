@@ -70,7 +70,7 @@ def shortcut_maker(
         passed += [symbol.expression[1] for symbol in step.operands.scalars.values()]
         if not is_direct:
             passed += [program.argument(target.array) for target in step.targets]
-        typed = step.kernel._inline_cache
+        typed = step.kernel._inline_cache  # type: ignore[union-attr]
     else:
         typed = program.run_for(args)
     guard = tests[0] if len(tests) == 1 else _all_of(tests) if tests else None

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import operator
 import random as _random
 import sys
 import types
@@ -21,6 +22,9 @@ from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.cupy_functions import Handler, handled_by, learn_imported, named
 from kerneltk.fusion.foreign import explained
+from kerneltk.fusion.functions.creation import CREATION, GRIDS, Grid
+from kerneltk.fusion.functions.dispatch import call_any_ufunc, call_function, method_of
+from kerneltk.fusion.functions.selections import Selection, choose, chosen
 from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.program import (
     CHANGEABLE,
@@ -34,10 +38,8 @@ from kerneltk.fusion.trace.escapes import check_escaped
 from kerneltk.fusion.trace.functions import (
     arange,
     array_of_number,
-    call_any_ufunc,
-    call_function,
+    empty,
     filled,
-    method_of,
     shape_from,
 )
 from kerneltk.fusion.trace.graph import Apply, Node, Scalar, reachable
@@ -49,6 +51,7 @@ from kerneltk.fusion.trace.kinds import (
     kind_of_results,
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
+from kerneltk.fusion.trace.location import is_called
 from kerneltk.fusion.trace.operations import as_array, assign
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
 from kerneltk.fusion.trace.state import (
@@ -63,7 +66,7 @@ from kerneltk.fusion.trace.symbols import Expression, Guards, Symbol, broadcast_
 from kerneltk.fusion.watching import watching
 from kerneltk.schedule.rows import OLDER, Device
 
-HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign)
+HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign, chosen, choose)
 NUMBERS = (bool, int, float, complex, np.generic)
 
 
@@ -167,6 +170,8 @@ def finished(
         if isinstance(value, LazyNumber):
             numbers.append(value.symbol.expression)
             return Result(None, value.symbol.expression)
+        if type(value) is Selection:
+            value.refuse(is_over=True)
         if isinstance(value, (*CHANGEABLE, trace.array_type)) and not trace.reads.is_named(value):
             return Copied(value)
         return value
@@ -277,6 +282,10 @@ def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
         return namespace(found, trace)
     if name in ("errstate", "seterr"):
         return _checked_errstate
+    if name in GRIDS:
+        return Grid(trace, GRIDS[name])
+    if name == "ndarray" and is_called(sys._getframe(2)):
+        name = "empty"
     if name in _CREATION:
         return lambda *args, **kwargs: _CREATION[name](trace, found, args, kwargs)
     return found
@@ -313,7 +322,7 @@ def cupys(trace: Trace) -> Handler:
     return Handler(call, on_host)
 
 
-_OTHERS = ("cupy.fft", "cupy.linalg")  # of whose functions none is fused
+_OTHERS = ("cupy.fft",)  # of whose functions none is fused
 
 
 def _is_traced(value: Any) -> bool:
@@ -346,11 +355,17 @@ def _make_full(value: Any) -> Callable[..., Any]:
             raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
         if dtype is None and value is not None:
             dtype = np.float64
-        made = filled(trace, shape_from(shape), fill, dtype)
+        if own.__name__ in _EMPTY:
+            made = empty(trace, shape_from(shape), np.dtype(dtype))
+        else:
+            made = filled(trace, shape_from(shape), fill, dtype)
         trace.layouts.ask(made.node, order)
         return made
 
     return make
+
+
+_EMPTY = ("empty", "ndarray")  # arrays without values
 
 
 def _make_array(copies: bool) -> Callable[..., Any]:
@@ -374,7 +389,7 @@ def _make_array(copies: bool) -> Callable[..., Any]:
 _CREATION: dict[str, Callable[..., Any]] = {
     "arange": _make_arange, "zeros": _make_full(0), "ones": _make_full(1),
     "empty": _make_full(0), "full": _make_full(None), "array": _make_array(True),
-    "asarray": _make_array(False), "asanyarray": _make_array(False),
+    "asarray": _make_array(False), "asanyarray": _make_array(False), **CREATION,
 }  # fmt: skip
 
 
@@ -615,7 +630,26 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     )
 
 
-_ASKING: dict[str, Any] = {"type": _Type, "isinstance": _is_instance}
+def _extreme(own: Callable[..., Any], is_beyond: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Python's ``max`` or ``min``, also of elements of arrays, which have no dimensions."""
+
+    def extreme(*args: Any, **options: Any) -> Any:
+        values = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
+        if options or not any(type(value) is LazyArray and not value.ndim for value in values):
+            return own(*args, **options)
+        found: Any
+        found, *others = values
+        for value in others:
+            found = np.where(is_beyond(value, found), value, found)[()]
+        return found
+
+    return extreme
+
+
+_ASKING: dict[str, Any] = {
+    "type": _Type, "isinstance": _is_instance,
+    "max": _extreme(max, operator.gt), "min": _extreme(min, operator.lt),
+}  # fmt: skip
 
 
 def _refused_randomness(value: Any) -> Any:

@@ -64,6 +64,9 @@ _TAKEN_BY_TYPES: dict[Body, dict[str, str]] = {
 }
 
 
+_POINTER = "write 'T x' for an element, and 'raw T x' for an array that is indexed: 'x[i]'."
+
+
 class _Token(NamedTuple):
     text: str
     start: int
@@ -101,7 +104,8 @@ class _Parser:
             if token.text == "=":
                 return found, (token.end, end)
             if group == 3:
-                self.fail(f"Unexpected '{token.text}'.", token.start, token.end)
+                hint = _POINTER if token.text in "*&" else ""
+                self.fail(f"Unexpected '{token.text}'.", token.start, token.end, hint=hint)
             found.append(token)
             position = match.end()
         return found, None

@@ -101,7 +101,8 @@ MESSAGES: list[tuple[str, str, str]] = [
     (
         "T *x",
         "T y",
-        "Unexpected '*'.\n  in_params: T *x\n               ^",
+        "Unexpected '*'.\n  in_params: T *x\n               ^\n"
+        "  Hint: write 'T x' for an element, and 'raw T x' for an array that is indexed: 'x[i]'.",
     ),
     (
         "x[3] y",

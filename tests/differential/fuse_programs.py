@@ -480,6 +480,43 @@ def _long(shape: tuple[int, int], dtype: Any) -> Callable[[], Sequence[Any]]:
     return lambda: (_random(*shape, dtype=dtype), _random(shape[1], dtype=dtype))
 
 
+def _masked(x: Any, y: Any) -> Any:
+    x = 2 * x
+    x[y > 1] = 0
+    x[y < 1] += y[y < 1]
+    x[x > 2] = np.sqrt(x[x > 2])
+    return x, x[y > 0.5].sum(), x[x > 0].mean()
+
+
+ARRANGED: list[Program] = [
+    lambda x, y: x.reshape(-1),
+    lambda x, y: (x + 1).reshape(7, 5) * y.T,
+    lambda x, y: x.T.reshape(5, -1),
+    lambda x, y: np.concatenate([x, y[:2], x], axis=0),
+    lambda x, y: np.stack([x, y], axis=1),
+    lambda x, y: np.pad(x, ((1, 2), (0, 1)), constant_values=2),
+    lambda x, y: np.pad(x, 2, mode="reflect"),
+    lambda x, y: np.roll(x, (1, -2), axis=(0, 1)),
+    lambda x, y: np.tile(x, (1, 2)) + np.repeat(y, 2, axis=1),
+    lambda x, y: np.triu(x, 1) + np.tril(y) + np.eye(5, 7, dtype=x.dtype),
+    lambda x, y: np.mgrid[0:5, 0:7][1] * x,
+    lambda x, y: np.diff(x, axis=0) * np.diagonal(y)[1:, None],
+    lambda x, y: np.add.outer(x[0], y[:, 0]),
+    _masked,
+]
+PRODUCTS: list[Program] = [
+    lambda x, y: np.maximum(x @ y.T + 1, 0) @ x,
+    lambda x, y: x @ y[0],
+    lambda x, y: np.einsum("ij,kj->ik", x, y),
+    lambda x, y: np.dot(x[0], y[0]) + np.inner(x, y),
+    lambda x, y: x / np.linalg.norm(x, axis=1, keepdims=True),
+    lambda x, y: np.average(x, axis=0, weights=y[:, 0]),
+    lambda x, y: np.linalg.solve(x[:, :5] + 9 * np.eye(5, dtype=x.dtype), y),
+    lambda x, y: np.cumsum(x, axis=0) + np.cumprod(y, axis=1),
+    lambda x, y: np.maximum.accumulate(x, axis=1) + np.minimum.accumulate(y, axis=0),
+    lambda x, y: np.sort(x, axis=0) + y[:, [0, 2, 4, 6, 1, 3, 5]],
+    lambda x, y: np.take(x, [4, 0], axis=0) @ np.tensordot(y, y, axes=([0], [0])),
+]
 FAMILIES: list[Family] = [
     *(
         Family(f"arithmetic_{np.dtype(dtype).name}", _two(dtype), ARITHMETIC)
@@ -518,4 +555,6 @@ FAMILIES: list[Family] = [
     Family("rows_complex64", _long((130, 512), np.complex64), [LONG["rmsnorm_rows"]]),
     Family("shapes", _shaped, SHAPES),
     Family("empty", _empty, EMPTY),
+    Family("arranged", _two(np.float32), ARRANGED),
+    Family("products", _two(np.float64), PRODUCTS),
 ]

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.random_fused import arrangements
+
 DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "float32", "float64", "complex64", "complex128",
@@ -249,6 +251,7 @@ class Generator:
             (self._operator, 5), (self._element_and_view, 4), (self._view, 4), (self._elements, 3),
             (self._pair, 2), (self._total, 4), (self._choice, 2), (self._conversion, 2),
             (self._new, 1), (self._write, 3), (self._into, 1), (self._repeated, 1),
+            (self._arranged, 4), (self._masked, 1),
         )  # fmt: skip
         make = self._dice.choices([k for k, _ in kinds], [w for _, w in kinds])[0]
         make()
@@ -496,6 +499,27 @@ class Generator:
         if number == "n" and not isinstance(self._plain["n"], int):
             raise _AgainError
         self._assign(f"sum([{x.name} * k for k in range({number})], {x.name})", [x])
+
+    def _arranged(self) -> None:
+        """Elements arranged otherwise, products of matrices, running totals."""
+        exact = self._chance(0.75)
+        template = self._one(arrangements.EXACT if exact else arrangements.ROUNDED)
+        v, w = self._value(exact=True, arrays=True), self._value(exact=True, arrays=True)
+        axis = self._dice.randrange(np.ndim(self._actual(v)))
+        text = template.format(v=v.name, w=w.name, k=self._dice.randint(1, 3), a=axis)
+        is_view = any(name in text for name in arrangements.VIEWS)
+        used = [v, w] if "{w}" in template else [v]
+        self._assign(text, used, exact=exact, is_view=is_view)
+
+    def _masked(self) -> None:
+        x, _ = self._target()
+        v = self._value(exact=True, arrays=True)
+        if not x.is_exact:
+            raise _AgainError
+        line = self._one(arrangements.WRITES).format(
+            x=x.name, v=v.name, k=self._dice.randint(-1, 2)
+        )
+        self._written(line, x, [v])
 
     def _results(self) -> None:
         arrays = [v for v in self._values.values() if v.name.startswith("v")]

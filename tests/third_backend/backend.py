@@ -18,6 +18,7 @@ class SingleBackend:
     capabilities = REGISTRATION.capabilities
     name = capabilities.name
     array_type: type = Array
+    array_library = None
 
     def __init__(self) -> None:
         self._host = backend_named("host")

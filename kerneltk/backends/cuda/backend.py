@@ -107,6 +107,7 @@ class CudaBackend:
     capabilities = capabilities_of("cuda")
     name = capabilities.name
     array_type: type = cupy.ndarray
+    array_library = cupy
 
     def __init__(self) -> None:
         try:

@@ -182,6 +182,7 @@ class HostBackend:
     capabilities = capabilities_of("host")
     name = capabilities.name
     array_type: type = np.ndarray
+    array_library = np
 
     def __init__(self) -> None:
         reads_records = record_address is _record_address_by_struct

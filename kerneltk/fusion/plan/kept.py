@@ -25,6 +25,7 @@ from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.core.dtypes import UndescribedError
 from kerneltk.fusion.plan.steps import (
     Leaf,
+    LibraryCall,
     Operands,
     Plan,
     Step,
@@ -245,7 +246,7 @@ class _Writer:
             for expression, dtype in operands.scalars
         ]
         return (
-            _written(step.kernel._definition),
+            _written(step.kernel),
             [self._leaf(leaf) for leaf in operands.leaves.values()],
             scalars,
             [(target.array, self._steps(target.steps), target.version) for target in step.targets],
@@ -325,7 +326,9 @@ class _Reader:
             operands.scalars[symbol.expression, self._dtype(code)] = symbol
         kind, *given = definition
         kernel: Any
-        if kind == "reduction":
+        if kind == "library":
+            kernel = LibraryCall(*map(_as_tuples, given))
+        elif kind == "reduction":
             from kerneltk.fusion.plan.reductions import kept_reduction  # a plan may have none
 
             texts, observed, values, accumulator = given
@@ -356,8 +359,11 @@ class _Reader:
 _APART = ("signature", "name", "known_facts", "user_sources", "accumulator")
 
 
-def _written(definition: KernelDefinition) -> tuple[Any, ...]:
-    """A definition, without its name."""
+def _written(kernel: Any) -> tuple[Any, ...]:
+    """The definition of a kernel, without its name; or a call of a library."""
+    if isinstance(kernel, LibraryCall):
+        return "library", kernel.function, kernel.options
+    definition: KernelDefinition = kernel._definition
     facts = definition.known_facts
     if facts is None or definition.user_sources:
         raise UndescribedError(definition)
@@ -386,6 +392,10 @@ def _facts(given: dict[str, Any]) -> BodyFacts:
         for name, value in given.items()
     }
     return BodyFacts(**values)
+
+
+def _as_tuples(given: Any) -> Any:
+    return tuple(map(_as_tuples, given)) if isinstance(given, list) else given
 
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:

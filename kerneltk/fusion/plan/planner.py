@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ from kerneltk.fusion.plan.rows import (
 )
 from kerneltk.fusion.plan.steps import (
     Leaf,
+    LibraryCall,
     Operands,
     Plan,
     Step,
@@ -42,6 +44,7 @@ from kerneltk.fusion.plan.steps import (
 from kerneltk.fusion.plan.write_order import WriteOrder
 from kerneltk.fusion.trace.graph import (
     Apply,
+    Call,
     Cast,
     Index,
     Load,
@@ -151,6 +154,7 @@ class Planner:
                 roots.append(Root(node, target))
             results.append(leaf)
         for segment, later in self._segments(roots):
+            self._calls([root.node for root in segment if not _is_empty(root)])
             self._keep_for_later(segment, later)
             self._segment(segment)
         self._steps = WriteOrder(self._trace, self._name, self.new_array).ordered(self._steps)
@@ -194,6 +198,67 @@ class Planner:
             if not target.is_new:
                 written[target.array] = target.version
         return found
+
+    # -- calls of the arrays' library ------------------------------------------------------------
+
+    def _calls(self, nodes: Sequence[Node]) -> None:
+        """Plan the calls that some values need, and before them what they read."""
+        order = self._needed(nodes)
+        calls = [node for node in order if isinstance(node, Call)]
+        depth: dict[int, int] = {}
+        for one in order if calls else ():
+            below = max((depth.get(id(o), 0) for o in operands_of(one)), default=0)
+            depth[id(one)] = below + isinstance(one, Call)
+        uses = Counter(id(_whole(operand)) for node in calls for operand in node.operands)
+        for level in range(1, max(depth.values(), default=0) + 1):
+            ready = [node for node in calls if depth[id(node)] == level]
+            missing: dict[int, Node] = {}
+            for operand in (o for node in ready for o in node.operands):
+                if self._in_memory(operand) is None:
+                    whole = _whole(operand)
+                    is_part = 2 * elements(operand.shape) < elements(whole.shape)
+                    node = operand if is_part and uses[id(whole)] == 1 else whole
+                    missing[id(node)] = node
+            roots = [Root(node, Target(self.new_array())) for node in missing.values()]
+            if roots:
+                self._segment(roots)
+            for root in roots:
+                array, node = root.target.array, root.node
+                leaf = self._aliases.get(array, Leaf(array, 0, (), node.dtype, node.shape))
+                if self.kept(node) is None:
+                    self._keep(node, leaf)
+            for call in ready:
+                self._call(call)
+
+    def _in_memory(self, node: Node) -> Leaf | None:
+        """The array, or the part of one, that a value is already; None for one to compute."""
+        steps: Steps = ()
+        whole = node
+        while isinstance(node, View) and self.kept(node) is None:
+            steps = (node.step, *steps)
+            node = node.operand
+        leaf = self.kept(node)
+        if leaf is None:
+            return None
+        return Leaf(leaf.array, leaf.version, (*leaf.steps, *steps), leaf.dtype, whole.shape)
+
+    def _call(self, node: Call) -> None:
+        operands = Operands()
+        options = node.options
+        for number, operand in enumerate(node.operands):
+            leaf = self._in_memory(operand)
+            assert leaf is not None
+            operands.leaves[number, 0, ()] = leaf
+            if node.function == "reshape" and not options:
+                options = (("copies", self._is_written_later(leaf)),)
+        target = Target(self.new_array())
+        kernel = LibraryCall(node.function, options)
+        self._steps.append(Step(kernel, operands, [target], [node], node.shape))
+        self._keep(node, Leaf(target.array, 0, (), node.dtype, node.shape))
+
+    def _is_written_later(self, leaf: Leaf) -> bool:
+        sources = self._trace.sources
+        return leaf.array < len(sources) and sources[leaf.array].version > leaf.version
 
     # -- values that are computed once, because computing them again would take too much -------
 
@@ -339,6 +404,10 @@ class Planner:
         return count
 
     def _segment(self, roots: list[Root]) -> None:
+        for root in filter(_is_empty, roots):
+            call = LibraryCall("empty")
+            self._steps.append(Step(call, Operands(), [root.target], [root.node], root.node.shape))
+        roots = [root for root in roots if not _is_empty(root)]
         self._bound([root.node for root in roots])
         if self._rows(roots):
             return
@@ -736,6 +805,19 @@ class Planner:
             else:
                 return False
         return bool(shapes)
+
+
+def _whole(node: Node) -> Node:
+    """What a value is a view of."""
+    while isinstance(node, View):
+        node = node.operand
+    return node
+
+
+def _is_empty(root: Root) -> bool:
+    """Whether a root is an array without values, of which parts are written."""
+    node = root.node
+    return isinstance(node, Call) and node.function == "empty" and not root.target.is_new
 
 
 def _unseen(node: Node, seen: dict[int, int]) -> tuple[list[Node], list[Node]]:

@@ -17,7 +17,17 @@ import numpy as np
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import may_overlap_itself
 from kerneltk.core.records import MAX_PLANS, BoundedTable
-from kerneltk.fusion.plan.steps import Leaf, Plan, Step, Target, same_extents, without_axes
+from kerneltk.errors import UnsupportedError
+from kerneltk.fusion.plan.library import library_function
+from kerneltk.fusion.plan.steps import (
+    Leaf,
+    LibraryCall,
+    Plan,
+    Step,
+    Target,
+    same_extents,
+    without_axes,
+)
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Steps, Transpose
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument
@@ -76,6 +86,12 @@ class Program:
     @cached_property
     def record(self) -> Callable[..., Any]:
         """As `run`, by calls of kernels, which graphs record; `run` calls what launches."""
+        for step in self.plan.steps:
+            if isinstance(step.kernel, LibraryCall) and step.kernel.function != "empty":
+                raise UnsupportedError(
+                    f"A call of '{step.kernel.function}' is no kernel, and graphs record kernels.\n"
+                    "  Hint: record fused functions of what comes before and behind it."
+                )
         return self._executed(self._without_values, calls=_itself)
 
     def run_for(self, args: Sequence[Any]) -> Callable[..., Any]:
@@ -108,7 +124,10 @@ class Program:
         self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
         makes_all: bool = False,
     ) -> _Execution:  # fmt: skip
-        return _Execution(self.trace, self._arrays, self._count, empty, calls, shaped, makes_all)
+        return _Execution(
+            self.trace, self._arrays, self._count, empty, calls, shaped, makes_all,
+            self._backend.array_library,
+        )  # fmt: skip
 
     def _without_values(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """A new array that shows, where it can, that nothing has been written to it."""
@@ -196,7 +215,9 @@ class _Execution:
     shaped : list, optional
         The values of a call with the same shapes, and None for arrays that it makes.
     makes_all : bool
-        Whether no kernel makes its own results.
+        Whether no kernel makes its own results, and nothing is called.
+    library : module
+        The arrays' library.
     """
 
     def __init__(
@@ -208,7 +229,9 @@ class _Execution:
         calls: _Calls | None,
         shaped: Values | None,
         makes_all: bool,
+        library: Any,
     ) -> None:
+        self._library = library
         self.trace, self._arrays, self._count = trace, arrays, count
         self._empty, self._calls, self._shaped = empty, calls, shaped
         self._makes_all = makes_all
@@ -277,6 +300,8 @@ class _Execution:
         scalars = [symbol.expression for symbol in step.operands.scalars.values()]
         reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
         slots = [self._slot(target.array) for target in step.targets]
+        if isinstance(step.kernel, LibraryCall):
+            return [(self._called(step.kernel, step.nodes[0], reads), slots[0])]
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
         if step.allocates and not self._makes_all:
@@ -299,6 +324,13 @@ class _Execution:
         }
         options = _computed(_tuple, list(words.values()))
         return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
+
+    def _called(self, call: LibraryCall, node: Node, reads: Sequence[Reader]) -> Reader:
+        if self._makes_all or call.function == "empty":
+            return self._new(node.shape, node.dtype, self._order(node, node.shape, ()))
+        function = library_function(call, self._library, node.dtype)
+        read, shape = _all(reads), self._shape(node.shape)
+        return lambda values: function(shape(values), *read(values))
 
     def _call(
         self,

@@ -108,11 +108,19 @@ def elementwise_kernel(definition: ElementwiseDefinition) -> FusedElementwise:
     return FusedElementwise(definition)
 
 
+@record
+class LibraryCall:
+    """A call of the arrays' library, in place of a kernel."""
+
+    function: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Step:
-    """One launch."""
+    """One launch, or one call of a library."""
 
-    kernel: FusedElementwise | FusedReduction
+    kernel: FusedElementwise | FusedReduction | LibraryCall
     operands: Operands
     targets: list[Target]
     nodes: list[Node]
@@ -125,6 +133,8 @@ class Step:
     @property
     def kind(self) -> str:
         """What it is, for `explain`."""
+        if isinstance(self.kernel, LibraryCall):
+            return "library"
         if self.schedule is not None:
             return "rows"
         return "reduction" if self.axes is not None else "elementwise"

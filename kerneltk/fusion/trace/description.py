@@ -19,6 +19,7 @@ from kerneltk.core.dtypes import UndescribedError, described_dtype, described_nu
 from kerneltk.fusion.trace.graph import (
     Apply,
     Broadcast,
+    Call,
     Cast,
     Index,
     Item,
@@ -200,5 +201,8 @@ class Description:
             return f"view {head} {number[id(node.operand)]} {self._step(node.step)}"
         if isinstance(node, Reduce):
             return f"reduce {head} {node.kind} {number[id(node.operand)]} {node.axes}"
+        if isinstance(node, Call):
+            operands = [number[id(operand)] for operand in node.operands]
+            return f"call {head} {node.function} {operands} {_described_part(node.options)}"
         assert isinstance(node, Progression)
         return f"progression {head} {number[id(node.start)]} {number[id(node.step)]}"

@@ -1,4 +1,4 @@
-"""NumPy's functions of arrays that are no ufuncs, and the methods of arrays."""
+"""NumPy's reductions, its functions of elements, views and new arrays, as traced."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.core.dtypes import describe
-from kerneltk.errors import NoSuchAttributeError, ScalarOverflowError
+from kerneltk.errors import ScalarOverflowError
 from kerneltk.fusion.trace.graph import (
     Broadcast,
+    Call,
     Cast,
     Index,
     Node,
@@ -27,17 +28,15 @@ from kerneltk.fusion.trace.lazy import (
     LazyArray,
     LazyNumber,
     PartStorage,
-    hint_for_torchs,
     size_of,
     symbol_of,
 )
 from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
-    _into,
     apply_ufunc,
     as_array,
     as_operand,
-    call_ufunc,
+    into,
     kind_of,
     known_truth,
     mask_of,
@@ -57,18 +56,10 @@ _BOOL = np.dtype(bool)
 _INDEX = np.dtype(np.int64)
 
 
-def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of one of NumPy's functions with traced values."""
-    name = function.__name__
-    own = _FUNCTIONS.get(name)
-    if own is None or getattr(np, name, None) is not function:
-        raise unsupported(f"'{name}' is not fused.", _hint(name))
-    return _called(own, name, args, kwargs)
-
-
-def _called(
+def checked_call(
     own: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
+    """A call of what stands for a function; an argument that it does not take is an error."""
     given = {key: value for key, value in kwargs.items() if value is not _MISSING}
     try:
         return own(*args, **given)
@@ -77,46 +68,6 @@ def _called(
             problem = str(error).split("() ", 1)[-1]  # of the call itself
             raise unsupported(f"'{name}' {problem}.", "leave it out.") from None
         raise
-
-
-def call_any_ufunc(
-    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """A call of a ufunc, or of one of its methods, with traced values."""
-    if method == "reduce":
-        return reduce_by_ufunc(ufunc, inputs, kwargs)
-    return call_ufunc(ufunc, method, inputs, kwargs)
-
-
-_HINTS = {
-    "concatenate": "write each part with 'out[...] = ...', or join outside of the function.",
-    "stack": "write each part with 'out[...] = ...', or join outside of the function.",
-    "hstack": "write each part with 'out[...] = ...', or join outside of the function.",
-    "vstack": "write each part with 'out[...] = ...', or join outside of the function.",
-    "dot": "compute it outside of the function, and pass the result.",
-    "reshape": "reshape outside of the function, or index with 'None' for a new axis.",
-    "ravel": "reshape outside of the function.",
-}
-
-
-def _hint(name: str) -> str:
-    return _HINTS.get(name, "compute it outside of the function, and pass the result.")
-
-
-def method_of(array: LazyArray, name: str) -> Any:
-    """A method of an array."""
-    own = _METHODS.get(name)
-    if own is None:
-        if hasattr(np.ndarray, name):
-            raise unsupported(f"'{name}' of an array is not fused.", _hint(name))
-        if hasattr(array.library_kind, name):
-            raise unsupported(f"'{name}' of a tensor is not fused.", hint_for_torchs(name))
-        raise at_line(
-            NoSuchAttributeError,
-            f"A traced array has no attribute '{name}': it has those of NumPy's arrays.",
-            hint_for_torchs(name),
-        )
-    return lambda *args, **kwargs: _called(own, name, (array, *args), kwargs)
 
 
 # -- reductions ----------------------------------------------------------------------------------
@@ -174,7 +125,8 @@ def _count(shape: Shape, axes: tuple[int, ...]) -> Symbol:
     return size_of(tuple(shape[axis] for axis in axes))
 
 
-def _finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
+def finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
+    """The result of a function: a new array, or `out` with the value written to it."""
     if node is array.node:
         node = Cast(node.dtype, node.shape, node)  # no view, also where nothing is computed
     made = new_array(array.trace, node)
@@ -188,7 +140,7 @@ def _finished(array: LazyArray, node: Node, out: Any) -> LazyArray:
             f"{tuple(e.value for e in made.extents)}.",
             "give an array of the result's shape.",
         )
-    return _into(out, made, True, "same_kind")
+    return into(out, made, True, "same_kind")
 
 
 _UFUNCS = {
@@ -208,7 +160,7 @@ def reduce_by_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, 
     out = options.pop("out", None)
     if isinstance(out, tuple):
         out = out[0]
-    return _called(
+    return checked_call(
         functools.partial(_plain, kind), f"np.{ufunc.__name__}.reduce", inputs,
         {"axis": 0, **options, "out": out},
     )  # fmt: skip
@@ -250,7 +202,7 @@ def _plain(
     if initial is not None:
         first = new_array(trace, _initial(trace, initial, result))
         node = apply_ufunc(trace, ufunc, [new_array(trace, node), first])[0]
-    return _finished(array, node, out)
+    return finished(array, node, out)
 
 
 def _initial(trace: Trace, initial: Any, dtype: np.dtype[Any]) -> Node:
@@ -283,7 +235,7 @@ def _arg(kind: str, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any 
         raise wrong_type(f"'axis' of '{kind}' must be an integer.")
     if out is not None and not np.can_cast(out.dtype, _INDEX, "safe"):
         raise wrong_type(f"'out' of '{kind}' must hold indices, not '{out.dtype}'.")
-    return _finished(array, _reduction(kind, array, axis, keepdims, None, _INDEX), out)
+    return finished(array, _reduction(kind, array, axis, keepdims, None, _INDEX), out)
 
 
 def _mean_dtypes(array: LazyArray, dtype: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:
@@ -359,7 +311,7 @@ def _mean(
     chosen = _Selection.of(array, axis, where)
     compute, result = _mean_dtypes(array, dtype)
     node = array.trace.cast(_mean_node(array, chosen, compute), result)
-    return _finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
+    return finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
 
 
 def _variance(array: LazyArray, chosen: _Selection, compute: np.dtype[Any], ddof: Any) -> Node:
@@ -426,7 +378,7 @@ def _spread(
         node = apply_ufunc(trace, np.sqrt, [new_array(trace, node)])[0]
     elif root:
         node = trace.apply(np.sqrt, [node], node.dtype)
-    return _finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
+    return finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
 
 
 def _var(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -562,7 +514,7 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
             node = trace.apply(np.rint, [node], node.dtype)
             node = trace.apply(last, [node, factor], node.dtype)
             trace.layouts.ask(node, "A", array.node)  # as NumPy, which has another way then
-    return _finished(array, node, out)
+    return finished(array, node, out)
 
 
 def _astype(a: LazyArray, dtype: Any, order: Any = "K", casting: str = "unsafe",
@@ -665,7 +617,7 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
     weak = is_number and casting != "equiv"  # which NumPy takes for the number's own dtype
     node = node_of(trace, operand, promoted([dst, operand])) if weak else as_array(trace, src).node
     node = without_leading_ones(trace, node, dst.ndim)
-    _into(dst, new_array(trace, node), where, casting)
+    into(dst, new_array(trace, node), where, casting)
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
@@ -772,6 +724,11 @@ def array_of_number(trace: Trace, value: LazyNumber, dtype: Any) -> LazyArray:
     return no_scalar(new_array(trace, node))
 
 
+def empty(trace: Trace, shape: Shape, dtype: np.dtype[Any]) -> LazyArray:
+    """A new array without values."""
+    return no_scalar(new_array(trace, Call(dtype, shape, "empty", ())))
+
+
 def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:
     """An array of one number."""
     operand = as_operand(trace, value)
@@ -789,8 +746,11 @@ def _like(value: Any) -> Callable[..., Any]:
         array = as_array(trace_of(a), a)
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         extents = array.extents if shape is None else shape_from(shape)
-        made = _full(array.trace, extents, value, wanted)
-        array.trace.layouts.ask(made.node, order, array.node)
+        trace = array.trace
+        made = (
+            empty(trace, extents, wanted) if value is None else _full(trace, extents, value, wanted)
+        )
+        trace.layouts.ask(made.node, order, array.node)
         return made
 
     return make
@@ -882,7 +842,7 @@ def _result_type(*args: Any) -> np.dtype[Any]:
     return result_dtype(*given)
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_VIEWS,
     **_REDUCTIONS,
     "amin": _REDUCTIONS["min"], "amax": _REDUCTIONS["max"],
@@ -892,7 +852,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
     "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0), "fix": _fix,
     "nan_to_num": _nan_to_num, "isclose": _isclose,
-    "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(0), "full_like": _full_like,
+    "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(None),
+    "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
     "ndim": lambda a: as_array(trace_of(a), a).ndim,
     "size": lambda a: as_array(trace_of(a), a).size,
@@ -900,12 +861,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: as_array(trace_of(x), x).dtype.kind == "c",
     "isrealobj": lambda x: as_array(trace_of(x), x).dtype.kind != "c",
 }  # fmt: skip
-_METHODS: dict[str, Callable[..., Any]] = {
+METHODS: dict[str, Callable[..., Any]] = {
     **_REDUCTIONS,
     "clip": _clip, "round": _round, "astype": _astype,
     "copy": lambda a, order="C": _copy(a, order),
     "conj": _conjugate, "conjugate": _conjugate,
-    "view": lambda a: a,
 }  # fmt: skip
-_METHODS.pop("ptp")
-del _METHODS["view"]
+METHODS.pop("ptp")

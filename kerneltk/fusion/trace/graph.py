@@ -89,6 +89,15 @@ class Reduce(Node):
     where: Location | None = field(default=None, compare=False)
 
 
+@record(eq=False)
+class Call(Node):
+    """A function of whole arrays that the arrays' library has: it is called between kernels."""
+
+    function: str  # a key of the table of functions that programs call
+    operands: tuple[Node, ...]
+    options: tuple[tuple[str, Any], ...] = ()
+
+
 # -- views ---------------------------------------------------------------------------------------
 
 
@@ -325,7 +334,7 @@ def is_known_one(extent: Symbol) -> bool:
 
 def operands_of(node: Node) -> tuple[Node, ...]:
     """The values that a value is computed from."""
-    if isinstance(node, Apply):
+    if isinstance(node, Apply | Call):
         return node.operands
     if isinstance(node, Cast | View | Reduce):
         return (node.operand,)

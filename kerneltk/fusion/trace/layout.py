@@ -115,6 +115,12 @@ class Layouts:
         self._given[id(node)] = node, found
         self.is_asked_for = self.is_asked_for or order == "C" or found != c_layout(ndim)
 
+    def ask_joined(self, node: Node, parts: Sequence[Node]) -> None:
+        """Have a value be in the order of what it is joined of."""
+        found = ranked(order_of([self.of(part) for part in parts], len(node.shape)))
+        self._given[id(node)] = node, found
+        self.is_asked_for = self.is_asked_for or found != c_layout(len(found))
+
     def asked(self, node: Node) -> Layout | None:
         """The layout of a value that the user has asked for; None where that is not so."""
         given = self._given.get(id(node))

@@ -171,7 +171,7 @@ def _stands_for(of_what: Callable[[Any], type]) -> Any:
     return property(get, put)
 
 
-class _Operators(Lazy):
+class Operators(Lazy):
     """Python's operators, as NumPy's ufuncs."""
 
     __slots__ = ()
@@ -214,20 +214,10 @@ class _Operators(Lazy):
     def __invert__(self) -> Any:
         return np.invert(self)
 
-    def __matmul__(self, other: Any) -> NoReturn:
-        raise _matrix_product()
-
-    def __rmatmul__(self, other: Any) -> NoReturn:
-        raise _matrix_product()
+    __matmul__, __rmatmul__ = _operator(np.matmul)
 
 
-def _matrix_product() -> Exception:
-    return unsupported(
-        "Matrix products are not fused.", "compute it outside of the function, and pass the result."
-    )
-
-
-class LazyNumber(_Operators):
+class LazyNumber(Operators):
     """A number that a call knows: an argument of Python's or NumPy's, an extent, or what is
     computed from such. Each call computes it in Python.
     """
@@ -395,6 +385,8 @@ class LazyNumber(_Operators):
         if any(isinstance(value, Lazy) for value in (*args, *options.values())):
             return getattr(self._array, name)(*args, **options)
         method = _Method(name, args, options)
+        if isinstance(method(self.symbol.value), np.ndarray):
+            return getattr(self._array, name)(*args, **options)
         if name in _OF_NUMBERS:
             return LazyNumber(self.trace, applied(method, self.symbol))
         return self.trace.guards.decide(method, self.symbol)
@@ -462,17 +454,17 @@ for _name in (
     _plain = _name.rstrip("_")
     for _prefix, _swapped in (("", False), ("r", True)):
         _attribute = f"__{_prefix}{_plain}__"
-        _own = getattr(_Operators, _attribute)
+        _own = getattr(Operators, _attribute)
         setattr(LazyNumber, _attribute, _number_operator(getattr(operator, _name), _own, _swapped))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    _own = getattr(_Operators, f"__{_name}__")
+    _own = getattr(Operators, f"__{_name}__")
     setattr(LazyNumber, f"__{_name}__", _number_operator(getattr(operator, _name), _own, False))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(LazyNumber, f"__{_name}__", _number_unary(getattr(operator, _name)))
 
 
 _ASSIGNED = {  # what NumPy's arrays have that can be assigned
-    "shape": "reshape outside of the function, or index with 'None' for a new axis.",
+    "shape": "write 'y = x.reshape(shape)', or index with 'None' for a new axis.",
     "strides": "write a slice, or 'np.broadcast_to(x, shape)'.",
     "dtype": "convert it: 'x.astype(dtype)'.",
     "real": "write whole numbers: 'x[...] = real + 1j * imaginary'.",
@@ -481,7 +473,7 @@ _ASSIGNED = {  # what NumPy's arrays have that can be assigned
 }
 
 
-class LazyArray(_Operators):
+class LazyArray(Operators):
     """An array without elements: a value of the traced function, or a view of one."""
 
     __slots__ = ("__weakref__", "_nodes", "_shape", "_value", "steps", "storage", "trace")
@@ -586,6 +578,7 @@ class LazyArray(_Operators):
     __isub__ = _in_place(np.subtract)
     __imul__ = _in_place(np.multiply)
     __itruediv__ = _in_place(np.true_divide)
+    __imatmul__ = _in_place(np.matmul)
     __ifloordiv__ = _in_place(np.floor_divide)
     __imod__ = _in_place(np.remainder)
     __ipow__ = _in_place(np.power)
@@ -697,10 +690,7 @@ class LazyArray(_Operators):
         found = self._asked()
         if found is not None:
             return iter(found)
-        raise unsupported(
-            "The elements of an array are not known while the function is traced.",
-            "write one expression of whole arrays, or unpack 'x[0]', 'x[1]', ...",
-        )
+        return iter([self[place] for place in range(len(self))])
 
     def _converted(self, kind: str, function: Any) -> Any:
         found = self._asked()
@@ -772,6 +762,8 @@ class LazyArray(_Operators):
         return storage
 
     def __getitem__(self, key: Any) -> Any:
+        if has_arrays(key):
+            return self.trace.handlers.chosen(self, key)
         found = self.view_of(*_index_steps(self, key))
         items = key if isinstance(key, tuple) else (key,)
         if any(item is Ellipsis for item in items):
@@ -782,6 +774,9 @@ class LazyArray(_Operators):
         return LazyArray(self.trace, Storage(Cast(node.dtype, node.shape, node)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if has_arrays(key):
+            self.trace.handlers.choose(self, key, value)
+            return
         steps = _index_steps(self, key)
         self.trace.handlers.assign(self.view_of(*steps) if steps else self, value)
 
@@ -874,7 +869,6 @@ class PartStorage(Storage):
     """The real or imaginary parts of an array, as they are now: NumPy has a view there."""
 
     __slots__ = ("_function", "_kind", "_known", "whole")
-    is_part = True
 
     def __init__(self, whole: LazyArray, function: Any, kind: np.dtype[Any]) -> None:
         self.whole = whole
@@ -884,6 +878,19 @@ class PartStorage(Storage):
         self.array = None
         self.is_taken = False
         self.is_scalar = whole.is_scalar
+        self.writes = 0
+
+    @property
+    def is_part(self) -> bool:
+        """Yes."""
+        return True
+
+    def check_writable(self) -> None:
+        """Refuse it."""
+        raise unsupported(
+            "Writing to the real or imaginary parts of an array is not fused.",
+            "write whole numbers: 'x[...] = real + 1j * imaginary'.",
+        )
 
     @property
     def node(self) -> Node:  # type: ignore[override]
@@ -938,13 +945,6 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
             start, stop = (None if b is None else _index(b) for b in (item.start, item.stop))
             step = None if item.step is None else operator.index(item.step)
             found.append(Slice(start, stop, step))
-        elif isinstance(item, LazyArray | np.ndarray | list | bool | np.bool_) or (
-            hasattr(item, "dtype") and not isinstance(item, np.integer | LazyNumber)
-        ):
-            raise unsupported(
-                "Indexing by an array is not fused.",
-                "write 'np.where(mask, x, y)' for masks; gather elements outside of the function.",
-            )
         else:
             try:
                 found.append(_index(item))
@@ -962,6 +962,19 @@ def _index(value: Any) -> int | Symbol:
         if isinstance(number, int | np.integer) and type(number) is not bool:
             return value.trace.guards.index(value.symbol)
     return operator.index(value)
+
+
+def has_arrays(key: Any) -> bool:
+    """Whether an index has masks or arrays of indices."""
+    items = key if isinstance(key, tuple) else (key,)
+    return any(
+        (
+            isinstance(item, Lazy | np.ndarray | list | bool | np.bool_ | np.generic)
+            and not isinstance(item, np.integer | LazyNumber)
+        )
+        or (hasattr(item, "dtype") and not isinstance(item, np.generic | LazyNumber))
+        for item in items
+    )
 
 
 def symbol_of(value: Any) -> Symbol | None:

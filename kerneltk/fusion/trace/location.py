@@ -80,6 +80,25 @@ def is_asked_inside(depth: int) -> bool:
     return path.startswith((_PACKAGE, "<__array_function__")) or _NUMPY in path
 
 
+def is_called(frame: FrameType) -> bool:
+    """Whether the attribute that a frame reads is called at once: ``np.ndarray(shape)``, and not
+    ``type(x) is np.ndarray``.
+    """
+    code = frame.f_code
+    line, end_line, column, end_column = list(code.co_positions())[frame.f_lasti // 2]
+    if line is None or end_line is None or end_column is None:
+        return False  # compiled without positions
+    larger: dict[tuple[int, int], bool] = {}  # the expressions that begin there, by their ends
+    for one in dis.get_instructions(code):
+        place = one.positions
+        if place is None or (place.lineno, place.col_offset) != (line, column):
+            continue
+        end = place.end_lineno or 0, place.end_col_offset or 0
+        if end > (end_line, end_column):
+            larger[end] = larger.get(end, False) or one.opname.startswith("CALL")
+    return bool(larger) and larger[min(larger)]
+
+
 def location_of(code: CodeType, instruction: int, names: dict[str, Any]) -> Location:
     """An instruction of a function with some globals."""
     line = next(itertools.islice(code.co_positions(), instruction // 2, None))[0]

@@ -229,7 +229,7 @@ def call_ufunc(
     results = tuple(new_array(trace, node) for node in found)
     if outputs:
         results = tuple(
-            made if given is None else _into(given, made, where, casting)
+            made if given is None else into(given, made, where, casting)
             for given, made in zip(outputs, results, strict=True)
         )
     elif where is not True:
@@ -430,7 +430,7 @@ _COMPOSED: dict[str, Any] = {
 # -- assignments -----------------------------------------------------------------------------------
 
 
-def _into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
+def into(target: Any, made: LazyArray, where: Any, casting: str) -> LazyArray:
     """Write a result to where the user wants it."""
     if not isinstance(target, LazyArray):
         raise unsupported(
@@ -479,11 +479,7 @@ def mask_of(trace: Trace, where: Any) -> LazyArray:
 def write(target: LazyArray, node: Node) -> None:
     """Have an array, or a view of one, hold a value."""
     trace = target.trace
-    if target.storage.is_part:
-        raise unsupported(
-            "Writing to the real or imaginary parts of an array is not fused.",
-            "write whole numbers: 'x[...] = real + 1j * imaginary'.",
-        )
+    target.storage.check_writable()
     if any(isinstance(step, Broadcast) for step in target.steps):
         raise wrong_value("An array that was broadcast is read-only.")
     node = trace.cast(node, target.dtype)
@@ -499,6 +495,7 @@ def write(target: LazyArray, node: Node) -> None:
             f"shape {tuple(e.value for e in shape)}."
         )
     storage = target.storage
+    storage.writes += 1
     array = storage.array
     if array is not None and trace.sources[array].captured is not None:
         raise unsupported(
@@ -526,6 +523,12 @@ def assign(target: LazyArray, value: Any) -> None:
         and (value.steps == target.steps)
     ):
         return  # what '+=' of a view leaves to do
+    node = assigned_node(target, value)
+    write(target, without_leading_ones(target.trace, node, target.ndim))
+
+
+def assigned_node(target: LazyArray, value: Any) -> Node:
+    """A value as elements of an array that it is assigned to."""
     trace = trace_of(target)
     operand = as_operand(trace, value)
     if not isinstance(operand, LazyArray):
@@ -534,10 +537,8 @@ def assign(target: LazyArray, value: Any) -> None:
         if np.asarray(given).dtype.kind == "c" and target.dtype.kind != "c":
             raise wrong_type("A complex number cannot be written to an array of real numbers.")
     if not isinstance(operand, LazyArray) and target.dtype.kind in "iub":
-        node = trace.element(operand, target.dtype)
-    else:
-        node = node_of(trace, operand, target.dtype)
-    write(target, without_leading_ones(trace, node, target.ndim))
+        return trace.element(operand, target.dtype)
+    return node_of(trace, operand, target.dtype)
 
 
 def without_leading_ones(trace: Trace, node: Node, ndim: int) -> Node:

@@ -140,8 +140,7 @@ class ArraySource:
 class Storage:
     """A value that several names may share, and that in-place operations replace."""
 
-    __slots__ = ("array", "is_scalar", "is_taken", "node")
-    is_part = False
+    __slots__ = ("array", "is_scalar", "is_taken", "node", "writes")
 
     def __init__(self, node: Node, array: int | None = None) -> None:
         self.node = node
@@ -149,6 +148,15 @@ class Storage:
         self.is_taken = False  # whether its full value is to be written when the trace ends
         # Whether NumPy has a scalar here, which in-place operations replace instead of change.
         self.is_scalar = array is None and not node.shape
+        self.writes = 0
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is what another storage holds, seen otherwise."""
+        return False
+
+    def check_writable(self) -> None:
+        """Raise at the user's line where it is another storage's elements."""
 
 
 class Handlers(NamedTuple):
@@ -160,6 +168,8 @@ class Handlers(NamedTuple):
     function: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     method: Callable[[Any, str], Any]
     assign: Callable[[Any, Any], None]
+    chosen: Callable[[Any, Any], Any]  # x[masks or indices]
+    choose: Callable[[Any, Any, Any], None]  # x[masks or indices] = value
 
 
 class Trace:
@@ -326,12 +336,12 @@ class Trace:
         made: a plan in the cache shows that they do.
         """
         shape = self.broadcast(*(operand.shape for operand in operands))
-        self._count()
+        self.count()
         node = Apply(dtype, shape, function, tuple(operands), part)
         self.applied.append((node, user_location()))
         return node
 
-    def _count(self) -> None:
+    def count(self) -> None:
         """Count an operation; raises at the user's line where a loop has too many rounds."""
         self.operations += 1
         if self.operations > MOST_OPERATIONS:
@@ -399,7 +409,7 @@ class Trace:
 
     def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
         source = self.sources[index]
-        self._count()
+        self.count()
         self.effects.append(Effect(index, steps, value, source.version, user_location()))
         source.version += 1
 

@@ -42,7 +42,7 @@ def by_numpy(x: Any) -> Any:
     ],
 )
 def test_the_line_is_the_users(function: Any, line: str) -> None:
-    with pytest.raises(kerneltk.UnsupportedError) as caught:
+    with pytest.raises(kerneltk.KernelToolkitError) as caught:
         kerneltk.fuse(function)(np.ones(3))
     assert "test_location.py" in str(caught.value)
     assert line in str(caught.value)

@@ -1,0 +1,171 @@
+"""NumPy's functions that make arrays of numbers: grids, ranges and matrices of the identity."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kerneltk.fusion.functions.arrangement import indices_of, number
+from kerneltk.fusion.trace.functions import arange, checked_call, no_scalar, shape_from
+from kerneltk.fusion.trace.lazy import LazyArray, symbol_of
+from kerneltk.fusion.trace.operations import as_array
+from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.symbols import applied
+
+Maker = Callable[[Trace, Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def _linspace(
+    trace: Trace, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False,
+    dtype: Any = None, axis: Any = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    symbols = [symbol_of(value) for value in (start, stop)]
+    if any(symbol is None for symbol in symbols) or retstep or axis != 0:
+        raise unsupported(
+            "'linspace' is fused between numbers, without 'retstep' and 'axis'.",
+            "write 'start + np.arange(n) * step'.",
+        )
+    first, last = (symbol for symbol in symbols if symbol is not None)
+    (count,) = shape_from((num,))
+    if trace.guards.decide(_is_negative, count):
+        raise wrong_value("The number of samples of 'linspace' cannot be negative.")
+    whole = np.result_type(*(np.asarray(s.value).dtype for s in (first, last)), np.float64)
+    kind = whole if dtype is None else np.dtype(dtype)
+    parts = max(int(trace.guards.value(count)) - int(bool(endpoint)), 1)
+    begin, end = (number(trace, applied(whole.type, s)) for s in (first, last))
+    step = (end - begin) / parts
+    places = arange(trace, num, dtype=whole)
+    found = places * step + begin
+    if endpoint and int(trace.guards.value(count)) > 1:
+        found = np.where(places == parts, end, found)
+    if kind.kind in "iu":
+        found = np.floor(found)
+    return no_scalar(found.astype(kind, copy=False))
+
+
+def _is_negative(count: int) -> bool:
+    return count < 0
+
+
+def _eye(
+    trace: Trace, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: Any = "C",  # noqa: N803
+    *, device: Any = None,
+) -> Any:  # fmt: skip
+    rows, columns = indices_of(trace, *shape_from((N, N if M is None else M)))
+    made = (columns - rows == k).astype(np.dtype(dtype))
+    trace.layouts.ask(made.node, order)
+    return made
+
+
+def _identity(trace: Trace, n: Any, dtype: Any = None) -> Any:
+    return _eye(trace, n, dtype=float if dtype is None else dtype)
+
+
+def _tri(trace: Trace, N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:  # noqa: N803
+    rows, columns = indices_of(trace, *shape_from((N, N if M is None else M)))
+    return (columns - rows <= k).astype(np.dtype(dtype))
+
+
+def _meshgrid(
+    trace: Trace, *xi: Any, copy: Any = True, sparse: Any = False, indexing: Any = "xy"
+) -> Any:
+    if indexing not in ("xy", "ij"):
+        raise wrong_type("'indexing' of 'meshgrid' is 'xy' or 'ij'.")
+    arrays = [as_array(trace, x) for x in xi]
+    found = []
+    for k, array in enumerate(arrays):
+        if array.ndim > 1:
+            raise unsupported("'meshgrid' is fused of vectors.", "reshape them: 'x.reshape(-1)'.")
+        vector = array if array.ndim else array[None]
+        axis = 1 - k if indexing == "xy" and len(arrays) > 1 and k < 2 else k
+        found.append(vector[tuple(slice(None) if d == axis else None for d in range(len(arrays)))])
+    if not sparse and found:
+        shape = trace.broadcast(*(array.extents for array in found))
+        found = [array.broadcast_to(shape) for array in found]
+    return tuple(np.copy(array) for array in found) if copy else tuple(found)
+
+
+def _grid(trace: Trace, ranges: list[LazyArray], sparse: bool) -> list[Any]:
+    ndim = len(ranges)
+    found = [
+        one[tuple(slice(None) if d == k else None for d in range(ndim))]
+        for k, one in enumerate(ranges)
+    ]
+    if sparse:
+        return found
+    shape = tuple(one.extents[0] for one in ranges)
+    return [array.broadcast_to(shape) for array in found]
+
+
+def _rows(trace: Trace, arrays: list[Any]) -> Any:
+    """Arrays as one, whose rows are computed where they are used."""
+    place = arange(trace, len(arrays))[(slice(None), *[None] * arrays[0].ndim)]
+    found = arrays[-1][None]
+    for k in reversed(range(len(arrays) - 1)):
+        found = np.where(place == k, arrays[k][None], found)
+    return found if len(arrays) > 1 else np.copy(found)
+
+
+def _indices(trace: Trace, dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
+    ranges = [arange(trace, extent, dtype=dtype) for extent in dimensions]
+    found = _grid(trace, ranges, bool(sparse))
+    if sparse:
+        return tuple(found)
+    return _rows(trace, found) if found else np.zeros((0,), dtype)
+
+
+class Grid:
+    """``np.mgrid`` and ``np.ogrid``, of slices whose ends each call knows."""
+
+    def __init__(self, trace: Trace, sparse: bool) -> None:
+        self._trace, self._sparse = trace, sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        trace = self._trace
+        items = key if isinstance(key, tuple) else (key,)
+        ranges = [self._range(item) for item in items]
+        kind = np.result_type(*(one.dtype for one in ranges))
+        ranges = [one.astype(kind, copy=False) for one in ranges]
+        if not isinstance(key, tuple):
+            return ranges[0]
+        found = _grid(trace, ranges, self._sparse)
+        return tuple(found) if self._sparse else _rows(trace, found)
+
+    def _range(self, item: Any) -> LazyArray:
+        if not isinstance(item, slice):
+            raise wrong_type("A grid is made of slices, such as '0:n'.")
+        start = 0 if item.start is None else item.start
+        step = 1 if item.step is None else item.step
+        symbol = symbol_of(step)
+        if symbol is not None and isinstance(symbol.value, complex):
+            count = applied(_count, symbol)
+            made = _linspace(self._trace, start, item.stop, number(self._trace, count))
+            return made  # type: ignore[no-any-return]
+        return arange(self._trace, start, item.stop, step)
+
+
+def _count(step: complex) -> int:
+    return int(abs(step))
+
+
+def _made(name: str, function: Callable[..., Any]) -> Maker:
+    def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return checked_call(functools.partial(function, trace), name, args, kwargs)
+
+    return make
+
+
+def _of_cupys(sparse: bool) -> Maker:
+    """``cupy.mgrid[...]``, whose method is called with the object and the index."""
+    return lambda trace, own, args, kwargs: Grid(trace, sparse)[args[1]]
+
+
+CREATION: dict[str, Maker] = {
+    "linspace": _made("linspace", _linspace), "eye": _made("eye", _eye),
+    "identity": _made("identity", _identity), "tri": _made("tri", _tri),
+    "meshgrid": _made("meshgrid", _meshgrid), "indices": _made("indices", _indices),
+}  # fmt: skip
+GRIDS = {"mgrid": False, "ogrid": True}

@@ -1,0 +1,437 @@
+"""Products of whole arrays, and linear algebra: calls of the arrays' library between kernels."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT, number
+from kerneltk.fusion.trace.functions import FUNCTIONS, finished
+from kerneltk.fusion.trace.graph import Call, Shape
+from kerneltk.fusion.trace.lazy import LazyArray
+from kerneltk.fusion.trace.operations import (
+    as_array,
+    into,
+    new_array,
+    promoted,
+    resolved_loop,
+    trace_of,
+)
+from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.symbols import Symbol, constant
+
+_ravel, _reshape = ARRANGEMENT["ravel"], ARRANGEMENT["reshape"]
+
+
+def called(
+    trace: Trace,
+    function: str,
+    operands: Sequence[LazyArray],
+    shape: Shape,
+    dtype: np.dtype[Any],
+    **options: Any,
+) -> LazyArray:
+    """The result of a function of the library, of operands that have the dtypes of its loop."""
+    trace.count()
+    nodes = tuple(operand.node for operand in operands)
+    return new_array(trace, Call(dtype, shape, function, nodes, tuple(options.items())))
+
+
+def _inner_extents(trace: Trace, function: str, one: Symbol, other: Symbol) -> None:
+    if not trace.same_shape((one,), (other,)):
+        raise wrong_value(
+            f"The axes that '{function}' sums over have {one.value} and {other.value} elements."
+        )
+
+
+def _cast(array: LazyArray, dtype: np.dtype[Any]) -> LazyArray:
+    if array.dtype == dtype:
+        return array
+    return new_array(array.trace, array.trace.cast(array.node, dtype))
+
+
+def matmul(
+    a: Any, b: Any, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    """``a @ b``."""
+    trace = trace_of(a, b)
+    one, other = as_array(trace, a), as_array(trace, b)
+    if not one.ndim or not other.ndim:
+        raise wrong_value("'matmul' takes no numbers.", "write 'a * b'.")
+    kinds = [one.dtype, other.dtype]
+    try:
+        (left, right), (result,) = resolved_loop(
+            np.matmul, kinds, None if dtype is None else np.dtype(dtype), casting
+        )
+    except TypeError:
+        raise wrong_type(
+            f"'matmul' cannot be computed for '{kinds[0]}' and '{kinds[1]}'.",
+            "convert one of them: 'x.astype(dtype)'.",
+        ) from None
+    rows, columns = one.extents[-2:-1], other.extents[-1:] if other.ndim > 1 else ()
+    _inner_extents(trace, "matmul", one.extents[-1], other.extents[-2 if other.ndim > 1 else -1])
+    shape = (*trace.broadcast(one.extents[:-2], other.extents[:-2]), *rows, *columns)
+    made = called(trace, "matmul", [_cast(one, left), _cast(other, right)], shape, result)
+    return made if out is None else into(out[0] if isinstance(out, tuple) else out, made, True,
+                                         casting)  # fmt: skip
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    trace = trace_of(a, b)
+    one, other = as_array(trace, a), as_array(trace, b)
+    if not one.ndim or not other.ndim:
+        return np.multiply(one, other) if out is None else np.multiply(one, other, out=out)
+    if max(one.ndim, other.ndim) <= 2 or other.ndim == 1:
+        return matmul(a, b, out)
+    kind = promoted([one, other])
+    _inner_extents(trace, "dot", one.extents[-1], other.extents[-2])
+    shape = (*one.extents[:-1], *other.extents[:-2], other.extents[-1])
+    made = called(trace, "dot", [_cast(one, kind), _cast(other, kind)], shape, kind)
+    return finished(one, made.node, out)
+
+
+def _inner(a: Any, b: Any) -> Any:
+    trace = trace_of(a, b)
+    one, other = as_array(trace, a), as_array(trace, b)
+    if not one.ndim or not other.ndim:
+        return np.multiply(one, other)
+    kind = promoted([one, other])
+    _inner_extents(trace, "inner", one.extents[-1], other.extents[-1])
+    shape = (*one.extents[:-1], *other.extents[:-1])
+    return called(trace, "inner", [_cast(one, kind), _cast(other, kind)], shape, kind)
+
+
+def _vdot(a: Any, b: Any) -> Any:
+    trace = trace_of(a, b)
+    one, other = _ravel(as_array(trace, a)), _ravel(as_array(trace, b))
+    return _dot(np.conjugate(one) if one.dtype.kind == "c" else one, other)
+
+
+def outer(function: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
+    """``function.outer(a, b)``: each element of the one with each of the other."""
+    trace = trace_of(a, b)
+    one, other = as_array(trace, a), as_array(trace, b)
+    if other.ndim:
+        one = one[(..., *[None] * other.ndim)]
+    return function(one, other, **options)
+
+
+def _outer(a: Any, b: Any, out: Any = None) -> Any:
+    trace = trace_of(a, b)
+    one, other = (_reshape(as_array(trace, value), (-1,)) for value in (a, b))
+    found = outer(np.multiply, one, other)
+    return found if out is None else into(out, found, True, "same_kind")
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    trace = trace_of(a, b)
+    one, other = as_array(trace, a), as_array(trace, b)
+    if isinstance(axes, tuple | list):
+        pairs = [axis if isinstance(axis, tuple | list) else (axis,) for axis in axes]
+        left, right = (
+            [array.axis(axis) for axis in axes]
+            for array, axes in zip((one, other), pairs, strict=True)
+        )
+    else:
+        count = operator.index(axes)
+        left = [one.axis(k - count) for k in range(count)]
+        right = [other.axis(k) for k in range(count)]
+    for i, j in zip(left, right, strict=True):
+        _inner_extents(trace, "tensordot", one.extents[i], other.extents[j])
+    kind = promoted([one, other])
+    shape = (
+        *(e for k, e in enumerate(one.extents) if k not in left),
+        *(e for k, e in enumerate(other.extents) if k not in right),
+    )
+    return called(trace, "tensordot", [_cast(one, kind), _cast(other, kind)], shape, kind,
+                  axes=(tuple(left), tuple(right)))  # fmt: skip
+
+
+def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False) -> Any:
+    trace = trace_of(*operands)
+    arrays = [as_array(trace, value) for value in operands]
+    if not isinstance(subscripts, str) or "." in subscripts:
+        raise unsupported(
+            "'einsum' is fused with a string of letters alone.",
+            "write a letter for each axis: 'einsum(\"bij,bjk->bik\", a, b)'.",
+        )
+    text = subscripts.replace(" ", "")
+    inputs, arrow, result = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(arrays) or any(
+        len(term) != array.ndim for term, array in zip(terms, arrays, strict=True)
+    ):
+        raise wrong_value(f"The subscripts '{subscripts}' do not name the axes of the operands.")
+    if not arrow:
+        letters = inputs.replace(",", "")
+        result = "".join(sorted(one for one in set(letters) if letters.count(one) == 1))
+    extents: dict[str, Symbol] = {}
+    for term, array in zip(terms, arrays, strict=True):
+        for letter, extent in zip(term, array.extents, strict=True):
+            known = extents.get(letter)
+            if known is None or (known.value == 1 != extent.value):
+                extents[letter] = extent
+            elif known.expression != extent.expression and not (
+                trace.same_shape((known,), (extent,)) or trace.is_one(extent)
+            ):
+                raise wrong_value(
+                    f"The axis '{letter}' has {known.value} and {extent.value} elements."
+                )
+    if not set(result) <= extents.keys() or len(set(result)) != len(result):
+        raise wrong_value(f"The subscripts '{subscripts}' have no such result.")
+    kind = promoted(list(arrays))
+    shape = tuple(extents[letter] for letter in result)
+    made = called(trace, "einsum", [_cast(array, kind) for array in arrays], shape, kind,
+                  subscripts=f"{inputs}->{result}", optimize=bool(optimize))  # fmt: skip
+    return made if out is None else into(out, made, True, "same_kind")
+
+
+def _kron(a: Any, b: Any) -> Any:
+    trace = trace_of(a, b)
+    one, other = as_array(trace, a), as_array(trace, b)
+    ndim = max(one.ndim, other.ndim)
+    one = one[(*[None] * (ndim - one.ndim), ...)] if one.ndim < ndim else one
+    other = other[(*[None] * (ndim - other.ndim), ...)] if other.ndim < ndim else other
+    left, right, shape = [], [], []
+    for i, j in zip(one.shape, other.shape, strict=True):
+        left += [slice(None), None]
+        right += [None, slice(None)]
+        shape.append(i * j)
+    return _reshape(np.multiply(one[tuple(left)], other[tuple(right)]), tuple(shape))
+
+
+# -- linear algebra --------------------------------------------------------------------------------
+
+
+def _squares(array: LazyArray) -> Any:
+    if array.dtype.kind == "c":
+        return np.square(np.real(array)) + np.square(np.imag(array))
+    return np.square(array)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    array = as_array(trace_of(x), x)
+    if array.dtype.kind not in "fc":
+        array = array.astype(np.float64)
+    axes = tuple(range(array.ndim)) if axis is None else array.axes(axis)
+    if ord is None or (len(axes) == 1 and ord == 2) or (len(axes) == 2 and ord in ("fro", "f")):
+        return np.sqrt(np.sum(_squares(array), axis=axes, keepdims=keepdims))
+    sizes = np.absolute(array)
+    if len(axes) == 1:
+        if ord == 0:
+            return np.sum((array != 0).astype(sizes.dtype), axis=axes, keepdims=keepdims)
+        if ord in (np.inf, -np.inf):
+            function = np.max if ord > 0 else np.min
+            return function(sizes, axis=axes, keepdims=keepdims)
+        if ord == 1:
+            return np.sum(sizes, axis=axes, keepdims=keepdims)
+        if isinstance(ord, int | float):
+            power = np.sum(sizes**ord, axis=axes, keepdims=keepdims)
+            return power ** (1 / ord)
+    if len(axes) == 2 and ord in (1, -1, np.inf, -np.inf):
+        first, second = axis if axis is not None else (0, 1)
+        along, over = (first, second) if abs(ord) == 1 else (second, first)
+        totals = np.sum(sizes, axis=array.axis(along), keepdims=True)
+        function = np.max if ord > 0 else np.min
+        found = function(totals, axis=array.axis(over), keepdims=True)
+        return found if keepdims else FUNCTIONS["squeeze"](found, axes)
+    raise unsupported(
+        f"The norm of order {ord!r} along {len(axes)} axes is not fused.",
+        "write 'ord=None' for the root of the sum of squares; or call 'np.linalg.norm' between two "
+        "fused functions.",
+    )
+
+
+def _square_extents(name: str, array: LazyArray) -> None:
+    if array.ndim < 2 or not array.trace.same_shape(array.extents[-1:], array.extents[-2:-1]):
+        raise wrong_value(f"'{name}' takes square matrices.")
+
+
+@functools.cache
+def _dtype_of(name: str, *kinds: np.dtype[Any]) -> np.dtype[Any]:
+    function = operator.attrgetter(name)(np)
+    return np.asarray(function(*(np.eye(2, dtype=kind) for kind in kinds))).dtype
+
+
+def _of_matrices(name: str, is_scalar: bool = False) -> Any:
+    def function(a: Any) -> Any:
+        array = as_array(trace_of(a), a)
+        _square_extents(name, array)
+        try:
+            kind = _dtype_of(name, array.dtype)
+        except TypeError:
+            raise wrong_type(f"'{name}' cannot be computed for '{array.dtype}'.") from None
+        shape = array.extents[:-2] if is_scalar else array.extents
+        return called(array.trace, name, [array], shape, kind)
+
+    return function
+
+
+def _solve(a: Any, b: Any) -> Any:
+    trace = trace_of(a, b)
+    one, other = as_array(trace, a), as_array(trace, b)
+    _square_extents("linalg.solve", one)
+    if not other.ndim:
+        raise wrong_value("'linalg.solve' takes a vector or matrices.")
+    _inner_extents(trace, "linalg.solve", one.extents[-1],
+                   other.extents[-1 if other.ndim == 1 else -2])  # fmt: skip
+    try:
+        kind = _dtype_of("linalg.solve", one.dtype, other.dtype)
+    except TypeError:
+        raise wrong_type(
+            f"'linalg.solve' cannot be computed for '{one.dtype}' and '{other.dtype}'."
+        ) from None
+    if other.ndim == 1:
+        shape = one.extents[:-1]
+    else:
+        lead = trace.broadcast(one.extents[:-2], other.extents[:-2])
+        shape = (*lead, *other.extents[-2:])
+    return called(trace, "linalg.solve", [one, other], shape, kind)
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *,
+             keepdims: Any = False) -> Any:  # fmt: skip
+    array = as_array(trace_of(a, weights), a)
+    if returned:
+        raise unsupported("'average' with 'returned=True' is not fused.",
+                          "write 'np.sum(weights)' beside it.")  # fmt: skip
+    if weights is None:
+        return np.mean(array, axis=axis, keepdims=keepdims)
+    trace = array.trace
+    given = as_array(trace, weights)
+    kind = promoted([array, given])
+    if array.dtype.kind in "iub":
+        kind = np.result_type(kind, np.float64)
+    if given.ndim != array.ndim:
+        if axis is None or isinstance(axis, tuple | list) or given.ndim != 1:
+            raise wrong_type("'average' takes weights of the array's shape, or of one axis.")
+        at = array.axis(axis)
+        given = given[tuple(slice(None) if k == at else None for k in range(array.ndim))]
+        _inner_extents(trace, "average", array.extents[at], given.extents[at])
+        given = given.broadcast_to(array.extents)
+    elif not trace.same_shape(given.extents, array.extents):
+        raise wrong_type("'average' takes weights of the array's shape, or of one axis.")
+    scale = np.sum(given, axis=axis, dtype=kind, keepdims=keepdims)
+    total = np.sum(np.multiply(array, given, dtype=kind), axis=axis, keepdims=keepdims)
+    return np.true_divide(total, scale)
+
+
+def _cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None,
+         fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
+    array = as_array(trace_of(m), m)
+    if y is not None or fweights is not None or aweights is not None:
+        raise unsupported("'cov' of one array without weights is fused alone.",
+                          "stack the variables: 'np.cov(np.vstack((x, y)))'.")  # fmt: skip
+    if array.ndim not in (1, 2):
+        raise wrong_value("'cov' takes arrays of one or two dimensions.")
+    kind = np.result_type(array.dtype, np.float64) if dtype is None else np.dtype(dtype)
+    x = array[None] if array.ndim == 1 else array if rowvar else array.T
+    x = _cast(x, kind)
+    less = (0 if bias else 1) if ddof is None else ddof
+    x = x - np.mean(x, axis=1, keepdims=True)
+    turned = np.conjugate(x).T if kind.kind == "c" else x.T
+    factor = number(array.trace, x.extents[1]) - less
+    found = matmul(x, turned) * np.true_divide(1, factor)
+    return FUNCTIONS["squeeze"](found)
+
+
+def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
+               weights: Any = None) -> Any:  # fmt: skip
+    trace = trace_of(a, bins, weights)
+    array = _ravel(as_array(trace, a))
+    if density or range is not None or isinstance(bins, LazyArray):
+        raise unsupported("'histogram' with 'range' or 'density' is not fused.",
+                          "scale the values, or divide the counts.")  # fmt: skip
+    count = operator.index(bins)
+    operands = [array]
+    kind = np.dtype(np.int64)
+    if weights is not None:
+        given = _ravel(as_array(trace, weights))
+        _inner_extents(trace, "histogram", array.extents[0], given.extents[0])
+        operands.append(given)
+        kind = given.dtype
+    counts = called(trace, "histogram", operands, _lengths(count), kind, bins=count, part=0)
+    edge = np.histogram_bin_edges(np.zeros(2, array.dtype), 1).dtype
+    edges = called(trace, "histogram", operands[:1], _lengths(count + 1), edge, bins=count, part=1)
+    return counts, edges
+
+
+def _lengths(count: int) -> Shape:
+    return (constant(count),)
+
+
+# -- running totals --------------------------------------------------------------------------------
+
+
+def _running(name: str, function: np.ufunc) -> Any:
+    def run(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        array = as_array(trace_of(a), a)
+        if axis is None:
+            array, axis = (_ravel(array) if array.ndim != 1 else array), 0
+        kind = getattr(np, name)(np.zeros(1, array.dtype)).dtype if dtype is None else dtype
+        return accumulate(function, array, axis, kind, out)
+
+    return run
+
+
+def accumulate(
+    function: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """``function.accumulate``: running totals along an axis."""
+    array = as_array(trace_of(a), a)
+    if not array.ndim:
+        raise wrong_type("Running totals are of arrays with dimensions.")
+    at = array.axis(axis)
+    if function not in _ACCUMULATED:
+        raise unsupported(
+            f"'np.{function.__name__}.accumulate' is not fused.",
+            "write a loop in a kernel: 'kerneltk.vectorize(signature=\"(n)->(n)\")'.",
+        )
+    kind = np.dtype(dtype)
+    if dtype is None:
+        kind = function.accumulate(np.zeros(1, array.dtype)).dtype
+    made = called(array.trace, "accumulate", [_cast(array, kind)], array.extents, kind,
+                  ufunc=function.__name__, axis=at)  # fmt: skip
+    if isinstance(out, tuple):
+        (out,) = out
+    return made if out is None else into(out, made, True, "same_kind")
+
+
+def _sorted(name: str) -> Any:
+    def run(
+        a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Any:
+        array = as_array(trace_of(a), a)
+        if kind is not None or order is not None or stable is not None:
+            raise unsupported(f"'{name}' with 'kind=' or 'order=' is not fused.", "leave it out.")
+        if axis is None:
+            array, axis = _ravel(array), 0
+        if not array.ndim:
+            raise wrong_value(f"'{name}' takes arrays with dimensions.")
+        dtype = array.dtype if name == "sort" else np.dtype(np.intp)
+        return called(array.trace, name, [array], array.extents, dtype, axis=array.axis(axis))
+
+    return run
+
+
+_ACCUMULATED = (np.add, np.multiply, np.maximum, np.minimum)
+PRODUCTS: dict[str, Any] = {
+    "matmul": matmul, "dot": _dot, "inner": _inner, "vdot": _vdot, "outer": _outer,
+    "tensordot": _tensordot, "einsum": _einsum, "kron": _kron, "average": _average, "cov": _cov,
+    "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
+    "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
+    "linalg.norm": _norm, "linalg.solve": _solve, "linalg.inv": _of_matrices("linalg.inv"),
+    "linalg.cholesky": _of_matrices("linalg.cholesky"),
+    "linalg.det": _of_matrices("linalg.det", is_scalar=True), "linalg.matmul": matmul,
+}  # fmt: skip
+PRODUCT_METHODS: dict[str, Any] = {
+    "dot": _dot, "cumsum": PRODUCTS["cumsum"], "cumprod": PRODUCTS["cumprod"],
+    "argsort": PRODUCTS["argsort"],
+}  # fmt: skip

@@ -1,0 +1,351 @@
+"""Elements that a mask or indices choose: ``x[mask]``, ``x[mask] = value``, ``x[indices]``.
+
+How many a mask chooses depends on values, so there is no array of them. A `Selection` has the whole
+array and the mask: functions of elements are computed for all of them, and `where` chooses what is
+written.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from kerneltk.fusion.functions.products import called
+from kerneltk.fusion.trace.functions import FUNCTIONS
+from kerneltk.fusion.trace.graph import (
+    Apply,
+    Cast,
+    Load,
+    Node,
+    Progression,
+    Reduce,
+    Scalar,
+    View,
+    operands_of,
+)
+from kerneltk.fusion.trace.lazy import LazyArray, Operators
+from kerneltk.fusion.trace.location import user_location
+from kerneltk.fusion.trace.operations import (
+    as_array,
+    as_operand,
+    assigned_node,
+    call_ufunc,
+    new_array,
+    write,
+)
+from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+
+_BOOL = np.dtype(bool)
+
+
+class Selection(Operators):
+    """``x[mask]``: some elements of an array, whose number depends on values."""
+
+    __slots__ = ("__weakref__", "_location", "mask", "trace", "whole")
+    __hash__ = Operators.__hash__
+
+    def __init__(self, whole: LazyArray, mask: LazyArray) -> None:
+        self.trace: Trace = whole.trace
+        self.whole = whole
+        self.mask = mask
+        self._location = user_location()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self.whole.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has: one, and those behind the mask's."""
+        return 1 + self.whole.ndim - self.mask.ndim
+
+    @property
+    def wide_mask(self) -> LazyArray:
+        """The mask, with the dimensions of the array."""
+        return _widened(self.mask, self.whole)
+
+    def refuse(self, is_over: bool = False) -> NoReturn:
+        """Raise at the user's line; at the index, if the function has ended."""
+        raise unsupported(
+            "How many elements a mask chooses depends on values.",
+            "count them by 'np.count_nonzero(mask)'; reduce them with 'where=mask'; or choose by "
+            "'np.where(mask, x, y)'.",
+            self._location if is_over else None,
+        )
+
+    shape = size = property(refuse)
+
+    def __len__(self) -> int:
+        self.refuse()
+
+    def __iter__(self) -> NoReturn:
+        self.refuse()
+
+    def __bool__(self) -> bool:
+        self.refuse()
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        self.refuse()
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        self.refuse()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        function = _OF_SELECTIONS.get(name)
+        if function is None:
+            self.refuse()
+        return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+
+def _widened(mask: LazyArray, whole: LazyArray) -> LazyArray:
+    ones = (None,) * (whole.ndim - mask.ndim)
+    return mask[(..., *ones)] if ones else mask
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def is_selected(*values: Any) -> bool:
+    """Whether one of some operands is a selection."""
+    return any(type(value) is Selection for value in values)
+
+
+def of_selections(
+    call: Callable[..., Any], name: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A function of elements, of selections by one mask and of numbers."""
+    first = next(value for value in inputs if type(value) is Selection)
+    if is_selected(*kwargs.values()):
+        raise unsupported(f"'out=' of '{name}' is a copy of elements that a mask chooses.",
+                          "write 'x[mask] = ...'.")  # fmt: skip
+    wholes = [_whole_beside(first, value) for value in inputs]
+    found = call(*wholes, **kwargs)
+    if isinstance(found, tuple):
+        return tuple(Selection(one, first.mask) for one in found)
+    return Selection(found, first.mask)
+
+
+def _whole_beside(first: Selection, value: Any) -> Any:
+    if type(value) is Selection:
+        check_same_mask(first, value)
+        if value.whole.ndim != first.whole.ndim:
+            raise unsupported("Elements of arrays with other dimensions meet.",
+                              "index both with all dimensions.")  # fmt: skip
+        return value.whole
+    operand = as_operand(first.trace, value)
+    if isinstance(operand, LazyArray) and operand.ndim >= first.ndim:
+        raise unsupported(
+            "Elements that a mask chooses meet an array of others.",
+            "choose of both by one mask: 'x[mask] + y[mask]'.",
+        )
+    return value
+
+
+def check_same_mask(one: Selection, other: Selection) -> None:
+    """Refuse two masks that are not known to be equal."""
+    if one.mask.ndim != other.mask.ndim or not same_value(one.mask.node, other.mask.node):
+        raise unsupported(
+            "Elements meet that two masks choose, which may not be equal.",
+            "name the mask, and choose by it: 'm = x > 0; x[m] = f(x[m])'.",
+        )
+
+
+def same_value(one: Node, other: Node) -> bool:
+    """Whether two values are computed alike from the same arrays."""
+    stack = [(one, other)]
+    seen: set[tuple[int, int]] = set()
+    while stack:
+        a, b = stack.pop()
+        if a is b or (id(a), id(b)) in seen:
+            continue
+        seen.add((id(a), id(b)))
+        if type(a) is not type(b) or a.dtype != b.dtype or _facts(a) != _facts(b):
+            return False
+        below = operands_of(a), operands_of(b)
+        if len(below[0]) != len(below[1]):
+            return False
+        stack += zip(*below, strict=True)
+    return True
+
+
+def _facts(node: Node) -> Any:
+    """What a value is, beside its operands; a new object for what equals nothing else."""
+    shape = tuple(extent.expression for extent in node.shape)
+    if isinstance(node, Load):
+        return shape, node.array, node.version
+    if isinstance(node, Scalar):
+        return node.symbol.expression
+    if isinstance(node, Apply):
+        return shape, node.function, node.part
+    if isinstance(node, View):
+        return shape, node.step
+    if isinstance(node, Reduce):
+        return shape, node.kind, node.axes
+    return shape if isinstance(node, Cast | Progression) else object()
+
+
+_REDUCTIONS = ("sum", "prod", "mean", "var", "std", "any", "all", "count_nonzero")
+
+
+def _reduced(name: str) -> Callable[..., Any]:
+    def reduce(a: Selection, axis: Any = None, **options: Any) -> Any:
+        if axis not in (None, 0, -1) or (axis == -1 and a.ndim > 1) or "out" in options:
+            a.refuse()
+        axes = None if axis is None else tuple(range(a.mask.ndim))
+        if options.get("keepdims"):
+            a.refuse()
+        options.pop("keepdims", None)
+        mask = a.wide_mask.broadcast_to(a.whole.extents)
+        if name == "count_nonzero":
+            return np.count_nonzero(np.logical_and(a.whole, mask), axis=axes)
+        return FUNCTIONS[name](a.whole, axes, where=mask, **options)
+
+    return reduce
+
+
+def _elementwise(name: str) -> Callable[..., Any]:
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        return of_selections(FUNCTIONS[name], name, args, kwargs)
+
+    return apply
+
+
+_OF_SELECTIONS: dict[str, Callable[..., Any]] = {
+    **{name: _reduced(name) for name in _REDUCTIONS},
+    **{name: _elementwise(name) for name in (
+        "where", "clip", "round", "around", "real", "imag", "angle", "sinc", "i0", "fix",
+        "nan_to_num", "isclose", "copy",
+    )},
+    "astype": lambda a, dtype, **options: Selection(a.whole.astype(dtype, **options), a.mask),
+}  # fmt: skip
+
+
+def call_of_selections(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of one of NumPy's functions with selections."""
+    function = _OF_SELECTIONS.get(name)
+    if function is None or not is_selected(*args):
+        raise unsupported(
+            f"'{name}' of elements that a mask chooses is not fused: their number depends on "
+            "values.",
+            "reduce with 'where=mask', or choose by 'np.where(mask, x, y)'.",
+        )
+    return function(*args, **kwargs)
+
+
+def ufunc_of_selections(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call of a ufunc with selections."""
+    if method != "__call__":
+        return call_of_selections(f"{ufunc.__name__}.{method}", (), kwargs)
+    return of_selections(
+        lambda *wholes, **options: call_ufunc(ufunc, method, wholes, options),
+        ufunc.__name__, inputs, kwargs,
+    )  # fmt: skip
+
+
+# -- indexing --------------------------------------------------------------------------------------
+
+
+def _mask_of(array: LazyArray, key: Any) -> LazyArray | None:
+    """The mask that an index is; None for another one."""
+    items = key if isinstance(key, tuple) else (key,)
+    if len(items) != 1:
+        return None
+    (item,) = items
+    if type(item) in (bool, np.bool_, list, Selection):
+        return None
+    mask = as_array(array.trace, item)
+    if mask.dtype != _BOOL:
+        return None
+    if mask.ndim > array.ndim:
+        raise wrong_value("A mask has more dimensions than the array that it chooses of.")
+    if not array.trace.same_shape(mask.extents, array.extents[: mask.ndim]):
+        raise wrong_value(
+            f"A mask of shape {tuple(e.value for e in mask.extents)} does not fit an array of "
+            f"shape {tuple(e.value for e in array.extents)}."
+        )
+    return mask
+
+
+def chosen(array: LazyArray, key: Any) -> Any:
+    """``array[key]``, for a mask or an array of indices."""
+    mask = _mask_of(array, key)
+    if mask is not None:
+        trace = array.trace
+        return Selection(new_array(trace, array.node), new_array(trace, mask.node))
+    return _taken(array, key)
+
+
+def choose(array: LazyArray, key: Any, value: Any) -> None:
+    """``array[key] = value``, for a mask."""
+    mask = _mask_of(array, key)
+    if mask is None:
+        raise unsupported(
+            "Writing to elements by an array of indices is not fused.",
+            "write by a mask: 'x[mask] = value'; or write the loop in a kernel: 'jit.kernel'.",
+        )
+    trace = array.trace
+    if type(value) is Selection:
+        check_same_mask(Selection(array, mask), value)
+        if not trace.same_shape(value.whole.extents, array.extents):
+            raise wrong_value("Elements are assigned to an array of another shape.")
+        value = value.whole
+    else:
+        operand = as_operand(trace, value)
+        if isinstance(operand, LazyArray) and operand.ndim > array.ndim - mask.ndim:
+            raise unsupported(
+                "How many elements a mask chooses depends on values: an array of them is not "
+                "assigned.",
+                "choose by one mask on both sides: 'x[mask] = y[mask]'.",
+            )
+    node = assigned_node(array, value)
+    wide = _widened(mask, array).node
+    write(array, trace.apply(np.where, [wide, node, array.node], array.dtype))
+
+
+def _taken(array: LazyArray, key: Any) -> Any:
+    """Elements by one array of indices, beside whole slices."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    if any(item is Ellipsis for item in items):
+        at = next(k for k, item in enumerate(items) if item is Ellipsis)
+        items[at : at + 1] = [slice(None)] * (array.ndim - len(items) + 1)
+    places = [k for k, item in enumerate(items) if not isinstance(item, slice)]
+    is_whole = all(item == slice(None) for item in items if isinstance(item, slice))
+    if len(places) != 1 or not is_whole or len(items) > array.ndim:
+        raise unsupported(
+            "Indexing by several arrays, or by an array beside others than whole slices, is not "
+            "fused.",
+            "index in two steps, with one array of indices: 'x[1:][:, indices]'.",
+        )
+    (axis,) = places
+    trace, item = array.trace, items[axis]
+    if type(item) in (bool, np.bool_, Selection):
+        raise unsupported(
+            "Indexing by a bool, or by what a mask chooses, is not fused: its shape depends on "
+            "values.",
+            "write 'np.where(mask, x, y)'.",
+        )
+    indices = as_array(trace, np.asarray(item) if isinstance(item, list) else item)
+    if indices.dtype.kind not in "iu":
+        raise wrong_type(f"Indices are integers or bools, not '{indices.dtype}'.")
+    shape = (*array.extents[:axis], *indices.extents, *array.extents[axis + 1 :])
+    return called(trace, "take", [array, indices], shape, array.dtype, axis=axis)
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    """``np.take`` with indices that are in bounds."""
+    if mode != "raise" or out is not None:
+        raise unsupported("'take' with 'mode=' or 'out=' is not fused.",
+                          "wrap the indices: 'np.take(x, indices % n)'.")  # fmt: skip
+    array = a
+    if axis is None:
+        array, axis = np.ravel(array), 0
+    at = array.axis(operator.index(axis))
+    return _taken(array, (*[slice(None)] * at, indices))

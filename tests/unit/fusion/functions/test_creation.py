@@ -1,0 +1,47 @@
+"""Grids, ranges and matrices of the identity, of numbers that each call knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.unit.fusion.functions.array_support import check
+
+
+def test_arrays_of_numbers() -> None:
+    def program(x: Any, n: Any, k: Any) -> Any:
+        rows, columns = x.shape
+        i, j = np.mgrid[0:rows, 0:columns]
+        a, b = np.ogrid[0:rows, 1 : columns + 1]
+        return [
+            x * i + j, x * a + b, np.mgrid[0:n], np.mgrid[0:1:5j], np.indices(x.shape),
+            np.indices((2, n), sparse=True), np.meshgrid(x[0], x[:, 0]),
+            np.meshgrid(x[0], x[:, 0], indexing="ij", sparse=True), np.linspace(0, k, n),
+            np.linspace(1, k, rows, endpoint=False), np.linspace(0, 9, 4, dtype=int), np.eye(rows),
+            np.eye(rows, n, 1, dtype=np.float32), np.identity(n), np.tri(rows, n, -1),
+            np.linspace(k, 2, 1),
+        ]  # fmt: skip
+
+    check(program, np.arange(12.0).reshape(3, 4), 5, 2.5)
+
+
+def test_ndarray_makes_arrays_and_is_a_class() -> None:
+    def program(x: Any) -> Any:
+        made = np.ndarray(x.shape, dtype=x.dtype)
+        other = np.ndarray((3,))
+        made[...] = x
+        other[:] = 2
+        return made, other, isinstance(x, np.ndarray), type(x) is np.ndarray
+
+    check(program, np.ones((2, 2), np.float32))
+
+
+def test_python_chooses_of_elements() -> None:
+    def program(x: Any, k: Any) -> Any:
+        return (
+            max(x[0], x[1]), min(x[0], x[1], x[2]), max(x[0], 0.5), max([x[2], x[1]]), max(k, 3),
+            min(3, 4), max(len(x), 2), max([1, 2], key=abs),
+        )  # fmt: skip
+
+    check(program, np.array([1.5, -2.0, 7.0]), 2)

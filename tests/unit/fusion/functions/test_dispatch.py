@@ -1,0 +1,46 @@
+"""Which of our functions calls of NumPy's are, and what the refused ones say."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+
+
+def test_hints_say_what_to_write_in_the_function() -> None:
+    for program, hint in (
+        (lambda x: np.unique(x), "reduce with 'where=mask'"),
+        (lambda x: np.median(x), "fuse what comes before and behind, and call 'median'"),
+        (lambda x: x.sort(), "write 'x = np.sort(x)'"),
+        (lambda x: x.trace(), "write 'np.trace(x)'"),
+    ):
+        with pytest.raises(kerneltk.UnsupportedError) as caught:
+            kerneltk.fuse(program)(np.ones((2, 2)))
+        assert hint in str(caught.value)
+        assert "outside of the function" not in str(caught.value)
+
+
+def test_fill() -> None:
+    def program(x: Any) -> None:
+        x[:2].fill(3)
+
+    x = np.ones(4)
+    kerneltk.fuse(program)(x)
+    assert x.tolist() == [3, 3, 1, 1]
+
+
+@kerneltk.fuse
+def pickled(x: Any) -> Any:
+    return 2 * x + 1
+
+
+def test_fused_functions_are_pickled_by_their_names() -> None:
+    x = np.arange(3.0)
+    for other in (pickle.loads(pickle.dumps(pickled)), copy.copy(pickled), copy.deepcopy(pickled)):
+        assert isinstance(other, kerneltk.fusion.decorator.Fused)
+        np.testing.assert_array_equal(other(x), 2 * x + 1)

@@ -1,0 +1,95 @@
+"""Elements that a mask or indices choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from tests.unit.fusion.functions.array_support import arrays_of, check
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "f4"])
+def test_writes_by_masks(dtype: str) -> None:
+    def program(x: Any, y: Any, mask: Any, rows: Any) -> Any:
+        x[mask] = 1
+        x[y != 0] = y[y != 0] * x[y != 0]
+        y[rows] = x[0]
+        y[rows] = np.where(y[rows] == 0, y[rows], 1)
+        x[~mask] = np.abs(x[~mask]).astype(x.dtype)
+        if x.dtype.kind in "fc":
+            x[mask] /= 2
+            x[mask] += np.sqrt(np.abs(x[mask])).astype(x.dtype)
+        z = 2 * x
+        z[z == 2] = 3
+        return z
+
+    mask = arrays_of("?", 4, 3)
+    check(program, arrays_of(dtype, 4, 3), arrays_of(dtype, 4, 3), mask, arrays_of("?", 4),
+          tolerance=2e-3)  # fmt: skip
+
+
+def test_reductions_of_what_a_mask_chooses() -> None:
+    def program(x: Any, rows: Any) -> Any:
+        return [
+            x[x > 1].sum(), np.sum(x[x > 1] ** 2), x[x > 1].mean(), x[x > 1].var(), x[x > 1].std(),
+            x[x > 9].sum(), (x[x > 0] > 1).all(), np.any(x[x > 0] > 2), np.count_nonzero(x[x > -1]),
+            x[rows].sum(axis=0), x[rows].mean(), np.prod(x[x > 0]),
+        ]  # fmt: skip
+
+    check(program, arrays_of(float, 4, 3), np.array([True, False, True, True]))
+
+
+def test_what_is_chosen_is_a_copy() -> None:
+    def program(x: Any) -> Any:
+        mask = x > 0
+        chosen = x[mask]
+        x[...] = 5
+        x[mask] = chosen
+        x[mask] -= 1
+        return x
+
+    check(program, arrays_of(float, 3, 4))
+
+
+def test_masks_without_elements() -> None:
+    def program(x: Any, k: Any) -> Any:
+        x[x > 0] = 1
+        k[k > 0] = 3
+        return x[x > 0].sum()
+
+    check(program, np.zeros((0, 3)), np.array(2.0))
+
+
+@pytest.mark.parametrize("kind", ["i1", "u2", "i8"])
+def test_indices(kind: str) -> None:
+    def program(x: Any, i: Any) -> Any:
+        return [
+            x[i], x[:, i], x[..., i], x[[1, 0, -1]], np.take(x, i), np.take(x, i, axis=1),
+            (x + 1)[i] * 2, x.take(i, 0), x[i[0]], x.T[i],
+        ]  # fmt: skip
+
+    check(program, arrays_of(float, 3, 3), np.array([[0, 2], [1, 1]], kind))
+
+
+def test_masks_that_differ() -> None:
+    def program(x: Any, y: Any) -> Any:
+        x[x > 0] = y[y > 0]
+
+    with pytest.raises(kerneltk.UnsupportedError, match="two masks choose"):
+        kerneltk.fuse(program)(np.ones(3), np.ones(3))
+
+    def changed(x: Any) -> Any:
+        chosen = x[x > 0]
+        x += 1
+        x[x > 0] = chosen
+
+    with pytest.raises(kerneltk.UnsupportedError, match="two masks choose"):
+        kerneltk.fuse(changed)(np.ones(3))
+
+
+def test_a_mask_of_another_shape() -> None:
+    with pytest.raises(kerneltk.ArgumentValueError, match="does not fit"):
+        kerneltk.fuse(lambda x, m: x[m].sum())(np.ones((3, 2)), np.ones(2, bool))

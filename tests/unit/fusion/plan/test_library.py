@@ -1,0 +1,36 @@
+"""Calls of the arrays' library in plans, also in plans of the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kerneltk.fusion.plan.library import library_function
+from kerneltk.fusion.plan.steps import LibraryCall
+
+
+def _called(name: str, shape: Any, *arrays: Any, **options: Any) -> Any:
+    dtype = np.dtype(np.float64)
+    return library_function(LibraryCall(name, tuple(options.items())), np, dtype)(shape, *arrays)
+
+
+def test_results_are_arrays_of_the_dtype() -> None:
+    x = np.arange(3, dtype=np.float32)
+    found = _called("dot", (), x, x)
+    assert (type(found), found.dtype, found) == (np.ndarray, np.float64, 5)
+
+
+def test_reshapes_are_views_unless_the_array_is_written_to_later() -> None:
+    x = np.zeros(6)
+    assert np.shares_memory(_called("reshape", (2, 3), x, copies=False), x)
+    assert not np.shares_memory(_called("reshape", (2, 3), x, copies=True), x)
+
+
+def test_running_totals_by_kernels_are_numpys() -> None:
+    x = np.random.default_rng(0).random((30, 400))
+    for name in ("add", "multiply", "maximum", "minimum"):
+        found = _called("accumulate", x.shape, x, ufunc=name, axis=1)
+        np.testing.assert_array_equal(found, getattr(np, name).accumulate(x, axis=1))
+        found = _called("accumulate", x.shape, x, ufunc=name, axis=0)
+        np.testing.assert_array_equal(found, getattr(np, name).accumulate(x, axis=0))
