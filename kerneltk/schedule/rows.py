@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from kerneltk.core.capabilities import SHARED_BYTES, VECTOR_BYTES, WARP
+from kerneltk.core.capabilities import SHARED_BYTES, WARP
 from kerneltk.schedule.elementwise import choose_vector_width
 
 
@@ -47,8 +47,8 @@ class OnChipSchedule(NamedTuple):
     of a vector; how much work a row is on the host (elements); blocks that a multiprocessor must
     hold, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; blocks that may
     wait for each other, where a group of them has a tile, 0 elsewhere; lanes of a warp that have a
-    row, 0 for all threads of its blocks; whether a row is a number of whole vectors; and how many
-    vectors every thread has.
+    row or a tile, 0 for all threads of its blocks; whether a row is a number of whole vectors; and
+    how many vectors every thread has.
     """
 
     block: int
@@ -85,7 +85,7 @@ class OnChipSchedule(NamedTuple):
         """Return the threads of a launch for so many rows or stacks of columns."""
         if self.waiting:
             return self.waiting_threads(rows, length, across)
-        if self.lanes:
+        if self.lanes and not self.width:
             return self.lane_threads(rows)
         return rows * self.tiles(across) * self.threads
 
@@ -121,8 +121,8 @@ class Sizes(NamedTuple):
 # as many are taken as the row needs. The first whose registers hold the row is taken.
 _BLOCKS = (
     (1024, 16, 1, 64), (1024, 8, 1, 128), (2048, 8, 1, 256), (4096, 16, 1, 256),
-    (8192, 16, 1, 512), (16384, 32, 1, 512), (32768, 64, 2, 256), (32768, 32, 2, 512),
-    (65536, 64, 4, 256), (65536, 32, 4, 512), (131072, 64, 8, 256), (131072, 32, 8, 512),
+    (8192, 16, 1, 512), (16384, 32, 1, 512), (32768, 32, 2, 512), (65536, 32, 4, 512),
+    (131072, 32, 8, 512), (131072, 64, 8, 256),
 )  # fmt: skip
 _STEP_OF_BLOCKS = 64  # threads: others would be other sources
 
@@ -132,6 +132,9 @@ _TILES = (
     (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
     (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
 )  # fmt: skip
+
+# Columns that a thread has by itself: elements, and how many threads keep a device busy.
+_MOST_ALONE, _FEWEST_ALONE = 64, 1 << 16
 
 # Tiles of groups of blocks: threads, vectors side by side, bytes of a thread's vectors, and how
 # many vectors it has at most. A multiprocessor holds two blocks.
@@ -186,8 +189,7 @@ class RowPlanner(NamedTuple):
         sizes = (*self.sizes.early, *self.sizes.late)
         if across:
             # The totals of columns of one element are the elements.
-            vector = min(_MOST_VECTOR, choose_vector_width(sizes))
-            return None if length == 1 else self._columns(rows, length, across, vector)
+            return None if length == 1 else self._columns(rows, length, across, sizes)
         if length == 1:
             return None
         vector = choose_vector_width((*sizes, self.sizes.results or 1))
@@ -246,18 +248,27 @@ class RowPlanner(NamedTuple):
                 best = score, schedule
         return None if best is None else best[1]
 
-    def _columns(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
-        unit = VECTOR_BYTES // vector
+    def _columns(
+        self, rows: int, length: int, across: int, sizes: tuple[int, ...]
+    ) -> OnChipSchedule | None:
+        largest = max(*sizes, self.sizes.results)
+        widest = min(_MOST_VECTOR, choose_vector_width((*sizes, self.sizes.results or 1)))
+        vector = math.gcd(across, widest)  # lines of other vectors would be read one by one
+        items = length * vector
+        if items <= _MOST_ALONE and self._fits(items) and across // vector * rows >= _FEWEST_ALONE:
+            return OnChipSchedule(_LANE_BLOCK, items, vector, 1, 0, vector, 1, 0, 1, True, length)
         for size, block, vectors in _TILES:
-            width, items = max(1, size // unit), vectors * vector
-            if length > block * vector // width * vectors or across < width:
+            width, items = max(1, size // largest), vectors * widest
+            if length * width > block * items or across < width:
+                continue
+            if width % vector or width // vector > WARP:
                 continue
             if (block // WARP + 1) * width * self.sizes.totals > SHARED_BYTES:
                 continue
             if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
                 resident = self._resident(block, items)
                 return OnChipSchedule(block, items, vector, 1, resident, width)
-        return self._groups(rows, length, across, vector)
+        return self._groups(rows, length, across, min(_MOST_VECTOR, choose_vector_width(sizes)))
 
     def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
         sizes, width = self.sizes, TILE_LANES * vector

@@ -319,7 +319,7 @@ class _Execution:
         for axis, extent in enumerate(step.shape):
             if axis not in inner:
                 factors.append(self.expression(extent.expression))
-        if schedule.lanes:
+        if schedule.lanes and not schedule.width:
             return _computed(schedule.lane_threads, [_computed(_product, factors)])
         if not schedule.waiting:
             return _computed(_product, [_Known(schedule.threads), *factors])

@@ -379,9 +379,10 @@ def row_definition(
     name: str, work: RowWork, schedule: OnChipSchedule, kept: Kept, keeping: Keeping | None = None
 ) -> tuple[ElementwiseDefinition, Operands, Sizes]:
     """The kernel of some rows, what it reads, and the sizes of that."""
-    is_staged = schedule.lanes > 0 and not schedule.whole
+    is_staged = schedule.lanes > 0 and not (schedule.whole or work.is_across)
     writer = RowWriter(work, kept, schedule.vector if is_staged else 0)
-    on_gpu = schedule.block > 1 and not work.is_across
+    # Tiles of several threads have branches, behind which they would be in registers for long.
+    on_gpu = schedule.block > 1 and (schedule.lanes > 0 or not work.is_across)
     once = computed_once(work) if on_gpu else {}
     for node in work.order:
         if isinstance(node, Reduce):
@@ -410,7 +411,8 @@ def row_definition(
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}"
     given = [f"i / {schedule.threads}", extents[last]]
     if work.is_across:
-        kind = f"kerneltk::fused_columns<{sizes}, {max(schedule.width, 1)}>"
+        alone = ", true" if schedule.lanes else ""
+        kind = f"kerneltk::fused_columns<{sizes}, {max(schedule.width, 1)}{alone}>"
         given.insert(1, extents[work.axis])
     elif schedule.block == 1:  # a row of the host
         kind = f"kerneltk::fused_row<{sizes}, {schedule.cluster}>"

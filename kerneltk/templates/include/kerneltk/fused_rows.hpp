@@ -490,13 +490,15 @@ public:
 };
 
 // Columns side by side, WIDTH of them in a tile: a thread has VECTOR neighbours of some lines, and
-// LANES threads have the tile's width.
-template <int BLOCK, int ITEMS, int VECTOR, int WIDTH>
+// LANES threads have the tile's width. ALONE: a thread has a tile, of columns that are VECTOR side by
+// side, and no line is missing.
+template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE = false>
 class fused_columns {
-    static constexpr int LANES = WIDTH / VECTOR, LINES = BLOCK / LANES, WARPS = BLOCK / 32;
+    static constexpr int LANES = WIDTH / VECTOR, LINES = ALONE ? 1 : BLOCK / LANES,
+                         WARPS = BLOCK / 32;
     static_assert(LANES <= 32, "a warp has whole lines of a tile");
     int length;
-    long long columns, first_column;
+    long long columns, number_of_tiles;
 
     template <class T>
     __device__ __forceinline__ bool has_vectors(const T* first, ptrdiff_t line,
@@ -507,21 +509,27 @@ class fused_columns {
                    0;
     }
     __device__ __forceinline__ bool has(int k) const {
-        return row(k) < length && column(k) < columns;
+        return ALONE || (row(k) < length && column(k) < columns);
     }
 
 public:
     const long long number;
+
+private:
+    long long first_column;
+
+public:
     using slots = int;
 
     __device__ __forceinline__ fused_columns(long long tile, long long extent, long long across)
         : length(static_cast<int>(extent)),
           columns(across),
-          first_column(tile % ((across + WIDTH - 1) / WIDTH) * WIDTH),
-          number(tile / ((across + WIDTH - 1) / WIDTH)) {}
+          number_of_tiles((across + WIDTH - 1) / WIDTH),
+          number(row_quotient(tile, number_of_tiles)),
+          first_column((tile - number * number_of_tiles) * WIDTH) {}
 
     __device__ __forceinline__ int row(int k) const {
-        return k / VECTOR * LINES + static_cast<int>(threadIdx.x) / LANES;
+        return k / VECTOR * LINES + (ALONE ? 0 : static_cast<int>(threadIdx.x) / LANES);
     }
     __device__ __forceinline__ long long column(int k) const {
         return first_column + static_cast<int>(threadIdx.x) % LANES * VECTOR + k % VECTOR;
@@ -572,12 +580,32 @@ public:
         }
     }
 
+    // What a function gives for each slot.
+    template <class T, class Value>
+    __device__ __forceinline__ row_elements<T, ITEMS> each(const Value& value) const {
+        row_elements<T, ITEMS> found;
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) found.items[k].value = value(k);
+        return found;
+    }
+
     // The totals of columns, for all threads that have elements of them; in an order as that of
     // rows.
     template <class T, class Map, class Reduce>
     __device__ __forceinline__ thread_totals<T, VECTOR> reduce(const T& neutral, const Map& map,
                                                             const Reduce& combine) const {
-        __shared__ words<T> parts[WARPS][WIDTH], totals[WIDTH];
+        thread_totals<T, VECTOR> found;
+        if constexpr (ALONE) {
+#pragma unroll
+            for (int v = 0; v < VECTOR; ++v) {
+                T own = neutral;
+#pragma unroll
+                for (int k = v; k < ITEMS; k += VECTOR) own = combine(own, map(k));
+                found.items[v].value = own;
+            }
+            return found;
+        }
+        __shared__ words<T> parts[ALONE ? 1 : WARPS][WIDTH], totals[WIDTH];
         const int thread = threadIdx.x, lane = thread % LANES;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
@@ -597,7 +625,6 @@ public:
             keep(totals[column], all);
         }
         __syncthreads();
-        thread_totals<T, VECTOR> found;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) found.items[v].value = kept(totals[lane * VECTOR + v]);
         return found;
@@ -623,7 +650,7 @@ public:
     template <class T>
     __device__ __forceinline__ void store_total(T* first, ptrdiff_t step,
                                                 const thread_totals<T, VECTOR>& total) const {
-        if (threadIdx.x < LANES)
+        if (ALONE || threadIdx.x < LANES)
 #pragma unroll
             for (int v = 0; v < VECTOR; ++v)
                 if (column(v) < columns) *kerneltk::advance(first, column(v) * step) = total[v];
