@@ -486,7 +486,9 @@ def _staged(
     ):
         return None
     best: tuple[float, int, int] | None = None
-    width = math.gcd(length, max(1, _WORD // most))
+    width = max(1, _WORD // most)
+    if length % width:  # halves of words gain nothing
+        width = 1
     for lanes in (1, 2, 4, 8, 16, 32):
         busy = length / (-(-length // (lanes * width)) * lanes * width)
         for rows in range(1, 9):
@@ -578,7 +580,7 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
 
 # -- columns -------------------------------------------------------------------------------
 
-_MOST_COLUMNS = 16  # outputs a thread
+_MOST_COLUMNS = 8  # outputs a thread
 _STRETCH = 512
 _TOTALS_BYTES = 32768  # shared memory of a block's totals
 _FEW_ROWS = 64
