@@ -31,7 +31,7 @@ from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
-from kerneltk.schedule.elementwise import TILE, Layout, Operand, plan_cuda, plan_host
+from kerneltk.schedule.elementwise import Layout, Operand, plan_cuda, plan_host
 from kerneltk.signature.resolve import Resolved, overlapping_output, resolve_elementwise
 
 DEFAULT_BLOCK = 256
@@ -340,7 +340,7 @@ class ElementwiseSpecialization(Specialization):
             return layout.loop.size % (layout.width * self.block) == 0
         if layout.variant == "patch":
             return extents[-1] % self.block == 0 and extents[-2] % layout.width == 0
-        return layout.variant == "tile" and extents[-1] % TILE == 0 and extents[-2] % TILE == 0
+        return layout.side > 0 and extents[-1] % layout.side == 0 and extents[-2] % layout.side == 0
 
     @cached_property
     def per_element(self) -> bool:
@@ -427,8 +427,8 @@ class ElementwiseSpecialization(Specialization):
     def _divisors(self) -> list[int]:
         """The divisors, innermost first; the outermost dimension is what remains."""
         shape, variant = self.layout.loop.shape, self.layout.variant
-        if variant == "tile":
-            return [*_tiles(shape, TILE)[: self.divisor_count], *reversed(shape[1:-2])]
+        if side := self.layout.side:
+            return [*_tiles(shape, side)[: self.divisor_count], *reversed(shape[1:-2])]
         if variant == "patch":
             return [*self._patches[: self.divisor_count], *reversed(shape[1:-2])]
         inner = list(reversed(shape[1:]))
@@ -446,8 +446,8 @@ class ElementwiseSpecialization(Specialization):
     def launch(self) -> tuple[int, int]:
         """The grid and its chunk size: see `LaunchGeometry`."""
         layout, on_host = self.layout, self.backend.walks_chunks
-        if layout.variant == "tile":
-            side = HOST_TILE if on_host else TILE
+        if layout.side:
+            side = HOST_TILE if on_host else layout.side
             grid = math.prod((*layout.loop.shape[:-2], *_tiles(layout.loop.shape, side)))
             return grid, max(1, HOST_CHUNK // side**2) if on_host else 1
         if on_host:
@@ -505,7 +505,7 @@ class ElementwiseSpecialization(Specialization):
             "block": self.block,
             "resident": definition.resident,
             "cluster": definition.cluster,
-            "tile": HOST_TILE if self.backend.walks_chunks else TILE,
+            "tile": HOST_TILE if self.backend.walks_chunks else layout.side,
             "per_element": self.per_element,
             "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
             "index_type": self.index_type,

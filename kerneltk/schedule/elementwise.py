@@ -15,6 +15,9 @@ A pure function of shapes, strides, item sizes and addresses modulo 16 chooses a
 ``tile``
     Some inputs are dense along another dimension than the outputs are: they pass through a tile
     in shared memory (on the host: the loop is blocked).
+``word_tile``
+    The same for elements of one or two bytes, which are moved in words of four: a thread turns
+    squares of `width` by `width` elements.
 ``by reference``
     One thread an element, and the body works on the arrays themselves: for bodies that use
     atomics or the thread's own coordinates.
@@ -39,11 +42,12 @@ INT32_MAX = 2**31 - 1
 _MOST_COMPUTED = 4  # elements a thread whose addresses are computed one by one
 _MOST_GATHERED = 8  # elements a thread that are loaded one by one
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
+_WORD = 4  # bytes that a lane moves of a tile of small elements
 _MIN_TILED = 16  # a shorter side does not pay for a tile
 _MIN_BUSY = 0.85  # of the elements of blocks that have patches
 
 Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "staged"]
-Variant = Literal["vector", "interleave", "patch", "tile", "by_reference"]
+Variant = Literal["vector", "interleave", "patch", "tile", "word_tile", "by_reference"]
 
 
 @record
@@ -124,6 +128,13 @@ class Layout:
     def ndim(self) -> int:
         """Number of dimensions of the loop."""
         return len(self.loop.shape)
+
+    @property
+    def side(self) -> int:
+        """Elements along one side of a tile; 0 without tiles."""
+        if self.variant == "word_tile":
+            return TILE * self.width
+        return TILE if self.variant == "tile" else 0
 
 
 def alignment_of(*values: int) -> int:
@@ -448,7 +459,37 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
     )
     if not staged_bytes or staged_bytes * TILE * (TILE + 1) > 40 * 1024:
         return None
-    return Layout("tile", TILE // 8, wide, tuple(accesses), moved)
+    layout = Layout("tile", TILE // 8, wide, tuple(accesses), moved)
+    return _word_tile(moved, operands, accesses, wide) or layout
+
+
+def _word_tile(
+    loop: Loop, operands: Sequence[Operand], accesses: Sequence[Access], wide: bool
+) -> Layout | None:
+    """A tile of words, where all that is staged or written has small elements, and whole words."""
+    narrow = [k for k, a in enumerate(accesses) if a.kind == "staged" or operands[k].written]
+    width = _WORD // max(operands[k].itemsize for k in narrow)
+    rows, inner = loop.shape[-2:]
+    if width < 2 or min(rows, inner) < TILE * width // 2 or rows % width or inner % width:
+        return None
+    if any(operands[k].written and loop.strides[k][-1] != operands[k].itemsize for k in narrow):
+        return None
+    staged_bytes = sum(operands[k].itemsize for k in narrow if accesses[k].kind == "staged")
+    side = TILE * width
+    if staged_bytes * side**2 > 40 * 1024:
+        return None
+    chosen = list(accesses)
+    for k in narrow:
+        row = loop.strides[k]
+        others = (*row[:-2], row[-1]) if accesses[k].kind == "staged" else row[:-1]
+        chunk = vector_chunk(operands[k], width, others)
+        if chunk < width * operands[k].itemsize:
+            return None
+        chosen[k] = Access("staged" if accesses[k].kind == "staged" else "row", chunk)
+    wide = wide or _has_wide_steps(
+        (*loop.shape[:-2], *(-(-extent // side) * side for extent in loop.shape[-2:])), loop.strides
+    )
+    return Layout("word_tile", width, wide, tuple(chosen), loop)
 
 
 def plan_host(

@@ -126,11 +126,15 @@ class ShortRowSchedule(CudaReductionSchedule):
         Elements of a row.
     no_remainder : bool
         Whether every thread has all of its rows.
+    brought : bool
+        Whether a block brings them into shared memory first, since neighbours' vectors lie too far
+        apart.
     """
 
     rows: int
     length: int
     no_remainder: bool
+    brought: bool
 
     strategy = "short"
 
@@ -150,10 +154,13 @@ class StagedRowSchedule(CudaReductionSchedule):
         Threads that share a row.
     rows : int
         Rows that a group of lanes reduces one after the other.
+    width : int
+        Elements that a lane reads from shared memory at once.
     """
 
     lanes: int
     rows: int
+    width: int
 
     strategy = "staged"
 
@@ -451,6 +458,7 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
 
 _MOST_STAGED = 1024  # bytes of a row
 _MOST_VECTORS = 6  # that a thread brings in
+_WORD = 4  # bytes that a lane reads at once
 
 
 def _staged(
@@ -478,8 +486,11 @@ def _staged(
     ):
         return None
     best: tuple[float, int, int] | None = None
+    width = max(1, _WORD // most)
+    if length % width:  # halves of words gain nothing
+        width = 1
     for lanes in (1, 2, 4, 8, 16, 32):
-        busy = length / (-(-length // lanes) * lanes)
+        busy = length / (-(-length // (lanes * width)) * lanes * width)
         for rows in range(1, 9):
             held = _BLOCK // lanes * rows
             vectors = held * bytes_of_row / (_BLOCK * VECTOR_BYTES)
@@ -508,14 +519,14 @@ def _staged(
     )
     return StagedRowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=-(-geometry.outputs // held),
-        wide_index=wide, block=_BLOCK, lanes=lanes, rows=rows,
+        wide_index=wide, block=_BLOCK, lanes=lanes, rows=rows, width=width,
     )  # fmt: skip
 
 
 # -- short ---------------------------------------------------------------------------------
 
-_MOST_SHORT = 32  # elements a thread, which are all written out
-_MOST_SHORT_BYTES = 48
+_MOST_SHORT = 112  # elements a thread, which are all written out
+_MOST_SHORT_BYTES, _MOST_BROUGHT_BYTES = 48, 112  # by itself, and through shared memory
 
 
 def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> ShortRowSchedule | None:
@@ -540,7 +551,14 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
         return None  # one value a row
     rows = max(VECTOR_BYTES // math.gcd(VECTOR_BYTES, length * operands[k].itemsize) for k in dense)
     bytes_of_thread = rows * length * max(operands[k].itemsize for k in dense)
-    if rows == 1 or rows * length > _MOST_SHORT or bytes_of_thread > _MOST_SHORT_BYTES:
+    if rows == 1 or rows * length > _MOST_SHORT or bytes_of_thread > _MOST_BROUGHT_BYTES:
+        return None
+    brought = bytes_of_thread > _MOST_SHORT_BYTES
+    if brought and not (
+        all(rows * length * operands[k].itemsize % VECTOR_BYTES == 0 for k in dense)
+        and not any(operands[k].offset for k in dense)
+        and _BLOCK * sum(rows * length * operands[k].itemsize for k in dense) <= SHARED_BYTES
+    ):
         return None
     wide = wide or geometry.outputs * geometry.length > INT32_MAX - _SLACK
     accesses = []
@@ -556,7 +574,7 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
     return ShortRowSchedule(
         accesses=tuple(accesses), outer=outer, reduction=reduction, tiles=-(-threads // _BLOCK),
         wide_index=wide, block=_BLOCK, rows=rows, length=length,
-        no_remainder=geometry.outputs % rows == 0,
+        no_remainder=geometry.outputs % rows == 0, brought=brought,
     )  # fmt: skip
 
 

@@ -6,6 +6,9 @@ sizes and the device chooses among
 
 a row
     On a GPU a block of threads, or a cluster of blocks, holds it in registers.
+rows of a warp
+    Short rows: a few neighbouring lanes hold one. Rows that are no whole vectors pass through
+    shared memory, so that memory is read and written in vectors.
 a tile of columns
     Columns side by side, along any axis but the last, in a block's registers.
 a tile of a group of blocks
@@ -19,9 +22,10 @@ Other rows are better read several times, by kernels of one reduction each.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from kerneltk.core.capabilities import SHARED_BYTES, VECTOR_BYTES, WARP
+from kerneltk.core.capabilities import SHARED_BYTES, WARP
 from kerneltk.schedule.elementwise import choose_vector_width
 
 
@@ -41,8 +45,10 @@ OLDER = Device()
 class OnChipSchedule(NamedTuple):
     """How a row or a tile of columns is divided: threads of a block, elements of a thread, elements
     of a vector; how much work a row is on the host (elements); blocks that a multiprocessor must
-    hold, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; and blocks that may
-    wait for each other, where a group of them has a tile, 0 elsewhere.
+    hold, 0 for any number; columns of a tile, 0 for a row; blocks of a cluster; blocks that may
+    wait for each other, where a group of them has a tile, 0 elsewhere; lanes of a warp that have a
+    row or a tile, 0 for all threads of its blocks; whether a row is a number of whole vectors; and
+    how many vectors every thread has.
     """
 
     block: int
@@ -53,11 +59,18 @@ class OnChipSchedule(NamedTuple):
     width: int = 0
     cluster: int = 1
     waiting: int = 0
+    lanes: int = 0
+    whole: bool = False
+    full: int = 0
 
     @property
     def threads(self) -> int:
         """The threads that have a row or a tile."""
-        return self.block * self.cluster
+        return self.lanes or self.block * self.cluster
+
+    def lane_threads(self, rows: int) -> int:
+        """Return the threads of a launch whose rows are those of lanes: whole warps."""
+        return -(-rows * self.lanes // WARP) * WARP
 
     @property
     def staged(self) -> int:
@@ -72,6 +85,8 @@ class OnChipSchedule(NamedTuple):
         """Return the threads of a launch for so many rows or stacks of columns."""
         if self.waiting:
             return self.waiting_threads(rows, length, across)
+        if self.lanes and not self.width:
+            return self.lane_threads(rows)
         return rows * self.tiles(across) * self.threads
 
     def waiting_threads(self, stacks: int, length: int, across: int) -> int:
@@ -87,13 +102,14 @@ class OnChipSchedule(NamedTuple):
 
 class Sizes(NamedTuple):
     """The sizes of elements (bytes): of arrays that are reduced, of those that only results need,
-    and of the accumulators of one row, each by itself and as one structure.
+    of the accumulators of one row, each by itself and as one structure; and of the largest result.
     """
 
     early: tuple[int, ...]
     late: tuple[int, ...] = ()
     totals: int = 0
     joint: int = 0
+    results: int = 0
 
     @property
     def together(self) -> int:
@@ -101,13 +117,14 @@ class Sizes(NamedTuple):
         return sum(self.early) + sum(self.late)
 
 
-# The longest row (elements), threads, elements a thread, blocks of a cluster. The first whose
-# registers hold the row is taken.
+# The longest row (elements), elements a thread, blocks of a cluster, and the most threads of one:
+# as many are taken as the row needs. The first whose registers hold the row is taken.
 _BLOCKS = (
-    (1024, 64, 16, 1), (1024, 128, 8, 1), (2048, 256, 8, 1), (4096, 256, 16, 1),
-    (8192, 512, 16, 1), (16384, 512, 32, 1), (32768, 256, 64, 2), (32768, 512, 32, 2),
-    (65536, 256, 64, 4), (65536, 512, 32, 4), (131072, 256, 64, 8), (131072, 512, 32, 8),
+    (1024, 16, 1, 64), (1024, 8, 1, 128), (2048, 8, 1, 256), (4096, 16, 1, 256),
+    (8192, 16, 1, 512), (16384, 32, 1, 512), (32768, 32, 2, 512), (65536, 32, 4, 512),
+    (131072, 32, 8, 512), (131072, 64, 8, 256),
 )  # fmt: skip
+_STEP_OF_BLOCKS = 64  # threads: others would be other sources
 
 # A tile's width (bytes), threads, vectors a thread. Memory is read by 32 bytes, and best by 128:
 # longer columns would need narrower tiles, or clusters, which are slower than a second read.
@@ -115,6 +132,9 @@ _TILES = (
     (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
     (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
 )  # fmt: skip
+
+# Columns that a thread has by itself: elements, and how many threads keep a device busy.
+_MOST_ALONE, _FEWEST_ALONE = 64, 1 << 16
 
 # Tiles of groups of blocks: threads, vectors side by side, bytes of a thread's vectors, and how
 # many vectors it has at most. A multiprocessor holds two blocks.
@@ -126,10 +146,17 @@ _FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
 _FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
 _TOTALS_BYTES = 16 << 10  # of shared memory
 
+# Lanes of a row: what a thread holds of one (elements, bytes of the largest), and bytes that they
+# read side by side, so that memory's sectors are used as a whole.
+_LANE_BLOCK, _LANE_ITEMS, _LANE_BYTES, _SECTOR = 256, 32, 64, 32
+_STAGED_ITEMS, _STAGED_BYTES = 20, 80  # the same, where rows pass through shared memory
+_EXCHANGE, _CONFLICT = 0.25, 0.1  # by what an element takes
+
 _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's second cache
 _MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
 _MOST_LATE_BYTES = 384  # the same with what only the results need
-_MOST_VECTOR = 8  # elements
+_MOST_VECTOR = 8  # elements, of columns
+_NARROW_VECTOR = 8  # bytes of vectors of small elements, where no larger ones make up a row
 _FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
 _REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that holds two blocks
 
@@ -159,34 +186,89 @@ class RowPlanner(NamedTuple):
             if length * self.sizes.together > _MOST_HOST_BYTES:
                 return None
             return OnChipSchedule(1, 1, 1, min(16384, 1 << (length - 1).bit_length()))
-        vector = min(_MOST_VECTOR, choose_vector_width((*self.sizes.early, *self.sizes.late)))
+        sizes = (*self.sizes.early, *self.sizes.late)
         if across:
             # The totals of columns of one element are the elements.
-            return None if length == 1 else self._columns(rows, length, across, vector)
+            return None if length == 1 else self._columns(rows, length, across, sizes)
+        if length == 1:
+            return None
+        vector = choose_vector_width((*sizes, self.sizes.results or 1))
+        part, largest = math.gcd(length, vector), max(*sizes, self.sizes.results)
+        if largest <= 2 and part * largest >= _NARROW_VECTOR:
+            vector = part
+        is_whole = part == vector
+        by_lanes = self._lanes(length, part, is_whole)
+        if by_lanes is not None:
+            return by_lanes
         if length < 256 or rows < 128:
             return None
-        for longest, block, items, cluster in _BLOCKS:
-            if length > longest or cluster > self.clusters:
+        slots = length if is_whole else length + vector - 1  # rows may begin within a vector
+        for longest, items, cluster, most in _BLOCKS:
+            items = max(items, 2 * vector if vector > _MOST_VECTOR else vector)
+            if slots > longest or cluster > self.clusters:
                 continue
             if cluster > 1 and rows * cluster < _FEWEST_BLOCKS:
                 continue
             if self._fits(items):
-                resident = self._resident(block, items)
-                return OnChipSchedule(block, items, vector, 1, resident, 0, cluster)
+                unit = items * cluster * _STEP_OF_BLOCKS
+                block = min(most, -(-slots // unit) * _STEP_OF_BLOCKS)
+                return OnChipSchedule(
+                    block, items, vector, 1, self._resident(block, items), 0, cluster, 0, 0,
+                    is_whole, length // (block * cluster * vector),
+                )  # fmt: skip
         return None
 
-    def _columns(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
-        unit = VECTOR_BYTES // vector
+    def _lanes(self, length: int, vector: int, is_whole: bool) -> OnChipSchedule | None:
+        """Choose how many lanes have a row: so that few of them lack elements, few exchange their
+        totals, and neighbours read whole sectors.
+        """
+        largest = max(*self.sizes.early, *self.sizes.late, self.sizes.results, 1)
+        most = min(_LANE_ITEMS, _LANE_BYTES // largest)
+        if not is_whole:
+            most = min(_STAGED_ITEMS, _STAGED_BYTES // largest)
+        vectors = -(-length // vector)
+        best: tuple[float, OnChipSchedule] | None = None
+        for steps in range(WARP.bit_length()):
+            lanes = 1 << steps
+            items = -(-vectors // lanes) * vector
+            if items > most or not self._fits(items) or lanes >= 2 * vectors:
+                continue
+            # Beside what each element takes: exchanges of totals, and waits for a bank.
+            cost = 1 + _EXCHANGE * steps / items
+            if not is_whole:
+                cost += _CONFLICT * (_conflicts(lanes, length * largest, vector * largest) - 1)
+            score = length / (lanes * items * cost)
+            if is_whole and min(lanes, vectors) * vector * largest < _SECTOR <= length * largest:
+                score /= 2
+            if best is None or score > best[0]:
+                full = length // (lanes * vector)
+                schedule = OnChipSchedule(
+                    _LANE_BLOCK, items, vector, 1, 0, 0, 1, 0, lanes, is_whole, full
+                )
+                best = score, schedule
+        return None if best is None else best[1]
+
+    def _columns(
+        self, rows: int, length: int, across: int, sizes: tuple[int, ...]
+    ) -> OnChipSchedule | None:
+        largest = max(*sizes, self.sizes.results)
+        widest = min(_MOST_VECTOR, choose_vector_width((*sizes, self.sizes.results or 1)))
+        vector = math.gcd(across, widest)  # lines of other vectors would be read one by one
+        items = length * vector
+        if items <= _MOST_ALONE and self._fits(items) and across // vector * rows >= _FEWEST_ALONE:
+            return OnChipSchedule(_LANE_BLOCK, items, vector, 1, 0, vector, 1, 0, 1, True, length)
         for size, block, vectors in _TILES:
-            width, items = max(1, size // unit), vectors * vector
-            if length > block * vector // width * vectors or across < width:
+            width, items = max(1, size // largest), vectors * widest
+            if length * width > block * items or across < width:
+                continue
+            if width % vector or width // vector > WARP:
                 continue
             if (block // WARP + 1) * width * self.sizes.totals > SHARED_BYTES:
                 continue
             if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
                 resident = self._resident(block, items)
                 return OnChipSchedule(block, items, vector, 1, resident, width)
-        return self._groups(rows, length, across, vector)
+        return self._groups(rows, length, across, min(_MOST_VECTOR, choose_vector_width(sizes)))
 
     def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
         sizes, width = self.sizes, TILE_LANES * vector
@@ -216,3 +298,12 @@ class RowPlanner(NamedTuple):
         """
         fits_twice = 2 * block * items * self.sizes.together <= _REGISTER_BYTES
         return 2 if items >= 32 and fits_twice and self.several else 0
+
+
+def _conflicts(lanes: int, row: int, vector: int) -> int:
+    """How many words of shared memory a warp reads from one bank at once: rows of `row` bytes lie
+    one after the other, and lanes read vectors of `vector` bytes side by side.
+    """
+    words = {(k // lanes * row + k % lanes * vector) // 4 for k in range(WARP)}
+    banks = [word % WARP for word in words]
+    return max(map(banks.count, banks))

@@ -71,6 +71,93 @@ def test_rows(length: int) -> None:
     _same(kerneltk.fuse(softmax(1))(odd), softmax(1)(odd))
 
 
+LAYOUTS: dict[str, Function] = {
+    "dense": lambda x: x[:, 3:-2].copy(),
+    "cut": lambda x: x[:, 3:-2],
+    "odd": lambda x: x.ravel()[1:][: x.shape[0] * (x.shape[1] - 5)].reshape(x.shape[0], -1),
+    "step": lambda x: x[:, 3:-2].repeat(2, 1)[:, ::2],
+    "turned": lambda x: x[:, 3:-2].T.copy().T,
+    "reversed": lambda x: x[:, 3:-2][:, ::-1],
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "float64", "complex64"])
+@pytest.mark.parametrize("length", [2, 3, 7, 12, 33, 50, 64, 257, 500, 513, 1023, 2047])
+def test_short_and_odd_rows(length: int, dtype: str) -> None:
+    """Of lanes and of blocks, in vectors and through shared memory; rows that end within a warp."""
+    cupy = pytest.importorskip("cupy")
+    whole = (_random(cupy, 137, length + 5) * 20).astype(dtype)
+
+    def apart(x: Any) -> Any:
+        return x - x.max(1, keepdims=True), x.sum(1)
+
+    fused, is_small = kerneltk.fuse(apart), dtype == "float16"
+    for layout in LAYOUTS.values():
+        x = layout(whole)
+        wanted = x - x.max(1, keepdims=True), x.astype("float64" if is_small else dtype).sum(1)
+        found = fused(x)
+        _same(found[0], wanted[0], 1e-12)
+        _same(
+            found[1].astype(wanted[1].dtype), wanted[1].astype(wanted[1].dtype),
+            1e-2 if is_small else 2e-5, 0.3 if is_small else 1e-3,
+        )  # fmt: skip
+    for rows in (1, 5):
+        _same(fused(whole[:rows])[0], apart(whole[:rows])[0], 1e-12)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(300, 3, 5), (200, 4, 16), (140, 31, 33), (130, 32, 1024)])
+def test_rows_along_several_axes(shape: tuple[int, ...]) -> None:
+    cupy = pytest.importorskip("cupy")
+    x, w = _random(cupy, *shape) / 10 + 1, _random(cupy, shape[-1])
+
+    def shares(x: Any, w: Any) -> Any:
+        return x / x.sum((1, 2), keepdims=True), x.mean((1, 2)), x - x.mean((1, 2), keepdims=True)
+
+    for array in (x, x[:, ::-1], x.transpose(0, 2, 1), x[:, :, 1:]):
+        _same(kerneltk.fuse(shares)(array, w), shares(array, w))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("shape", [(700, 2, 333), (1500, 7, 20), (100, 12, 256), (40, 30, 107)])
+def test_short_columns(shape: tuple[int, ...], dtype: str) -> None:
+    cupy = pytest.importorskip("cupy")
+    x = (_random(cupy, *shape) * 20).astype(dtype)
+
+    def apart(x: Any) -> Any:
+        return x - x.max(1, keepdims=True), x.min(1)
+
+    for array in (x, x[:, ::-1, ::-1], x.transpose(0, 2, 1).copy().transpose(0, 2, 1)):
+        _same(kerneltk.fuse(apart)(array), apart(array), 1e-12)
+    placed, wanted = x.copy(), x - x.max(1, keepdims=True)
+
+    def in_place(x: Any) -> None:
+        x -= x.max(1, keepdims=True)
+
+    kerneltk.fuse(in_place)(placed)
+    _same(placed, wanted, 1e-12)
+
+
+@pytest.mark.gpu
+def test_quotients_of_float16_are_rounded_once() -> None:
+    cupy = pytest.importorskip("cupy")
+    bits = cupy.random.default_rng(1).integers(0, 1 << 16, (2, 1 << 20), dtype=np.uint16)
+    special = np.array([0, 1, 0x3FF, 0x400, 0x3C00, 0x7BFF, 0x7C00, 0x7E00], np.uint16)
+    special = np.concatenate([special, special | 0x8000])
+    bits[:, :256] = cupy.asarray(np.stack([special.repeat(16), np.tile(special, 16)]))
+    a, b = bits.view(np.float16)
+    found = kerneltk.fuse(lambda x, y: x / y)(a, b).get()
+    with np.errstate(all="ignore"):
+        wanted = (a.get().astype(np.float32) / b.get().astype(np.float32)).astype(np.float16)
+    is_number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.isnan(found), ~is_number)
+    np.testing.assert_array_equal(
+        found[is_number].view(np.uint16), wanted[is_number].view(np.uint16)
+    )
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("length", COLUMNS + LONG_COLUMNS)
 def test_columns(length: int) -> None:

@@ -66,6 +66,9 @@ CUDA = {
         "_kt_r_y[4]",
     ),
     "tile": Text(SUM, (make("f4", (512, 1024), order="F"), make("f4", (512, 1024))), "_kt_tile_x"),
+    "tile_of_words": Text(
+        SUM, (make("i1", (544, 1056), order="F"), make("i1", (544, 1056))), "_kt_word"
+    ),
     "wide_index": Text(SUM, (make("u1", 2**31), make("u1", ())), "using _kt_index = long long"),
     "index": Text(INDEXED, (make("i4", (64, 96), order="F"), make("i8", (64, 96))), "ptrdiff_t i"),
     "raw": Text(GATHER, (make("f4", (8, 9), order="F"), make("i4", (4, 6))), "array_view<T, 2"),

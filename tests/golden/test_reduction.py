@@ -83,6 +83,10 @@ CUDA = {
     "rows_odd": Text(
         SUM, (make("f4", (4096, 8191)),), ("_kt_head",), {"axis": 1}, (make("f4", (4128, 8193)),),
     ),
+    "rows_brought": Text(
+        SUM, (make("f2", (10**5, 7)),), ("_kt_count", "__syncthreads"), {"axis": 1},
+        (make("f2", (10**5 + 400, 7)),),
+    ),
     "rows_staged": Text(
         SUM, (make("f4", (10**5, 33)),), ("_kt_s_x", "uint4"), {"axis": 1},
         (make("f4", (10**5 + 32, 33)),),

@@ -24,6 +24,7 @@ from kerneltk.fusion.plan.reductions import reduction_kernel
 from kerneltk.fusion.plan.regions import have_no_element_in_common, same_elements
 from kerneltk.fusion.plan.rows import (
     RowWork,
+    are_even,
     is_reducible,
     keeping_of,
     row_definition,
@@ -465,7 +466,7 @@ class Planner:
                     leaf, target
                 ):
                     return False
-        if not sizes.early:
+        if not sizes.early or not are_even(operands, work):
             return False
         outer = [shape[d] for d in work.outer]
         rows = applied(product, *outer) if outer else constant(1)
@@ -481,7 +482,9 @@ class Planner:
             self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
         )  # fmt: skip
         across = (shape[-1],) if work.is_across else ()
-        schedule: OnChipSchedule | None = guards.decide(planner, rows, shape[work.axis], *across)
+        extents = [shape[axis] for axis in work.axes]
+        length = applied(product, *extents) if len(extents) > 1 else extents[0]
+        schedule: OnChipSchedule | None = guards.decide(planner, rows, length, *across)
         if schedule is None:
             return False
         by_node = {id(root.node): root.target for root in roots}
@@ -495,10 +498,10 @@ class Planner:
                 is_free = [used.count(by_node[id(node)].array) == 1 for node in work.full]
                 keeping = keeping_of(work, is_free)
             definition, operands, _ = row_definition(self._name, work, schedule, self.kept, keeping)
-        restored = Index(tuple(None if d == work.axis else WHOLE for d in range(len(shape))))
+        restored = Index(tuple(None if d in work.axes else WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]
-            leaf = Leaf(target.array, 0, (), node.dtype, without_axes(shape, (work.axis,)))
+            leaf = Leaf(target.array, 0, (), node.dtype, without_axes(shape, work.axes))
             if len(node.shape) == len(shape):
                 leaf = Leaf(target.array, 0, (restored,), node.dtype, node.shape)
                 self._alias(target.array, leaf)
@@ -508,7 +511,7 @@ class Planner:
             Step(
                 elementwise_kernel(definition), operands,
                 [by_node[id(node)] for node in nodes], nodes,
-                shape, False, (work.axis,), reduces, schedule,
+                shape, False, work.axes, reduces, schedule,
             )
         )  # fmt: skip
         return True
@@ -520,15 +523,17 @@ class Planner:
     def _row_work(self, roots: list[Root]) -> RowWork | None:
         order = self._needed([root.node for root in roots])
         reduces = [node for node in order if isinstance(node, Reduce)]
-        if not reduces or not all(map(is_reducible, reduces)):
+        # Rows of the host go along one axis.
+        most = len(reduces[0].operand.shape) if reduces and self.is_online else 1
+        if not reduces or not all(is_reducible(node, most) for node in reduces):
             return None
         shape = reduces[0].operand.shape
         if not all(same_extents(node.operand.shape, shape) for node in reduces):
             return None
-        (axis,) = reduces[0].axes
-        if any(node.axes != (axis,) for node in reduces):
+        axes = reduces[0].axes
+        if any(node.axes != axes for node in reduces):
             return None
-        is_across = axis != len(shape) - 1
+        is_across = axes[-1] != len(shape) - 1
         if len({id(root.node) for root in roots}) != len(roots):
             return None
         closed: dict[int, tuple[Any, str]] = {}
@@ -571,13 +576,13 @@ class Planner:
             for operand in below:
                 if id(operand) in closed:
                     # Without the first dimension it is broadcast as with it.
-                    if closed[id(operand)][1] != "kept" and axis != 0:
+                    if closed[id(operand)][1] != "kept" and axes != (0,):
                         return None  # it is broadcast along rows, not down them
                     frontier.add(id(operand))
         if not full and (depth == 1 or is_across):
             return None  # a reduction does it in one read
         steps = [n for n in order if isinstance(n, Reduce) or id(n) in frontier]
-        return RowWork(shape, axis, steps, full, totals)
+        return RowWork(shape, axes, steps, full, totals)
 
     # -- elementwise -----------------------------------------------------------------------------
 

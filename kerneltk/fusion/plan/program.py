@@ -310,7 +310,7 @@ class _Execution:
         for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
             shape = step.shape
             if step.schedule is not None and not same_extents(node.shape, shape):
-                shape = without_axes(shape, (step.axis,))  # one element a row
+                shape = without_axes(shape, step.axes or ())  # one element a row
             if self._is_made(target):
                 order = self._order(node, shape, step.axes or ())
                 made.append((self._new(shape, node.dtype, order), slot))
@@ -381,7 +381,7 @@ class _Execution:
         schedule = step.schedule
         if schedule is None:
             return None
-        inner = {step.axis}
+        inner = {*(step.axes or ())}
         factors: list[Reader] = []
         across = self.expression(step.shape[-1].expression)
         if schedule.width:
@@ -391,10 +391,13 @@ class _Execution:
         for axis, extent in enumerate(step.shape):
             if axis not in inner:
                 factors.append(self.expression(extent.expression))
+        if schedule.lanes and not schedule.width:
+            return _computed(schedule.lane_threads, [_computed(_product, factors)])
         if not schedule.waiting:
             return _computed(_product, [_Known(schedule.threads), *factors])
         stacks = _computed(_product, factors[1:])
-        length = self.expression(step.shape[step.axis].expression)
+        (axis,) = step.axes or ()
+        length = self.expression(step.shape[axis].expression)
         return _computed(schedule.waiting_threads, [stacks, length, across])
 
     def _is_made(self, target: Target) -> bool:

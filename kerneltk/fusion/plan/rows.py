@@ -41,8 +41,8 @@ class RowWork:
     ----------
     shape : tuple of Symbol
         Of the loop.
-    axis : int
-        Along which rows are; columns where it is not the last.
+    axes : tuple of int
+        Along which rows are: the last ones; columns where it is one that is not the last.
     order : list of Reduce or Node
         Reductions, and values of totals, each behind what it needs.
     full, totals : list of Node
@@ -50,20 +50,25 @@ class RowWork:
     """
 
     shape: Shape
-    axis: int
+    axes: tuple[int, ...]
     order: list[Node]
     full: list[Node]
     totals: list[Node]
 
     @property
+    def axis(self) -> int:
+        """The first of the axes."""
+        return self.axes[0]
+
+    @property
     def is_across(self) -> bool:
         """Whether it is columns that are reduced."""
-        return self.axis != len(self.shape) - 1
+        return self.axes[-1] != len(self.shape) - 1
 
     @property
     def outer(self) -> list[int]:
         """The dimensions whose indices a row or a tile has one of."""
-        inner = {self.axis, len(self.shape) - 1}
+        inner = {*self.axes, len(self.shape) - 1}
         return [d for d in range(len(self.shape)) if d not in inner]
 
 
@@ -124,6 +129,38 @@ def keeping_of(work: RowWork, is_free: Sequence[bool]) -> Keeping | None:
     return None
 
 
+def computed_once(work: RowWork) -> dict[int, list[Node]]:
+    """The values that threads of a GPU compute once a slot, because they take long, and a reduction
+    and something behind it need them: by the reduction's identity.
+    """
+    known = {id(node) for node in work.order}
+    found: dict[int, list[Node]] = {}
+    taken: set[int] = set(known)
+    for at, reduction in enumerate(work.order):
+        if not isinstance(reduction, Reduce):
+            continue
+        later = [n.operand for n in work.order[at + 1 :] if isinstance(n, Reduce)] + work.full
+        behind = _below(later, taken)
+        seen = _below([n for n in behind.values() if isinstance(n, View)], taken)
+        stack = [reduction.operand]
+        while stack:
+            node = stack.pop()
+            if id(node) in taken:
+                continue
+            if (
+                isinstance(node, Apply)
+                and id(node) in behind
+                and id(node) not in seen
+                and same_extents(node.shape, work.shape)
+                and any(map(takes_long, _below([node], taken).values()))
+            ):
+                found.setdefault(id(reduction), []).append(node)
+                taken.add(id(node))
+            elif not isinstance(node, View):
+                stack += operands_of(node)
+    return found
+
+
 def _below(nodes: Sequence[Node], known: set[int]) -> dict[int, Node]:
     """What values are computed from, themselves included, down to those that are known."""
     found: dict[int, Node] = {}
@@ -141,22 +178,38 @@ def takes_long(node: Node) -> bool:
     return isinstance(node, Apply) and getattr(node.function, "__name__", "") not in _QUICK
 
 
-def is_reducible(node: Reduce) -> bool:
-    """Whether rows take a reduction: along one axis."""
-    return node.kind in _KINDS and len(node.axes) == 1
+def is_reducible(node: Reduce, most: int) -> bool:
+    """Whether rows take a reduction: along one axis, or at most so many last ones."""
+    count, ndim = len(node.axes), len(node.operand.shape)
+    is_last = node.axes == tuple(range(ndim - count, ndim))
+    return node.kind in _KINDS and (count == 1 or (is_last and count <= most))
 
 
 def varies(leaf: Leaf, shape: Shape, axis: int) -> bool:
-    """Whether an array has elements of its own along a row."""
+    """Whether an array has elements of its own along an axis."""
     own = axis - (len(shape) - len(leaf.shape))
     return own >= 0 and not is_repeated(leaf.shape[own], shape[axis])
+
+
+def varies_in_row(leaf: Leaf, work: RowWork) -> bool:
+    """Whether an array has elements of its own along a row."""
+    return any(varies(leaf, work.shape, axis) for axis in work.axes)
+
+
+def are_even(operands: Operands, work: RowWork) -> bool:
+    """Whether each array has elements of its own along all axes of a row, or along none."""
+    return all(
+        len({varies(leaf, work.shape, axis) for axis in work.axes}) == 1
+        for leaf in operands.leaves.values()
+    )
 
 
 class RowWriter:
     """The C++ of one kernel."""
 
-    def __init__(self, work: RowWork, kept: Kept) -> None:
+    def __init__(self, work: RowWork, kept: Kept, staged: int = 0) -> None:
         self._work = work
+        self._staged = staged  # elements of a vector of rows that pass through shared memory
         self._kept = kept
         self.operands = Operands()
         self.preamble = Preamble()
@@ -179,12 +232,22 @@ class RowWriter:
         along = "_kt_row.row(_kt_k)" if work.is_across else "_kt_row.place(_kt_k)"
         index[-1] = "_kt_row.column(_kt_k)"
         index[work.axis] = along if in_row else "0"
+        if len(work.axes) > 1 and function.index_ndim:
+            place = along if in_row else "0"
+            for d in reversed(work.axes):
+                extent = self.extent(d)
+                index[d] = place if d == work.axis else f"{place} % {extent}"
+                place = f"{place} / {extent}"
         arguments = [
             argument if argument[0] == "s" else f"{self._slots(argument)}[_kt_k]"
             for argument in function.arguments
         ]
         arguments += index if function.index_ndim else []
         return f"::{function.name}({', '.join(arguments)})"
+
+    def extent(self, axis: int) -> str:
+        """The parameter of an extent of the loop."""
+        return self.operands.scalar(self._work.shape[axis], np.dtype(np.int64))
 
     @staticmethod
     def _slots(argument: str) -> str:
@@ -201,6 +264,13 @@ class RowWriter:
         last = f"{output}.strides()[{len(self._work.shape) - 1}]"
         first = f"static_cast<const {describe(node.dtype).ctype}*>(_kt_{output})"
         self.statements.append(f"const auto {name} = _kt_row.load({first}, {last}, _kt_layout);")
+        self.values[id(node)] = name
+
+    def compute(self, node: Node) -> None:
+        """A value of the loop's shape, computed once a slot."""
+        name, ctype = f"t{len(self.values)}", describe(node.dtype).ctype
+        value = self.as_function(ctype, self.call(node, in_row=True))
+        self.statements.append(f"const auto {name} = _kt_row.template each<{ctype}>({value});")
         self.values[id(node)] = name
 
     def reduction(self, node: Reduce) -> None:
@@ -240,10 +310,26 @@ class RowWriter:
         work = self._work
         last = f"{output}.strides()[{len(work.shape) - 1}]"
         how = (
-            f"{output}.strides()[{work.axis}], {last}" if work.is_across else f"{last}, _kt_layout"
+            f"{output}.strides()[{work.axis}], {last}"
+            if work.is_across
+            else f"{self.line(output, work.axis)}, _kt_layout"
         )
         value = self.as_function(describe(node.dtype).ctype, self.call(node, in_row=True))
-        self.statements.append(f"_kt_row.store(_kt_{output}, {how},\n    {value});")
+        gaps = self.gaps(output)
+        self.statements.append(f"_kt_row.store(_kt_{output}, {how},\n    {value}{gaps});")
+
+    def line(self, name: str, axis: int) -> str:
+        """The steps of a row, which begins with an array's own `axis`."""
+        steps = [f"{name}.strides()[{axis + k}]" for k in range(len(self._work.axes))]
+        if len(steps) == 1:
+            return steps[0]
+        extents = [f"static_cast<int>({self.extent(axis)})" for axis in self._work.axes]
+        lists = f"{{{', '.join(extents)}}}, {{{', '.join(steps)}}}"
+        return f"kerneltk::row_steps<{len(steps)}>{{{lists}}}"
+
+    def gaps(self, name: str) -> str:
+        """Another argument, where rows may lie one after the other."""
+        return f", kerneltk::has_no_gaps<{self._staged}>({name})" if self._staged else ""
 
     def stored_total(self, node: Node, output: str) -> None:
         """A value of totals, written."""
@@ -256,13 +342,16 @@ class RowWriter:
         """What a thread has of an array."""
         work = self._work
         at, last = self.address(name, leaf.shape), len(work.shape) - 1
-        if not varies(leaf, work.shape, work.axis):
+        if not varies_in_row(leaf, work):
             step = self.stride(name, leaf, last) if work.is_across else "0"
             return f"_kt_row.once({at}, {step})"
-        line = self.stride(name, leaf, work.axis)
         if work.is_across:
+            line = self.stride(name, leaf, work.axis)
             return f"_kt_row.load({at}, {line}, {self.stride(name, leaf, last)})"
-        return f"_kt_row.load({at}, {line}, _kt_layout)"
+        lead = len(work.shape) - len(leaf.shape)
+        is_whole = lead == 0 and all(varies(leaf, work.shape, d) for d in range(last + 1))
+        gaps = self.gaps(name) if is_whole else ""
+        return f"_kt_row.load({at}, {self.line(name, work.axis - lead)}, _kt_layout{gaps})"
 
     def stride(self, name: str, leaf: Leaf, axis: int) -> str:
         """How far apart the elements are along a dimension of the loop."""
@@ -290,9 +379,15 @@ def row_definition(
     name: str, work: RowWork, schedule: OnChipSchedule, kept: Kept, keeping: Keeping | None = None
 ) -> tuple[ElementwiseDefinition, Operands, Sizes]:
     """The kernel of some rows, what it reads, and the sizes of that."""
-    writer = RowWriter(work, kept)
+    is_staged = schedule.lanes > 0 and not (schedule.whole or work.is_across)
+    writer = RowWriter(work, kept, schedule.vector if is_staged else 0)
+    # Tiles of several threads have branches, behind which they would be in registers for long.
+    on_gpu = schedule.block > 1 and (schedule.lanes > 0 or not work.is_across)
+    once = computed_once(work) if on_gpu else {}
     for node in work.order:
         if isinstance(node, Reduce):
+            for value in once.get(id(node), ()):
+                writer.compute(value)
             if keeping is not None and keeping.reduction is node:
                 writer.keep(keeping.value, f"y{keeping.output}")
             writer.reduction(node)
@@ -316,12 +411,24 @@ def row_definition(
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}"
     given = [f"i / {schedule.threads}", extents[last]]
     if work.is_across:
-        kind = f"kerneltk::fused_columns<{sizes}, {max(schedule.width, 1)}>"
+        alone = ", true" if schedule.lanes else ""
+        kind = f"kerneltk::fused_columns<{sizes}, {max(schedule.width, 1)}{alone}>"
         given.insert(1, extents[work.axis])
-    else:
+    elif schedule.block == 1:  # a row of the host
         kind = f"kerneltk::fused_row<{sizes}, {schedule.cluster}>"
+    else:
+        dtypes = [node.dtype for node in work.full]
+        dtypes += [leaf.dtype for leaf in writer.operands.leaves.values()]
+        most = max(dtype.itemsize for dtype in dtypes) if is_staged else 0
+        lanes = schedule.lanes or schedule.block
+        whole = "true" if schedule.whole else "false"
+        parts = f"{schedule.cluster}, {lanes}, {whole}, {schedule.full}, {most}"
+        kind = f"kerneltk::fused_row<{sizes}, {parts}>"
+        given[1] = " * ".join(extents[d] for d in work.axes)
+        given.append(" * ".join(extents[d] for d in work.outer) or "1")
+    is_peeled = not (work.is_across or schedule.lanes or schedule.whole) and schedule.vector > 1
     head = [
-        f"const {kind} _kt_row({', '.join(given)});",
+        f"{'const ' * (not is_peeled)}{kind} _kt_row({', '.join(given)});",
         f"using _kt_slots = typename {kind}::slots;",
     ]
     if work.outer:
@@ -333,7 +440,7 @@ def row_definition(
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
         is_late = False
-        if varies(leaf, work.shape, work.axis):
+        if varies_in_row(leaf, work):
             step = f"{x}.strides()[{len(leaf.shape) - 1}]"
             dense.append(f"{step} == sizeof({describe(leaf.dtype).ctype})")
             is_late = k >= early
@@ -344,6 +451,9 @@ def row_definition(
         if is_full:
             dense.append(f"{y}.strides()[{last}] == sizeof({ctype})")
         loads.append(f"{ctype}* const _kt_{y} = {output_address(work, y, is_full)};")
+    if is_peeled:
+        loads.append(f"_kt_row.align({alignment_of(work, writer)});")
+        loads.sort(key=lambda line: " = _kt_row." in line)  # the addresses before what is loaded
     inner = [*loads, *writer.statements[:totals], *late, *writer.statements[totals:]]
     if not work.is_across:  # the host's loops are written for dense rows and for others
         inner = [
@@ -364,16 +474,29 @@ def row_definition(
         itemsizes(leaves[early:], work),
         totals_size(work),
         joint_size(work),
+        max((node.dtype.itemsize for node in work.full), default=0),
     )
     return definition, writer.operands, moved
+
+
+def alignment_of(work: RowWork, writer: RowWriter) -> str:
+    """The address whose alignment rows have: of what is written, because parts of vectors cost most
+    there; else of what is read.
+    """
+    if work.full:
+        return "_kt_y0"
+    leaves = writer.operands.leaves.values()
+    k, leaf = next((k, own) for k, own in enumerate(leaves) if varies_in_row(own, work))
+    return writer.address(f"x{k}", leaf.shape)
 
 
 def outer_indices(work: RowWork, extents: Sequence[str]) -> list[str]:
     """Statements that take the number `_kt_rest` of a row or a stack of columns apart."""
     lines: list[str] = []
     for d in reversed(work.outer[1:]):
-        lines.append(f"const long long _kt_c{d} = _kt_rest % {extents[d]};")
-        lines.append(f"_kt_rest /= {extents[d]};")
+        lines.append(f"const long long _kt_q{d} = kerneltk::row_quotient(_kt_rest, {extents[d]});")
+        lines.append(f"const long long _kt_c{d} = _kt_rest - _kt_q{d} * {extents[d]};")
+        lines.append(f"_kt_rest = _kt_q{d};")
     return lines + [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
 
 
@@ -408,7 +531,7 @@ def finished_definition(
 
 def itemsizes(leaves: Sequence[Leaf], work: RowWork) -> tuple[int, ...]:
     """The sizes of a row's elements (bytes), of each array that has elements along rows."""
-    varying = (leaf for leaf in leaves if varies(leaf, work.shape, work.axis))
+    varying = (leaf for leaf in leaves if varies_in_row(leaf, work))
     return tuple(sorted(leaf.dtype.itemsize for leaf in varying))
 
 
@@ -435,7 +558,8 @@ def joint_size(work: RowWork) -> int:
 def output_address(work: RowWork, y: str, is_full: bool) -> str:
     """Where an output's row begins, as C++; `is_full` says whether it has the row's axis."""
     terms = [
-        f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - 1}]" for d in work.outer
+        f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - len(work.axes)}]"
+        for d in work.outer
     ]
     at = f"{y}.begin_ptr()"
     return f"kerneltk::advance({at}, {' + '.join(terms)})" if terms else at

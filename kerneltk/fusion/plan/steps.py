@@ -139,12 +139,6 @@ class Step:
             return "rows"
         return "reduction" if self.axes is not None else "elementwise"
 
-    @property
-    def axis(self) -> int:
-        """Along which rows or columns are."""
-        assert self.axes is not None
-        return self.axes[0]
-
     def leaves(self) -> Iterator[Leaf]:
         """The arrays that it reads."""
         return iter(self.operands.leaves.values())

@@ -392,6 +392,12 @@ class Emitter:
             return self._negative(node.right)
         if _may_overflow(node):
             return f"({self.ctype(kind)})({self._wrapping(node)[0]})", _UNARY
+        if op == "/" and kind == node.left.type == node.right.type and kind.dtype.itemsize == 2:
+            self._needs_numbers(kind)
+            return (
+                f"kerneltk::jit::quotient({self.text(node.left)}, {self.text(node.right)})",
+                _PRIMARY,
+            )
         if op in ("//", "%") and kind.dtype.kind == "u":
             op = {"//": "div", "%": "rem"}[op]
         precedence = _INFIX.get(op)

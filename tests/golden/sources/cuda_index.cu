@@ -19,7 +19,7 @@ indexed(const __grid_constant__ _kt_arguments _kt_a) {
     const ptrdiff_t n = static_cast<ptrdiff_t>(_kt_a._kt_n);
     // A tile: dimension 0 is dense in the staged inputs, dimension 1 in the others.
     __shared__ kerneltk::chunk<4>::type _kt_tile_x[32][32 + 1];
-    _kt_index _kt_rest = static_cast<_kt_index>(blockIdx.x);
+_kt_index _kt_rest = static_cast<_kt_index>(blockIdx.x);
     _kt_index _kt_quotient = _kt_a._kt_divisors[0].quotient(_kt_rest);
     const _kt_index _kt_across = (_kt_rest - _kt_quotient * static_cast<_kt_index>(_kt_a._kt_divisors[0].divisor)) * 32;
     _kt_rest = _kt_quotient;

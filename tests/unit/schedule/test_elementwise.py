@@ -98,6 +98,23 @@ def test_transposed_inputs_go_through_a_tile() -> None:
     assert host(turned, whole).variant == "tile"
 
 
+def test_tiles_of_small_elements_are_moved_in_words() -> None:
+    for dtype, width in (("i1", 4), ("?", 4), ("f2", 2)):
+        turned, whole = make(dtype, (256, 512), order="F"), make(dtype, (256, 512))
+        layout = cuda(turned, make(dtype, (256, 512)), whole)
+        assert (layout.variant, layout.width, layout.side) == ("word_tile", width, 32 * width)
+        assert kinds(layout) == ["staged", "element", "row"]
+        assert [access.chunk for access in layout.accesses][::2] == [4, 4]
+    turned = make("i1", (256, 512), order="F")
+    assert cuda(turned, make("f4", (256, 512))).variant == "tile"  # results are words themselves
+    assert cuda(make("i1", (255, 512), order="F"), make("i1", (255, 512))).variant == "tile"
+    assert cuda(turned, make("i1", (256, 512), offset=2)).variant == "tile"
+    apart = make("i1", (256, 512), strides=(1024, 2))
+    assert cuda(turned, apart).variant == "tile"
+    narrow = make("i1", (32, 512), order="F"), make("i1", (32, 512))
+    assert cuda(*narrow).variant == "tile"
+
+
 def test_short_sides_do_not_pay_for_a_tile() -> None:
     for shape in ((3, 512), (512, 3)):
         assert cuda(make("f4", shape, order="F"), make("f4", shape)).variant != "tile"

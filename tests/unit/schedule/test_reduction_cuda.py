@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kerneltk.backends.registry import capabilities_of
@@ -188,6 +189,26 @@ def test_short_and_staged_rows_have_no_gaps() -> None:
     # The numbers of elements are counted one by one.
     assert plan((10**6, 3), (1,), numbers=True).strategy == "staged"
     assert plan((1000, 63), (1,)).strategy == "rows"  # too few to fill the device
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "rows", "is_brought"),
+    [("i1", 3, 16, False), ("i1", 7, 16, True), ("f2", 7, 8, True), ("f4", 5, 4, True),
+     ("i1", 12, 4, False), ("i1", 28, 4, True)],
+)  # fmt: skip
+def test_short_rows_are_whole_vectors_of_a_thread(
+    dtype: str, length: int, rows: int, is_brought: bool
+) -> None:
+    layout = plan((10**6, length), (1,), dtype=dtype)
+    assert (layout.strategy, layout.rows, layout.brought) == ("short", rows, is_brought)
+    later = make(dtype, (10**6, length), offset=np.dtype(dtype).itemsize)
+    assert (plan((10**6, length), (1,), later).strategy == "short") != is_brought
+
+
+def test_staged_rows_are_read_in_words() -> None:
+    for dtype, length, width in (("i1", 50, 1), ("i1", 100, 4), ("i1", 51, 1), ("f2", 50, 2)):
+        layout = plan((10**6, length), (1,), dtype=dtype)
+        assert (layout.strategy, layout.width) == ("staged", width)
 
 
 @pytest.mark.parametrize("length", [4, 64, 1024])

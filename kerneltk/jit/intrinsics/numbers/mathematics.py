@@ -102,18 +102,24 @@ def complex_operation(name: str) -> Operation:
     return Operation(name, f"{name}({{0}})", headers=("complex.hpp", header))
 
 
+# What is computed with fewer digits where a float16 is left of them.
+_HALF = {"exp": Operation("exp", "kerneltk::jit::half_exp({0})", headers=_NUMBERS)}
+
+
 def _unary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
     takes_complex = name.endswith("*")
     plain = name.rstrip("*")
     operation = Operation(plain, text or f"::{plain}({{0}})", headers=headers)
     of_complex = complex_operation(plain)
+    of_half = _HALF.get(plain, operation)
 
     @computes(function, floating_of)
     def rule(low: Builder, site: CallSite) -> Value:
         value, kind = number_argument(low, site)
         if kind.is_complex and takes_complex:
             return call(of_complex, [value], kind, site)
-        return in_floats(low, operation, [value], kind, site)
+        own = of_half if floating_of(kind).dtype == np.float16 else operation
+        return in_floats(low, own, [value], kind, site)
 
     return rule
 

@@ -28,6 +28,13 @@ __device__ __forceinline__ const T* moved(const T* pointer, ptrdiff_t bytes) {
     return reinterpret_cast<const T*>(reinterpret_cast<const char*>(pointer) + bytes);
 }
 
+// The quotient of numbers that are not negative; of 64 bits it takes several times as long.
+static __device__ __forceinline__ long long row_quotient(long long number, long long by) {
+    if (((number | by) >> 32) == 0)
+        return static_cast<unsigned int>(number) / static_cast<unsigned int>(by);
+    return number / by;
+}
+
 struct dense_row {
     static constexpr bool value = true;
 };
@@ -90,6 +97,19 @@ static __device__ __forceinline__ T of_lanes(T own, const Reduce& combine) {
     return own;
 }
 
+// The total of a block's warps, each of which has its own one.
+template <int WARPS, class T, class Reduce>
+static __device__ __forceinline__ T of_warps(T own, const T& neutral, const Reduce& combine) {
+    constexpr int PARTS = WARPS > 16 ? 32 : WARPS > 8 ? 16 : WARPS > 4 ? 8 : WARPS > 2 ? 4 : 2;
+    __shared__ words<T> parts[WARPS];
+    if (threadIdx.x % 32 == 0) keep(parts[threadIdx.x / 32], own);
+    __syncthreads();
+    const int part = threadIdx.x % PARTS;
+    own = neutral;
+    if (PARTS == WARPS || part < WARPS) own = kept(parts[part]);
+    return of_lanes<PARTS, 1>(own, combine);
+}
+
 // The blocks that have a row together: a cluster, which reads each other's shared memory.
 template <int CLUSTER>
 struct row_blocks {
@@ -126,91 +146,317 @@ template <class T>
 constexpr int row_chunk(int vector) {
     return vector * sizeof(T) < 16 ? vector * sizeof(T) : 16;
 }
+// What slots without an element hold: functions of them are computed, and not used.
+template <class T>
+static __device__ __forceinline__ T nothing() {
+    words<T> found;
+#pragma unroll
+    for (int k = 0; k < words<T>::count; ++k) found.word[k] = 0;
+    return found.value;
+}
 
-// Vectors of VECTOR elements are dealt to the threads in turn, so that neighbours read neighbours.
-template <int BLOCK, int ITEMS, int VECTOR, int CLUSTER = 1>
+// The steps of a row that goes along several axes (bytes), and their extents.
+template <int AXES>
+struct row_steps {
+    int extents[AXES];
+    ptrdiff_t steps[AXES];
+};
+static __device__ __forceinline__ ptrdiff_t row_offset(ptrdiff_t step, int place) {
+    return place * step;
+}
+template <int AXES>
+static __device__ __forceinline__ ptrdiff_t row_offset(const row_steps<AXES>& line, int place) {
+    ptrdiff_t offset = 0;
+    unsigned int rest = static_cast<unsigned int>(place);
+#pragma unroll
+    for (int d = AXES - 1; d >= 0; --d) {
+        const unsigned int quotient = d ? rest / static_cast<unsigned int>(line.extents[d]) : 0;
+        offset += static_cast<int>(rest - quotient * line.extents[d]) * line.steps[d];
+        rest = quotient;
+    }
+    return offset;
+}
+static __device__ __forceinline__ bool is_dense_row(ptrdiff_t step, ptrdiff_t size) {
+    return step == size;
+}
+template <int AXES>
+static __device__ __forceinline__ bool is_dense_row(const row_steps<AXES>& line, ptrdiff_t size) {
+    bool found = true;
+#pragma unroll
+    for (int d = AXES - 1; d >= 0; --d) {
+        found = found && line.steps[d] == size;
+        size *= line.extents[d];
+    }
+    return found;
+}
+
+// Whether rows lie one after the other, without gaps: elements in C order, at addresses of
+// vectors.
+template <int VECTOR, class View>
+static __device__ __forceinline__ bool has_no_gaps(const View& view) {
+    constexpr int SIZE = sizeof(typename View::value_type);
+    ptrdiff_t dense = SIZE;
+    bool found = SIZE <= 16 && (SIZE & (SIZE - 1)) == 0 &&
+                 reinterpret_cast<size_t>(view.begin_ptr()) % (SIZE * VECTOR) == 0;
+    if constexpr (!View::c_contiguous) {
+#pragma unroll
+        for (int d = View::ndim - 1; d >= 0; --d) {
+            found = found && view.strides()[d] == dense;
+            dense *= view.shape()[d];
+        }
+    }
+    return found;
+}
+
+// A row is that of LANES threads: a block, a cluster, or of neighbours in a warp, which has several
+// rows then. Vectors of VECTOR elements are dealt to the threads in turn, so that neighbours read
+// neighbours.
+//
+// WHOLE says that a row is a number of whole vectors. Other rows of blocks begin within a vector as
+// the array has them in memory (`align`), and end within one. Other rows of lanes are brought into
+// shared memory by their warp, in vectors, and back: elements have at most STAGED bytes. All threads
+// have elements in the first FULL turns.
+template <int BLOCK, int ITEMS, int VECTOR, int CLUSTER = 1, int LANES = BLOCK, bool WHOLE = false,
+          int FULL = 0, int STAGED = 0>
 class fused_row {
     using blocks = row_blocks<CLUSTER>;
-    int length;
+    static constexpr int ROWS = LANES < 32 ? 32 / LANES : 1;  // of a warp
+    int length, head = 0;
+    bool is_there = true, is_inside = false;
+    int held = ROWS;
+
+    template <class T, class Step>
+    __device__ __forceinline__ bool has_vectors(const T* first, const Step& step) const {
+        return is_dense_row(step, sizeof(T)) &&
+               (reinterpret_cast<size_t>(first) - head * sizeof(T)) % (VECTOR * sizeof(T)) == 0;
+    }
+    // Of a warp's threads, and of a row's.
+    static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x % 32u); }
+    static __device__ __forceinline__ int begin() {
+        return (blocks::rank() * LANES + static_cast<int>(threadIdx.x % LANES)) * VECTOR;
+    }
+    // From a thread's first slot to another one: constants, which addresses of instructions hold.
+    static constexpr __device__ __forceinline__ int step_to(int k) {
+        return k / VECTOR * (CLUSTER * LANES * VECTOR) + k % VECTOR;
+    }
+    // Whether a row has an element there: one test for a vector where there are only whole ones. Lanes
+    // without a row have any.
+    __device__ __forceinline__ bool has_slot(int k) const {
+        const bool is_behind = WHOLE || LANES < BLOCK || k >= VECTOR || place(k) >= 0;
+        if (k / VECTOR < FULL) return is_behind;
+        return is_behind &&
+               begin() + step_to(WHOLE || STAGED ? k / VECTOR * VECTOR : k) < length + head;
+    }
+    __device__ __forceinline__ bool has(int k) const {
+        return (LANES == BLOCK || is_there) && has_slot(k);
+    }
+    __device__ __forceinline__ bool has_vector(int k) const {
+        return has(k) && (WHOLE || k / VECTOR < FULL || place(k) + VECTOR <= length);
+    }
 
     template <class T>
-    __device__ __forceinline__ bool has_vectors(const T* first, ptrdiff_t step) const {
-        return step == sizeof(T) && length % VECTOR == 0 &&
-               reinterpret_cast<size_t>(first) % (VECTOR * sizeof(T)) == 0;
+    static __device__ __forceinline__ void load_vector(row_elements<T, ITEMS>& to, const T* own,
+                                                       int k, bool is_there) {
+        using word = typename chunk<row_chunk<T>(VECTOR)>::type;
+        alignas(16) slot<T> vector[VECTOR];
+#pragma unroll
+        for (int w = 0; w < VECTOR * sizeof(T) / sizeof(word); ++w)
+            reinterpret_cast<word*>(vector)[w] = word();
+        if (is_there) kerneltk::copy<sizeof(word), VECTOR * sizeof(T)>(vector, own + step_to(k));
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) to.items[k + v].value = kerneltk::get(&vector[v].value);
+    }
+    template <class T>
+    static __device__ __forceinline__ void store_vector(T* own,
+                                                        const row_elements<T, VECTOR>& from,
+                                                        int k) {
+        alignas(16) slot<T> vector[VECTOR];
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) vector[v].value = from[v];
+        kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(own + step_to(k), vector);
+    }
+    template <class T, class Value>
+    static __device__ __forceinline__ row_elements<T, VECTOR> values(const Value& value, int k) {
+        row_elements<T, VECTOR> found;
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) found.items[v].value = value(k + v);
+        return found;
+    }
+
+    // The warp's part of shared memory, where elements are as they are in vectors of memory: `at`.
+    static __device__ __forceinline__ char* staged() {
+        __shared__ alignas(16) char memory[STAGED ? BLOCK / 32 : 1][STAGED * ITEMS * 32 + 16];
+        return memory[STAGED ? threadIdx.x / 32 : 0];
+    }
+    struct staging {
+        char *memory, *at;
+        int from, to;  // the warp's elements: bytes behind `at`, a multiple of 16
+        int own;       // the thread's first element: bytes behind `at`
+    };
+    template <class T>
+    __device__ __forceinline__ staging staging_of(const T* first) const {
+        const int above = static_cast<int>(threadIdx.x % 32u / LANES) * length * sizeof(T);
+        char* const at = const_cast<char*>(reinterpret_cast<const char*>(first)) - above;
+        const int from = static_cast<int>(reinterpret_cast<size_t>(at) % 16);
+        const int own = from + above + begin() * static_cast<int>(sizeof(T));
+        return {staged(), at - from, from, from + static_cast<int>(held * length * sizeof(T)), own};
+    }
+    // Brings the warp's elements into shared memory, all vectors before the first is put down. Those
+    // at its ends are read as a whole where other rows are before and behind it.
+    template <class T>
+    __device__ __forceinline__ void bring(const staging& here) const {
+        const int from = is_inside ? here.from & -16 : here.from;
+        const int to = is_inside ? here.to + 15 & -16 : here.to;
+        uint4 vectors[turns<T>];
+#pragma unroll
+        for (int k = 0; k < turns<T>; ++k)
+            if (at(k) >= from && at(k) + 16 <= to)
+                vectors[k] = *reinterpret_cast<const uint4*>(here.at + at(k));
+#pragma unroll
+        for (int k = 0; k < turns<T>; ++k)
+            if (at(k) >= from && at(k) + 16 <= to)
+                *reinterpret_cast<uint4*>(here.memory + at(k)) = vectors[k];
+        if (!is_inside) move_ends<T>(here, here.memory, here.at);
+    }
+    template <class T>
+    __device__ __forceinline__ void take(const staging& here) const {
+#pragma unroll
+        for (int k = 0; k < turns<T>; ++k)
+            if (at(k) >= here.from && at(k) + 16 <= here.to)
+                *reinterpret_cast<uint4*>(here.at + at(k)) =
+                    *reinterpret_cast<const uint4*>(here.memory + at(k));
+        if ((here.from | here.to) % 16) move_ends<T>(here, here.at, here.memory);
+    }
+    // The elements of vectors that the warp has a part of: at most 16 at either end.
+    template <class T>
+    static __device__ __forceinline__ void move_ends(const staging& here, char* to,
+                                                     const char* from) {
+        const int behind = here.from + 15 & -16, last = here.to & -16;
+        const int start = lane() < 16 ? here.from : behind > last ? behind : last;
+        const int end = lane() < 16 && behind < here.to ? behind : here.to;
+        const int first = start + lane() % 16 * static_cast<int>(sizeof(T));
+        if (first < end)
+            *reinterpret_cast<slot<T>*>(to + first) = *reinterpret_cast<const slot<T>*>(from + first);
+    }
+    template <class T>
+    static constexpr int turns = (ITEMS * static_cast<int>(sizeof(T)) + 15) / 16 + 1;
+    static __device__ __forceinline__ int at(int k) {
+        return (k * 32 + lane()) * 16;
     }
 
 public:
     const long long number;
     using slots = int;
 
-    __device__ __forceinline__ fused_row(long long number, long long extent)
-        : length(static_cast<int>(extent)), number(number) {}
-
-    __device__ __forceinline__ int place(int k) const {
-        const int turn = k / VECTOR * CLUSTER + blocks::rank();
-        return (turn * BLOCK + static_cast<int>(threadIdx.x)) * VECTOR + k % VECTOR;
+    __device__ __forceinline__ fused_row(long long number, long long extent, long long rows)
+        : length(static_cast<int>(extent)), number(number) {
+        if constexpr (LANES < BLOCK) {
+            // The last warp has threads behind the last row.
+            is_there = number < rows;
+            const long long first = number - static_cast<int>(threadIdx.x % 32u / LANES);
+            if (rows - first < ROWS) held = static_cast<int>(rows - first);
+            is_inside = first > 0 && first + ROWS < rows;
+        }
+    }
+    // Rows begin within a vector as this one does.
+    template <class T>
+    __device__ __forceinline__ void align(const T* first) {
+        head = static_cast<int>(reinterpret_cast<size_t>(first) / sizeof(T) % VECTOR);
     }
 
-    template <class T, class Layout>
-    __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, ptrdiff_t step,
-                                                           Layout) const {
+    __device__ __forceinline__ int place(int k) const { return begin() + step_to(k) - head; }
+
+    template <class T, class Step, class Layout>
+    __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, const Step& step, Layout,
+                                                           bool has_no_gaps = false) const {
         row_elements<T, ITEMS> found;
-        if (has_vectors(first, step)) {
+        if (STAGED && has_no_gaps) {
+            if constexpr (STAGED) {
+                const auto here = staging_of(first);
+                __syncwarp();
+                bring<T>(here);
+                __syncwarp();
+                const auto* const own = reinterpret_cast<const T*>(here.memory + here.own);
 #pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR)
-                if (place(k) < length) {
-                    alignas(16) slot<T> vector[VECTOR];
-                    kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(vector,
-                                                                             first + place(k));
+                for (int k = 0; k < ITEMS; k += VECTOR) load_vector(found, own, k, has_slot(k));
+            }
+        } else if (VECTOR > 1 && has_vectors(first, step)) {
+            const T* const own = first + (begin() - head);
 #pragma unroll
-                    for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = vector[v].value;
-                }
+            for (int k = 0; k < ITEMS; k += VECTOR) {
+                load_vector(found, own, k, has_vector(k));
+                if (!WHOLE && !has_vector(k))
+#pragma unroll
+                    for (int v = 0; v < VECTOR; ++v)
+                        if (has(k + v)) found.items[k + v].value = kerneltk::get(own + step_to(k + v));
+            }
         } else {
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k)
-                if (place(k) < length)
-                    found.items[k].value = *kerneltk::moved(first, place(k) * step);
+                found.items[k].value =
+                    has(k) ? kerneltk::get(kerneltk::moved(first, row_offset(step, place(k))))
+                           : nothing<T>();
         }
         return found;
     }
 
-    template <class T, class Layout, class Value>
-    __device__ __forceinline__ void store(T* first, ptrdiff_t step, Layout,
-                                          const Value& value) const {
-        if (has_vectors(first, step)) {
+    // What a function gives for each slot.
+    template <class T, class Value>
+    __device__ __forceinline__ row_elements<T, ITEMS> each(const Value& value) const {
+        row_elements<T, ITEMS> found;
 #pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR)
-                if (place(k) < length) {
-                    alignas(16) slot<T> vector[VECTOR];
+        for (int k = 0; k < ITEMS; ++k) found.items[k].value = value(k);
+        return found;
+    }
+
+    template <class T, class Step, class Layout, class Value>
+    __device__ __forceinline__ void store(T* first, const Step& step, Layout, const Value& value,
+                                          bool has_no_gaps = false) const {
+        if (STAGED && has_no_gaps) {
+            if constexpr (STAGED) {
+                const auto here = staging_of(first);
+                __syncwarp();
+                T* const own = reinterpret_cast<T*>(here.memory + here.own);
 #pragma unroll
-                    for (int v = 0; v < VECTOR; ++v) vector[v].value = value(k + v);
-                    kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(first + place(k),
-                                                                             vector);
+                for (int k = 0; k < ITEMS; k += VECTOR) {
+                    const row_elements<T, VECTOR> vector = values<T>(value, k);
+                    if (has_slot(k)) store_vector(own, vector, k);
                 }
-        } else {
+                __syncwarp();
+                take<T>(here);
+            }
+            return;
+        }
+        const bool in_vectors = VECTOR > 1 && has_vectors(first, step);
+        T* const own = first + (begin() - head);
 #pragma unroll
-            for (int k = 0; k < ITEMS; ++k)
-                if (place(k) < length) *kerneltk::advance(first, place(k) * step) = value(k);
+        for (int k = 0; k < ITEMS; k += VECTOR) {
+            const row_elements<T, VECTOR> vector = values<T>(value, k);
+            if (in_vectors && has_vector(k))
+                store_vector(own, vector, k);
+            else if (!WHOLE || !in_vectors)
+#pragma unroll
+                for (int v = 0; v < VECTOR; ++v)
+                    if (has(k + v))
+                        *kerneltk::advance(first, row_offset(step, place(k + v))) = vector[v];
         }
     }
 
     // The total of the row's elements, for all threads. Threads, lanes, warps and blocks are
-    // combined in an order that depends on the class's parameters alone.
+    // combined in an order that depends on the class's parameters alone. Functions are computed for
+    // all slots, which takes no branches.
     template <class T, class Map, class Reduce>
     __device__ __forceinline__ thread_totals<T, 1> reduce(const T& neutral, const Map& map,
                                                        const Reduce& combine) const {
-        constexpr int WARPS = BLOCK / 32;
+        constexpr int WARPS = LANES / 32;
         T own = neutral;
 #pragma unroll
-        for (int k = 0; k < ITEMS; ++k)
-            if (place(k) < length) own = combine(own, map(k));
-        own = of_lanes<32, 1>(own, combine);
-        if constexpr (WARPS > 1) {
-            __shared__ words<T> parts[WARPS];
-            if (threadIdx.x % 32 == 0) keep(parts[threadIdx.x / 32], own);
-            __syncthreads();
-            own = of_lanes<WARPS, 1>(kept(parts[threadIdx.x % WARPS]), combine);
+        for (int k = 0; k < ITEMS; ++k) {
+            const T value = map(k);
+            own = combine(own, has_slot(k) ? value : neutral);
         }
+        own = of_lanes<LANES < 32 ? LANES : 32, 1>(own, combine);
+        if constexpr (WARPS > 1) own = of_warps<WARPS>(own, neutral, combine);
         if constexpr (CLUSTER > 1) {
             __shared__ words<T> whole;
             if (threadIdx.x == 0) keep(whole, own);
@@ -231,26 +477,28 @@ public:
     template <class T>
     __device__ __forceinline__ thread_totals<T, 1> once(const T* first, ptrdiff_t) const {
         thread_totals<T, 1> found;
-        found.items[0].value = kerneltk::get(first);
+        if (is_there) found.items[0].value = kerneltk::get(first);
         return found;
     }
     template <class T>
     __device__ __forceinline__ void store_total(T* first, ptrdiff_t,
                                                 const thread_totals<T, 1>& total) const {
-        if (threadIdx.x == 0 && blocks::rank() == 0) *first = total[0];
+        if (is_there && threadIdx.x % LANES == 0 && blocks::rank() == 0) *first = total[0];
     }
     // What other blocks read of a block's shared memory stays until they have.
     __device__ __forceinline__ void end() const { blocks::wait(); }
 };
 
 // Columns side by side, WIDTH of them in a tile: a thread has VECTOR neighbours of some lines, and
-// LANES threads have the tile's width.
-template <int BLOCK, int ITEMS, int VECTOR, int WIDTH>
+// LANES threads have the tile's width. ALONE: a thread has a tile, of columns that are VECTOR side by
+// side, and no line is missing.
+template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE = false>
 class fused_columns {
-    static constexpr int LANES = WIDTH / VECTOR, LINES = BLOCK / LANES, WARPS = BLOCK / 32;
+    static constexpr int LANES = WIDTH / VECTOR, LINES = ALONE ? 1 : BLOCK / LANES,
+                         WARPS = BLOCK / 32;
     static_assert(LANES <= 32, "a warp has whole lines of a tile");
     int length;
-    long long columns, first_column;
+    long long columns, number_of_tiles;
 
     template <class T>
     __device__ __forceinline__ bool has_vectors(const T* first, ptrdiff_t line,
@@ -261,21 +509,27 @@ class fused_columns {
                    0;
     }
     __device__ __forceinline__ bool has(int k) const {
-        return row(k) < length && column(k) < columns;
+        return ALONE || (row(k) < length && column(k) < columns);
     }
 
 public:
     const long long number;
+
+private:
+    long long first_column;
+
+public:
     using slots = int;
 
     __device__ __forceinline__ fused_columns(long long tile, long long extent, long long across)
         : length(static_cast<int>(extent)),
           columns(across),
-          first_column(tile % ((across + WIDTH - 1) / WIDTH) * WIDTH),
-          number(tile / ((across + WIDTH - 1) / WIDTH)) {}
+          number_of_tiles((across + WIDTH - 1) / WIDTH),
+          number(row_quotient(tile, number_of_tiles)),
+          first_column((tile - number * number_of_tiles) * WIDTH) {}
 
     __device__ __forceinline__ int row(int k) const {
-        return k / VECTOR * LINES + static_cast<int>(threadIdx.x) / LANES;
+        return k / VECTOR * LINES + (ALONE ? 0 : static_cast<int>(threadIdx.x) / LANES);
     }
     __device__ __forceinline__ long long column(int k) const {
         return first_column + static_cast<int>(threadIdx.x) % LANES * VECTOR + k % VECTOR;
@@ -326,12 +580,32 @@ public:
         }
     }
 
+    // What a function gives for each slot.
+    template <class T, class Value>
+    __device__ __forceinline__ row_elements<T, ITEMS> each(const Value& value) const {
+        row_elements<T, ITEMS> found;
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) found.items[k].value = value(k);
+        return found;
+    }
+
     // The totals of columns, for all threads that have elements of them; in an order as that of
     // rows.
     template <class T, class Map, class Reduce>
     __device__ __forceinline__ thread_totals<T, VECTOR> reduce(const T& neutral, const Map& map,
                                                             const Reduce& combine) const {
-        __shared__ words<T> parts[WARPS][WIDTH], totals[WIDTH];
+        thread_totals<T, VECTOR> found;
+        if constexpr (ALONE) {
+#pragma unroll
+            for (int v = 0; v < VECTOR; ++v) {
+                T own = neutral;
+#pragma unroll
+                for (int k = v; k < ITEMS; k += VECTOR) own = combine(own, map(k));
+                found.items[v].value = own;
+            }
+            return found;
+        }
+        __shared__ words<T> parts[ALONE ? 1 : WARPS][WIDTH], totals[WIDTH];
         const int thread = threadIdx.x, lane = thread % LANES;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
@@ -351,7 +625,6 @@ public:
             keep(totals[column], all);
         }
         __syncthreads();
-        thread_totals<T, VECTOR> found;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v) found.items[v].value = kept(totals[lane * VECTOR + v]);
         return found;
@@ -377,7 +650,7 @@ public:
     template <class T>
     __device__ __forceinline__ void store_total(T* first, ptrdiff_t step,
                                                 const thread_totals<T, VECTOR>& total) const {
-        if (threadIdx.x < LANES)
+        if (ALONE || threadIdx.x < LANES)
 #pragma unroll
             for (int v = 0; v < VECTOR; ++v)
                 if (column(v) < columns) *kerneltk::advance(first, column(v) * step) = total[v];

@@ -93,9 +93,10 @@ y = a
         if (_kt_c0 < _kt_outputs) {
 #pragma unroll 4
             for (_kt_index _kt_e = _kt_lane; _kt_e < _kt_length; _kt_e += 2) {
-                T _kt_x_x[1];
+                alignas(16) T _kt_x_x[1];
                 _kt_x_x[0] = reinterpret_cast<const T*>(_kt_s_x)[_kt_m * _kt_length + _kt_e];
-                _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[0]));
+#pragma unroll
+                for (int _kt_v = 0; _kt_v < 1; ++_kt_v) { _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[0])); }
             }
         }
         kerneltk::reduce_lanes<2>(_kt_reduce, _kt_t);

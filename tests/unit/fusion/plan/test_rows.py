@@ -82,6 +82,65 @@ def test_rows_compile_for_a_gpu(dtype: str) -> None:
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
 
 
+def centred(x: Any) -> Any:
+    return x - x.min(-1, keepdims=True), x.max(-1)
+
+
+def shares(x: Any, w: Any) -> Any:
+    return x / x.sum((1, 2), keepdims=True) * w + np.arange(x.shape[-1])
+
+
+def down(x: Any) -> Any:
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True), e.sum(1)
+
+
+@pytest.mark.parametrize(
+    ("program", "dtypes", "shapes", "expected"),
+    [
+        (softmax, "f", [(5000, 7)], "fused_row<256, 7, 1, 1, 1, false, 7, 4>"),
+        (softmax, "e", [(40, 30, 50)], "fused_row<256, 14, 2, 1, 4, false, 6, 2>"),
+        (softmax, "e", [(5000, 256)], "fused_row<256, 32, 8, 1, 8, true, 4, 0>"),
+        (centred, "b", [(300, 401)], ", 32, false, 12, 1>"),
+        (centred, "?", [(300, 33)], ", false, "),
+        (centred, "D", [(300, 9)], "fused_row<256, 3, 1, 1, 4, true, 2, 0>"),
+        (centred, "b", [(300, 2047)], "_kt_row.align(_kt_y0)"),
+        (shares, "fd", [(64, 3, 5), (3, 5)], "has_no_gaps<1>(x0)"),
+        (shares, "ff", [(640, 64, 64), (64, 64)], "kerneltk::row_steps<2>"),
+        (down, "f", [(20000, 7, 20)], "fused_columns<256, 28, 4, 4, true>"),
+        (down, "e", [(6000, 3, 33)], "fused_columns<256, 3, 1, 1, true>"),
+        (down, "f", [(6000, 70, 33)], "fused_columns<"),
+    ],
+)  # fmt: skip
+def test_every_division_compiles_for_a_gpu(
+    program: Any, dtypes: str, shapes: Any, expected: str
+) -> None:
+    if dtypes == "?":
+
+        def program(x: Any) -> Any:
+            return x ^ x.any(-1, keepdims=True), x.all(-1)
+
+    specs = [ArraySpec.make(dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
+    (unit,) = kerneltk.fuse(program).translation_units(*specs)
+    assert expected in unit.source
+    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+
+
+def test_values_that_take_long_are_computed_once_on_a_gpu() -> None:
+    def several(x: Any) -> Any:
+        e = np.exp(x)
+        return e / (e * e).sum(-1, keepdims=True), np.sqrt(e) * e.max(-1, keepdims=True)
+
+    for program, count in ((several, 1), (softmax, 1), (centred, 0)):
+        (unit,) = kerneltk.fuse(program).translation_units(ArraySpec.make("f4", (512, 64)))
+        assert unit.source.count("_kt_row.template each<") == count
+
+
+def test_an_array_along_one_axis_of_a_row_is_left_to_other_kernels() -> None:
+    specs = [ArraySpec.make("f4", (64, 4, 16)), ArraySpec.make("f4", (4, 1))]
+    assert len(kerneltk.fuse(shares).translation_units(*specs)) == 2
+
+
 @pytest.mark.parametrize("dtype", half(["int8", "float16", "float32"]))
 def test_totals_fit_in_shared_memory(dtype: str) -> None:
     """Of few lines tiles are wide, and have many totals."""
