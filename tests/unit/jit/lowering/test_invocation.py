@@ -243,6 +243,37 @@ def recursion(y: Any) -> None:
     y[0] = endless(1)
 
 
+def endless_by_another(a: Any) -> Any:
+    return another(a) + 1
+
+
+def another(a: Any) -> Any:
+    found = endless_by_another(a)
+    return found * 2
+
+
+def recursion_by_another(y: Any) -> None:
+    y[0] = endless_by_another(1)
+
+
+def pairs(a: Any, n: Any) -> Any:
+    return 0 if n == 0 else pairs((a, 1), n - 1)
+
+
+def other_types_at_each_level(y: Any, i: Any) -> None:
+    y[0] = pairs(i, i)
+
+
+def nested(n: Any) -> Any:
+    if n == 0:
+        return 0
+    return nested(n - 1), 1
+
+
+def recursion_to_another_type(y: Any, i: Any) -> None:
+    y[0] = nested(i)
+
+
 def with_keywords(**given: Any) -> Any:
     return 1
 
@@ -290,6 +321,32 @@ def returned_memory(y: Any) -> None:
     y[0] = own_memory(1)[0]
 
 
+def countdown(a: Any) -> Any:
+    if a > 0:
+        return countdown(a - 1)
+    return a
+
+
+def calls_itself(x: Any) -> None:
+    x[0] = countdown(x[1])
+
+
+def test_recursive_functions() -> None:
+    """The result's type is that of the other returns; a call is evaluated where it stands."""
+    assert (
+        body_of(calls_itself)
+        == """\
+function countdown(a: float32) -> float32
+    if a > 0.0:float32:
+        t: float32 = countdown(a - 1.0:float32)
+        return t
+    return a
+
+x[0] = countdown(x[1])
+"""
+    )
+
+
 MADE = eval("lambda a: a")
 
 
@@ -301,10 +358,29 @@ REFUSED_STATEMENTS = [
     (
         recursion,
         (
-            "'endless' calls itself ('recursion' -> 'endless' -> 'endless'), which kernels "
-            "cannot do. Hint: write a loop, with an array of local memory for what is "
-            "pending."
+            "The type of what 'endless' returns is not known: it depends on this call of itself "
+            "on every way. Hint: return a value on a way without it, or annotate it: 'def "
+            "endless(...) -> np.float32:'."
         ),
+    ),
+    (
+        recursion_by_another,
+        (
+            "The type of what 'endless_by_another' returns is not known: it depends on this call "
+            "of itself on every way. Hint: return a value on a way without it, or annotate it: "
+            "'def endless_by_another(...) -> np.float32:'."
+        ),
+    ),
+    (
+        other_types_at_each_level,
+        (
+            "'pairs' calls itself with arguments of other types each time, 16 deep. Hint: convert "
+            "the arguments, so that their types are those of the call before."
+        ),
+    ),
+    (
+        recursion_to_another_type,
+        "'nested' returns values whose types do not go together.",
     ),
     (
         keywords,
