@@ -240,6 +240,42 @@ def _refusal_of(name: str, refused: Iterable[Refused]) -> Refused | None:
     return next((found for found in refused if found.is_kernel and found.name == name), None)
 
 
+_UNDEFINED = re.compile(r"undefined symbol: (\w+)|Unresolved extern (?:variable|function) '(\w+)'")
+_EXTERN = re.compile(r"\bextern\b[^;{}]*;")
+
+
+def _undefined(sources: Sequence[RawSource], error: str) -> str:
+    """Return what a loader or linker lacks, shown at its declaration; empty for other errors."""
+    from kerneltk.cuda_cpp.syntax.preprocess import blank_noise  # only who has an error needs it
+
+    found = _UNDEFINED.search(error)
+    if found is None:
+        return ""
+    symbol = found[1] or found[2]
+    for source in sources:
+        code = blank_noise(source.code)
+        names = [name for name in re.finditer(r"\w+", code) if _is_name_of(symbol, name[0])]
+        if not names:
+            continue
+        externs = [declared.span() for declared in _EXTERN.finditer(code)]
+        declared = (n for n in names if any(a <= n.start() < b for a, b in externs))
+        at = next(declared, names[0])
+        snippet = Snippet(source.name, source.code, *at.span())
+        sentence = f"'{at[0]}' is declared, and has no definition in device code."
+        hint = (
+            "define it in the same source, or include the file that does. On GPUs object code can "
+            "have it: 'link=' of kerneltk.load."
+        )
+        return render_message(sentence, snippet, hint=hint)
+    return ""
+
+
+def _is_name_of(symbol: str, name: str) -> bool:
+    """Whether a linker's symbol is that of a variable or function, by the Itanium C++ ABI."""
+    part = f"{len(name)}{name}"
+    return name == symbol or bool(re.match(rf"_Z(?:{part}|N\w*?{part}E)", symbol))
+
+
 def _refusal(
     sources: Sequence[RawSource], refused: Refused, error: CompileError | None = None
 ) -> CompileError:
@@ -500,7 +536,13 @@ class RawProgram:
             for message in known[1].warnings:
                 _warn(message)
             return known
-        made, outcome, units = self._leaving_out(backend, making)
+        try:
+            made, outcome, units = self._leaving_out(backend, making)
+        except (CompileError, LaunchError) as error:
+            undefined = _undefined((self.source, *self.source.included), str(error))
+            if undefined:
+                error.args = (undefined,)  # its class, source and log stay
+            raise
         if entry is not None:
             entry.keep(units, outcome)
         return made, outcome

@@ -173,13 +173,15 @@ def _broadcast(
         if shapes:
             first = shapes[0][0]
             wrong = signature.parameters[first].name
-            sentence = f"'size' can be given only if every array is raw, but '{wrong}' is not."
+            sentence = (
+                f"Specified 'size' can be used only if every array is raw, but '{wrong}' is not."
+            )
             raise ArgumentValueError(signature.message(sentence, first))
         return (size,)
     if not shapes:
         why = "every array is raw" if any(specs) else "there is no array"
         raise ArgumentValueError(
-            f"The loop size of kernel '{name}' is undecided: {why}.\n"
+            f"Loop size is undecided. In kernel '{name}' {why}.\n"
             "  Hint: pass 'size='; as in CuPy, -1 says that none is given."
         )
     shape: tuple[int, ...] = ()

@@ -128,7 +128,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "size with arrays": (
         lambda: K(X, X, 1, size=4),
         VALUE,
-        "'size' can be given only if every array is raw, but 'x' is not.\n"
+        "Specified 'size' can be used only if every array is raw, but 'x' is not.\n"
         "  in_params: T x, T w, float32 a\n"
         "             ^^^",
     ),
@@ -181,13 +181,13 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "no size": (
         lambda: RAW(X),
         VALUE,
-        "The loop size of kernel 'r' is undecided: every array is raw.\n"
+        "Loop size is undecided. In kernel 'r' every array is raw.\n"
         "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "no size, numbers": (
         lambda: K(1, 2, 3),
         VALUE,
-        "The loop size of kernel 'k' is undecided: there is no array.\n"
+        "Loop size is undecided. In kernel 'k' there is no array.\n"
         "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "raw output without size": (

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, CompileError, ElementwiseKernel
+from kerneltk import ArraySpec, CompileError, ElementwiseKernel, RawKernel
 from kerneltk.backends.host import toolchain
+from kerneltk.errors import KernelToolkitError
 
 from .mistakes import Mistake
 
@@ -153,3 +155,27 @@ def test_unknown_options(target: Any, start: str) -> None:
     with pytest.raises(CompileError, match="--no-such-option") as caught:
         kernel.compile(X, target=target)
     assert str(caught.value).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("source", "shown", "targets"),
+    [
+        ("extern __constant__ float w[4];", "w", ["host"]),
+        ("namespace ns { extern __device__ int w; } using ns::w;", "w", ["host"]),
+        ("namespace ns { __device__ int lost(int); } using ns::lost;", "lost", ["host", "sm_90"]),
+        ("extern __device__ int lost(int);", "lost", ["host", "sm_90"]),
+    ],
+)
+def test_declarations_without_a_definition(source: str, shown: str, targets: list[str]) -> None:
+    """The error shows the declaration; NVRTC takes such a variable for a definition."""
+    use = "w[0]" if "[4]" in source else "w" if shown == "w" else "lost(1)"
+    code = f'{source}\nextern "C" __global__ void f(float* x) {{ x[0] = {use}; }}'
+    for target in targets:
+        kernel = RawKernel(code, "f")
+        launch = partial(kernel, (1,), (1,), (np.zeros(1, np.float32),))
+        with pytest.raises(KernelToolkitError) as caught:
+            launch() if target == "host" else kernel.compile_for(target)
+        lines = str(caught.value).splitlines()
+        assert lines[0] == f"'{shown}' is declared, and has no definition in device code."
+        assert lines[1].endswith(f": {source}")
+        assert lines[2].strip() == "^" * len(shown)

@@ -128,17 +128,17 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
     ),
     "no arrays": (
         lambda: DOT(1, 2), VALUE,
-        "The loop size of kernel 'dot' is undecided: there is no array.\n"
+        "Loop size is undecided. In kernel 'dot' there is no array.\n"
         "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "raw arrays alone": (
         lambda: RAW(X, 1), VALUE,
-        "The loop size of kernel 'r' is undecided: every array is raw.\n"
+        "Loop size is undecided. In kernel 'r' every array is raw.\n"
         "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
     ),
     "size with arrays": (
         lambda: SUM(X, size=12), VALUE,
-        "'size' can be given only if every array is raw, but 'x' is not.\n"
+        "Specified 'size' can be used only if every array is raw, but 'x' is not.\n"
         "  in_params: T x\n"
         "             ^^^",
     ),

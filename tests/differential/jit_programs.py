@@ -16,6 +16,7 @@ from . import (
     jit_programs_math,
     jit_programs_numba,
     jit_programs_records,
+    jit_programs_recursion,
     jit_programs_statements,
     jit_programs_threads,
 )
@@ -29,6 +30,7 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_records.TABLE,
     *jit_programs_classes.TABLE,
     *jit_programs_functions.TABLE,
+    *jit_programs_recursion.TABLE,
     *jit_programs_threads.TABLE,
     *jit_programs_math.TABLE,
     *jit_programs_numba.TABLE,

@@ -522,3 +522,21 @@ def dataclass_made_in_the_kernel(x, y):
     i = jit.grid(1)
     pair = Pair(x[i], b=i)
     y[i] = pair.a * pair.b + Pair(2).b
+
+
+def doubled_in_place(x):
+    x[0] = x[0] * 2 + 1
+    return x[0]
+
+
+def by_way_of_another(x):
+    return doubled_in_place(x) * 2
+
+
+@TABLE.program(floats((N, 1)), out((2, N)))
+def effects_two_calls_below(x, y):
+    i = jit.grid(1)
+    y[0, i] = by_way_of_another(x[i]) - 10 * by_way_of_another(x[i])
+    before = by_way_of_another(x[i])
+    x[i, 0] = 100
+    y[1, i] = before + before

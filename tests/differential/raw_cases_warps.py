@@ -286,7 +286,7 @@ def votes() -> Iterator[RawCase]:
 def groups() -> Iterator[RawCase]:
     file = "warp_groups.cu"
     numbers = lambda: ints(N, -99, 99)  # noqa: E731
-    for width in (32, 16, 8, 4):
+    for width in (128, 64, 32, 16, 8, 4):
 
         def reduced(x: Array, width: int = width) -> tuple[Array, ...]:
             bits = np.bitwise_xor.reduce(rows(x, width).view("u4"), axis=1)
@@ -301,6 +301,18 @@ def groups() -> Iterator[RawCase]:
             f"tile_reductions<{width}>", file, numbers, reduced, outputs=3, dtypes="i4,i4,u4"
         )
         yield mapped(f"tile_scans<{width}>", file, numbers, scanned, outputs=3)
+
+    def of_warps(x: Array) -> tuple[Array, Array]:
+        i = np.arange(N) % 128
+        first, others = rows(x, 128)[:, :64], rows(x, 128)[:, 64:]
+        votes = (first == 5).any(axis=1) + 2 * (first > -99).all(axis=1)
+        sums = first[:, :3].sum(axis=1) + 3000 * votes
+        left = sums[:, None] + 3 * (np.arange(64) // 16)
+        right = np.repeat(others[:, 40:41], 64, axis=1)
+        both = np.concatenate([left, right], axis=1)
+        return 200 + i // 64 * 1000 + i % 64, both.reshape(-1)
+
+    yield mapped("tiles_of_warps", file, numbers, of_warps, outputs=2)
 
     def nested(x: Array, y: Array) -> dict[int, Array]:
         of_tile = each(x, 4, rows(x, 4).sum(axis=1)) * 100 + np.arange(N) % 32 // 4

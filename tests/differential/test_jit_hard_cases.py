@@ -410,3 +410,32 @@ def test_functions_that_wrap_others_run_their_own_code(backend: Any) -> None:
     y = backend.asarray(np.zeros_like(x))
     jit.rawkernel(stores_a_wrapped_functions_result)[1, 3](backend.asarray(x), y)
     np.testing.assert_array_equal(backend.asnumpy(y), wanted)
+
+
+def depth_of(n: Any) -> Any:
+    """Return `n`, with 800 bytes of local memory a call."""
+    squares = jit.local_memory("float64", 100)
+    for k in range(100):
+        squares[k] = n * n + k
+    return 0.0 if n == 0 else depth_of(n - 1) + squares[n % 100] - (n * n + n % 100) + 1
+
+
+def depths(n: Any, y: Any) -> None:
+    i = jit.grid(1)
+    y[i] = depth_of(n[i])
+    jit.syncthreads()
+    y[i] += depth_of(n[i])
+
+
+def test_a_recursion_that_fills_the_stack(capfd: pytest.CaptureFixture[str]) -> None:
+    """On CPU cores: a GPU's own limit ends the process's context."""
+    of_elements, kernel = jit.kernel(depth_of), jit.rawkernel(depths)
+    n, deep, y = np.array([3, 5, 200]), np.array([3, 5, 10**6]), np.zeros(3)
+    np.testing.assert_array_equal(of_elements(n), n)
+    kernel[1, 3](n, y)
+    np.testing.assert_array_equal(y, 2 * n)
+    with pytest.raises(LaunchError, match="its stack is full"):
+        kernel[1, 3](deep, y)
+    with pytest.raises(LaunchError, match="trapped"):
+        of_elements(deep)
+    assert "'depth_of' calls itself within 512 KiB of stack" in capfd.readouterr().out

@@ -90,3 +90,38 @@ def test_the_rest_is_refused_by_name(name: str) -> None:
     code = f"#include <{name}>\n__global__ void f(int* o) {{ o[0] = {used}(o); }}\n"
     with pytest.raises(kerneltk.KernelToolkitError, match=name):
         kerneltk.RawKernel(code, "f")(1, 1, (np.zeros(1, "i4"),))
+
+
+SMALL_HEADERS = r"""
+#include <cuda/std/bitset>
+#include <cuda/std/memory>
+#include <nv/target>
+#include <thrust/complex.h>
+
+extern "C" __global__ void small(float* y) {
+    NV_IF_TARGET(NV_IS_DEVICE, (y[0] = 1; y[1] = 2;), (y[0] = 3;))
+    NV_IF_TARGET(NV_IS_HOST, (y[0] = 4;))
+    NV_IF_ELSE_TARGET(NV_PROVIDES_SM_70, (y[2] = 5;), (y[2] = 6;))
+    y[3] = cuda::std::bitset<8>(5).count() + (cuda::std::addressof(y[1]) == y + 1);
+    thrust::complex<float> z(1, 2);
+    z = thrust::conj(z) * z + thrust::polar(2.0f, 0.0f);
+    y[4] = z.real() + z.imag();
+}
+"""
+
+
+def test_small_headers(backend: Any) -> None:
+    kernel = kerneltk.RawKernel(SMALL_HEADERS, "small")
+    assert kernel.compile_for("sm_90").code
+    y = backend.asarray(np.zeros(5, "f4"))
+    kernel((1,), (1,), (y,))
+    assert backend.asnumpy(y).tolist() == [1, 2, 5, 3, 7]
+
+
+@pytest.mark.parametrize("header", ["cuda/bit", "cuda/std/concepts"])
+def test_headers_that_cpu_cores_lack(header: str) -> None:
+    kernel = kerneltk.RawKernel(
+        f'#include <{header}>\nextern "C" __global__ void f(int* y) {{}}', "f"
+    )
+    with pytest.raises(kerneltk.CompileError, match=f"<{header}> cannot run on CPU cores"):
+        kernel.compile_for("host")

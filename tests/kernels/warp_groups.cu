@@ -25,6 +25,28 @@ __global__ void tile_scans(const int* in, int* inclusive, int* exclusive, int* l
     largest[i] = cg::inclusive_scan(tile, in[i], cg::greater<int>());
 }
 
+// The second of two tiles of two warps goes another way, with more meetings.
+extern "C" __global__ void tiles_of_warps(const int* in, int* own, int* from_others)
+{
+    __shared__ cg::block_tile_memory<128> memory;
+    const auto block = cg::this_thread_block(memory);
+    const auto tile = cg::tiled_partition<64>(block);
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int number = tile.meta_group_rank() * 1000 + tile.meta_group_size() * 100;
+    own[i] = number + tile.thread_rank();
+    if (tile.meta_group_rank() == 1) {
+        from_others[i] = tile.shfl(in[i], 40);
+        return;
+    }
+    const auto quarter = cg::tiled_partition<16>(tile);
+    from_others[i] = 0;
+    for (int k = 0; k < 3; ++k) {
+        tile.sync();
+        from_others[i] += tile.shfl(in[i], k) + quarter.meta_group_rank();
+        from_others[i] += 1000 * (tile.any(in[i] == 5) + 2 * tile.all(in[i] > -99));
+    }
+}
+
 // A butterfly within tiles of 4 of a tile of 32, then among the tiles.
 extern "C" __global__ void tiles_of_tiles(const int* in, int* out)
 {

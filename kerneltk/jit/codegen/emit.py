@@ -165,6 +165,7 @@ class Emitter:
         self._bounds = launch_bounds
         self.headers: dict[str, None] = {"jit_array.hpp": None}
         self.declarations: dict[str, None] = {}
+        self._recursive = {f.name for f in program.functions if f.is_recursive}
         self._tuples: dict[Tuple, str] = {}
         self._constants: list[str] = []
         self._lines: list[str] = []
@@ -607,12 +608,13 @@ class Emitter:
         return text, _PRIMARY if text.endswith((")", ".x", ".y", ".z")) else _UNARY
 
     def _invoke(self, node: ir.Invoke) -> _Text:
-        arguments = ", ".join(
-            self.text(argument) for argument in node.arguments if not is_empty(argument.type)
-        )
+        arguments = [self.text(item) for item in node.arguments if not is_empty(item.type)]
+        if node.function in self._recursive:
+            depth = "_kt_depth" if self._function.is_recursive else "kerneltk::jit::depth()"
+            arguments.insert(0, depth)
         # A variable may have the function's name: 'area = shapes.area(x)'.
         hidden = "::" if node.function in self._variables else ""
-        return f"{hidden}{node.function}({arguments})", _PRIMARY
+        return f"{hidden}{node.function}({', '.join(arguments)})", _PRIMARY
 
     # -- statements ----------------------------------------------------------------------------
 
@@ -825,16 +827,18 @@ class Emitter:
     @functools.cached_property
     def _asking(self) -> set[str]:
         """The functions that ask which thread it is."""
-        found: set[str] = set()
-        for function in self._program.functions:
-            for item in ir.walk(*function.body):
-                if (
-                    isinstance(item, ir.Assert)
-                    or (isinstance(item, ir.Call) and ir.Effect.THREAD in item.operation.effects)
-                    or (isinstance(item, ir.Invoke) and item.function in found)
-                ):
-                    found.add(function.name)
-        return found
+        by_name = {function.name: function for function in self._program.functions}
+
+        def asks(function: ir.Function) -> bool:
+            called = ir.reachable(function.body, by_name)
+            return any(
+                isinstance(item, ir.Assert)
+                or (isinstance(item, ir.Call) and ir.Effect.THREAD in item.operation.effects)
+                for part in (function, *called)
+                for item in ir.walk(*part.body)
+            )
+
+        return {name for name, function in by_name.items() if asks(function)}
 
     # -- functions -----------------------------------------------------------------------------
 
@@ -844,19 +848,11 @@ class Emitter:
         self._where = None
         self._variables = variable_names(function)
         self._first, self._once, self._top = declaration_sites(function)
-        parameters = ", ".join(
-            f"{self.ctype(p.type)} {p.name}" for p in function.parameters if not is_empty(p.type)
-        )
-        if function.is_split:
-            head = f"static inline __attribute__((always_inline)) void {function.name}"
-            head += f"({parameters}) {{"
-        elif function.is_kernel:
-            head = f'extern "C" __global__ void {self._bounds}{function.name}({parameters}) {{'
-        else:
-            head = f"static __device__ inline {self.ctype(function.result)} {function.name}"
-            head += f"({parameters}) {{"
-        self._lines.append(head)
+        self._lines.append(f"{self._head(function)} {{")
         self._depth = 1
+        if function.is_recursive:
+            self._mark(function.source.span(function.source.node))
+            self._line(f'KERNELTK_CHECK_DEPTH("{function.source.name}");')
         if function.is_split:
             self._line("KERNELTK_BLOCK_BEGIN")
         if function.is_kernel and self._assumptions.has_equal_shapes:
@@ -878,6 +874,25 @@ class Emitter:
         self._lines.append("}")
         return "\n".join(self._lines)
 
+    def _head(self, function: ir.Function) -> str:
+        parameters = ", ".join(
+            [
+                *(["kerneltk::jit::depth _kt_depth"] if function.is_recursive else []),
+                *(
+                    f"{self.ctype(p.type)} {p.name}"
+                    for p in function.parameters
+                    if not is_empty(p.type)
+                ),
+            ]
+        )
+        if function.is_split:
+            head = f"static inline __attribute__((always_inline)) void {function.name}"
+        elif function.is_kernel:
+            head = f'extern "C" __global__ void {self._bounds}{function.name}'
+        else:
+            head = f"static __device__ inline {self.ctype(function.result)} {function.name}"
+        return f"{head}({parameters})"
+
     def _share_shapes(self, function: ir.Function) -> None:
         """Say that arrays have the shape of the first of as many dimensions, so that a compiler
         computes offsets in them once.
@@ -894,7 +909,10 @@ class Emitter:
     def program(self) -> str:
         """Return declarations and functions; `headers` then has the headers that they need."""
         texts = [self._function_text(function) for function in self._program.functions]
-        return "\n\n".join([*self.declarations, *self._constants, *texts])
+        heads = [f"{self._head(f)};" for f in self._program.functions if f.is_recursive]
+        if heads:
+            self.headers["jit_depth.hpp"] = None
+        return "\n\n".join([*self.declarations, *self._constants, *heads, *texts])
 
 
 def emit_program(

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -28,9 +28,9 @@ __all__ = [
     "Element", "Evaluate", "Expression", "Extent", "Field", "For", "Function", "If", "Invoke",
     "Literal_", "Local", "Logical", "Not", "Nothing", "Parameter", "Print", "Program", "Return",
     "Section", "Select", "Slice", "Span", "Statement", "Store", "ThreadLoop", "Unary", "Update",
-    "While", "array_type", "bodies", "children", "controls", "is_packed", "number_type", "rebuilt",
-    "statements", "taken_out", "unchanged", "walk", "with_bodies", "with_children",
-    "with_statements",
+    "While", "array_type", "bodies", "children", "controls", "is_packed", "number_type",
+    "reachable", "rebuilt", "statements", "taken_out", "unchanged", "walk", "with_bodies",
+    "with_children", "with_recursion", "with_statements",
 ]  # fmt: skip
 
 
@@ -449,11 +449,14 @@ class Function(Node):
     per_thread: frozenset[str] = field(default=frozenset())
     is_split: bool = False  # it runs a whole block at a time: `barrier_fission`
     index_ndim: int = 0  # so many parameters, the last ones, are the index of an element
+    is_recursive: bool = False  # it calls itself, or functions that do: it is known before its body
 
 
 @node_class
 class Program(Node):
-    """A kernel and the functions that it calls, callees first; the kernel is the last."""
+    """A kernel and the functions that it calls, callees first; the kernel is the last. Among
+    functions that call each other any is first.
+    """
 
     functions: tuple[Function, ...]
 
@@ -543,6 +546,25 @@ def walk(*nodes: Any) -> list[Any]:
         if below is not None:
             pending += below(node)
     return found
+
+
+def reachable(nodes: Iterable[Any], functions: Mapping[str, Function]) -> list[Function]:
+    """Return the functions that nodes call, and those that these call, each once."""
+    found: dict[str, Function] = {}
+    pending = [*nodes]
+    while pending:
+        for node in walk(pending.pop()):
+            if isinstance(node, Invoke) and node.function not in found:
+                function = found[node.function] = functions[node.function]
+                pending += function.body
+    return [*found.values()]
+
+
+def with_recursion(functions: Sequence[Function]) -> tuple[Function, ...]:
+    """Return functions with a mark on those that come back to themselves."""
+    by_name = {function.name: function for function in functions}
+    called = {f.name: {part.name for part in reachable(f.body, by_name)} for f in functions}
+    return tuple(dataclasses.replace(f, is_recursive=f.name in called[f.name]) for f in functions)
 
 
 def bodies(statement: Statement) -> Iterator[tuple[Statement, ...]]:

@@ -69,10 +69,11 @@ def verify(program: ir.Program, *, of_elements: bool = False) -> None:
     """
     if not program.functions:
         raise IrError("", "Program", None, "it has no functions")
-    earlier: dict[str, ir.Function] = {}
+    earlier = {f.name: f for f in program.functions if f.is_recursive}
+    names: set[str] = set()
     for function in program.functions:
         name = function.name
-        if name in earlier:
+        if name in names:
             raise IrError(name, "Function", None, "the name is another function's too")
         if function.is_kernel != (function is program.functions[-1] and not of_elements):
             problem = (
@@ -82,6 +83,7 @@ def verify(program: ir.Program, *, of_elements: bool = False) -> None:
             )
             raise IrError(name, "Function", None, problem)
         _Checker(function, earlier).run()
+        names.add(name)
         earlier[name] = function
 
 

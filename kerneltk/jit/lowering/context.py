@@ -73,18 +73,20 @@ class Program:
     handlers: Handlers
     functions: list[ir.Function] = field(default_factory=list)
     signatures: dict[Any, Signature] = field(default_factory=dict)
-    stack: list[tuple[Any, str]] = field(default_factory=list)
+    stack: list[Context] = field(default_factory=list)  # of functions that are being lowered
     names: set[str] = field(default_factory=set)
     # Keys hold the identities of objects: these must live as long.
     kept: list[Any] = field(default_factory=list)
     lookups: Lookups = field(default_factory=Lookups)
     widening: bool = True  # types hold all that joins to them: else Python's numbers give way
     of_elements: bool = False  # it is no kernel of threads
+    is_recursive: bool = False  # a function calls itself, or a caller
     cut: set[str] = field(default_factory=set)  # functions with types that do not hold a value
+    impure: set[str] = field(default_factory=set)  # functions that write to memory, or wait
 
     def unique(self, name: str) -> str:
         """Return a name for a function of the program."""
-        found = identifier(name, self.names.__contains__)
+        found = identifier(name.strip("<>"), self.names.__contains__)  # of "<lambda>"
         self.names.add(found)
         return found
 
@@ -102,6 +104,7 @@ class Context:
     is_kernel: bool = False
     is_of_elements: bool = False  # of one element, whose index it may ask for
     uses: Mapping[str, Type] = field(default_factory=dict)  # arguments as `joins.use_of` has them
+    key: tuple[Any, ...] = ()  # of the function that is called, with the types of this call
 
     def __post_init__(self) -> None:
         self.scope = scope_of(self.source.node)
@@ -116,6 +119,7 @@ class Context:
         self.result_span: ir.Span | None = None
         self.annotated: dict[str, Number] = {}
         self.declared_as = ""  # the name that the value of an assignment is for
+        self.returned: list[Static] = []  # results that are no values: None and functions
         self.begin()
 
     def begin(self) -> None:
@@ -137,7 +141,12 @@ class Context:
         self.repeated: list[ast.For] = []
         self.element_index: tuple[ir.Local, ...] = ()
         self.given: set[str] = set()  # the parameters that exist at run time
-        self.returned: list[Static] = []  # results that are no values: None and functions
+        # A recursive call without a result: none is known yet, the statement is left out.
+        self.asked: tuple[Context, ir.Span] | None = None  # of this function, and where
+        self.waits = False  # of a function that called this one
+        self.may_write = False  # by way of such a function
+        self.name = ""  # in the IR, where it had to be known before the end of the pass
+        self.returned_before, self.returned = self.returned, []
         self.statements: list[ir.Statement] = []
         self._first = self.statements
 

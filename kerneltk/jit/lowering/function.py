@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from kerneltk.errors import TypingError, UnsupportedError
@@ -51,7 +51,7 @@ def lower_function(low: Context) -> Signature:
                     low.joined_result = without_weak(low.result)
             # What was lowered for types that are not final is lowered again.
             del program.functions[functions:]
-            program.names = set(names)
+            program.names = names | {active.name for active in program.stack if active is not low}
             program.signatures = dict(signatures)
         raise AssertionError("types do not settle")
     finally:
@@ -71,6 +71,13 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
         block(low, node.body)
     if low.changed or any(name in low.types for name, _ in low.pending):
         return None
+    if low.asked is not None or low.waits:
+        if low.result is None and low.waits:
+            raise Pending(low.source.name)  # the function waited for knows more, or raises
+        if low.result is None:
+            raise _unknown_result(low)
+        if low.asked is not None:
+            return None
     for name, span in low.pending:
         raise low.fail(
             f"'{name}' is used before a value is assigned to it.",
@@ -86,10 +93,11 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
             "return a value on every way.",
         )
     check_assigned(low)
-    is_pure = not any(map(_has_effect, low.statements))
+    impure = low.program.impure
+    is_pure = not (low.may_write or any(_has_effect(part, impure) for part in low.statements))
     parameters += tuple(ir.Parameter(p.name, p.type, p.span) for p in low.element_index)
     function = ir.Function(
-        low.program.unique(low.source.name if low.source.name != "<lambda>" else "lambda"),
+        low.name or low.program.unique(low.source.name),
         parameters,
         result,
         tuple(low.statements),
@@ -98,7 +106,22 @@ def _lower_once(low: Context) -> tuple[ir.Function, bool] | None:
         low.is_kernel,
         index_ndim=len(low.element_index),
     )
+    if not is_pure:
+        impure.add(function.name)
     return function, is_pure
+
+
+def _unknown_result(low: Context) -> TypingError:
+    """Return the error of a recursive function none of whose returns shows the result's type."""
+    assert low.asked is not None
+    caller, span = low.asked
+    return caller.fail(
+        f"The type of what '{low.source.name}' returns is not known: it depends on this call of "
+        "itself on every way.",
+        span,
+        f"return a value on a way without it, or annotate it: 'def {low.source.name}(...) -> "
+        "np.float32:'.",
+    )
 
 
 def _check_definition(low: Context) -> None:
@@ -329,7 +352,7 @@ def _has_break(statements: Sequence[ir.Statement]) -> bool:
     return False
 
 
-def _has_effect(statement: Any) -> bool:
+def _has_effect(statement: Any, impure: Container[str]) -> bool:
     """Return whether a statement, or anything in it, does more than assign local variables."""
     for node in ir.walk(statement):
         if isinstance(node, ir.Update | ir.Assert | ir.Print):
@@ -342,6 +365,8 @@ def _has_effect(statement: Any) -> bool:
                 return True
         if isinstance(node, ir.Call) and not node.operation.is_repeatable:
             return True
-        if isinstance(node, ir.Evaluate):
+        if isinstance(node, ir.Evaluate) or (
+            isinstance(node, ir.Invoke) and node.function in impure
+        ):
             return True
     return False

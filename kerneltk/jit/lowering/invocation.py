@@ -13,14 +13,17 @@ import numpy as np
 from kerneltk.errors import KernelToolkitError, Snippet, TypingError, UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Signature, Static, Value
-from kerneltk.jit.lowering.context import Context, LocalFunction
-from kerneltk.jit.lowering.function import lower_function
+from kerneltk.jit.ir.types import VOID
+from kerneltk.jit.lowering.context import Context, LocalFunction, Pending
+from kerneltk.jit.lowering.function import annotated_type, lower_function
 from kerneltk.jit.lowering.names import lookup
 from kerneltk.jit.lowering.values.conversion import Group, as_item, make_tuple
 from kerneltk.jit.lowering.values.joins import use_of
 from kerneltk.jit.source.function_source import source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
 from kerneltk.jit.source.text import FunctionSource
+
+_MOST_OF_ONE = 16  # calls of one function within each other, each with other types
 
 
 class Callee(NamedTuple):
@@ -97,14 +100,18 @@ def lowered_for(
     of_all = (identity, tuple((name, argument.type) for name, argument in run_time), fixed, True)
     signature = low.program.signatures.get(key) or low.program.signatures.get(of_all)
     if signature is None:
-        if any(key[0] == active[0] for active, _ in low.program.stack):
-            raise _recursion(low, source.name, site)
+        active = [context for context in low.program.stack if context.key[0] == identity]
+        called = next((context for context in active if context.key == key), None)
+        if called is not None:
+            return _recursive(low, called, site.span), tuple(value for _, value in run_time)
+        if len(active) >= _MOST_OF_ONE:
+            raise _endless(low, source.name, site)
         low.program.kept.append((function, node, around, static))
-        low.program.stack.append((key, source.name))
+        inner = type(low)(
+            low.program, source, function, around, tuple(run_time), static, uses=uses, key=key
+        )
+        low.program.stack.append(inner)
         try:
-            inner = type(low)(
-                low.program, source, function, around, tuple(run_time), static, uses=uses
-            )
             signature = lower_function(inner)
         except (TypingError, UnsupportedError) as error:
             raise _called_from(error, low.source.snippet(site.span)) from error.__cause__
@@ -149,10 +156,12 @@ def _captured_variables(
     for name in sorted(scope_of(source.node).free):
         if not around.is_own(name):
             continue
-        value = lookup(around, name, site.span)
+        # A function beside it, or itself, that uses the variable was given it, too.
+        is_given = low.around is around and name in low.scope.free and name in dict(low.arguments)
+        value = lookup(low if is_given else around, name, site.span)
         if isinstance(value, Static) and isinstance(value.value, LocalFunction):
             continue
-        if not isinstance(value, Static) and around is not low:
+        if not (isinstance(value, Static) or is_given or around is low):
             raise low.refuse(
                 f"'{source.name}' uses the variable '{name}' of the function that it is "
                 "defined in, and is called outside of that.",
@@ -163,12 +172,50 @@ def _captured_variables(
     return found
 
 
-def _recursion(low: Context, name: str, site: CallSite) -> UnsupportedError:
-    chain = " -> ".join(f"'{active}'" for _, active in [*low.program.stack, (None, name)])
-    return low.refuse(
-        f"'{name}' calls itself ({chain}), which kernels cannot do.",
+def _recursive(low: Context, called: Context, span: ir.Span) -> Signature:
+    """Return a function that is being lowered, with its result as far as it is known; raises
+    Pending where it is not.
+
+    Results are a fixed point: the returns without such calls come first, and a pass in which the
+    result changed is repeated.
+    """
+    program = low.program
+    program.is_recursive = True
+    between = program.stack[program.stack.index(called) + 1 :]
+    if called.result is None and isinstance(called.source.node, ast.FunctionDef):
+        node = called.source.node
+        called.result = annotated_type(called, node.returns) or (
+            None if _has_result(node) else VOID
+        )
+    if called.result is None:
+        called.asked = called.asked or (low, span)
+        for function in between:
+            function.waits = True
+        raise Pending(called.source.name)
+    for function in between:
+        function.may_write = True
+    called.name = called.name or program.unique(called.source.name)
+    returned = (called.returned or called.returned_before)[:1]
+    return Signature(called.name, called.result, False, *returned)
+
+
+def _has_result(node: ast.FunctionDef) -> bool:
+    """Return whether a function returns a value anywhere."""
+    pending: list[ast.AST] = [*node.body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Return) and getattr(part.value, "value", part.value) is not None:
+            return True
+        if not isinstance(part, ast.FunctionDef | ast.Lambda):
+            pending += ast.iter_child_nodes(part)
+    return False
+
+
+def _endless(low: Context, name: str, site: CallSite) -> TypingError:
+    return low.fail(
+        f"'{name}' calls itself with arguments of other types each time, {_MOST_OF_ONE} deep.",
         site.span,
-        "write a loop, with an array of local memory for what is pending.",
+        "convert the arguments, so that their types are those of the call before.",
     )
 
 
@@ -195,8 +242,10 @@ def _called_from(
 ) -> TypingError | UnsupportedError:
     """Return the error in a function's source with the location of a call that led there."""
     message, separator, hint = str(error.args[0]).partition("\n  Hint: ")
-    called = dataclasses.replace(snippet, label="called here")
-    return type(error)(f"{message}\n{called.render()}{separator}{hint}")
+    called = dataclasses.replace(snippet, label="called here").render()
+    if called not in message:  # a recursive call is shown once
+        message = f"{message}\n{called}"
+    return type(error)(f"{message}{separator}{hint}")
 
 
 def bind_arguments(

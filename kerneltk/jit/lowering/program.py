@@ -37,7 +37,6 @@ def lower_program(
     element, which returns its results. Raises TypingError or UnsupportedError at the user's line.
     """
     program = Program(mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements)
-    program.stack.append(((id(function), (), ()), source.name))
     arguments = tuple((name, ir.Local(name, kind, span)) for name, kind, span in parameters)
     known = {name: Static(value) for name, value in static.items()}
     lower_function(
@@ -52,4 +51,5 @@ def lower_program(
             is_of_elements=of_elements,
         )
     )
-    return ir.Program(tuple(program.functions))
+    functions = tuple(program.functions)
+    return ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)

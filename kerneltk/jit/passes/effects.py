@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kerneltk.jit import ir
@@ -28,36 +29,47 @@ def written_parameters(program: ir.Program) -> frozenset[str]:
 
     A view counts as what it is a view of; it is not followed which of several.
     """
-    summaries: dict[str, frozenset[str]] = {}
-    for function in program.functions:
-        sources: dict[str, set[str]] = {p.name: {p.name} for p in function.parameters}
-        changed = True
-        while changed:
-            changed = False
-            for node in ir.walk(*function.body):
-                if isinstance(node, ir.Store) and isinstance(node.target, ir.Local):
-                    found = _roots(node.value, sources)
-                    known = sources.setdefault(node.target.name, set())
-                    if not found <= known:
-                        known |= found
-                        changed = True
-        by_name = {f.name: f for f in program.functions}
-        written: set[str] = set()
-        for node in ir.walk(*function.body):
-            if isinstance(node, ir.Store | ir.Update) and not isinstance(node.target, ir.Local):
-                written |= _roots(_array_of(node.target), sources)
-            elif isinstance(node, ir.Call):
-                for k in node.operation.writes:
-                    written |= _roots(_array_of(node.arguments[k]), sources)
-            elif isinstance(node, ir.Invoke):
-                callee = by_name[node.function]
-                for parameter, argument in zip(callee.parameters, node.arguments, strict=True):
-                    if parameter.name in summaries[node.function]:
-                        written |= _roots(argument, sources)
-        summaries[function.name] = frozenset(
-            written & {parameter.name for parameter in function.parameters}
-        )
+    by_name = {f.name: f for f in program.functions}
+    summaries: dict[str, frozenset[str]] = dict.fromkeys(by_name, frozenset())
+    is_settled = False
+    while not is_settled:
+        before = dict(summaries)
+        for function in program.functions:
+            summaries[function.name] = _written(function, by_name, summaries)
+        is_settled = before == summaries or not any(f.is_recursive for f in program.functions)
     return summaries[program.kernel.name]
+
+
+def _written(
+    function: ir.Function,
+    by_name: Mapping[str, ir.Function],
+    summaries: Mapping[str, frozenset[str]],
+) -> frozenset[str]:
+    """Return a function's parameters that it writes to, from what those do that it calls."""
+    sources: dict[str, set[str]] = {p.name: {p.name} for p in function.parameters}
+    changed = True
+    while changed:
+        changed = False
+        for node in ir.walk(*function.body):
+            if isinstance(node, ir.Store) and isinstance(node.target, ir.Local):
+                found = _roots(node.value, sources)
+                known = sources.setdefault(node.target.name, set())
+                if not found <= known:
+                    known |= found
+                    changed = True
+    written: set[str] = set()
+    for node in ir.walk(*function.body):
+        if isinstance(node, ir.Store | ir.Update) and not isinstance(node.target, ir.Local):
+            written |= _roots(_array_of(node.target), sources)
+        elif isinstance(node, ir.Call):
+            for k in node.operation.writes:
+                written |= _roots(_array_of(node.arguments[k]), sources)
+        elif isinstance(node, ir.Invoke):
+            callee = by_name[node.function]
+            for parameter, argument in zip(callee.parameters, node.arguments, strict=True):
+                if parameter.name in summaries[node.function]:
+                    written |= _roots(argument, sources)
+    return frozenset(written & {parameter.name for parameter in function.parameters})
 
 
 def needs_grid(program: ir.Program) -> bool:

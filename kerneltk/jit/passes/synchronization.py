@@ -4,7 +4,7 @@ being split at them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kerneltk.jit import ir
@@ -48,16 +48,23 @@ def refuse_waits(body: tuple[ir.Statement, ...], callees: Mapping[str, ir.Functi
                 raise NotSplit(f"'{operation.name}' waits for other threads", node.span)
             if ir.Effect.BARRIER in operation.effects and id(node) not in plain:
                 raise NotSplit("a barrier is part of an expression", node.span)
-        elif isinstance(node, ir.Invoke) and _waits(callees[node.function], callees):
+        elif isinstance(node, ir.Invoke) and any(
+            _waits(function, callees) for function in ir.reachable((node,), callees)
+        ):
             raise NotSplit(f"'{node.function}' waits for other threads", node.span)
     _refuse_polls(body, callees)
 
 
 def _waits(function: ir.Function, callees: Mapping[str, ir.Function]) -> bool:
-    if has_barrier(*function.body):
+    """Whether a function itself waits; those that it calls are asked apart."""
+    waiting = (ir.Effect.BARRIER, ir.Effect.WAITS)
+    if any(
+        isinstance(node, ir.Call) and not node.operation.effects.isdisjoint(waiting)
+        for node in ir.walk(*function.body)
+    ):
         return True
     try:
-        refuse_waits(function.body, callees)
+        _refuse_polls(function.body, callees)
     except NotSplit:
         return True
     return False
@@ -116,9 +123,9 @@ def _leaves_by(body: tuple[ir.Statement, ...], read: set[str], depends: bool = F
     return False
 
 
-def _has_atomic(nodes: Iterable[Any], callees: Mapping[str, ir.Function]) -> bool:
+def _has_atomic(nodes: Sequence[Any], callees: Mapping[str, ir.Function]) -> bool:
+    called = (statement for f in ir.reachable(nodes, callees) for statement in f.body)
     return any(
-        (isinstance(node, ir.Call) and ir.Effect.ATOMIC in node.operation.effects)
-        or (isinstance(node, ir.Invoke) and _has_atomic(callees[node.function].body, callees))
-        for node in ir.walk(*nodes)
+        isinstance(node, ir.Call) and ir.Effect.ATOMIC in node.operation.effects
+        for node in ir.walk(*nodes, *called)
     )

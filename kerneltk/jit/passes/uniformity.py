@@ -73,13 +73,12 @@ def is_pure(function: ir.Function, callees: Mapping[str, ir.Function]) -> bool:
     """Whether a function's result depends on nothing but its arguments, and it does nothing
     else.
     """
-    for node in ir.walk(*function.body):
-        if isinstance(node, ir.Element | ir.Update | ir.Assert | ir.Print | ir.Declare):
-            return False
-        if isinstance(node, ir.Call) and (node.operation.effects or node.operation.writes):
-            return False
-        if isinstance(node, ir.Invoke) and not is_pure(callees[node.function], callees):
-            return False
+    for part in (function, *ir.reachable(function.body, callees)):
+        for node in ir.walk(*part.body):
+            if isinstance(node, ir.Element | ir.Update | ir.Assert | ir.Print | ir.Declare):
+                return False
+            if isinstance(node, ir.Call) and (node.operation.effects or node.operation.writes):
+                return False
     return True
 
 

@@ -239,6 +239,195 @@ def endless(a: Any) -> Any:
     return endless(a) + 1
 
 
+def recursion(y: Any) -> None:
+    y[0] = endless(1)
+
+
+def endless_by_another(a: Any) -> Any:
+    return another(a) + 1
+
+
+def another(a: Any) -> Any:
+    found = endless_by_another(a)
+    return found * 2
+
+
+def recursion_by_another(y: Any) -> None:
+    y[0] = endless_by_another(1)
+
+
+def pairs(a: Any, n: Any) -> Any:
+    return 0 if n == 0 else pairs((a, 1), n - 1)
+
+
+def other_types_at_each_level(y: Any, i: Any) -> None:
+    y[0] = pairs(i, i)
+
+
+def nested(n: Any) -> Any:
+    if n == 0:
+        return 0
+    return nested(n - 1), 1
+
+
+def recursion_to_another_type(y: Any, i: Any) -> None:
+    y[0] = nested(i)
+
+
+def with_keywords(**given: Any) -> Any:
+    return 1
+
+
+def keywords(y: Any) -> None:
+    y[0] = with_keywords(a=1)
+
+
+def position_only(y: Any) -> None:
+    y[0] = first(b=1, a=2)
+
+
+def keyword_only(y: Any) -> None:
+    y[0] = add(1, 2, 3)
+
+
+def an_error_inside(y: Any, t: Any) -> None:
+    y[0] = add(t)
+
+
+def sometimes(a: Any) -> Any:
+    if a > 0:
+        return 1
+
+
+def without_a_result(y: Any) -> None:
+    y[0] = sometimes(y[0])
+
+
+def of_two_kinds(a: Any) -> Any:
+    if a > 0:
+        return 1
+    return (1, 2)
+
+
+def results_of_two_kinds(y: Any) -> None:
+    y[0] = of_two_kinds(y[0])
+
+
+def own_memory(a: Any) -> Any:
+    return jit.local_memory("int32", 4)
+
+
+def returned_memory(y: Any) -> None:
+    y[0] = own_memory(1)[0]
+
+
+def countdown(a: Any) -> Any:
+    if a > 0:
+        return countdown(a - 1)
+    return a
+
+
+def calls_itself(x: Any) -> None:
+    x[0] = countdown(x[1])
+
+
+def test_recursive_functions() -> None:
+    """The result's type is that of the other returns; a call is evaluated where it stands."""
+    assert (
+        body_of(calls_itself)
+        == """\
+function countdown(a: float32) -> float32
+    if a > 0.0:float32:
+        t: float32 = countdown(a - 1.0:float32)
+        return t
+    return a
+
+x[0] = countdown(x[1])
+"""
+    )
+
+
+MADE = eval("lambda a: a")
+
+
+def without_a_source(y: Any) -> None:
+    y[0] = MADE(1)
+
+
+REFUSED_STATEMENTS = [
+    (
+        recursion,
+        (
+            "The type of what 'endless' returns is not known: it depends on this call of itself "
+            "on every way. Hint: return a value on a way without it, or annotate it: 'def "
+            "endless(...) -> np.float32:'."
+        ),
+    ),
+    (
+        recursion_by_another,
+        (
+            "The type of what 'endless_by_another' returns is not known: it depends on this call "
+            "of itself on every way. Hint: return a value on a way without it, or annotate it: "
+            "'def endless_by_another(...) -> np.float32:'."
+        ),
+    ),
+    (
+        other_types_at_each_level,
+        (
+            "'pairs' calls itself with arguments of other types each time, 16 deep. Hint: convert "
+            "the arguments, so that their types are those of the call before."
+        ),
+    ),
+    (
+        recursion_to_another_type,
+        "'nested' returns values whose types do not go together.",
+    ),
+    (
+        keywords,
+        "'with_keywords' takes '**given', which kernels cannot pass. Hint: name the keywords.",
+    ),
+    (position_only, "'first' takes 'a' by its position only."),
+    (keyword_only, "'add' takes 2 arguments, and 3 were given."),
+    (
+        an_error_inside,
+        (
+            "'+' cannot be computed for a value of type 'tuple of (int, float)' and a number "
+            "of type 'int'."
+        ),
+    ),
+    (
+        without_a_result,
+        (
+            "'sometimes' may end without a value, and returns one here. Hint: return a value "
+            "on every way."
+        ),
+    ),
+    (results_of_two_kinds, "'of_two_kinds' returns values whose types do not go together."),
+    (
+        returned_memory,
+        (
+            "Memory of a function cannot be returned from it. Hint: declare it where it is "
+            "used, and pass it as an argument."
+        ),
+    ),
+    (
+        without_a_source,
+        (
+            "'MADE' cannot be called: the text of the lambda of line 1 cannot be had: exec() "
+            "and python -c do not keep it. Hint: write the text to a file, or register it in "
+            "linecache.cache under the name that compile() is given"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
+)
+def test_what_is_refused(function: Any, expected: str) -> None:
+    assert refused(function, of_elements=False) == expected
+
+
 def by_two(a: Any) -> Any:
     return 2 * a
 

@@ -141,6 +141,34 @@ def test_what_is_written_anywhere_may_not_be_read_only(function: Any) -> None:
         jit.rawkernel(function)[1, 4](read_only(), np.zeros(4, np.float32))
 
 
+def clear(x, k):
+    """Write to `x` by way of another function."""
+    if k > 0:
+        count_down(x, k)
+
+
+def count_down(x, k):
+    x[k] = k
+    clear(x, k - 1)
+
+
+def last_of(x, k):
+    return x[k] if k == 0 else last_of(x, k - 1)
+
+
+def test_arguments_of_recursive_functions() -> None:
+    def writing(x, y):
+        clear(x, 3)
+        y[0] = last_of(y, 3)
+
+    def reading(x, y):
+        y[0] = last_of(x, 3)
+
+    kind = array_of(np.dtype(np.float32), 1, True)
+    assert written_parameters(Definition(writing).lowered((kind, kind))) == {"x", "y"}
+    assert written_parameters(Definition(reading).lowered((kind, kind))) == {"y"}
+
+
 def test_records_that_are_written_behind_a_return() -> None:
     @jit.rawkernel
     def kernel(x, y):

@@ -81,6 +81,9 @@ def test_functions_that_wait() -> None:
     inner = {**helper("f", sync), **helper("g", invoked("f"))}
     assert reason(invoked("f"), callees=inner) == "'f' waits for other threads"
     assert reason(invoked("g"), callees=inner) == "'g' waits for other threads"
+    cycle = {**helper("f", invoked("g"), sync), **helper("g", invoked("f"))}
+    assert reason(invoked("g"), callees=cycle) == "'g' waits for other threads"
+    refuse_waits((invoked("h"),), helper("h", invoked("h")))
     shuffles = helper("f", let(a, call(SHUFFLE, tx)))
     assert reason(invoked("f"), callees=shuffles) == "'f' waits for other threads"
 
