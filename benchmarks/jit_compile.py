@@ -24,7 +24,6 @@ from kerneltk.jit.codegen.emit import emit_program
 from kerneltk.jit.compile import PASSES, PassContext
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import Array, Number, Type
-from kerneltk.jit.ir.verifier import verify
 from kerneltk.jit.lowering.program import lower_program
 from kerneltk.jit.source.function_source import FunctionSource
 from kerneltk.jit.source.scope import parameters_of
@@ -112,7 +111,7 @@ def _nvrtc(report: Report, targets: Table) -> None:
 
 # -- Python ----------------------------------------------------------------------------------------
 
-_STAGES = ("source", "lower", "passes", "verify", "emit")
+_STAGES = ("source", "lower", "passes", "emit")
 
 
 def _function(which: str) -> tuple[Any, tuple[Type, ...]]:
@@ -155,8 +154,6 @@ def _stages(which: str, backend: str) -> dict[str, float]:
         if each.applies(_CONTEXTS[backend]):
             program = each.run(program, _CONTEXTS[backend])
     marks.append(clock())
-    verify(program)
-    marks.append(clock())
     emit_program(program)
     marks.append(clock())
     times = (after - before for before, after in itertools.pairwise(marks))
@@ -165,7 +162,7 @@ def _stages(which: str, backend: str) -> dict[str, float]:
 
 def _python(report: Report, targets: Table) -> None:
     table = report.table(
-        "Python's part: text, types, checks, C++ text, ms",
+        "Python's part: text, types, C++ text, ms",
         *("function", "backend", "whole", "fastest", *_STAGES),
         notes=[
             f"Time of this process's processor, so that others on the machine do not count: "

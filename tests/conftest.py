@@ -375,17 +375,9 @@ def quick_compilers() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def verified_passes() -> Iterator[None]:
-    """Verify the IR after each pass; without this it is verified once, behind the last."""
+    """Verify the IR after each pass."""
     from kerneltk.jit import compile as middle
-    from kerneltk.jit.ir.verifier import verify
-
-    def verifying(each: middle.Pass) -> middle.Pass:
-        def run(program: Any, context: middle.PassContext) -> Any:
-            made = each.run(program, context)
-            verify(made, of_elements=context.of_elements)
-            return made
-
-        return each._replace(run=run)
+    from tests.ir_verifier import verifying
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(middle, "PASSES", tuple(map(verifying, middle.PASSES)))

@@ -19,11 +19,11 @@ from kerneltk.cache.store import Cache
 from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
 from kerneltk.jit.compile import PASSES, PassContext  # without what verifies each in the tests
-from kerneltk.jit.ir.printer import show
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, number
-from kerneltk.jit.ir.verifier import IrError, verify
 from kerneltk.jit.launch.marshalling import type_of
 from kerneltk.jit.lowering import program as lowering
+from tests.ir_printer import show
+from tests.ir_verifier import VERIFICATION, IrError, verify
 from tests.unit.cache.stages import set_cache
 
 from .jit_kernels import TABLE
@@ -220,14 +220,14 @@ def with_a_fault(made: ir.Program) -> ir.Program:
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
-    """Make a stage break what it makes, and let only the last look verify."""
+    """Make a stage break what it makes, and verify behind the last one."""
     passes = [
         each._replace(run=lambda *given, own=each.run: with_a_fault(own(*given)))
         if each.name == stage
         else each
         for each in PASSES
     ]
-    monkeypatch.setattr(middle, "PASSES", passes)
+    monkeypatch.setattr(middle, "PASSES", [*passes, VERIFICATION])
     nothing = Cache(None)  # which another stage's test has put nothing into
     set_cache(monkeypatch, "analysis", nothing)
     if stage == "lowering":

@@ -79,9 +79,13 @@ def run_paths(options: argparse.Namespace) -> int:
 
 def work(options: argparse.Namespace) -> None:
     """Run programs, and write a line for each, before it and after it."""
+    from kerneltk.jit import compile as middle
+    from tests.ir_verifier import verifying
+
     from .running import backend_of, defined_program, outcome_of
     from .shrinking import shrunk
 
+    middle.PASSES = tuple(map(verifying, middle.PASSES))
     backend = backend_of(options.backend)
     for seed in range(options.seed, options.seed + options.programs):
         say({"begun": seed})

@@ -3,7 +3,7 @@ and no C++ in it.
 
 A `Function` is a body of statements. An expression has a type; every node has a span, which is its
 location in the user's own source. Nodes are immutable. Conversions are explicit: the operands of an
-operation have the type that it is computed in (`verify` checks that).
+operation have the type that it is computed in (the tests verify that).
 """
 
 from __future__ import annotations

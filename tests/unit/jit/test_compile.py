@@ -14,7 +14,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.compile import PassContext, optimized
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import PY_INT, Array, number
-from kerneltk.jit.ir.verifier import IrError
+from tests.ir_verifier import VERIFICATION, IrError
 
 SPAN = ir.Span(1, 0, 1, 1)
 ALL = [
@@ -53,8 +53,9 @@ def misplaced(node: Any) -> Any:
     return ir.Literal_(1, PY_INT, SPAN) if isinstance(node, ir.Unary) else node
 
 
-def test_the_last_program_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(middle, "PASSES", (middle.Pass("a fault", broken, middle.everywhere),))
+def test_passes_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    faulty = middle.Pass("a fault", broken, middle.everywhere)
+    monkeypatch.setattr(middle, "PASSES", (faulty, VERIFICATION))
     with pytest.raises(IrError, match="the value is Python's int, not float32"):
         optimized(lowered(), PassContext(capabilities_of("host")))
 

@@ -14,8 +14,8 @@ import pytest
 
 from kerneltk.errors import KernelToolkitError
 from kerneltk.jit.frontends.rawkernel import Definition, Mode
-from kerneltk.jit.ir.printer import show
 from kerneltk.jit.launch.marshalling import type_of
+from tests.ir_printer import show
 
 
 class Pair(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.jit.compile import PASSES, PassContext, everywhere
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.ir.printer import show
 from kerneltk.jit.launch.marshalling import type_of
+from tests.ir_printer import show
 
 T = np.dtype([("g", "f8", 2), ("h", "f8")], align=True)
 RECORD, VECTOR = np.zeros(1, T)[0], np.zeros(3)

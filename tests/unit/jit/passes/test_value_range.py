@@ -20,8 +20,8 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics import python
 from kerneltk.jit.intrinsics.execution import threads
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Array, Number, Tuple, number
-from kerneltk.jit.ir.verifier import verify
 from kerneltk.jit.passes.value_range import index_ranges, simplify
+from tests.ir_verifier import verify
 
 SPAN = ir.Span(1, 0, 1, 1)
 INT8, UINT8, INT32, FLOAT = (number(name) for name in ("int8", "uint8", "int32", "float32"))

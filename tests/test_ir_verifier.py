@@ -24,7 +24,7 @@ from kerneltk.jit.ir.types import (
     Tuple,
     number,
 )
-from kerneltk.jit.ir.verifier import IrError, verify
+from tests.ir_verifier import IrError, verify
 
 SPAN = ir.Span(3, 4, 3, 9)
 INT8, INT32, INT64, FLOAT, COMPLEX = (

@@ -1,4 +1,4 @@
-"""Whether a program keeps the rules of `ir`.
+"""Whether a program keeps the rules of `ir`: the tests ask after each pass (`verifying`).
 
 What is found here is the toolkit's own mistake: whatever a user can write wrong has been refused
 before there is a program.
@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kerneltk.core.identifiers import identifier_problem
+from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import (
     BOOL,
@@ -85,6 +86,22 @@ def verify(program: ir.Program, *, of_elements: bool = False) -> None:
         _Checker(function, earlier).run()
         names.add(name)
         earlier[name] = function
+
+
+def verifying(each: middle.Pass) -> middle.Pass:
+    """A pass that verifies what it makes."""
+
+    def run(program: ir.Program, context: middle.PassContext) -> ir.Program:
+        made = each.run(program, context)
+        verify(made, of_elements=context.of_elements)
+        return made
+
+    return each._replace(run=run)
+
+
+VERIFICATION = verifying(
+    middle.Pass("the rules of the IR", lambda made, _: made, middle.everywhere)
+)
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,6 @@ import pytest
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.operations import Operation
-from kerneltk.jit.ir.printer import show, show_type
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_FLOAT,
@@ -24,6 +23,7 @@ from kerneltk.jit.ir.types import (
     Type,
     number,
 )
+from tests.ir_printer import show, show_type
 
 AT = ir.Span(1, 0, 1, 1)
 F4 = number("float32")
