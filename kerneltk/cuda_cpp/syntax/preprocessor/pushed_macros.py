@@ -64,7 +64,7 @@ class _Name:
 
     name: str
     definitions: dict[str, int] = field(default_factory=dict)  # parameters and replacement
-    depths: set[int] = field(default_factory=lambda: {0})  # what may be pushed at a place
+    pushes: int = 0  # so far, of which each may be in a branch that is not taken
 
     def _own(self, what: str) -> str:
         return f"_kt_{what}_{self.name}"
@@ -114,7 +114,7 @@ class _Name:
         return [*lines, "#endif"]
 
     def _by_depth(self) -> list[tuple[str, int]]:
-        return [("elif" if i else "if", depth) for i, depth in enumerate(sorted(self.depths))]
+        return [("elif" if depth else "if", depth) for depth in range(self.pushes + 1)]
 
     def _moved(self, depth: int) -> list[str]:
         return [f"#undef {self._own('depth')}", f"#define {self._own('depth')} {depth}"]
@@ -290,43 +290,13 @@ class _Rewriting:
         return None if found is None or known is None else (known, found[2].rstrip())
 
     def _find_edits(self, directives: Sequence[Directive], moves: Sequence[_Move]) -> None:
-        # What each name may have been pushed before a conditional's branches, and behind them.
-        open_: list[tuple[dict[str, set[int]], dict[str, set[int]]]] = []
         at = {move[0]: move for move in moves}
-        events = sorted(
-            [(d.start, d) for d in directives if d.start not in at]
-            + [(move[0], None) for move in moves]
-        )  # fmt: skip
-        for start, directive in events:
-            if directive is None:
+        behind = {d.start: d for d in directives if d.start not in at}
+        for start in sorted((*at, *behind)):
+            if start in at:
                 self._add_move(at[start])
-            elif directive.name in ("if", "ifdef", "ifndef"):
-                open_.append((self._depths(), {}))
-            elif directive.name in ("elif", "elifdef", "elifndef", "else") and open_:
-                before, behind = open_[-1]
-                self._join(behind)
-                self._set(before)
-                if directive.name == "else":
-                    open_[-1] = ({}, behind)
-            elif directive.name == "endif" and open_:
-                before, behind = open_.pop()
-                for macro, depths in before.items():  # no branch may be taken
-                    behind.setdefault(macro, set()).update(depths)
-                self._join(behind)
-                self._set(behind)
             else:
-                self._add_lines_behind(directive)
-
-    def _depths(self) -> dict[str, set[int]]:
-        return {macro: set(name.depths) for macro, name in self._names.items()}
-
-    def _join(self, depths: dict[str, set[int]]) -> None:
-        for macro, name in self._names.items():
-            depths.setdefault(macro, set()).update(name.depths)
-
-    def _set(self, depths: dict[str, set[int]]) -> None:
-        for macro, name in self._names.items():
-            name.depths = set(depths[macro])
+                self._add_lines_behind(behind[start])
 
     def _add_move(self, move: _Move) -> None:
         start, end, word, macro = move
@@ -335,10 +305,9 @@ class _Rewriting:
             self._edits.append(_Edit(start, end, ()))
         elif name is not None and word == "push":
             self._edits.append(_Edit(start, end, name.pushed()))
-            name.depths = {depth + 1 for depth in name.depths}
+            name.pushes += 1
         elif name is not None:
             self._edits.append(_Edit(start, end, name.popped()))
-            name.depths = {max(depth - 1, 0) for depth in name.depths}
 
     def _add_lines_behind(self, directive: Directive) -> None:
         lines: list[str] = []
