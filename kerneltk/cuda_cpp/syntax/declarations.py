@@ -196,11 +196,6 @@ class SourceSummary(NamedTuple):
     # Of `host_code`, characters that something else stands for.
     replaced: tuple[tuple[int, int, str], ...] = ()
 
-    @property
-    def quoted_includes(self) -> tuple[str, ...]:
-        """The names in ``#include "..."`` lines, in order."""
-        return tuple(include.name for include in self.includes if include.is_quoted)
-
 
 class Preprocessed(NamedTuple):
     """What the preprocessor sees of a source."""

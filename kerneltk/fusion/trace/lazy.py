@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -986,9 +986,3 @@ def symbol_of(value: Any) -> Symbol | None:
     if isinstance(value, bool | int | float | complex | np.generic):
         return constant(value)
     return None
-
-
-def symbols_of(values: Sequence[Any]) -> list[Symbol] | None:
-    """Numbers as symbols; None if one is no number."""
-    found = [symbol_of(value) for value in values]
-    return None if any(symbol is None for symbol in found) else found  # type: ignore[return-value]

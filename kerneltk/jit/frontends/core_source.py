@@ -30,7 +30,7 @@ from kerneltk.jit.frontends.element_source import (
 )
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import user_signature
-from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
+from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type
 
 Role = Literal["input", "output", "whole", "number", "constant"]
 
@@ -317,8 +317,3 @@ def stored_kinds(program: ir.Program, name: str) -> tuple[list[Type], bool] | No
 
 def _is_parameter(array: Any, name: str) -> bool:
     return isinstance(array, ir.Local) and array.name == name
-
-
-def is_void(kind: Type) -> bool:
-    """Whether a function returns nothing."""
-    return isinstance(kind, Void)

@@ -23,4 +23,3 @@ def test_includes() -> None:
         ("b", False, 2, ""),
         ("e/f.h", True, 5, "(X)"),
     ]
-    assert summary.quoted_includes == ("a.cuh", "e/f.h")
