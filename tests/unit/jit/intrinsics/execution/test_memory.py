@@ -37,8 +37,8 @@ VALUES = [
         "declare shared: shared float32[:], dynamic; return shared[0]",
     ),
     (
-        lambda x: jit.shared_memory("float64", 29056)[0],
-        "declare shared: shared float64[29056]; return shared[0]",
+        lambda x: jit.shared_memory("float64", 6144)[0],
+        "declare shared: shared float64[6144]; return shared[0]",
     ),
     (
         lambda x: cuda.shared.array((2, 2), "int32")[0, 0],
@@ -86,8 +86,11 @@ REFUSED = [
         ),
     ),
     (
-        lambda: jit.shared_memory("float64", 29057)[0],
-        "232456 bytes of shared memory are more than a block can have. Hint: use smaller tiles.",
+        lambda: jit.shared_memory("float64", 6145)[0],
+        (
+            "49160 bytes of shared memory are more than a kernel can declare (49152). Hint: use "
+            "smaller tiles; or None, with a size (bytes) that each launch gives."
+        ),
     ),
     (
         lambda: jit.local_memory("float64", 65537)[0],
