@@ -28,6 +28,7 @@ from kerneltk.fusion.trace.kinds import computes_otherwise, constant_kind, is_ar
 from kerneltk.fusion.trace.layout import layout_of
 from kerneltk.fusion.trace.lazy import Lazy
 from kerneltk.fusion.trace.symbols import Environment, Expression, decided, decision
+from kerneltk.interop import exchange
 from kerneltk.launch.launchers import is_outdated
 
 if TYPE_CHECKING:
@@ -162,11 +163,11 @@ class Programs:
             else:
                 with backend.stream_context(handle):
                     result = run(*own)
+        is_known = program is not None and run is program.run and not kwargs
+        if program is not None and is_known and not program.depends_on_numbers:
+            self._remember(args, own, program, backend)
         if any(given is not value for given, value in zip(values, own, strict=True)):
             return _mapped(result, adoption.give_back)
-        if program is None or run is not program.run or kwargs or program.depends_on_numbers:
-            return result
-        self._remember(args, program, backend)
         return result
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -257,9 +258,11 @@ class Programs:
             if any(found is None for found in objects_in(shape)):
                 self.by_shape.pop(shape, None)
 
-    def _remember(self, args: tuple[Any, ...], program: Program, backend: Backend) -> None:
+    def _remember(
+        self, args: tuple[Any, ...], own: tuple[Any, ...], program: Program, backend: Backend
+    ) -> None:
         """Have the next equal call find its program at once: as the last one, or by its shapes."""
-        make = shortcut_maker(program, args, backend)
+        make = shortcut_maker(program, args, own, backend)
         if make is None:
             return
         self._fused._shortcut = make(self._fused._first)
@@ -343,6 +346,8 @@ def _shape_key(args: Sequence[Any]) -> Any:
             hasattr(kind, "flags") and hasattr(kind, "strides") and not issubclass(kind, np.generic)
         ):
             key.append((kind, value.dtype, value.shape, _layout_of(value)))
+        elif (library := exchange.library_of(kind)) is not None and library.kind_of is not None:
+            key.append((kind, library.kind_of(value)))
         else:
             is_plain = value is None or kind is str or kind is bool
             key.append((kind, value) if is_plain else constant_kind(value))
