@@ -301,6 +301,7 @@ class RawProgram:
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
         self._c_names = c_names
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode, Outcome]] = {}
+        self._named: dict[int, tuple[dict[str, str], dict[str, bytes]]] = {}  # of its object codes
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
         # By what was added, and whether they are all or those of kernels.
@@ -756,6 +757,13 @@ class RawProgram:
                 self._modules[key] = *made, outcome
             return self._modules[key]
 
+    def _tables(self, code: ObjectCode) -> tuple[dict[str, str], dict[str, bytes]]:
+        """The symbols and the reflection of a loaded module, by name expressions."""
+        found = self._named.get(id(code))
+        if found is None:
+            found = self._named[id(code)] = dict(code.symbols), dict(code.reflection)
+        return found
+
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
         key = (backend.name, backend.device_key(), expression)
@@ -767,7 +775,7 @@ class RawProgram:
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
         module, code, outcome = self.module(backend)
-        symbol = dict(code.symbols).get(expression)
+        symbol, reflected = (table.get(expression) for table in self._tables(code))
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)
@@ -778,7 +786,6 @@ class RawProgram:
                 raise self._unknown(expression, reason or missing)
             symbol = expression
         function = module.function(symbol)
-        reflected = dict(code.reflection).get(expression)
         layout = backend.parameter_places(function)
         signature = self._signature(expression, reflected, layout)
         return LoadedKernel(
@@ -824,7 +831,7 @@ class RawProgram:
         the source has no such variable, or none that can be reached from outside.
         """
         module, code, _ = self.module(backend)
-        symbol = dict(code.symbols).get(f"&{name}")
+        symbol = self._tables(code)[0].get(f"&{name}")
         if symbol is None:
             known = [name[1:] for name, _ in code.symbols if name.startswith("&")]
             shown = ", ".join(map(repr, known)) or "none"
@@ -833,7 +840,7 @@ class RawProgram:
                 f"__device__ variables are {shown}."
             )
         address, size = module.variable(symbol)
-        reflected = dict(code.reflection).get(name)
+        reflected = self._tables(code)[1].get(name)
         if reflected is None:
             return Variable(address, size, None, ())
         kind, extents = decode_variable(reflected)
