@@ -304,6 +304,7 @@ class RawProgram:
         self._named: dict[int, tuple[dict[str, str], dict[str, bytes]]] = {}  # of its object codes
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
+        self._offered: dict[tuple[str, ...], frozenset[str]] = {}  # by what was added
         # By what was added, and whether they are all or those of kernels.
         self._requests: dict[tuple[tuple[str, ...], bool], list[Request]] = {}
         self._findings: dict[BackendName, _Findings] = {}
@@ -324,6 +325,13 @@ class RawProgram:
         """Name expressions of the kernels."""
         return tuple(request.expression for request in self._kernel_requests(self._added))
 
+    def offers(self, expression: str) -> bool:
+        """Whether a name expression is `offered`."""
+        known = self._offered.get(self._added)
+        if known is None:
+            known = self._offered[self._added] = frozenset(self.offered)
+        return expression in known
+
     @property
     def variables(self) -> tuple[str, ...]:
         """Names of the ``__constant__`` and ``__device__`` variables."""
@@ -341,7 +349,7 @@ class RawProgram:
         variables and is loaded, and another module would have variables of its own.
         """
         with self._lock:
-            if expression in self.offered or expression.startswith("_Z"):
+            if self.offers(expression) or expression.startswith("_Z"):
                 return self
             plain = plain_name(expression)
             declared = [kernel for kernel in self.source.kernels if kernel.name == plain]
@@ -775,7 +783,8 @@ class RawProgram:
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
         module, code, outcome = self.module(backend)
-        symbol, reflected = (table.get(expression) for table in self._tables(code))
+        symbols, reflections = self._tables(code)
+        symbol, reflected = symbols.get(expression), reflections.get(expression)
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)
