@@ -33,6 +33,13 @@ def shortcut_maker(
 
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
+    memory = {
+        k: compiled.dlpack_device(own)
+        for k, (own, value) in enumerate(zip(given, args, strict=True))
+        if own is not value and type(value) is backend.array_type
+    }
+    if None in memory.values():
+        return None
     arrays: list[Any] = [value for value in args if type(value) is backend.array_type]
     is_direct = _is_direct(program) and all(
         value.ndim < 2 or _is_contiguous(value, backend) for value in arrays
@@ -54,11 +61,9 @@ def shortcut_maker(
                 asked.append((backend.arrays.writable, True))
             kinds.append(Kind(type(value), array.dtype, tuple(asked)))
             if is_foreign:
-                memory = compiled.dlpack_device(given[k])
-                if memory is None:
-                    return None
+                of_memory = memory[k] or ()
                 kinds[-1] = Kind(type(given[k]), array.dtype, foreign=(
-                    *memory, k in written, array.ndim, None if is_direct else array.shape,
+                    *of_memory, k in written, array.ndim, None if is_direct else array.shape,
                     _foreign_layout(asked[1:2], array.dtype.itemsize),
                 ))  # fmt: skip
             continue
@@ -82,8 +87,9 @@ def shortcut_maker(
         passed += [symbol.expression[1] for symbol in step.operands.scalars.values()]
         typed = step.kernel._inline_cache
     else:
-        library = next((exchange.library_of(kind.type) for kind in kinds if kind.foreign), None)
-        typed = program.steps_for(args, library)
+        foreign = [k for k, kind in enumerate(kinds) if kind.foreign]
+        library = exchange.library_of(kinds[foreign[0]].type) if foreign else None
+        typed = program.steps_for(args, library, foreign)
         if library is not None and not (
             isinstance(typed, Steps) and typed.fits and program.returns_arguments_own
         ):

@@ -80,18 +80,23 @@ class Program:
         return self._executed(self._without_values, calls=_itself)
 
     def steps_for(
-        self, args: Sequence[Any], library: ExchangeLibrary | None = None
+        self,
+        args: Sequence[Any],
+        library: ExchangeLibrary | None = None,
+        foreign: Sequence[int] = (),
     ) -> Steps | Callable[..., Any]:
         """As `run`, for arguments with the same shapes and strides as these: extents are computed
-        once. It is a function in Python where new arrays or options depend on more, and where
-        arrays may be the library's and it has no such views.
+        once. It is a function in Python where new arrays or options depend on more, and where the
+        library, whose arrays the `foreign` arguments are, has no such views.
         """
         values = [*args, *self._new_arrays]
         execution = self._execution(self._backend.empty, shaped=values)
         steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
         run = self._run_of(steps, execution.structure(self.result))
         structure = functools.partial(execution.structure, self.result)
-        return _Described(len(args), values, library).steps(run, steps, structure) or run
+        own = set(range(len(values))).difference(foreign)
+        described = _Described(len(args), values, library, own)
+        return described.steps(run, steps, structure) or run
 
     @property
     def returns_arguments_own(self) -> bool:
@@ -466,8 +471,12 @@ class _Described:
     A library has views of its own: by the layouts of arrays, which are known.
     """
 
-    def __init__(self, count: int, values: Sequence[Any], library: ExchangeLibrary | None) -> None:
-        self._count = len(values)
+    def __init__(
+        self, count: int, values: Sequence[Any], library: ExchangeLibrary | None, own: set[int]
+    ) -> None:
+        self._own = {slot for slot in own if values[slot] is not None}  # no arrays of the library
+        self._numbers: set[int] = set()
+        self._first, self._count = count, len(values)
         known = enumerate(values[count:], count)
         self._constants = [(slot, value) for slot, value in known if value is not None]
         self._new: list[New] = []
@@ -503,6 +512,8 @@ class _Described:
             options = () if call.options is None else (_known(call.options),)
             operands = tuple(map(self._slot_of, call.reads))
             self._calls.append(Call(call.run, operands, options, stored))
+            if (self._own | self._numbers).issuperset(operands):
+                self._own.update(stored)
             if self._library and call.shape is not None:
                 for index in stored:
                     self._layouts[index] = _in_order(_known(call.shape), np.dtype("u1"), "C")
@@ -524,8 +535,9 @@ class _Described:
             self._layouts[slot] = _in_order(shape, made.dtype, made.order)
 
     def _view(self, view: _View, slot: int) -> None:
-        if self._library is None:
+        if self._library is None or view.slot in self._own:
             self._calls.append(Call(view, None, (), (slot,)))
+            self._own.add(slot)
             return
         whole = self._layouts[view.slot]
         if self._library.view is None or whole is None:
@@ -545,16 +557,21 @@ class _Described:
             if len(indices) == 1:
                 return int(indices[0])
         slot = self._next()
+        if type(read) is _View:
+            self._view(read, slot)
+            return slot
+        self._numbers.add(slot)
         if type(read) is _Known:
             self._constants.append((slot, read.value))
-        elif type(read) is _View:
-            self._view(read, slot)
         else:
             self._calls.append(Call(read, None, (), (slot,)))
         return slot
 
     def _stored(self, read: Reader) -> Reader:
-        return itemgetter(self._slot_of(read))
+        slot = self._slot_of(read)
+        if self._library and slot in self._own and slot >= self._first:
+            raise _NotDescribedError  # it is to become one of the library's
+        return itemgetter(slot)
 
 
 def _known(read: Reader) -> Any:
