@@ -90,9 +90,7 @@ def shortcut_maker(
         foreign = [k for k, kind in enumerate(kinds) if kind.foreign]
         library = exchange.library_of(kinds[foreign[0]].type) if foreign else None
         typed = program.steps_for(args, library, foreign)
-        if library is not None and not (
-            isinstance(typed, Steps) and typed.fits and program.returns_arguments_own
-        ):
+        if library is not None and not (isinstance(typed, Steps) and typed.fits):
             return None
     guard = tests[0] if len(tests) == 1 else _all_of(tests) if tests else None
     return lambda otherwise: shortcut_of(

@@ -76,7 +76,8 @@ static int is_like(const Shortcut *s, const struct shortcut_argument *known, PyO
     int is_known = !known->is_written || may_write(s->library, given);
     if (is_known > 0 && s->library->table->read(given, &tensor)) is_known = -1;
     if (is_known > 0) {
-        struct array array = {.shape = tensor.shape, .strides = tensor.strides, .ndim = tensor.ndim};
+        struct array array = {.object = given, .shape = tensor.shape, .strides = tensor.strides,
+                              .ndim = tensor.ndim, .itemsize = tensor.bits / 8};
         PyObject *dtype = dtype_for(s->library, &tensor);
         is_known = !dtype ? -1
                           : dtype == known->dtype && tensor.device_type == known->device_type &&
@@ -87,10 +88,8 @@ static int is_like(const Shortcut *s, const struct shortcut_argument *known, PyO
                                                                   ? is_contiguous(&array, 0)
                                                                   : are_equal(known->layout, tensor.strides, tensor.ndim)));
         *address = (uintptr_t)tensor.data + tensor.byte_offset;
-    }
-    if (is_known > 0) {
-        int lazy = is_lazy(s->library, given, tensor.code);
-        is_known = lazy < 0 ? -1 : !lazy;
+        if (is_known > 0) is_known = !is_lazy(s->library, given, tensor.code) && !is_beyond(s->library, &array);
+        if (PyErr_Occurred()) is_known = -1;
     }
     return is_known < 0 && missed() == MISSED ? 0 : is_known;
 }

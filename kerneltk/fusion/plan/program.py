@@ -93,26 +93,14 @@ class Program:
         execution = self._execution(self._backend.empty, shaped=values)
         steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
         run = self._run_of(steps, execution.structure(self.result))
+        parts: list[Any] = []
+        with_parts(self.result, parts.append)
+        if library is not None and any(type(part) is Copied for part in parts):
+            return run  # which may be an array, and is to become one of the library's
         structure = functools.partial(execution.structure, self.result)
         own = set(range(len(values))).difference(foreign)
         described = _Described(len(args), values, library, own)
         return described.steps(run, steps, structure) or run
-
-    @property
-    def returns_arguments_own(self) -> bool:
-        """Whether it returns arrays that it is given or makes, and numbers, but none from outside:
-        these become the arguments' kind.
-        """
-        captured = {k for k, source in enumerate(self.trace.sources) if source.captured is not None}
-        parts: list[Any] = []
-        with_parts(self.result, parts.append)
-        for part in parts:
-            if type(part) is not Result:
-                if part is not None and not isinstance(part, str | int | float | complex):
-                    return False
-            elif part.leaf is not None and part.leaf.array in captured:
-                return False
-        return True
 
     def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
         """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`

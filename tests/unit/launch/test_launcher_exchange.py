@@ -381,6 +381,7 @@ def test_arrays_of_a_library_and_of_numpys_together(
     ("spoilt", "program"),
     [
         ({"is_lazy": True}, "kernels"), ({"device_type": 99}, "rows"), ({"refused": True}, "chain"),
+        ({"owned": 47}, "views"),
         ({"requires_grad": True, "locked": True}, "writes"),
     ],
 )  # fmt: skip
