@@ -24,6 +24,7 @@ from kerneltk.backends.registry import default_backend as default_backend
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop import torch_tensors
+from kerneltk.interop.exchange import GPUS
 from kerneltk.interop.protocols import (
     MISSING,
     DlpackArray,
@@ -39,7 +40,6 @@ Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
 
 _HOST_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
-_CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
 def _cuda_backend() -> DeviceBackend:
@@ -144,7 +144,7 @@ def import_array(value: Any) -> Imported | None:
     if interface is not MISSING and says_stream:
         return _import_cuda(value, interface)
     kind = dlpack_device(value)
-    if kind in _CUDA_DEVICES:
+    if kind in GPUS:
         return _import_dlpack(value)
     if kind in _HOST_DEVICES:
         take = _host_backend().from_dlpack
@@ -237,7 +237,7 @@ def _import_jax(value: Any) -> Imported | None:
         # NumPy's own conversion knows JAX's dtypes.
         array = attempt(value, "__array__", lambda: np.asarray(value))
         return Imported(array, converter, lock=lock)
-    if kind not in _CUDA_DEVICES:
+    if kind not in GPUS:
         raise _out_of_reach(value)
     found = _import_dlpack(value)
     home = found.home

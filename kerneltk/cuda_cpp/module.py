@@ -29,7 +29,7 @@ class ModulePrograms:
         programs = self.from_source
         if not programs:
             return self.all[0]
-        offering = [program for program in programs if name in program.offered]
+        offering = [program for program in programs if program.offers(name)]
         if not offering:
             plain = plain_name(name)
             declaring = [

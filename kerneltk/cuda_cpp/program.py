@@ -337,8 +337,10 @@ class RawProgram:
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
         self._c_names = c_names
         self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode, Outcome]] = {}
+        self._named: dict[int, tuple[dict[str, str], dict[str, bytes]]] = {}  # of its object codes
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
+        self._offered: dict[tuple[str, ...], frozenset[str]] = {}  # by what was added
         # By what was added, and whether they are all or those of kernels.
         self._requests: dict[tuple[tuple[str, ...], bool], list[Request]] = {}
         self._findings: dict[BackendName, _Findings] = {}
@@ -359,6 +361,13 @@ class RawProgram:
         """Name expressions of the kernels."""
         return tuple(request.expression for request in self._kernel_requests(self._added))
 
+    def offers(self, expression: str) -> bool:
+        """Whether a name expression is `offered`."""
+        known = self._offered.get(self._added)
+        if known is None:
+            known = self._offered[self._added] = frozenset(self.offered)
+        return expression in known
+
     @property
     def variables(self) -> tuple[str, ...]:
         """Names of the ``__constant__`` and ``__device__`` variables."""
@@ -376,7 +385,7 @@ class RawProgram:
         variables and is loaded, and another module would have variables of its own.
         """
         with self._lock:
-            if expression in self.offered or expression.startswith("_Z"):
+            if self.offers(expression) or expression.startswith("_Z"):
                 return self
             plain = plain_name(expression)
             declared = [kernel for kernel in self.source.kernels if kernel.name == plain]
@@ -798,6 +807,13 @@ class RawProgram:
                 self._modules[key] = *made, outcome
             return self._modules[key]
 
+    def _tables(self, code: ObjectCode) -> tuple[dict[str, str], dict[str, bytes]]:
+        """The symbols and the reflection of a loaded module, by name expressions."""
+        found = self._named.get(id(code))
+        if found is None:
+            found = self._named[id(code)] = dict(code.symbols), dict(code.reflection)
+        return found
+
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
         key = (backend.name, backend.device_key(), expression)
@@ -809,7 +825,8 @@ class RawProgram:
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
         module, code, outcome = self.module(backend)
-        symbol = dict(code.symbols).get(expression)
+        symbols, reflections = self._tables(code)
+        symbol, reflected = symbols.get(expression), reflections.get(expression)
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)
@@ -820,7 +837,6 @@ class RawProgram:
                 raise self._unknown(expression, reason or missing)
             symbol = expression
         function = module.function(symbol)
-        reflected = dict(code.reflection).get(expression)
         layout = backend.parameter_places(function)
         signature = self._signature(expression, reflected, layout)
         return LoadedKernel(
@@ -866,7 +882,7 @@ class RawProgram:
         the source has no such variable, or none that can be reached from outside.
         """
         module, code, _ = self.module(backend)
-        symbol = dict(code.symbols).get(f"&{name}")
+        symbol = self._tables(code)[0].get(f"&{name}")
         if symbol is None:
             known = [name[1:] for name, _ in code.symbols if name.startswith("&")]
             shown = ", ".join(map(repr, known)) or "none"
@@ -875,7 +891,7 @@ class RawProgram:
                 f"__device__ variables are {shown}."
             )
         address, size = module.variable(symbol)
-        reflected = dict(code.reflection).get(name)
+        reflected = self._tables(code)[1].get(name)
         if reflected is None:
             return Variable(address, size, None, ())
         kind, extents = decode_variable(reflected)

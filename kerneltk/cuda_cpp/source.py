@@ -368,16 +368,19 @@ class RawSource:
         Of several with that name, the one with `count` parameters.
         """
         plain = plain_name(expression).removeprefix("::")
-        found = [
-            (source, kernel)
-            for source in self._with_kernels
-            for kernel in source.summary.kernels
-            if kernel.name == plain
-        ]
-        for pair in found:
-            if count is None or len(pair[1].parameters) == count:
-                return pair
+        for source in self._with_kernels:
+            for kernel in source._by_name.get(plain, ()):
+                if count is None or len(kernel.parameters) == count:
+                    return source, kernel
         return None
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[DeclaredKernel]]:
+        """The source's own declarations of kernels: a module may have hundreds."""
+        found: dict[str, list[DeclaredKernel]] = {}
+        for kernel in self.summary.kernels:
+            found.setdefault(kernel.name, []).append(kernel)
+        return found
 
     def layout_of(self, kind: ParameterType) -> Layout | None:
         """Return the fields of a struct of the source's; None where they are not known."""
@@ -395,8 +398,7 @@ class RawSource:
         """Return whether a kernel's source names a parameter behind its declaration, or may do so
         in a way that is not seen: by a macro, a header, another declaration, or inline PTX.
         """
-        plain = plain_name(expression).removeprefix("::")
-        found = [kernel for kernel in self.summary.kernels if kernel.name == plain]
+        found = self._by_name.get(plain_name(expression).removeprefix("::"), [])
         if len(found) != 1 or self._has_macros:
             return True
         kernel = found[0]

@@ -30,6 +30,7 @@ from kerneltk.fusion.trace.kinds import computes_otherwise, constant_kind, is_ar
 from kerneltk.fusion.trace.layout import layout_of
 from kerneltk.fusion.trace.lazy import Lazy
 from kerneltk.fusion.trace.symbols import Environment, Expression, decided, decision
+from kerneltk.interop import exchange
 from kerneltk.launch.launchers import is_outdated
 
 if TYPE_CHECKING:
@@ -189,11 +190,16 @@ class Programs:
             else:
                 with backend.stream_context(handle):
                     result = run(*own)
-        if any(given is not value for given, value in zip(values, own, strict=True)):
+        is_own = all(given is value for given, value in zip(values, own, strict=True))
+        if (
+            program is not None
+            and run is program.run
+            and not kwargs
+            and (is_own or not program.depends_on_numbers)
+        ):
+            self._remember(args, own, program, kinds, backend)
+        if not is_own:
             return _mapped(result, adoption.give_back)
-        if program is None or run is not program.run or kwargs:
-            return result
-        self._remember(args, program, kinds, backend)
         return result
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -313,10 +319,15 @@ class Programs:
                 self.by_shape.pop(shape, None)
 
     def _remember(
-        self, args: tuple[Any, ...], program: Program, kinds: Kinds, backend: Backend
+        self,
+        args: tuple[Any, ...],
+        own: tuple[Any, ...],
+        program: Program,
+        kinds: Kinds,
+        backend: Backend,
     ) -> None:
         """Have the next equal call find its program at once: as the last one, or by its shapes."""
-        make = shortcut_maker(program, args, backend)
+        make = shortcut_maker(program, args, own, backend)
         if make is None:
             return
         self._fused._shortcut = make(self._fused._first)
@@ -403,6 +414,8 @@ def _shape_key(args: Sequence[Any]) -> Any:
             hasattr(kind, "flags") and hasattr(kind, "strides") and not issubclass(kind, np.generic)
         ):
             key.append((kind, value.dtype, value.shape, _layout_of(value)))
+        elif (library := exchange.library_of(kind)) is not None and library.kind_of is not None:
+            key.append((kind, library.kind_of(value)))
         else:
             is_plain = value is None or kind is str or kind is bool
             key.append((kind, value) if is_plain else constant_kind(value))

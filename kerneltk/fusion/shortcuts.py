@@ -13,22 +13,33 @@ from kerneltk.backends.base import Backend
 from kerneltk.fusion.plan.program import Program, Result, extent_in_memory
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Scalar, reachable
 from kerneltk.fusion.trace.kinds import constant_kind, objects_in
-from kerneltk.launch.shortcuts import MISSING, Distance, Kind, shortcut_of
+from kerneltk.interop import exchange
+from kerneltk.launch import compiled
+from kerneltk.launch.shortcuts import MISSING, Distance, Kind, Steps, shortcut_of
 
 _OF_ONE_DTYPE = (np.number, np.bool_)  # NumPy's numbers whose types are dtypes
 _Test = Callable[..., object]  # of a call's arguments
 
 
 def shortcut_maker(
-    program: Program, args: Sequence[Any], backend: Backend
+    program: Program, given: Sequence[Any], args: Sequence[Any], backend: Backend
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
     """Makes ``call(*arguments)`` for arguments of these types and numbers of dimensions, which
     launches; it takes what is called with all others. Where the program is one kernel of its
     arguments as they are, it calls the launcher of that, and shapes may be any; otherwise they are
-    these. None where it takes long to ask whether arrays overlap.
+    these. None where it takes long to ask whether arrays overlap, and where arrays that are given
+    are other libraries', but not such that launchers take them as they are; `args` are those as
+    the backend's own.
 
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
+    memory = {
+        k: compiled.dlpack_device(own)
+        for k, (own, value) in enumerate(zip(given, args, strict=True))
+        if own is not value and type(value) is backend.array_type
+    }
+    if None in memory.values():
+        return None
     arrays: list[Any] = [value for value in args if type(value) is backend.array_type]
     is_direct = _is_direct(program) and all(
         value.ndim < 2 or _is_contiguous(value, backend) for value in arrays
@@ -43,12 +54,21 @@ def shortcut_maker(
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
             shape = ("ndim", array.ndim) if is_direct else ("shape", array.shape)
             asked = [shape]
-            if array.ndim > 1 or written:
+            is_foreign = value is not given[k]
+            if array.ndim > 1 or written or (is_foreign and not is_direct):
                 asked.append(_layout(array, backend))  # as results
             if k in written and backend.arrays.writable:
                 asked.append((backend.arrays.writable, True))
             kinds.append(Kind(type(value), array.dtype, tuple(asked)))
+            if is_foreign:
+                of_memory = memory[k] or ()
+                kinds[-1] = Kind(type(given[k]), array.dtype, foreign=(
+                    *of_memory, k in written, array.ndim, None if is_direct else array.shape,
+                    _foreign_layout(asked[1:2], array.dtype.itemsize),
+                ))  # fmt: skip
             continue
+        if value is not given[k]:
+            return None  # a number, as tensors of the host are beside those on a GPU
         is_number = type(value) in (int, float, complex) or isinstance(value, _OF_ONE_DTYPE)
         is_itself = value is None or type(value) is bool
         kinds.append(Kind(type(value), None, (), value if is_itself else MISSING))
@@ -63,22 +83,21 @@ def shortcut_maker(
         tests.append(lambda *args: reads.others_hold(args))
     typed: Any
     passed: Sequence[int] = range(len(args))
-    is_launch = is_direct or _is_launch(program)
-    if is_launch:
+    if is_direct:
         (step,) = program.plan.steps
         passed = [program.argument(leaf.array) for leaf in step.leaves()]
         passed += [symbol.expression[1] for symbol in step.operands.scalars.values()]
-        if not is_direct:
-            passed += [program.argument(target.array) for target in step.targets]
         typed = step.kernel._inline_cache  # type: ignore[union-attr]
     else:
-        typed = program.run_for(args)
+        foreign = [k for k, kind in enumerate(kinds) if kind.foreign]
+        library = exchange.library_of(kinds[foreign[0]].type) if foreign else None
+        typed = program.steps_for(args, library, foreign)
+        if library is not None and not (isinstance(typed, Steps) and typed.fits):
+            return None
     guard = tests[0] if len(tests) == 1 else _all_of(tests) if tests else None
-    returns_none = is_launch and program.result is None
     return lambda otherwise: shortcut_of(
-        kinds, passed, typed, otherwise, backend.arrays, guard,
-        names=reads.names, apart=apart, returns_none=returns_none,
-    )  # fmt: skip
+        kinds, passed, typed, otherwise, backend.arrays, guard, names=reads.names, apart=apart
+    )
 
 
 def _all_of(tests: Sequence[_Test]) -> _Test:
@@ -91,6 +110,13 @@ def _contiguous(backend: Backend) -> str:
 
 def _is_contiguous(array: Any, backend: Backend) -> bool:
     return bool(attrgetter(_contiguous(backend))(array))
+
+
+def _foreign_layout(asked: Sequence[tuple[str, Any]], itemsize: int) -> Any:
+    """What `_layout` asks of an array, asked of another library's: see `Kind`."""
+    if not asked or asked[0][0] != "strides":
+        return True if asked else None
+    return tuple(step // itemsize for step in asked[0][1])
 
 
 def _layout(array: Any, backend: Backend) -> tuple[str, Any]:
@@ -143,30 +169,6 @@ def _extent(array: Any, backend: Backend) -> tuple[int, int]:
     _, address = backend.describe(array)
     begin, end = extent_in_memory(array, backend)
     return begin - address, end - address
-
-
-def _is_launch(program: Program) -> bool:
-    """Whether a call of these shapes is one launch with its arguments as they are, and returns
-    nothing or what that has written to.
-    """
-    plan, sources = program.plan, program.trace.sources
-    if len(plan.steps) != 1 or plan.steps[0].kind != "elementwise":
-        return False
-    (step,) = plan.steps
-    if step.allocates or step.schedule is not None:
-        return False
-    places = [(leaf.array, leaf.steps) for leaf in step.leaves()]
-    for array, steps in [*places, *((target.array, target.steps) for target in step.targets)]:
-        if steps or array >= len(sources):
-            return False
-        if sources[array].captured is not None or sources[array].is_local:
-            return False
-    if any(symbol.expression[0] != "argument" for symbol in step.operands.scalars.values()):
-        return False
-    result = program.result
-    if result is None or len(step.targets) > 1:
-        return result is None
-    return _is_result(result, step.targets[0].array)
 
 
 def _is_result(result: Any, array: int) -> bool:

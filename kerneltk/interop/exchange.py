@@ -64,6 +64,11 @@ class ExchangeLibrary(NamedTuple):
     layout : tuple of int or None
         Where arrays keep in memory what `is_lazy`, `storage` and `offset` return: the fields of
         `kerneltk.interop.torch_layout.TensorLayout`.
+    kind_of : callable
+        Takes an array; returns its dtype, shape, strides and device as something with a hash.
+    view : callable
+        Takes a shape, strides and the number of elements in front of the first one; returns a
+        function of an array that returns such a view of it, without a gradient.
     """
 
     kinds: tuple[type, ...]
@@ -78,10 +83,15 @@ class ExchangeLibrary(NamedTuple):
     maker: Callable[..., Maker]
     is_intercepted: tuple[Callable[[], Any], ...] = ()
     layout: tuple[int, ...] | None = None
+    kind_of: Callable[[Any], Any] | None = None
+    view: Callable[..., Callable[[Any], Any]] | None = None
 
 
 Reader = Callable[[ExchangeLibrary], object]
 """Called by one thread at a time; it tells nobody itself."""
+
+GPUS = (2, 13)
+"""DLPack's numbers of memory on a GPU, and of memory that CUDA manages."""
 
 _lock = threading.Lock()
 _libraries: list[ExchangeLibrary] = []
@@ -102,6 +112,11 @@ def read_by(reader: Reader) -> None:
         _readers.append(reader)
         for library in _libraries:
             reader(library)
+
+
+def library_of(kind: type) -> ExchangeLibrary | None:
+    """The library of arrays of a type; None if none is known."""
+    return next((library for library in _libraries if kind in library.kinds), None)
 
 
 _CODES = {0: "int", 1: "uint", 2: "float", 5: "complex"}

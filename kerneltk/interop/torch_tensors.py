@@ -225,6 +225,13 @@ def _note_writes_by(torch: Any) -> Callable[[list[Any]], None]:
     return note_writes
 
 
+def _view_of(shape: tuple[int, ...], steps: tuple[int, ...], first: int) -> Callable[[Any], Any]:
+    def view(tensor: Any) -> Any:
+        return tensor.detach().as_strided(shape, steps, tensor.storage_offset() + first)
+
+    return view
+
+
 # Whether a program's modes and transformations, or a setting, decide what new tensors are.
 _INTERCEPTIONS = (
     "_len_torch_dispatch_stack",
@@ -326,6 +333,8 @@ def _tell_of_table(torch: Any) -> None:
             _maker_by(torch),
             _interceptions(torch),
             tensor_layout(torch),
+            lambda tensor: (tensor.dtype, tensor.shape, tensor.stride(), tensor.device),
+            _view_of,
         )
     )
 

@@ -23,6 +23,7 @@
 #define MOST_LEAVES 64
 #define MOST_WORDS 512   /* of what a call's arrays are */
 #define MOST_VALUES 16   /* of a launch */
+#define MOST_SLOTS 256   /* of a program's values */
 #define MOST_OWNED 320   /* references that a call holds */
 #define STACK_BLOCK 1024 /* bytes; larger blocks are allocated */
 #define MOST_KNOWN 16384 /* plans, by what arrays are */
@@ -371,6 +372,7 @@ static PyObject *numpy_fields(PyObject *module, PyObject *object) {
 
 static PyMethodDef module_methods[] = {
     {"add_library", add_library, METH_VARARGS, add_library_doc},
+    {"dlpack_device", dlpack_device, METH_O, dlpack_device_doc},
     {"call_methods", call_methods, METH_O, call_methods_doc},
     {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
     {"numpy_fields", numpy_fields, METH_O, numpy_fields_doc},

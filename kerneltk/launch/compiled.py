@@ -104,7 +104,7 @@ class _Loader:
                 return False
             if found is not None and _reads_numpy(found):
                 add_library = found.add_library
-                exchange.read_by(lambda library: add_library(*library))
+                exchange.read_by(lambda library: add_library(*library[:-2]))  # the rest is Python's
                 self._module = found
         except (BackendUnavailableError, CompileError):  # launchers are written in Python then
             pass
@@ -186,6 +186,16 @@ def launcher_class() -> Any:
 def extension_module() -> Any:
     """The extension module; None where there is none, or not yet."""
     return _loader.module()
+
+
+def dlpack_device(array: Any) -> tuple[int, int] | None:
+    """DLPack's numbers of an array's memory, where the extension module reads arrays of its
+    library; else None.
+    """
+    found: tuple[int, int] | None = None
+    if launcher_class() is not None:
+        found = _loader.module().dlpack_device(array)  # type: ignore[union-attr]
+    return found
 
 
 # -- descriptions ----------------------------------------------------------------------------------

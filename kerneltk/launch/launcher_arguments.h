@@ -5,7 +5,8 @@
 struct array {
     PyObject *object, *memory, *dtype; /* borrowed */
     uintptr_t address;
-    const int64_t *shape, *strides; /* of an array of another library: in elements */
+    int is_foreign;                 /* whether it is another library's: all below is of these alone */
+    const int64_t *shape, *strides; /* in elements */
     int ndim, device, itemsize;
 };
 
@@ -18,8 +19,8 @@ struct call {
     int word_count;
     PyObject *dtypes[MOST_LEAVES];
     int dtype_count;
-    const struct library *library; /* whose arrays they are; NULL for the backend's own */
-    int64_t device;                /* of these arrays, or -1 */
+    const struct library *library; /* whose some of the arrays are; NULL: all are the backend's own */
+    int64_t device;                /* of all arrays then, or -1 */
     int has_own;                   /* whether there are arrays of the backend's own */
 };
 
@@ -221,10 +222,11 @@ static enum step read_by_attributes(Launcher *l, struct call *c, const struct le
 
 /* Reads where an array lies and, where there are plans, what it is. */
 static enum step read_array(Launcher *l, struct call *c, int index) {
-    if (c->library) return read_foreign(l, c, index);
     const struct leaf *leaf = &l->leaves[index];
     struct array *array = &c->arrays[index];
     PyObject *object = array->object = c->values[index];
+    array->is_foreign = (PyObject *)Py_TYPE(object) != leaf->type;
+    if (array->is_foreign) return read_foreign(l, c, leaf, array);
     if (l->is_numpy) {
         const struct numpy_array *known = (const struct numpy_array *)object;
         array->address = (uintptr_t)known->data;
@@ -252,6 +254,8 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         long long number = PyLong_AsLongLong(device);
         Py_DECREF(device);
         if ((number == -1 && PyErr_Occurred()) || !add_word(c, number)) return slowly();
+        if (c->library && c->device >= 0 && number != c->device) return MISSED;
+        if (c->library) c->device = number;
     }
     if (leaf->is_written && l->writable.count) {
         int writable = is_true(object, &l->writable);
@@ -260,8 +264,8 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     return GO;
 }
 
-/* Whether an argument is an array of another library's instead of the backend's own. All of a call are
- * of one: several libraries' work has to be ordered. */
+/* Whether an argument is an array of another library's instead of the backend's own. All that are no such ones are
+ * of one library, whose stream has to be the backend's where there are both: else their work has to be ordered. */
 static int is_foreign(Launcher *l, struct call *c, const struct node *node, PyObject *value) {
     if (node->leaf < 0 || l->leaves[node->leaf].marshal != ADDRESS || !l->dlpack_devices[0]) return 0;
     const struct library *library = library_of(Py_TYPE(value));
@@ -309,7 +313,7 @@ static enum step read_arguments(Launcher *l, struct call *c) {
     unsigned every = 0;
     int read = 0;
     if (c->library) {
-        enum step step = c->has_own ? MISSED : check_writes(l, c);
+        enum step step = check_writes(l, c);
         if (step != GO) return step;
     }
     for (int k = 0; k < l->leaf_count; ++k) {
@@ -351,8 +355,8 @@ static int append_new(PyObject *list, PyObject *object) {
 
 static int append_array(Launcher *l, struct call *c, int index, PyObject *list) {
     PyObject *object = c->values[index];
-    if (c->library) {
-        const struct array *array = &c->arrays[index];
+    const struct array *array = &c->arrays[index];
+    if (array->is_foreign) {
         int has_no_strides = l->contiguous.count && is_contiguous(array, 0);
         return !PyList_Append(list, array->dtype) && append_new(list, numbers_tuple(array->shape, array->ndim, 1)) &&
                append_new(list, has_no_strides ? Py_NewRef(Py_True)
@@ -396,7 +400,7 @@ static PyObject *make_key(Launcher *l, struct call *c, PyObject *extra) {
     for (int k = 0; k < l->leaf_count && l->writable.count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
-        PyObject *writable = c->library ? Py_NewRef(Py_True) : follow(c->values[k], &l->writable);
+        PyObject *writable = c->arrays[k].is_foreign ? Py_NewRef(Py_True) : follow(c->values[k], &l->writable);
         if (!append_new(list, writable)) goto done;
     }
     for (int k = 0; k < l->leaf_count; ++k)

@@ -199,6 +199,7 @@ static enum step check_writes(Launcher *l, const struct call *c) {
     for (int k = 0; k < l->leaf_count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
+        if ((PyObject *)Py_TYPE(c->values[k]) == leaf->type) continue;
         if (may_write(c->library, c->values[k]) <= 0) return missed();
     }
     return GO;
@@ -215,12 +216,9 @@ static int is_broadcast(const struct array *array) {
 }
 
 /* As read_array, for an array of the call's library. */
-static enum step read_foreign(Launcher *l, struct call *c, int index) {
+static enum step read_foreign(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
     const struct library *library = c->library;
-    const struct leaf *leaf = &l->leaves[index];
-    struct array *array = &c->arrays[index];
     struct dl_tensor tensor;
-    array->object = c->values[index];
     if (library->table->read(array->object, &tensor)) return missed();
     if (tensor.device_type != l->dlpack_devices[0] && tensor.device_type != l->dlpack_devices[1]) return MISSED;
     if (tensor.ndim && !tensor.strides) return MISSED;
@@ -254,7 +252,7 @@ static int note_writes(Launcher *l, struct call *c) {
     PyObject *written = NULL;
     for (int k = 0; k < l->leaf_count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
-        if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
+        if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written || !c->arrays[k].is_foreign) continue;
         if (!written && !(written = PyList_New(0))) return 0;
         if (PyList_Append(written, c->values[k])) {
             Py_DECREF(written);
@@ -316,4 +314,16 @@ static PyObject *add_library(PyObject *module, PyObject *args) {
     libraries[library_count] = new;
     __atomic_store_n(&library_count, library_count + 1, __ATOMIC_RELEASE);
     Py_RETURN_TRUE;
+}
+
+PyDoc_STRVAR(dlpack_device_doc, "dlpack_device(array)\n--\n\nDLPack's numbers of an array's kind of memory and its device; "
+                                "None where it is of no library that is known.");
+
+static PyObject *dlpack_device(PyObject *module, PyObject *object) {
+    (void)module;
+    const struct library *library = library_of(Py_TYPE(object));
+    struct dl_tensor tensor;
+    if (!library) Py_RETURN_NONE;
+    if (!library->table->read(object, &tensor)) return Py_BuildValue("ii", tensor.device_type, tensor.device_id);
+    return missed() == FAILED ? NULL : Py_NewRef(Py_None);
 }

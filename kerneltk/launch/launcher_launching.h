@@ -351,20 +351,24 @@ static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintp
     *stream = 0;
     if (given != Py_None) return as_address(given, stream);
     if (!l->current_stream) return 1;
-    if (c->library) return foreign_stream(c, l->dlpack_devices[0], stream);
+    uintptr_t own = 0;
+    if (c->library && !foreign_stream(c, l->dlpack_devices[0], stream)) return 0;
+    if (c->library && !c->has_own) return 1;
     if (l->stream_function) {
         intptr_t current = l->stream_function();
         if (current == -1 && PyErr_Occurred()) return 0;
-        *stream = (uintptr_t)current;
-        return 1;
+        own = (uintptr_t)current;
+    } else {
+        PyObject *current = PyObject_CallNoArgs(l->current_stream);
+        PyObject *handle = current ? PyObject_GetAttr(current, str_ptr) : NULL;
+        Py_XDECREF(current);
+        int done = handle && as_address(handle, &own);
+        Py_XDECREF(handle);
+        if (!done) return 0;
     }
-    PyObject *current = PyObject_CallNoArgs(l->current_stream);
-    PyObject *handle = current ? PyObject_GetAttr(current, str_ptr) : NULL;
-    Py_XDECREF(current);
-    if (!handle) return 0;
-    int done = as_address(handle, stream);
-    Py_DECREF(handle);
-    return done;
+    if (c->library) return own == *stream; /* else Python orders them */
+    *stream = own;
+    return 1;
 }
 
 /* Whether scratch memory of the default stream was taken before; takes it then. */
@@ -448,8 +452,8 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     struct launch launch = {.plan = p};
     enum step step = check_arrays(l, c, p);
     if (step != GO) return step;
-    /* What is allocated for another stream than the library's is ordered by Python. */
-    if (c->library && stream != Py_None && l->output_count) return MISSED;
+    /* What is allocated for another stream than the library's is ordered by Python, and so are several libraries. */
+    if (c->library && stream != Py_None && (l->output_count || c->has_own)) return MISSED;
     if (l->is_grid) {
         step = find_shape(p, shape[0], shape[1], shape[2], launch.shape);
         if (step != GO) return step;

@@ -361,7 +361,7 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         if (array->address & leaf->address_unit) return SLOW;
         if (leaf->guards & DENSE) {
             int dense;
-            if (c->library)
+            if (array->is_foreign)
                 dense = is_contiguous(array, 0) || is_contiguous(array, 1);
             else if (l->is_numpy)
                 dense = ((const struct numpy_array *)object)->flags & (C_CONTIGUOUS | F_CONTIGUOUS);
@@ -371,19 +371,19 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
                 dense = is_true(object, &l->dense);
             if (dense <= 0) return slowly();
         }
-        if (leaf->guards & WRITABLE && !c->library) {
+        if (leaf->guards & WRITABLE && !array->is_foreign) {
             int writable = l->is_numpy ? ((const struct numpy_array *)object)->flags & WRITEABLE
                                        : is_true(object, &l->writable);
             if (writable <= 0) return slowly();
         }
-        if (leaf->guards & ON_DEVICE && !c->library) {
+        if (leaf->guards & ON_DEVICE && !array->is_foreign) {
             PyObject *device = follow(array->memory, &l->device_path);
             if (!device) return slowly();
             long long number = PyLong_AsLongLong(device);
             Py_DECREF(device);
             if (number != l->device) return slowly();
         }
-        if (leaf->bytes_unit && c->library) {
+        if (leaf->bytes_unit && array->is_foreign) {
             if ((uint64_t)bytes_of(array) % (leaf->bytes_unit + 1)) return SLOW;
         } else if (leaf->bytes_unit) {
             PyObject *bytes = PyObject_GetAttr(object, str_nbytes);

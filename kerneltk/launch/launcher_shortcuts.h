@@ -1,7 +1,8 @@
 /* Shortcuts of functions of arrays: `kerneltk.launch.shortcuts` makes them. A part of _launcher.c.
  *
  * A shortcut compares the arguments' types, the arrays' dtypes, attributes and distances in memory, and constants. It
- * calls what is for them, or what finds another one.
+ * calls what is for them, or what finds another one. What is for them may be the steps of a program: new arrays, calls
+ * with some of the values that are known by then, and which value is the result.
  */
 
 struct shortcut_argument {
@@ -9,6 +10,10 @@ struct shortcut_argument {
     Py_ssize_t offset;      /* of the dtype in the argument's memory; 0: it is asked for */
     PyObject *attributes;   /* a tuple of pairs: a tuple of names, one of the other, and a value */
     PyObject *constant;     /* a tuple of the argument itself, or an empty one */
+    int is_foreign;         /* whether it is another library's array, of which all below is asked */
+    int device_type, device, is_written, ndim; /* the last -1: any */
+    PyObject *shape;  /* a tuple; None: any */
+    PyObject *layout; /* the strides in elements; True: the order of C; None: any */
 };
 
 struct distance { /* of an array that is written to and another one, between which they would overlap */
@@ -22,15 +27,17 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *kept; /* what is not counted below belongs to it */
     PyObject *names; /* a tuple of triples: an owner, a name, and a tuple of what it stands for, or an empty one */
-    PyObject *typed, *otherwise, *guard; /* the first may be a list, by the number of arguments; the last NULL */
+    PyObject *typed, *otherwise, *guard; /* the first may be a list, by the number of arguments, or steps; the last NULL */
     Py_ssize_t count;
     struct shortcut_argument *arguments;
     int passed[MOST_LEAVES], passed_count;
-    int returns_none; /* whatever `typed` returns */
     struct path memory; /* where an array's address is read */
     struct access address;
     Py_ssize_t distance_count;
     struct distance *distances;
+    const struct library *library; /* whose arrays are among the arguments, or NULL */
+    struct layout layout;          /* of new arrays of the backend's own, where `new_array` makes them */
+    PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
 } Shortcut;
 
 static PyTypeObject *shortcut_type;
@@ -55,9 +62,43 @@ static int has_attribute(PyObject *given, PyObject *names, PyObject *value) {
     return is_equal;
 }
 
+static int are_equal(PyObject *numbers, const int64_t *found, int count) {
+    if (PyTuple_GET_SIZE(numbers) != count) return 0;
+    for (int k = 0; k < count; ++k)
+        if (PyLong_AsLongLong(PyTuple_GET_ITEM(numbers, k)) != found[k]) return 0;
+    return 1;
+}
+
+/* Whether an array of the library's is as another one was: in such memory, with its elements there, and to be written
+ * to if that is asked; -1 with an exception. What the library refuses is said by who finds another kernel. */
+static int is_like(const Shortcut *s, const struct shortcut_argument *known, PyObject *given, uintptr_t *address) {
+    struct dl_tensor tensor;
+    int is_known = !known->is_written || may_write(s->library, given);
+    if (is_known > 0 && s->library->table->read(given, &tensor)) is_known = -1;
+    if (is_known > 0) {
+        struct array array = {.object = given, .shape = tensor.shape, .strides = tensor.strides,
+                              .ndim = tensor.ndim, .itemsize = tensor.bits / 8};
+        PyObject *dtype = dtype_for(s->library, &tensor);
+        is_known = !dtype ? -1
+                          : dtype == known->dtype && tensor.device_type == known->device_type &&
+                                tensor.device_id == known->device && (known->ndim < 0 || tensor.ndim == known->ndim) &&
+                                (tensor.strides || !tensor.ndim) &&
+                                (known->shape == Py_None || are_equal(known->shape, tensor.shape, tensor.ndim)) &&
+                                (known->layout == Py_None || (known->layout == Py_True
+                                                                  ? is_contiguous(&array, 0)
+                                                                  : are_equal(known->layout, tensor.strides, tensor.ndim)));
+        *address = (uintptr_t)tensor.data + tensor.byte_offset;
+        if (is_known > 0) is_known = !is_lazy(s->library, given, tensor.code) && !is_beyond(s->library, &array);
+        if (PyErr_Occurred()) is_known = -1;
+    }
+    return is_known < 0 && missed() == MISSED ? 0 : is_known;
+}
+
 /* Whether a shortcut is for an argument; -1 with an exception. */
-static int is_of_kind(const struct shortcut_argument *known, PyObject *given) {
+static int is_of_kind(const Shortcut *s, Py_ssize_t index, PyObject *given, uintptr_t *foreign) {
+    const struct shortcut_argument *known = &s->arguments[index];
     if ((PyObject *)Py_TYPE(given) != known->type) return 0;
+    if (known->is_foreign) return is_like(s, known, given, &foreign[index]);
     if (PyTuple_GET_SIZE(known->constant)) return PyTuple_GET_ITEM(known->constant, 0) == given;
     int is_known = is_of_dtype(known, given);
     for (Py_ssize_t k = 0; is_known > 0 && k < PyTuple_GET_SIZE(known->attributes); ++k) {
@@ -65,21 +106,6 @@ static int is_of_kind(const struct shortcut_argument *known, PyObject *given) {
         is_known = has_attribute(given, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1));
     }
     return is_known;
-}
-
-/* Whether an argument is in another kind of memory than the arrays of libraries before it: torch's tensors of the
- * host are numbers beside those on a GPU. 0 stands for none so far in `device_type`. */
-static int is_elsewhere(const struct shortcut_argument *known, PyObject *given, int *device_type) {
-    if (!known->dtype || known->offset) return 0;
-    const struct library *library = library_of(Py_TYPE(given));
-    struct dl_tensor tensor;
-    if (!library) return 0;
-    if (library->table->read(given, &tensor)) {
-        PyErr_Clear(); /* who finds another kernel says it */
-        return 1;
-    }
-    if (!*device_type) *device_type = tensor.device_type;
-    return tensor.device_type != *device_type;
 }
 
 /* What a name stands for, as `kerneltk.launch.shortcuts.named` says; NULL for nothing, or with an exception. */
@@ -114,44 +140,134 @@ static int read_distant(const Shortcut *s, PyObject *array, uintptr_t *address) 
     return done;
 }
 
-/* Whether no array that is written to overlaps another one; -1 with an exception. */
-static int are_apart(const Shortcut *s, PyObject *const *args) {
+/* Whether no array that is written to overlaps another one; -1 with an exception. `foreign` has the addresses of the
+ * library's arrays. */
+static int are_apart(const Shortcut *s, PyObject *const *args, const uintptr_t *foreign) {
     for (Py_ssize_t k = 0; k < s->distance_count; ++k) {
         const struct distance *known = &s->distances[k];
-        uintptr_t written, other;
-        if (!read_distant(s, args[known->written], &written) ||
-            !read_distant(s, known->array ? known->array : args[known->other], &other))
-            return -1;
-        long long distance = (long long)(written - other);
+        uintptr_t addresses[2];
+        for (int j = 0; j < 2; ++j) {
+            int index = j ? known->other : known->written;
+            int is_argument = !j || !known->array;
+            if (is_argument && s->arguments[index].is_foreign)
+                addresses[j] = foreign[index];
+            else if (!read_distant(s, is_argument ? args[index] : known->array, &addresses[j]))
+                return -1;
+        }
+        long long distance = (long long)(addresses[0] - addresses[1]);
         if (known->low < distance && distance < known->high) return 0;
     }
     return 1;
 }
 
+/* ---- programs ---- */
+
+/* A new array of a program, described as `kerneltk.launch.shortcuts.New`. */
+static enum step make_new(const Shortcut *s, PyObject *described, int intercepted, PyObject **made) {
+    PyObject *shape = PyTuple_GET_ITEM(described, 1), *dtype = PyTuple_GET_ITEM(described, 2);
+    PyObject *maker = PyTuple_GET_ITEM(described, 3);
+    Py_ssize_t count = PyTuple_GET_SIZE(shape);
+    if (s->new_array && PyTuple_GET_ITEM(described, 4) == Py_True && count <= MOST_LEAVES) {
+        int64_t extents[MOST_LEAVES];
+        for (Py_ssize_t k = 0; k < count; ++k) extents[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, k));
+        const int64_t *vector[3] = {extents, extents + count, extents + count};
+        *made = s->new_array(s->layout.kind, vector, dtype, Py_None);
+    } else {
+        *made = make_foreign(maker, intercepted);
+    }
+    if (!*made) return FAILED;
+    struct dl_tensor tensor; /* without memory under torch's modes and transformations */
+    if (!s->library) return GO;
+    if (library_of(Py_TYPE(*made)) != s->library) return MISSED;
+    return s->library->table->read(*made, &tensor) ? missed() : GO;
+}
+
+/* Makes a call of a program: a tuple of what is called, the indices of the values that it takes or None for a tuple of
+ * all, options or none, and where results are stored. */
+static int make_call(PyObject *call, PyObject **values, Py_ssize_t count) {
+    PyObject *run = PyTuple_GET_ITEM(call, 0), *operands = PyTuple_GET_ITEM(call, 1), *given[MOST_LEAVES + 2];
+    PyObject *options = PyTuple_GET_ITEM(call, 2), *slots = PyTuple_GET_ITEM(call, 3), *all = NULL;
+    Py_ssize_t taken = 1, slot_count = PyTuple_GET_SIZE(slots);
+    if (operands == Py_None) {
+        all = PyTuple_New(count);
+        for (Py_ssize_t k = 0; all && k < count; ++k) PyTuple_SET_ITEM(all, k, Py_NewRef(values[k] ? values[k] : Py_None));
+        if (!all) return 0;
+        given[0] = all;
+    } else {
+        taken = PyTuple_GET_SIZE(operands);
+        for (Py_ssize_t k = 0; k < taken; ++k) given[k] = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
+    }
+    run = PyList_CheckExact(run) ? PyList_GetItemRef(run, taken) : Py_NewRef(run);
+    if (PyTuple_GET_SIZE(options)) {
+        given[taken++] = Py_None; /* the stream */
+        given[taken++] = PyTuple_GET_ITEM(options, 0);
+    }
+    PyObject *result = run ? PyObject_Vectorcall(run, given, (size_t)taken, NULL) : NULL;
+    Py_XDECREF(run);
+    Py_XDECREF(all);
+    if (result && slot_count > 1 && (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != slot_count)) {
+        Py_CLEAR(result);
+        PyErr_SetString(PyExc_TypeError, "no result for each slot");
+    }
+    if (!result) return 0;
+    for (Py_ssize_t k = 0; k < slot_count; ++k) {
+        PyObject **slot = &values[PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, k))];
+        Py_XSETREF(*slot, Py_NewRef(slot_count > 1 ? PyTuple_GET_ITEM(result, k) : result));
+    }
+    Py_DECREF(result);
+    return 1;
+}
+
+/* Executes a program, described as `kerneltk.launch.shortcuts.Steps`. MISSED before anything is called. */
+static enum step execute(const Shortcut *s, PyObject *const *args, PyObject **result) {
+    PyObject *steps = s->typed, *values[MOST_SLOTS];
+    Py_ssize_t count = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, 0)), at = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, 4));
+    PyObject *constants = PyTuple_GET_ITEM(steps, 1), *new = PyTuple_GET_ITEM(steps, 2), *calls = PyTuple_GET_ITEM(steps, 3);
+    memset(values, 0, sizeof *values * (size_t)count);
+    for (Py_ssize_t k = 0; k < s->count; ++k) values[k] = Py_NewRef(args[k]);
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(constants); ++k) {
+        PyObject *pair = PyTuple_GET_ITEM(constants, k);
+        values[PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0))] = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
+    }
+    int intercepted = s->library && PyTuple_GET_SIZE(new) ? is_intercepted(s->library) : 0;
+    enum step step = intercepted < 0 ? FAILED : GO;
+    for (Py_ssize_t k = 0; step == GO && k < PyTuple_GET_SIZE(new); ++k) {
+        PyObject *described = PyTuple_GET_ITEM(new, k);
+        step = make_new(s, described, intercepted, &values[PyLong_AsSsize_t(PyTuple_GET_ITEM(described, 0))]);
+    }
+    for (Py_ssize_t k = 0; step == GO && k < PyTuple_GET_SIZE(calls); ++k)
+        if (!make_call(PyTuple_GET_ITEM(calls, k), values, count)) step = FAILED;
+    if (step == GO) *result = Py_NewRef(at < 0 || !values[at] ? Py_None : values[at]);
+    for (Py_ssize_t k = 0; k < count; ++k) Py_XDECREF(values[k]);
+    return step;
+}
+
 static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     Shortcut *s = (Shortcut *)self;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    PyObject *given[MOST_LEAVES];
+    PyObject *given[MOST_LEAVES], *result = NULL;
+    uintptr_t foreign[MOST_LEAVES];
     if (!s->kept) return raise_collected();
-    int is_known = !names && count == s->count, device_type = 0;
-    for (Py_ssize_t k = 0; is_known > 0 && k < count; ++k) {
-        is_known = is_of_kind(&s->arguments[k], args[k]);
-        if (is_known > 0 && is_elsewhere(&s->arguments[k], args[k], &device_type)) is_known = 0;
-    }
+    int is_known = !names && count == s->count;
+    for (Py_ssize_t k = 0; is_known > 0 && k < count; ++k) is_known = is_of_kind(s, k, args[k], foreign);
     if (is_known > 0) is_known = has_names(s);
-    if (is_known > 0) is_known = are_apart(s, args);
+    if (is_known > 0) is_known = are_apart(s, args, foreign);
     if (is_known > 0 && s->guard) {
         PyObject *said = PyObject_Vectorcall(s->guard, args, (size_t)count, NULL);
         is_known = said ? PyObject_IsTrue(said) : -1;
         Py_XDECREF(said);
     }
     if (is_known < 0) return NULL;
+    if (is_known && PyTuple_CheckExact(s->typed)) {
+        enum step step = execute(s, args, &result);
+        if (step != MISSED) return result;
+        is_known = 0;
+    }
     if (!is_known) return PyObject_Vectorcall(s->otherwise, args, (size_t)count, names);
     for (int k = 0; k < s->passed_count; ++k) given[k] = args[s->passed[k]];
     PyObject *run = PyList_CheckExact(s->typed) ? PyList_GetItemRef(s->typed, s->passed_count) : Py_NewRef(s->typed);
-    PyObject *result = run ? PyObject_Vectorcall(run, given, (size_t)s->passed_count, NULL) : NULL;
+    result = run ? PyObject_Vectorcall(run, given, (size_t)s->passed_count, NULL) : NULL;
     Py_XDECREF(run);
-    if (result && s->returns_none) Py_SETREF(result, Py_NewRef(Py_None));
     return result;
 }
 
@@ -160,17 +276,18 @@ static int takes_so_many(PyObject *run, Py_ssize_t count) {
 }
 
 /* Shortcut(...): a tuple of the arguments, each a type, a dtype or None, where its memory has the dtype, attributes
- * and a constant; the indices of those that are passed; what they are passed to; what is called with others; a guard or
- * None; names; whether None is returned; where arrays have their addresses; distances. */
+ * and a constant, and of another library's array the rest; the indices of those that are passed; what they are passed
+ * to; what is called with others; a guard or None; names; where arrays have their addresses; distances; the class of
+ * new arrays and the address of what makes them. */
 static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *words) {
-    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names, *memory, *address, *distances;
+    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names, *memory, *address, *distances, *kind;
+    unsigned long long new_array;
     if (words && PyDict_GET_SIZE(words)) {
         PyErr_SetString(PyExc_TypeError, "a shortcut takes no keywords");
         return NULL;
     }
-    int returns_none;
-    if (!PyArg_ParseTuple(args, "O!O!OOOO!pOOO!", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
-                          &guard, &PyTuple_Type, &names, &returns_none, &memory, &address, &PyTuple_Type, &distances))
+    if (!PyArg_ParseTuple(args, "O!O!OOOO!OOO!OK", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
+                          &guard, &PyTuple_Type, &names, &memory, &address, &PyTuple_Type, &distances, &kind, &new_array))
         return NULL;
     if (PyTuple_GET_SIZE(arguments) > MOST_LEAVES || PyTuple_GET_SIZE(passed) > MOST_LEAVES) {
         PyErr_SetString(PyExc_ValueError, "too many arguments");
@@ -184,7 +301,8 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
     s->otherwise = otherwise;
     s->guard = or_null(guard);
     s->names = names;
-    s->returns_none = returns_none;
+    s->layout.kind = kind;
+    s->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
     s->count = PyTuple_GET_SIZE(arguments);
     s->arguments = PyMem_Calloc((size_t)s->count + 1, sizeof *s->arguments);
     s->distance_count = PyTuple_GET_SIZE(distances);
@@ -197,10 +315,21 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
                parse_access(address, &s->address);
     for (Py_ssize_t k = 0; done && k < s->count; ++k) {
         struct shortcut_argument *argument = &s->arguments[k];
-        done = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!OnO!O!", &PyType_Type, &argument->type,
+        PyObject *foreign;
+        done = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!OnO!O!O!", &PyType_Type, &argument->type,
                                 &argument->dtype, &argument->offset, &PyTuple_Type, &argument->attributes,
-                                &PyTuple_Type, &argument->constant);
+                                &PyTuple_Type, &argument->constant, &PyTuple_Type, &foreign);
         argument->dtype = done ? or_null(argument->dtype) : NULL;
+        if (!done || !PyTuple_GET_SIZE(foreign)) continue;
+        argument->is_foreign = 1;
+        done = PyArg_ParseTuple(foreign, "iipiOO", &argument->device_type, &argument->device, &argument->is_written,
+                                &argument->ndim, &argument->shape, &argument->layout);
+        const struct library *library = library_of((PyTypeObject *)argument->type);
+        if (done && (!library || (s->library && s->library != library))) {
+            PyErr_SetString(PyExc_ValueError, "no library, or several");
+            done = 0;
+        }
+        s->library = library;
     }
     for (Py_ssize_t k = 0; done && k < s->distance_count; ++k) {
         struct distance *known = &s->distances[k];

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends.base import ArrayAccess
+from kerneltk.interop import exchange
 from kerneltk.launch import compiled, launchers
 
-_MOST_ARGUMENTS = 64
+_MOST_ARGUMENTS, _MOST_VALUES = 64, 256  # of the extension module
 MISSING = object()
 
 
@@ -44,12 +45,69 @@ class Kind(NamedTuple):
         Attributes of an array, with dots between those of attributes, and what they are equal to.
     constant : object, optional
         The argument itself.
+    foreign : tuple, optional
+        Of another library's array, which the extension module alone reads: DLPack's numbers of its
+        memory, whether it is written to, the number of dimensions or -1, the shape or None, and
+        the strides (elements), True for the order of C, or None.
     """
 
     type: type
     dtype: Any = None
     attributes: tuple[tuple[str, Any], ...] = ()
     constant: Any = MISSING
+    foreign: tuple[Any, ...] = ()
+
+
+class New(NamedTuple):
+    """A new array of a program: `make` takes the shape, the dtype and the order."""
+
+    slot: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: str
+    make: Callable[..., Any]
+
+
+class Call(NamedTuple):
+    """A call of a program: of a function, or of one in a list by the number of operands, with
+    values by their indices, or a tuple of all values if that is None; with a stream of None and
+    options behind them, if there are any. Its results are stored as values.
+    """
+
+    run: Any
+    operands: tuple[int, ...] | None
+    options: tuple[Any, ...]
+    slots: tuple[int, ...]
+
+
+class Steps(NamedTuple):
+    """A program that a shortcut executes.
+
+    Parameters
+    ----------
+    run : callable
+        Executes it in Python.
+    size : int
+        Of its values: arguments, constants, new arrays and results of calls.
+    constants : tuple of (int, object)
+    new : tuple of New
+    calls : tuple of Call
+    result : int
+        The value that it returns; negative for None.
+    """
+
+    run: Callable[..., Any]
+    size: int
+    constants: tuple[tuple[int, Any], ...]
+    new: tuple[New, ...]
+    calls: tuple[Call, ...]
+    result: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the extension module has capacity for it."""
+        most = max((len(call.operands or ()) for call in self.calls), default=0)
+        return self.size <= _MOST_VALUES and most <= _MOST_ARGUMENTS
 
 
 class Distance(NamedTuple):
@@ -80,7 +138,7 @@ class Shortcut:
         One an argument.
     passed : sequence of int
         The arguments that `typed` takes, by their indices.
-    typed : callable or list of callable
+    typed : callable, list of callable, or Steps
         A list has what is called by the number of arguments.
     otherwise : callable
     access : ArrayAccess
@@ -89,8 +147,6 @@ class Shortcut:
     names : sequence of (object, str, object)
         An owner and a name, which stand for an object still: see `named`.
     apart : sequence of Distance
-    returns_none : bool
-        Whether calls of `typed` return None, whatever it returns.
     is_interim : bool
         Whether the extension module may be there later.
     """
@@ -105,7 +161,6 @@ class Shortcut:
         guard: Callable[..., Any] | None = None,
         names: Sequence[tuple[Any, str, Any]] = (),
         apart: Sequence[Distance] = (),
-        returns_none: bool = False,
         is_interim: bool = False,
     ) -> None:
         self._types = [kind.type for kind in kinds]
@@ -118,7 +173,8 @@ class Shortcut:
             for k, kind in enumerate(kinds)
             for name, value in kind.attributes
         ]
-        self._passed, self._typed, self._otherwise = passed, typed, otherwise
+        self._typed = typed.run if isinstance(typed, Steps) else typed
+        self._passed, self._otherwise = passed, otherwise
         self._passes_all = list(passed) == list(range(len(kinds)))
         self._guard, self._names, self._is_interim = guard, names, is_interim
         self._apart = apart
@@ -126,7 +182,6 @@ class Shortcut:
             from kerneltk.launch.interpreter import address_of  # other shortcuts need none
 
             self._address_of = address_of(access)
-        self._returns_none = returns_none
 
     @property
     def is_outdated(self) -> bool:
@@ -139,8 +194,7 @@ class Shortcut:
             return self._otherwise(*args)
         typed = self._typed
         given = args if self._passes_all else tuple([args[k] for k in self._passed])
-        result = (typed[len(given)] if type(typed) is list else typed)(*given)
-        return None if self._returns_none else result
+        return (typed[len(given)] if type(typed) is list else typed)(*given)
 
     def _fits(self, args: tuple[Any, ...]) -> bool:
         if len(args) != len(self._types) or not all(map(is_, map(type, args), self._types)):
@@ -173,26 +227,20 @@ def shortcut_of(
     otherwise: Callable[..., Any],
     access: ArrayAccess,
     guard: Callable[..., Any] | None = None,
-    slow_guard: Callable[..., Any] | None = None,
     names: Sequence[tuple[Any, str, Any]] = (),
     apart: Sequence[Distance] = (),
-    returns_none: bool = False,
 ) -> Callable[..., Any]:
-    """A shortcut; the parameters are those of `Shortcut`.
-
-    Parameters
-    ----------
-    slow_guard : callable, optional
-        As `guard`, of what the extension module asks by itself: whether the arrays of another
-        library are in one kind of memory.
+    """A shortcut; the parameters are those of `Shortcut`. Kinds of other libraries' arrays are for
+    the extension module.
     """
+    fits = len(kinds) <= _MOST_ARGUMENTS
+    if isinstance(typed, Steps) and not typed.fits:
+        typed = typed.run
     is_awaited = compiled.is_awaited()  # asked first: the module may be there behind that
-    if launchers.launcher_class() is None or len(kinds) > _MOST_ARGUMENTS:
-        is_interim = is_awaited and len(kinds) <= _MOST_ARGUMENTS
+    if launchers.launcher_class() is None or not fits:
         return Shortcut(
-            kinds, passed, typed, otherwise, access, slow_guard or guard, names, apart,
-            returns_none, is_interim,
-        )  # fmt: skip
+            kinds, passed, typed, otherwise, access, guard, names, apart, is_awaited and fits
+        )
     module = compiled.extension_module()
     offsets: dict[type, int] = {np.ndarray: module.NUMPY_DTYPE}
     layout = None if access.layout is None else access.layout()
@@ -205,9 +253,14 @@ def shortcut_of(
             offsets.get(kind.type, 0),
             tuple((compiled.path_of(name), value) for name, value in kind.attributes),
             () if kind.constant is MISSING else (kind.constant,),
+            kind.foreign,
         )
         for kind in kinds
     )
+    if isinstance(typed, Steps):
+        foreign = next((kind for kind in kinds if kind.foreign), None)
+        described_new = tuple(_new(array, foreign) for array in typed.new)
+        typed = typed.size, typed.constants, described_new, typed.calls, typed.result
     made: Callable[..., Any] = module.Shortcut(
         described,
         tuple(passed),
@@ -215,9 +268,21 @@ def shortcut_of(
         otherwise,
         guard,
         tuple((owner, name, () if value is MISSING else (value,)) for owner, name, value in names),
-        returns_none,
         compiled.path_of(access.memory),
         compiled.access_of(access),
         tuple(map(tuple, apart)),
+        None if layout is None else layout.kind,
+        0 if layout is None or access.new_array_function is None else access.new_array_function(),
     )
     return made
+
+
+def _new(array: New, foreign: Kind | None) -> tuple[Any, ...]:
+    """A new array as the extension module makes it: by a library's `Maker`, or by the backend."""
+    slot, shape, dtype, order, make = array
+    library = None if foreign is None else exchange.library_of(foreign.type)
+    if library is None or foreign is None:
+        return slot, shape, dtype, exchange.Maker(make, (shape, dtype, order), {}), order == "C"
+    kind, device = foreign.foreign[:2]
+    where = device if kind in exchange.GPUS else None
+    return slot, shape, dtype, library.maker(shape, dtype, order, where), False

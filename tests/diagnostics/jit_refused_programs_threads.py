@@ -92,15 +92,30 @@ def shared_memory_with_a_float_in_its_shape(x):
 
 @refused(
     """
-    TypingError: 524288 bytes of shared memory are more than a block can have.
+    TypingError: 524288 bytes of shared memory are more than a kernel can declare (49152).
       +1:     tile = jit.shared_memory(np.float64, (256, 256))
                                                    ^^^^^^^^^^
-      Hint: use smaller tiles.
+      Hint: use smaller tiles; or None, with a size (bytes) that each launch gives.
     """,
     F32,
 )
 def shared_memory_that_is_too_large(x):
     tile = jit.shared_memory(np.float64, (256, 256))
+
+
+@refused(
+    """
+    TypingError: 64000 bytes of shared memory are more than a kernel can declare (49152).
+      +2:     more = jit.shared_memory(np.float64, 4000)
+                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Hint: use smaller tiles; or None, with a size (bytes) that each launch gives.
+    """,
+    F32,
+)
+def shared_memory_that_is_too_large_together(x):
+    tile = jit.shared_memory(np.float64, 4000)
+    more = jit.shared_memory(np.float64, 4000)
+    tile[0], more[0] = x[0], x[1]
 
 
 @refused(

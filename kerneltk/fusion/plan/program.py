@@ -5,6 +5,7 @@ Extents, numbers and views are computed from the arguments of each call.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import may_overlap_itself
-from kerneltk.core.records import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable, record
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.plan.library import library_function
 from kerneltk.fusion.plan.steps import (
@@ -28,9 +29,12 @@ from kerneltk.fusion.plan.steps import (
     same_extents,
     without_axes,
 )
-from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Steps, Transpose
+from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose
+from kerneltk.fusion.trace.graph import Steps as Views
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument
+from kerneltk.interop.exchange import ExchangeLibrary
+from kerneltk.launch.shortcuts import Call, New, Steps
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
@@ -94,9 +98,28 @@ class Program:
                 )
         return self._executed(self._without_values, calls=_itself)
 
-    def run_for(self, args: Sequence[Any]) -> Callable[..., Any]:
-        """As `run`, for arguments with the same shapes as these: extents are computed once."""
-        return self._executed(self._backend.empty, shaped=[*args, *self._new_arrays])
+    def steps_for(
+        self,
+        args: Sequence[Any],
+        library: ExchangeLibrary | None = None,
+        foreign: Sequence[int] = (),
+    ) -> Steps | Callable[..., Any]:
+        """As `run`, for arguments with the same shapes and strides as these: extents are computed
+        once. It is a function in Python where new arrays or options depend on more, and where the
+        library, whose arrays the `foreign` arguments are, has no such views.
+        """
+        values = [*args, *self._new_arrays]
+        execution = self._execution(self._backend.empty, shaped=values)
+        steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
+        run = self._run_of(steps, execution.structure(self.result))
+        parts: list[Any] = []
+        with_parts(self.result, parts.append)
+        if library is not None and any(type(part) is Copied for part in parts):
+            return run  # which may be an array, and is to become one of the library's
+        structure = functools.partial(execution.structure, self.result)
+        own = set(range(len(values))).difference(foreign)
+        described = _Described(len(args), values, library, own)
+        return described.steps(run, steps, structure) or run
 
     def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
         """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`
@@ -104,13 +127,22 @@ class Program:
         """
         return self._executed(empty, calls, makes_all=True)
 
-    def _executed(
+    def _execution(
         self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
         makes_all: bool = False,
-    ) -> Callable[..., Any]:  # fmt: skip
-        writer = self._writer(empty, calls, shaped, makes_all)
-        steps = [each for step in self.plan.steps for each in writer.steps_of(step)]
-        new_arrays, result = self._new_arrays, writer.structure(self.result)
+    ) -> _Execution:  # fmt: skip
+        return _Execution(
+            self.trace, self._arrays, self._count, empty, calls, shaped, makes_all,
+            self._backend.array_library,
+        )  # fmt: skip
+
+    def _executed(self, *made_of: Any, **words: Any) -> Callable[..., Any]:
+        execution = self._execution(*made_of, **words)
+        steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
+        return self._run_of(steps, execution.structure(self.result))
+
+    def _run_of(self, steps: Sequence[_Step], result: Reader) -> Callable[..., Any]:
+        new_arrays = self._new_arrays
 
         def run(*args: Any) -> Any:
             values = [*args, *new_arrays]
@@ -119,15 +151,6 @@ class Program:
             return result(values)
 
         return run
-
-    def _writer(
-        self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
-        makes_all: bool = False,
-    ) -> _Execution:  # fmt: skip
-        return _Execution(
-            self.trace, self._arrays, self._count, empty, calls, shaped, makes_all,
-            self._backend.array_library,
-        )  # fmt: skip
 
     def _without_values(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """A new array that shows, where it can, that nothing has been written to it."""
@@ -145,7 +168,7 @@ class Program:
         """Whether the trace is for a call with arrays of the same shapes as these: what it decided
         by arguments that are numbers.
         """
-        writer = self._writer(self._backend.empty, shaped=[*args, *self._new_arrays])
+        writer = self._execution(self._backend.empty, shaped=[*args, *self._new_arrays])
         tests = [
             (writer.expression(expression), decision(value))
             for expression, value in self.trace.guards.conditions.items()
@@ -265,11 +288,17 @@ class _Execution:
     def _shape(self, shape: Shape) -> Reader:
         return _computed(_tuple, [self.expression(extent.expression) for extent in shape])
 
-    def _viewed(self, slot: int, steps: Steps) -> Reader:
+    def _viewed(self, slot: int, steps: Views) -> Reader:
         read: Reader = itemgetter(slot)
         for step in steps:
             read = self._step(read, step)
-        return read
+        return _View(slot, read, all(map(self._is_fixed, steps))) if steps else read
+
+    def _is_fixed(self, step: Any) -> bool:
+        """Whether a view lies alike in all calls with arrays of the same layouts."""
+        if isinstance(step, Index):
+            return all(type(self._item(item)) is _Known for item in step.items)
+        return isinstance(step, Transpose) or type(self._shape(step.shape)) is _Known
 
     def _step(self, read: Reader, step: Any) -> Reader:
         if isinstance(step, Index):
@@ -340,26 +369,22 @@ class _Execution:
         options: Reader | None = None,
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
-        read, count, launchers = _all(reads), len(reads), kernel._inline_cache
         if self._calls is not None or (words and options is None):
-            called, given = (self._calls or _itself)(kernel), words or {}
+            called, read, given = (self._calls or _itself)(kernel), _all(reads), words or {}
+            if self._calls is None and all(type(word) is _Known for word in given.values()):
+                known = {name: word([]) for name, word in given.items()}
+                return _Called(functools.partial(kernel, **known), reads, None)
             return lambda values: called(
                 *read(values), **{name: word(values) for name, word in given.items()}
             )
-        if options is None:
-            return lambda values: launchers[count](*read(values))
-        if type(options) is _Known:
-            known = options.value
-            return lambda values: launchers[count](*read(values), None, known)
-        return lambda values: launchers[count](*read(values), None, options(values))
+        return _Called(kernel._inline_cache, reads, options)
 
     def _reduction(self, step: Step, reads: list[Reader], slots: Sequence[int]) -> list[_Step]:
         axes: Any = None if len(step.axes or ()) == len(step.shape) else step.axes
         if axes is not None and len(axes) == 1:
             axes = axes[0]
         words: dict[str, Reader] = {} if axes is None else {"axis": _Known(axes)}
-        # As a call of the kernel launches; of several axes it asks more.
-        options = _Known((axes, False, None)) if type(axes) is int else None
+        options = None if axes is None else _Known((axes, False, None))  # as a call of the kernel
         outer = without_axes(step.shape, step.axes or ())
         orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
         is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
@@ -368,7 +393,10 @@ class _Execution:
             and is_own
             and all(order == tuple(range(len(outer))) for order in orders)
         ):
-            return [_storing(self._call(step.kernel, reads, words, options), slots)]
+            called = self._call(step.kernel, reads, words, options)
+            if type(called) is _Called:
+                called.shape = self._shape(outer)
+            return [_storing(called, slots)]
         made: list[_Step] = [
             (self._new(outer, node.dtype, order), slot)
             for slot, node, order in zip(slots, step.nodes, orders, strict=True)
@@ -420,28 +448,213 @@ class _Execution:
         letter = "C" if is_turned or order == plain else "F"
         if is_turned:
             back = tuple(order.index(axis) for axis in plain)
-            return lambda values: empty(extents(values), dtype, letter).transpose(back)
-        if type(extents) is _Known:
-            known = extents.value
-            return lambda values: empty(known, dtype, letter)
-        return lambda values: empty(extents(values), dtype, letter)
+            return _Turned(_Made(empty, extents, dtype, letter), back)
+        return _Made(empty, extents, dtype, letter)
 
-    def structure(self, result: Any) -> Reader:
-        """What the function returns: `Result`s stand for arrays and numbers."""
+    def structure(self, result: Any, part: Callable[[Reader], Reader] | None = None) -> Reader:
+        """What the function returns: `Result`s stand for arrays and numbers, each of which is read
+        by what `part` makes of its reader.
+        """
         if isinstance(result, Result):
-            return result.reader(self)
+            return result.reader(self) if part is None else part(result.reader(self))
         kind: Any = type(result)
         if kind is tuple or is_named_tuple(kind) or kind is list:
-            read = _all([self.structure(item) for item in result])
+            read = _all([self.structure(item, part) for item in result])
             if kind is tuple:
                 return read
             make = list if kind is list else kind._make
             return lambda values: make(read(values))
         if kind is dict or kind is OrderedDict:
             keys = _all([self.structure(key) for key in result])
-            entries = _all([self.structure(entry) for entry in result.values()])
+            entries = _all([self.structure(entry, part) for entry in result.values()])
             return lambda values: kind(zip(keys(values), entries(values), strict=True))
-        return lambda values: result
+        return _Known(result)
+
+
+class _Called:
+    """A call of a launcher, or of a function, and its results."""
+
+    __slots__ = ("_count", "_read", "options", "reads", "run", "shape")
+
+    def __init__(self, run: Any, reads: Sequence[Reader], options: Reader | None) -> None:
+        self.run, self.reads, self.options = run, reads, options
+        self.shape: Reader | None = None  # of its results, where they are in the order of C
+        self._read, self._count = _all(reads), len(reads)
+
+    def __call__(self, values: Values) -> Any:
+        run = self.run[self._count] if type(self.run) is list else self.run
+        if self.options is None:
+            return run(*self._read(values))
+        return run(*self._read(values), None, self.options(values))
+
+
+@record
+class _Made:
+    """A new array."""
+
+    empty: _Empty
+    extents: Reader
+    dtype: np.dtype[Any]
+    order: str
+
+    def __call__(self, values: Values) -> Any:
+        return self.empty(self.extents(values), self.dtype, self.order)
+
+
+@record
+class _Turned:
+    """A new array with its axes in another order."""
+
+    made: _Made
+    back: tuple[int, ...]
+
+    def __call__(self, values: Values) -> Any:
+        return self.made(values).transpose(self.back)
+
+
+@record
+class _View:
+    """A view of one of a call's arrays."""
+
+    slot: int
+    read: Reader
+    is_fixed: bool
+
+    def __call__(self, values: Values) -> Any:
+        return self.read(values)
+
+
+class _NotDescribedError(Exception):
+    """A step depends on more than the layouts of arguments."""
+
+
+class _Described:
+    """The steps of a call as data: what is read of values by their indices is nothing to call.
+
+    A library has views of its own: by the layouts of arrays, which are known.
+    """
+
+    def __init__(
+        self, count: int, values: Sequence[Any], library: ExchangeLibrary | None, own: set[int]
+    ) -> None:
+        self._own = {slot for slot in own if values[slot] is not None}  # no arrays of the library
+        self._numbers: set[int] = set()
+        self._first, self._count = count, len(values)
+        known = enumerate(values[count:], count)
+        self._constants = [(slot, value) for slot, value in known if value is not None]
+        self._new: list[New] = []
+        self._calls: list[Call] = []
+        self._library = library
+        self._layouts: Values = [_without_memory(value) for value in values] if library else []
+
+    def steps(
+        self, run: Callable[..., Any], steps: Sequence[_Step], structure: Callable[..., Reader]
+    ) -> Steps | None:
+        """The whole; None where new arrays, options or views depend on more."""
+        try:
+            for call, slot in steps:
+                self._add(call, slot)
+            at = self._slot_of(structure(self._stored))
+        except _NotDescribedError:
+            return None
+        return Steps(
+            run, self._count, tuple(self._constants), tuple(self._new), tuple(self._calls), at
+        )
+
+    def _add(self, call: Any, slot: int) -> None:
+        stored: tuple[int, ...] = () if slot == _NOWHERE else (slot,)
+        if type(call) is _Stored:
+            call, stored = call.call, tuple(call.slots)
+        if type(call) is _Made:
+            self._make(call, slot)
+        elif type(call) is _Turned:
+            self._make(call.made, made := self._next())
+            back = call.back
+            self._view(_View(made, lambda values: values[made].transpose(back), True), slot)
+        elif type(call) is _Called:
+            options = () if call.options is None else (_known(call.options),)
+            operands = tuple(map(self._slot_of, call.reads))
+            self._calls.append(Call(call.run, operands, options, stored))
+            if (self._own | self._numbers).issuperset(operands):
+                self._own.update(stored)
+            if self._library and call.shape is not None:
+                for index in stored:
+                    self._layouts[index] = _in_order(_known(call.shape), np.dtype("u1"), "C")
+        elif self._library:
+            raise _NotDescribedError
+        else:
+            self._calls.append(Call(call, None, (), stored))
+
+    def _next(self) -> int:
+        self._count += 1
+        if self._library:
+            self._layouts.append(None)
+        return self._count - 1
+
+    def _make(self, made: _Made, slot: int) -> None:
+        shape = _known(made.extents)
+        self._new.append(New(slot, shape, made.dtype, made.order, made.empty))
+        if self._library:
+            self._layouts[slot] = _in_order(shape, made.dtype, made.order)
+
+    def _view(self, view: _View, slot: int) -> None:
+        if self._library is None or view.slot in self._own:
+            self._calls.append(Call(view, None, (), (slot,)))
+            self._own.add(slot)
+            return
+        whole = self._layouts[view.slot]
+        if self._library.view is None or whole is None or not view.is_fixed:
+            raise _NotDescribedError
+        found, size = view(self._layouts), whole.itemsize
+        if any(step < 0 for step in found.strides):
+            raise _NotDescribedError
+        strides = tuple(step // size for step in found.strides)
+        offset = (found.ctypes.data - whole.ctypes.data) // size
+        run = self._library.view(found.shape, strides, offset)
+        self._calls.append(Call(run, (view.slot,), (), (slot,)))
+        self._layouts[slot] = found
+
+    def _slot_of(self, read: Reader) -> int:
+        if type(read) is itemgetter:
+            indices = read.__reduce__()[1]
+            if len(indices) == 1:
+                return int(indices[0])
+        slot = self._next()
+        if type(read) is _View:
+            self._view(read, slot)
+            return slot
+        self._numbers.add(slot)
+        if type(read) is _Known:
+            self._constants.append((slot, read.value))
+        else:
+            self._calls.append(Call(read, None, (), (slot,)))
+        return slot
+
+    def _stored(self, read: Reader) -> Reader:
+        slot = self._slot_of(read)
+        if self._library and slot in self._own and slot >= self._first:
+            raise _NotDescribedError  # it is to become one of the library's
+        return itemgetter(slot)
+
+
+def _known(read: Reader) -> Any:
+    if type(read) is not _Known:
+        raise _NotDescribedError
+    return read.value
+
+
+def _without_memory(value: Any) -> Any:
+    """An array of NumPy's that lies as another one and has no memory; other values as they are."""
+    if not hasattr(value, "strides") or isinstance(value, np.generic):
+        return value
+    return np.lib.stride_tricks.as_strided(np.empty(1, value.dtype), value.shape, value.strides)
+
+
+def _in_order(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+    strides, step = [0] * len(shape), dtype.itemsize
+    for axis in range(len(shape)) if order == "F" else reversed(range(len(shape))):
+        strides[axis], step = step, step * max(shape[axis], 1)
+    return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
 
 
 def _all(readers: Sequence[Reader]) -> Reader:
@@ -461,24 +674,21 @@ def _all(readers: Sequence[Reader]) -> Reader:
     return lambda values: tuple([read(values) for read in readers])
 
 
-def _storing(call: Reader, slots: Sequence[int]) -> _Step:
-    """A call, and where its results are stored."""
-    if len(slots) == 1:
-        return call, slots[0]
+@record
+class _Stored:
+    """A call with several results, and where they are stored."""
 
-    if len(slots) == 2:
-        first, second = slots
+    call: Reader
+    slots: Sequence[int]
 
-        def store_both(values: Values) -> None:
-            values[first], values[second] = call(values)
-
-        return store_both, _NOWHERE
-
-    def store(values: Values) -> None:
-        for slot, result in zip(slots, call(values), strict=True):
+    def __call__(self, values: Values) -> None:
+        for slot, result in zip(self.slots, self.call(values), strict=True):
             values[slot] = result
 
-    return store, _NOWHERE
+
+def _storing(call: Reader, slots: Sequence[int]) -> _Step:
+    """A call, and where its results are stored."""
+    return (call, slots[0]) if len(slots) == 1 else (_Stored(call, slots), _NOWHERE)
 
 
 class _Known:

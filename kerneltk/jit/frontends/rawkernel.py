@@ -31,6 +31,7 @@ from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.launcher import (
+    Adapt,
     Arguments,
     CompiledKernel,
     JitDispatcher,
@@ -349,7 +350,7 @@ class JitKernel(Decorated):
 
     _distinguished, _verb = "argument types and shapes", "launch"
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, adapt: Adapt | None = None) -> None:
         self._definition = definition
         functools.update_wrapper(self, definition.function)
         self._compiled: dict[Any, CompiledKernel] = {}  # by what they depend on
@@ -358,6 +359,7 @@ class JitKernel(Decorated):
             functools.partial(getattr, definition, "paths"),
             self._specialized,
             self._compiled,
+            adapt,
         )
         self._configured: BoundedTable[Any, Configured] = BoundedTable(_MOST_CONFIGURATIONS)
 

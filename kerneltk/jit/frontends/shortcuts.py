@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
+from kerneltk.launch.compiled import dlpack_device
 from kerneltk.launch.shortcuts import Kind, shortcut_of
 
 
@@ -38,14 +39,15 @@ def make_shortcut(
         is_array = hasattr(arg, "dtype") and not isinstance(arg, np.generic)
         if is_array and type(arg) is not backend.array_type:
             return None
-    # Of other libraries' arrays no more is asked than their types and dtypes; where launchers take
-    # them as they are, that is worth while.
-    foreign = [k for k, own in enumerate(args) if own is not passed_args[k]]
+    # Of other libraries' arrays no more is asked than their memory and dtypes.
     observes = any(raw) or index_ndim > 1  # and may rely on short axes
-    for k in foreign:
-        kind = type(passed_args[k])
-        if observes or not (hasattr(kind, "__dlpack_c_exchange_api__") and hasattr(kind, "dtype")):
-            return None
+    foreign: dict[int, tuple[int, int]] = {}
+    for k, own in enumerate(args):
+        if own is not passed_args[k]:
+            memory = None if observes or not arrays[k] else dlpack_device(passed_args[k])
+            if memory is None:
+                return None
+            foreign[k] = memory
     by_element = [k for k in range(count) if arrays[k] and not raw[k]]
     whole = [k for k in range(count) if arrays[k] and raw[k]]
     attributes: list[tuple[tuple[str, Any], ...]] = [()] * len(args)
@@ -72,12 +74,14 @@ def make_shortcut(
         if index_ndim > 1 and args[whole[0]].ndim != index_ndim:
             return None
         allocates = True
-    # A tensor of the host is a number beside those on a GPU, for which another kernel is.
-    on_device = [k for k in foreign if arrays[k]]
-    slow_guard = _same_device(on_device) if len(on_device) > 1 else None
     kinds = [
-        Kind(type(arg), arg.dtype if is_array else None, asked)
-        for arg, is_array, asked in zip(passed_args, arrays, attributes, strict=True)
+        Kind(
+            type(passed_args[k]),
+            arg.dtype if arrays[k] else None,
+            attributes[k],
+            foreign=(*foreign[k], False, -1, None, None) if k in foreign else (),
+        )
+        for k, arg in enumerate(args)
     ]
     passed = [k for k, arg in enumerate(args) if arg is not None]
     if allocates:
@@ -89,20 +93,11 @@ def make_shortcut(
         otherwise,
         backend.arrays,
         _are_small([k for k, is_array in enumerate(arrays) if is_array]) if observes else None,
-        slow_guard,
     )
 
 
 def _are_small(arrays: Sequence[int]) -> Callable[..., bool]:
     return lambda *args: all(0 < args[k].size < 2**31 for k in arrays)
-
-
-def _same_device(arrays: Sequence[int]) -> Callable[..., bool]:
-    def call(*args: Any) -> bool:
-        first, *others = (getattr(args[k], "device", None) for k in arrays)
-        return first is not None and all(other == first for other in others)
-
-    return call
 
 
 def _allocating(

@@ -28,7 +28,7 @@ from kerneltk.jit.launch.marshalling import (
     Leaf,
     form_of,
     leaves_of,
-    marshal_of,
+    marshal_as,
     members_of,
     refuse_number,
     type_of,
@@ -69,10 +69,19 @@ class Arguments(NamedTuple):
         return self.backend.name, self.device, self.types, self.shapes
 
 
+Adapt = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+"""Turns a call's arguments into what a signature says; raises ArgumentTypeError."""
+
+
 def arguments_of(
-    args: Sequence[Any], paths: Sequence[ArgumentPath], *, is_64bit_grid: bool = False
+    args: Sequence[Any],
+    paths: Sequence[ArgumentPath],
+    adapt: Adapt | None = None,
+    *,
+    is_64bit_grid: bool = False,
 ) -> Arguments:
-    """Take the arguments of a call, one a parameter. Raises ArgumentTypeError for an argument that
+    """Take the arguments of a call, one a parameter. Their types are those of what `adapt` makes of
+    them: launchers convert numbers to these. Raises ArgumentTypeError for an argument that
     no kernel takes and for arrays in different locations, ArgumentValueError for arrays of several
     devices.
     """
@@ -90,7 +99,8 @@ def arguments_of(
     backend = foreign_arrays.common_backend(owners, in_two_locations)
     backend = backend or foreign_arrays.default_backend()
     types = tuple(
-        type_of(value, backend.array_type, path) for value, path in zip(values, paths, strict=True)
+        type_of(value, backend.array_type, path)
+        for value, path in zip(values if adapt is None else adapt(values), paths, strict=True)
     )
     device = adoption.device
     return Arguments(
@@ -270,7 +280,11 @@ class _Launches(GridLaunches):
             return Argument(form, "address", written, extents, ("memory",))
         if self.is_lent(leaf):
             return Argument(form, "lent", written, extents)
-        return Argument(form, "float32" if narrowed else marshal_of(form))
+        if narrowed:
+            return Argument(form, "float32")
+        dtype = leaf.type.dtype if isinstance(leaf.type, Number) and not leaf.type.weak else None
+        marshal, convert = marshal_as(form, dtype)
+        return Argument(form, marshal, convert=convert)
 
     def plan(self, run: Callable[..., Any], leaves: Sequence[Leaf]) -> tuple[Any, ...]:
         """The plan for a call's arguments; raises for those that cannot be passed."""
@@ -369,6 +383,8 @@ class JitDispatcher(GridDispatcher):
         Returns the `CompiledKernel` for `Arguments` on the current device.
     kernels : dict
         Those that it has returned, by what they depend on.
+    adapt : callable, optional
+        See `arguments_of`.
     """
 
     __slots__ = ()
@@ -379,9 +395,11 @@ class JitDispatcher(GridDispatcher):
         paths: Callable[[], Sequence[ArgumentPath]],
         specialized: Callable[[Arguments], CompiledKernel],
         kernels: dict[Any, CompiledKernel],
+        adapt: Adapt | None = None,
         records: bool = False,
     ) -> None:
-        super().__init__(name, paths, specialized, kernels, records=records)
+        super().__init__(name, paths, specialized, kernels, adapt, records=records)
+        self._adapt = adapt
         self.name, self._paths, self._compiled, self._kernels = name, paths, specialized, kernels
         self._launchers = BoundedTable(_MAX_LAUNCHERS)
         self._plans: BoundedTable[Any, BoundedTable[Any, tuple[Any, ...]]]
@@ -394,7 +412,7 @@ class JitDispatcher(GridDispatcher):
 
     def _described(self, way: Any, args: tuple[Any, ...], grid: Any, block: Any) -> Arguments:
         is_64bit = is_beyond_32bit(grid, block, self.name)
-        return arguments_of(args, self._paths(), is_64bit_grid=is_64bit)
+        return arguments_of(args, self._paths(), self._adapt, is_64bit_grid=is_64bit)
 
     def _specialized(self, call: Arguments) -> CompiledKernel:
         kernel = self._kernels.get(call.key)

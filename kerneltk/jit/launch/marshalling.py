@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping, Set
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -275,6 +275,49 @@ def marshal_of(kind: type) -> Marshal:
         return "bytes"
     is_bfloat16 = issubclass(kind, np.generic) and kind.__name__ == "bfloat16"
     return "bits" if is_bfloat16 else "number"
+
+
+def marshal_as(
+    kind: type, dtype: np.dtype[Any] | None
+) -> tuple[Marshal, Callable[[Any], tuple[Any, ...]] | None]:
+    """Return how a leaf is packed as a number of a dtype, and what converts it, if it is another
+    one. None leaves it what it is.
+    """
+    if dtype is None or issubclass(kind, dtype.type) or (kind, dtype.kind) == (bool, "b"):
+        return marshal_of(kind), None
+    if issubclass(kind, float) and dtype.char in "fd":
+        return ("float32" if dtype.char == "f" else "number"), None
+    if kind is int and dtype.kind in "iu":
+        return "converted", partial(_wrapped, 8 * dtype.itemsize, dtype.kind == "i")
+    return "converted", partial(_parts, dtype)
+
+
+def _wrapped(bits: int, is_signed: bool, value: int) -> tuple[int]:
+    least = 1 << bits - 1 if is_signed else 0
+    return ((_within_64bits(value) + least & (1 << bits) - 1) - least,)
+
+
+def _parts(dtype: np.dtype[Any], value: Any) -> tuple[Any, ...]:
+    number = number_as(value, dtype).item()
+    return (number.real, number.imag) if dtype.kind == "c" else (number,)
+
+
+def number_as(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as a scalar of a dtype, as C++ converts it. Raises ScalarOverflowError for one of
+    more than 64 bits.
+    """
+    if isinstance(value, int):
+        _within_64bits(value)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(value).astype(dtype)[()]
+
+
+def _within_64bits(value: int) -> int:
+    if not -(2**63) <= value < 2**64:
+        raise ScalarOverflowError(
+            f"{value} has more than 64 bits, which no number of a kernel has."
+        )
+    return value
 
 
 def refuse_number(type_: Type, value: Any, path: ArgumentPath) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Sequence
 from typing import Any
 
+from kerneltk.errors import TypingError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static
-from kerneltk.jit.ir.types import Type
+from kerneltk.jit.intrinsics.execution.memory import MOST_SHARED, SHARED_HINT, too_much_shared
+from kerneltk.jit.ir.types import Array, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Handlers, Program
 from kerneltk.jit.lowering.expressions.calls import call_object
@@ -52,4 +55,20 @@ def lower_program(
         )
     )
     functions = tuple(program.functions)
-    return ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
+    lowered = ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
+    _check_shared(lowered)
+    return lowered
+
+
+def _check_shared(program: ir.Program) -> None:
+    """Refuse more shared memory in all functions than compilers give a kernel."""
+    total = 0
+    for function in program.functions:
+        for node in ir.walk(*function.body):
+            kind = node.type if isinstance(node, ir.Declare) and not node.dynamic else None
+            if not isinstance(kind, Array) or kind.space != "shared":
+                continue
+            total += math.prod(kind.shape) * kind.element.dtype.itemsize
+            if total > MOST_SHARED:
+                snippet = function.source.snippet(node.span)
+                raise TypingError(render_message(too_much_shared(total), snippet, hint=SHARED_HINT))

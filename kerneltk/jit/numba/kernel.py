@@ -29,7 +29,7 @@ class CudaKernel(JitKernel):
     """
 
     def __init__(self, definition: Definition, signature: tuple[Parsed, ...] | None = None) -> None:
-        super().__init__(definition)
+        super().__init__(definition, None if signature is None else self.adapted)
         self._signature = signature
         wanted = len(definition.parameters)
         if signature is not None and len(signature) != wanted:
@@ -67,8 +67,7 @@ class CudaKernel(JitKernel):
                 f"{self.name}[griddim, blockdim, stream, sharedmem]."
             )
         stream = stream_in_brackets(stream)
-        kind = Configured if self._signature is None else _Adapting
-        found = kind(self, grid, block, int(shared), stream)
+        found = Configured(self, grid, block, int(shared), stream)
         if key is not None and stream is None:
             self._keep(key, found)
         return found
@@ -138,18 +137,6 @@ def _kind_of(value: Any) -> str:
     if dtype is None or not ndim:
         return f"an object of type '{type(value).__name__}'"
     return f"an array of dtype '{dtype}' with {ndim} dimension{'s' * (ndim != 1)}"
-
-
-class _Adapting(Configured):
-    """A kernel with a grid, a block and a signature."""
-
-    __slots__ = ()
-
-    def __call__(self, *args: Any, **named: Any) -> None:
-        """Launch the kernel with these arguments."""
-        kernel = self._kernel
-        assert isinstance(kernel, CudaKernel)
-        super().__call__(*kernel.adapted(kernel._complete(args, named)))
 
 
 def jit(func_or_sig: Any = None, /, **options: Any) -> Any:

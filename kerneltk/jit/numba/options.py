@@ -16,9 +16,9 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    ScalarOverflowError,
     SignatureError,
 )
+from kerneltk.jit.launch.marshalling import number_as
 
 _SPELLINGS = {
     "bool": "boolean bool_ b1",
@@ -69,12 +69,7 @@ class Parsed(NamedTuple):
         if isinstance(value, bool | int | float | complex | np.generic):
             if isinstance(value, complex | np.complexfloating) and self.dtype.kind != "c":
                 raise refuse(self.text)
-            if isinstance(value, int) and not -(2**63) <= value < 2**64:
-                raise ScalarOverflowError(
-                    f"{value} has more than 64 bits, and '{self.text}' in the signature has fewer."
-                )
-            with np.errstate(invalid="ignore", over="ignore"):  # as C++ converts
-                return np.asarray(value).astype(self.dtype)[()]
+            return number_as(value, self.dtype)
         raise refuse(self.text)
 
 

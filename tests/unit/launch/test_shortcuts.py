@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk.core.settings import get_settings
-from kerneltk.launch.shortcuts import Distance, Kind, shortcut_of
+from kerneltk.launch.shortcuts import Call, Distance, Kind, New, Steps, shortcut_of
 
 from .test_interpreter import ON_HOST
 
@@ -87,16 +88,74 @@ def test_distances_of_addresses(access: str) -> None:
     )
     whole = np.zeros(64, "u1")
     distances = [Distance(1, 0, -4, 8), Distance(1, whole[32:], -8, 16)]
-    call = shortcut_of(
-        [Kind(np.ndarray)] * 2, (1,), typed, otherwise, arrays, apart=distances, returns_none=True
-    )
+    call = shortcut_of([Kind(np.ndarray)] * 2, (1,), typed, otherwise, arrays, apart=distances)
     for at, is_apart in ((0, True), (3, True), (4, True), (5, False), (15, False), (16, True)):
         for _ in range(2):
-            found = call(whole[8:], whole[at:])
-            assert (found is None) is is_apart, at
-    assert call(whole, whole[24:]) is None
+            assert (way(call, whole[8:], whole[at:]) == "typed") is is_apart, at
+    assert way(call, whole, whole[24:]) == "typed"
     assert call(whole, whole[25:])[0] == call(whole, whole[47:])[0] == "otherwise"
-    assert call(whole, whole[48:]) is None
+    assert way(call, whole, whole[48:]) == "typed"
+
+
+def test_programs_are_executed() -> None:
+    made: list[Any] = []
+
+    def empty(shape: Any, dtype: Any, order: str) -> Any:
+        made.append((shape, dtype, order))
+        return np.zeros(shape, dtype, order=order)  # type: ignore[call-overload]
+
+    def add(x: Any, table: Any, out: Any, stream: Any, options: Any) -> None:
+        out[...] = x + table + options
+
+    def both(out: Any) -> Any:
+        return out * 2, out.sum()
+
+    def gathered(values: Any) -> Any:
+        return [values[0], *values[3:]]
+
+    def in_python(x: Any) -> Any:
+        out = empty((2, 3), F4, "F")
+        add(x, 10, out, None, 5)
+        return [x, out, *both(out)]
+
+    steps = Steps(
+        in_python, 7, ((1, 10), (2, "unused")), (New(3, (2, 3), F4, "F", empty),),
+        (
+            Call([None, None, None, add], (0, 1, 3), (5,), ()),
+            Call(both, (3,), (), (4, 5)),
+            Call(gathered, None, (), (6,)),
+        ),
+        6,
+    )  # fmt: skip
+    x = X + 1
+    call = shortcut_of([Kind(np.ndarray, F4)], (0,), steps, otherwise, ON_HOST)
+    for _ in range(2):
+        found = call(x)
+        assert found[0] is x
+        assert found[1].tolist() == (x + 15).tolist()
+        assert found[2].tolist() == (2 * x + 30).tolist()
+        assert found[3] == (x + 15).sum()
+    assert made == [((2, 3), F4, "F")] * 2
+    assert way(call, X.astype(F8)) == "otherwise"
+    nothing = steps._replace(run=lambda x: None, calls=(), result=-1)
+    assert shortcut_of([Kind(np.ndarray, F4)], (0,), nothing, otherwise, ON_HOST)(x) is None
+
+
+def test_what_programs_raise_is_raised(launcher: str) -> None:
+    def fails(*values: Any) -> Any:
+        raise KeyError("of the program")
+
+    steps = Steps(fails, 2, (), (), (Call(fails, (0,), (), (1,)),), 1)
+    call = shortcut_of([Kind(int)], (0,), steps, otherwise, ON_HOST)
+    before = sys.getrefcount(fails)
+    for _ in range(100):
+        with pytest.raises(KeyError, match="of the program"):
+            call(1)
+    assert sys.getrefcount(fails) - before < 50
+    if launcher == "compiled":
+        one = steps._replace(calls=(Call(lambda x: x, (0,), (), (1, 1)),))
+        with pytest.raises(TypeError, match="no result for each slot"):
+            shortcut_of([Kind(int)], (0,), one, otherwise, ON_HOST)(1)
 
 
 def test_dtypes_that_are_asked_for() -> None:

@@ -15,6 +15,10 @@ from kerneltk.jit.ir.types import Record
 
 _MOST_ALIGNMENT = 1024  # bytes
 _MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
+MOST_SHARED = 48 << 10
+"""Bytes of shared memory whose size is known when a kernel is compiled: more is dynamic in CUDA."""
+
+SHARED_HINT = "use smaller tiles; or None, with a size (bytes) that each launch gives."
 
 
 def _alignment(low: Builder, value: Value, span: ir.Span, dtype: np.dtype[Any]) -> int:
@@ -27,6 +31,11 @@ def _alignment(low: Builder, value: Value, span: ir.Span, dtype: np.dtype[Any]) 
     if found > _MOST_ALIGNMENT:
         raise low.fail(f"An alignment is at most {_MOST_ALIGNMENT} bytes, not {found}.", span)
     return 0 if found < describe(dtype).alignment else int(found)
+
+
+def too_much_shared(size: int) -> str:
+    """The sentence for more shared memory than a kernel can declare."""
+    return f"{size} bytes of shared memory are more than a kernel can declare ({MOST_SHARED})."
 
 
 def _declared(low: Builder, site: CallSite, values: dict[str, Value], space: str) -> Value:
@@ -59,12 +68,8 @@ def _declared(low: Builder, site: CallSite, values: dict[str, Value], space: str
             shape_span,
             "use an array argument with a part for each thread.",
         )
-    if space == "shared" and size > 232448:
-        raise low.fail(
-            f"{size} bytes of shared memory are more than a block can have.",
-            shape_span,
-            "use smaller tiles.",
-        )
+    if space == "shared" and size > MOST_SHARED:
+        raise low.fail(too_much_shared(size), shape_span, SHARED_HINT)
     return low.declare(element, extents, space, site.span, alignment)
 
 

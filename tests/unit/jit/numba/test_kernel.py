@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError
+from kerneltk.core.settings import get_settings
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ScalarOverflowError,
+    SignatureError,
+)
 from kerneltk.jit.frontends.rawkernel import DeviceFunction
+from kerneltk.jit.launch.launcher import JitDispatcher
 from kerneltk.jit.numba.kernel import CudaKernel, jit
 
 
@@ -87,3 +94,64 @@ def test_arguments_that_do_not_fit_the_signature() -> None:
     )
     with pytest.raises(ArgumentTypeError, match="is 'int8' in the signature, and an object"):
         kernel.adapted((np.zeros(2, np.float32), "1"))
+
+
+def _entered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls from now on that no launcher knows."""
+    found: list[str] = []
+    own = JitDispatcher._described
+    monkeypatch.setattr(
+        JitDispatcher, "_described", lambda *given: (found.append(given[0].name), own(*given))[1]
+    )
+    return found
+
+
+@pytest.mark.parametrize("launcher", ["python", "compiled"])
+def test_repeated_calls_with_a_signature_are_the_launchers(
+    launcher: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELTK_LAUNCHER", launcher)
+    get_settings.cache_clear()
+    names = ("int8", "uint16", "int64", "float32", "float64", "boolean", "complex64", "uint64")
+
+    def stored(out, a, b, c, d, e, f, g, h):
+        out[0] = a
+        out[1] = b
+        out[2] = c
+        out[3] = d
+        out[4] = e
+        out[5] = f
+        out[6] = g.real + 100 * g.imag
+        out[7] = h % 1000
+
+    kernel = jit(f"void(float64[:], {', '.join(names)})")(stored)
+    calls: list[tuple[Any, ...]] = [
+        (1, 2, 3, 4.1, 5, True, 6 + 2j, 7),
+        (300, -1, 2**63 + 5, 1e300, 2**60 + 1, False, 1.5 + 2j, 2**64 - 1),
+        (1.9, True, -2.5, 7, np.float32(0.1), 5, 8.5, np.int8(-3)),
+    ]
+    for numbers in (*calls, *calls):
+        out = np.zeros(8)
+        with np.errstate(all="ignore"):
+            kinds = [np.dtype(jit_name if jit_name != "boolean" else "bool") for jit_name in names]
+            wanted = [np.asarray(x).astype(k)[()] for x, k in zip(numbers, kinds, strict=True)]
+        kernel[1, 1](out, *numbers)
+        z = wanted[6]
+        expected = [float(w) for w in wanted[:6]]
+        np.testing.assert_array_equal(out[:6], expected)
+        np.testing.assert_allclose(out[6:], [z.real + 100 * z.imag, int(wanted[7]) % 1000])
+    kernel[1, 1](out, *calls[0])
+    entered = _entered(monkeypatch)
+    for _ in range(2000):
+        kernel[1, 1](out, *calls[0])
+    kernel[1, 1](out, *calls[1])  # of the same types
+    assert entered == []
+    with pytest.raises(ScalarOverflowError, match="more than 64 bits"):
+        kernel[1, 1](out, 2**64, *calls[0][1:])
+    with pytest.raises(ArgumentTypeError, match="is 'int8' in the signature"):
+        kernel[1, 1](out, 1j, *calls[0][1:])
+    with pytest.raises(ArgumentTypeError, match=r"is 'float64\[:\]' in the signature"):
+        kernel[1, 1](out.astype(np.float32), *calls[0])
+    with pytest.raises(ArgumentTypeError, match=r"is 'float64\[:\]' in the signature"):
+        kernel[1, 1](out.reshape(2, 4), *calls[0])
+    get_settings.cache_clear()

@@ -37,8 +37,8 @@ VALUES = [
         "declare shared: shared float32[:], dynamic; return shared[0]",
     ),
     (
-        lambda x: jit.shared_memory("float64", 29056)[0],
-        "declare shared: shared float64[29056]; return shared[0]",
+        lambda x: jit.shared_memory("float64", 6144)[0],
+        "declare shared: shared float64[6144]; return shared[0]",
     ),
     (
         lambda x: cuda.shared.array((2, 2), "int32")[0, 0],
@@ -72,6 +72,13 @@ def test_what_is_computed(case: Any) -> None:
 
 
 REFUSED = [
+    (
+        lambda: jit.shared_memory("float64", 6145)[0],
+        (
+            "49160 bytes of shared memory are more than a kernel can declare (49152). Hint: use "
+            "smaller tiles; or None, with a size (bytes) that each launch gives."
+        ),
+    ),
     (lambda: cuda.const.array_like(())[0], "An array without elements cannot be copied."),
     (
         lambda: cuda.const.array_like(RECORDS)[0],
