@@ -25,6 +25,7 @@ from kerneltk.fusion.trace.graph import (
 from kerneltk.fusion.trace.kinds import kind_of_results
 from kerneltk.fusion.trace.location import is_asked_inside
 from kerneltk.fusion.trace.state import (
+    InvalidIndexError,
     Storage,
     Trace,
     at_line,
@@ -921,9 +922,7 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
     found: list[Slice | int | None] = []
     taken = sum(item is not None and item is not Ellipsis for item in items)
     if sum(item is Ellipsis for item in items) > 1:
-        raise wrong_value("An index can only have one ellipsis.")
-    if taken > array.ndim:
-        raise wrong_value(f"Too many indices: the array has {array.ndim} dimensions.")
+        raise at_line(InvalidIndexError, "An index can only have one ellipsis.")
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
     for item in items:
@@ -944,7 +943,12 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
             try:
                 found.append(operator.index(item))
             except TypeError:
-                raise wrong_type(f"An index cannot be of type '{type(item).__name__}'.") from None
+                kind = type(item).__name__
+                sentence = f"An index cannot be of type '{kind}'."
+                raise at_line(InvalidIndexError, sentence) from None
+    if taken > array.ndim:
+        sentence = f"Too many indices: the array has {array.ndim} dimensions."
+        raise at_line(InvalidIndexError, sentence)
     if all(item == _WHOLE for item in found):
         return ()
     return (Index(tuple(found)),)

@@ -355,7 +355,7 @@ class Trace:
             extent = shape[axis]
             if not self.guards.decide(_has_index, extent, constant(item)):
                 raise at_line(
-                    OutOfBoundsError,
+                    InvalidIndexError,
                     f"Index {item} is out of bounds for axis {axis} with size {extent.value}.",
                 )
         return shape_after(shape, index)
@@ -430,8 +430,8 @@ class Trace:
 MOST_OPERATIONS = 20_000  # each takes up to half a millisecond to trace and to plan
 
 
-class OutOfBoundsError(ArgumentValueError, IndexError):
-    """An index that an axis does not have."""
+class InvalidIndexError(ArgumentValueError, IndexError):
+    """An index that an array does not have."""
 
 
 def _has_index(extent: int, index: int) -> bool:

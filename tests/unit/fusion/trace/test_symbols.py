@@ -217,7 +217,7 @@ def test_shapes_and_numbers_that_no_result_needs() -> None:
         fused(x, 3)
 
 
-def test_an_extent_of_a_slice_is_one_also_where_the_sliced_extent_is_found_to_be_one_later() -> None:
+def test_a_slice_has_one_element_also_where_what_is_sliced_is_found_to_have_one() -> None:
     def row(x: Any, y: Any) -> Any:
         v = x[0, ::2] + y  # the slice has one element
         return v[1], v * x  # and so has what is sliced
