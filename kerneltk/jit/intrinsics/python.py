@@ -132,7 +132,7 @@ def _round(low: Builder, site: CallSite) -> Value:
     if not kind.is_floating:
         if not none:
             raise low.refuse("An integer cannot be rounded to digits in a kernel.", site.span)
-        return low.cast(value, PY_INT) if kind == BOOL else value
+        return low.cast(value, PY_INT)
     if none:  # as Python: an integer
         return low.cast(call(ROUND, [value], kind, site), PY_INT)
     places = low.cast(integer(low, digits, site.span_of(1), "'ndigits'"), PY_INT)
