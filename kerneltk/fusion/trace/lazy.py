@@ -576,9 +576,11 @@ class LazyArray(_Operators):
             return None
         return block.value(self)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         found = self._asked()
-        return np.asarray(found) if found is not None else super().__array__(*args, **kwargs)
+        if found is None:
+            return super().__array__()
+        return np.array(found, dtype, copy=copy, order="K")
 
     __iadd__ = _in_place(np.add)
     __isub__ = _in_place(np.subtract)
