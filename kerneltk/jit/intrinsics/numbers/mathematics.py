@@ -40,7 +40,7 @@ from kerneltk.jit.intrinsics.typing_rules import (
     uncomputable,
 )
 from kerneltk.jit.ir.promotion import SHIFTS
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT64, Number
 
 _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
@@ -412,6 +412,16 @@ def _integers(name: str, function: Any, count: int, headers: tuple[str, ...] = _
     return rule
 
 
+def _held(of_ints: Rule, of_dtypes: Rule) -> Rule:
+    """Return the rule of a function of Python's ints, which do not hold what uint64 does."""
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        _, kind = numbers_of(low, site, ("x", "y"))
+        return (of_dtypes if kind == UINT64 else of_ints)(low, site)
+
+    return rule
+
+
 _IS_CLOSE = Operation("isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH)
 
 
@@ -499,8 +509,9 @@ def _table() -> dict[Any, Rule]:
     add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)
     for name in ("gcd", "lcm"):
         of_dtypes, of_python = getattr(np, name), getattr(math, name)
-        add(_same_type(name, of_dtypes, ("x", "y"), _MORE, reals=False), of_dtypes)
-        add(_integers(name, of_python, 2, _MORE), of_python)
+        rule = _same_type(name, of_dtypes, ("x", "y"), _MORE, reals=False)
+        add(rule, of_dtypes)
+        add(_held(_integers(name, of_python, 2, _MORE), rule), of_python)
     # Of integers exact, where math.fmod is of floats.
     add(_same_type("fmod", np.fmod, ("x", "y"), _MORE), np.fmod)
     for name in ("isnan", "isinf", "isfinite"):
