@@ -13,9 +13,10 @@ from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
-from kerneltk.core.lexer import comma_subscript
+from kerneltk.core.lexer import blanked, comma_subscript
+from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
-from kerneltk.errors import SignatureError, Snippet, render_message
+from kerneltk.errors import ArgumentValueError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.resolve import Resolved
 
@@ -187,6 +188,23 @@ class KernelDefinition(ABC):
         apart = "signature", "user_sources"  # the former by its strings
         return tuple(own.name for own in fields(cls) if own.name not in apart)
 
+    def check_coordinates(self, name: str, ndim: int, merges: bool) -> None:
+        """Raise ArgumentValueError where an expression reads a coordinate or an extent that an
+        index space of `ndim` dimensions has not. Those that ask for ``ndim`` decide it themselves.
+        """
+        for origin, source in self.expressions if self.known_facts is None else ():
+            plain = blanked(source)
+            for found in _COORDINATE.finditer(plain) if "ndim" not in plain else ():
+                if found[1] == name and int(found[2]) >= ndim:
+                    sentence = (
+                        f"'{name}' of kernel '{self.name}' has {ndim or 'no'} "
+                        f"dimension{'s' * (ndim != 1)} for these arrays."
+                    )
+                    hint = "'reduce_dims=False' keeps dimensions that could be merged."
+                    snippet = Snippet(origin, source, *found.span())
+                    message = render_message(sentence, snippet, hint=hint * merges)
+                    raise ArgumentValueError(message)
+
     @cached_property
     def origins(self) -> tuple[tuple[str, str], ...]:
         """The user's sources, and those that declare names, as ``#line`` names them."""
@@ -199,6 +217,9 @@ class KernelDefinition(ABC):
             ("out_params", self.signature.out_text),
         )
         return tuple((origin, source) for origin, source in sources if source)
+
+
+_COORDINATE = pattern(r"\b(_\w*ind)\s*\.\s*(?:get|shape)\s*\(\s*\)\s*\[\s*(\d+)\s*\]")
 
 
 def check_name(name: str) -> None:

@@ -155,6 +155,8 @@ class ElementwiseDefinition(KernelDefinition):
         if self.reduce_dims:
             space = merge_in_order(space.shape, space.strides)
         index_shape = space.shape if self.uses_index_space else None
+        if index_shape is not None:
+            self.check_coordinates("_ind", len(index_shape), self.reduce_dims)
         views = self._views(resolved.specs, space)
         specialization = ElementwiseSpecialization(
             self,

@@ -130,6 +130,9 @@ class ReductionDefinition(KernelDefinition):
             )
         in_shape = self._in_space(geometry)[0] if self.uses_in_index else None
         out_shape = self._out_space(geometry)[0] if self.uses_out_index else None
+        for name, shape in (("_in_ind", in_shape), ("_out_ind", out_shape)):
+            if shape is not None:
+                self.check_coordinates(name, len(shape), self.reduce_dims)
         views = self._views(resolved.specs, geometry)
         elements = geometry.outputs * geometry.length
         specialization = ReductionSpecialization(

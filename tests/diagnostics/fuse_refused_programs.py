@@ -125,28 +125,36 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     (
         "return x[..., ...]",
-        "ArgumentValueError",
+        "InvalidIndexError",
         "An index can only have one ellipsis.\n"
         "  program.py:2:     return x[..., ...]\n"
         "                           ^^^^^^^^^^^",
     ),
     (
         "return x[0, 0, 0]",
-        "ArgumentValueError",
+        "InvalidIndexError",
         "Too many indices: the array has 2 dimensions.\n"
         "  program.py:2:     return x[0, 0, 0]\n"
         "                           ^^^^^^^^^^",
     ),
     (
         "return x[5]",
-        "OutOfBoundsError",
+        "InvalidIndexError",
         "Index 5 is out of bounds for axis 0 with size 2.\n"
         "  program.py:2:     return x[5]\n"
         "                           ^^^^",
     ),
     (
+        "return np.divmod(x, 2, out=(x[...], x[:]))",
+        "UnsupportedError",
+        "Two results of a function are written to the same elements.\n"
+        "  program.py:2:     return np.divmod(x, 2, out=(x[...], x[:]))\n"
+        "                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "  Hint: give an array for each result.",
+    ),
+    (
         'return x["name"]',
-        "ArgumentTypeError",
+        "InvalidIndexError",
         "An index cannot be of type 'str'.\n"
         '  program.py:2:     return x["name"]\n'
         "                           ^^^^^^^^^",

@@ -25,6 +25,7 @@ X = np.arange(4, dtype=np.float32)
 READ_ONLY = np.arange(4, dtype=np.float32)
 READ_ONLY.flags.writeable = False
 RAW = ElementwiseKernel("raw T x", "T y", "y = x[i]", "r")
+COORDINATES = ElementwiseKernel("T x", "T z", "z = _ind.shape()[0] + /* 1 */ _ind.get()[1]", "c")
 SMALL = ElementwiseKernel("int8 a, T x", "T y", "y = a", "s")
 ON_ITSELF = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4,), (0,))
 K = ElementwiseKernel("T x, T w, float32 a", "T y", "y = x", "k")
@@ -177,6 +178,23 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         lambda: RAW(X, size=2.5),
         VALUE,
         "'size' must be a non-negative integer, not 2.5.",
+    ),
+    "a coordinate of merged dimensions": (
+        lambda: COORDINATES(np.ones((2, 3))),
+        VALUE,
+        "'_ind' of kernel 'c' has 1 dimension for these arrays.\n"
+        "  operation: z = _ind.shape()[0] + /* 1 */ _ind.get()[1]\n"
+        "                                           ^^^^^^^^^^^^^\n"
+        "  Hint: 'reduce_dims=False' keeps dimensions that could be merged.",
+    ),
+    "a coordinate of another dimension": (
+        lambda: ReductionKernel(
+            "T x", "T y", "_in_ind.get()[2]", "a + b", "y = a", "0", "s", reduce_dims=False
+        )(np.ones((2, 3)), axis=1),
+        VALUE,
+        "'_in_ind' of kernel 's' has 2 dimensions for these arrays.\n"
+        "  map_expr: _in_ind.get()[2]\n"
+        "            ^^^^^^^^^^^^^^^^",
     ),
     "no size": (
         lambda: RAW(X),

@@ -59,20 +59,27 @@ _TAIL = """
 
 program, c = outer()
 """
+# Those of arrays that no call varies are NumPy's own, and have all its methods.
+_CONSTANT = (
+    "np.array([1.0, 3.0, 2.0, 0.5])", "table['a'] * 2", "thing.table + 1",
+    "np.sort(thing.table)", "np.cumsum(table['a'])", "np.asarray([k, 1.0, 2.0, k])",
+)  # fmt: skip
 _MADE = (
-    "np.array([1.0, 3.0, 2.0, 0.5])", "np.arange(4.0)", "np.ones(4)", "W.copy()", "np.copy(c)",
-    "table['a'] * 2", "thing.table + 1", "np.array(W)", "np.sort(c)", "W[::-1].copy()", "c + W",
-    "np.full(4, 0.5)", "np.asarray([n, 1.0, 2.0, n])", "np.zeros_like(x[..., :4])", "y.copy()",
+    *_CONSTANT, "np.arange(4.0)", "np.ones(4)", "W.copy()", "np.copy(c)", "np.array(W)", "c + W",
+    "W[::-1].copy()", "np.full(4, 0.5)", "np.zeros_like(x[..., :4])", "y.copy()", "np.flip(c) + 0",
 )  # fmt: skip
 _READ = (
     "W", "c", "table['a']", "thing.table", "W[::-1]", "c[1]", "thing.rate", "table['k']", "k", "n",
     "y", "W[1:2]", "thing.items[0]", "sum(thing.items)", "d[0]", "W.sum()", "W.max() * c", "len(d)",
 )  # fmt: skip
 _CHANGED = (
-    "{0} *= 2", "{0} += n", "{0}.sort()", "np.add({0}, 1, out={0})", "{0}[1:] = 7", "{0}.fill(2)",
-    "{0}[::2] -= 1", "np.copyto({0}, 3)", "{0}[...] = {0}[::-1].copy()", "{0}.partition(2)",
-    "{0} = {0} * 0.5", "np.negative({0}[1:], {0}[1:])", "{0}[0], {0}[1] = 5, 6", "{0} -= {0}[0]",
-    "{0}.resize(4)", "{0}.put(1, 9)", "{0}.T[...] = 1", "{0}.flat[0] = 4",
+    "{0} *= 2", "{0} += k", "np.add({0}, 1, out={0})", "{0}[1:] = 7", "{0}[::2] -= 1",
+    "np.copyto({0}, 3)", "{0}[...] = {0}[::-1].copy()", "{0} = {0} * 0.5", "{0}.T[...] = 1",
+    "np.negative({0}[1:], {0}[1:])", "{0}[0], {0}[1] = 5, 6", "{0} -= {0}[0]",
+)  # fmt: skip
+_CHANGED_BY_METHODS = (
+    "{0}.sort()", "{0}.fill(2)", "{0}.partition(2)", "{0}.resize(4)", "{0}.put(1, 9)",
+    "{0}.flat[0] = 4", "{0}[{0} > 1] = 2", "{0}[[0, 2]] += 1",
 )  # fmt: skip
 _WRITTEN = (
     "x += 1", "x *= {0}", "x[..., 1:] = 0", "np.subtract(x, W, out=x)", "y[...] = y + {0}",
@@ -96,7 +103,11 @@ _CAUGHT = (
     ("v = np.broadcast_to(v, (2, 4)) + 1", "ValueError"), ("x[..., :3] += W", "ValueError"),
     ("v = v + int(1e308 * 10**n)", "OverflowError"), ("v = v.sum(axis=n)", "Exception"),
     ("v = v - range(4)[n]", "(IndexError, TypeError)"), ("v = v + x[n]", "(IndexError, TypeError)"),
-    ("v = v + divmod(7, n)[0]", "ArithmeticError"), ("v = v + c.reshape(n, 2)[0, 0]", "Exception"),
+    ("v = v + divmod(7, n)[0]", "ArithmeticError"), ("v = v + c.transpose(n)[0]", "ValueError"),
+    ("v = v + y[n:].max()", "ValueError"), ("v = v + y[n, 0]", "IndexError"),
+    ("y += 1j", "TypeError"), ("v = v.squeeze(0)", "ValueError"), ("v = v + x[1.5]", "IndexError"),
+    ("a, b = x.shape; v = v + a - b", "ValueError"), ("v = v + len(x.sum())", "TypeError"),
+    ("v = v + y.astype(np.int8) * (100 * int(n))", "OverflowError"), ("v = v | 1", "TypeError"),
 )  # fmt: skip
 
 
@@ -118,8 +129,8 @@ def generate(seed: int) -> Program:
     """The program of a seed."""
     dice = random.Random(f"captured {seed}")
     one = dice.choice
-    made = ["w0"]
-    lines = [f"w0 = {one(_MADE)}"]
+    made, lines = ["w0"], [f"w0 = {one(_MADE)}"]
+    constant = {"w0"} if lines[0][5:] in _CONSTANT else set()
     effect_at = dice.randrange(2, 6) if dice.random() < 0.25 else -1
 
     def operand() -> str:
@@ -132,7 +143,11 @@ def generate(seed: int) -> Program:
         elif kind == 0:
             lines.append(f"v = v {one('+-*')} {operand()}")
         elif kind == 1:
-            lines.append(one(_CHANGED).format(one(made)))
+            name = one(made)
+            ways = _CHANGED
+            if name in constant or dice.random() < 0.02:
+                ways += _CHANGED_BY_METHODS
+            lines.append(one(ways).format(name))
         elif kind == 2:
             lines.append(one(_WRITTEN).format(operand()))
         elif kind == 3:
@@ -145,6 +160,8 @@ def generate(seed: int) -> Program:
         elif kind == 4:
             made.append(f"w{len(made)}")
             lines.append(f"{made[-1]} = {one(_MADE)}")
+            if lines[-1].partition(" = ")[2] in _CONSTANT:
+                constant.add(made[-1])
         elif kind == 5:
             lines += [f"for j in range({one(('2', 'n', 'len(d)'))}):", f"    v = v + {operand()}"]
         else:

@@ -743,12 +743,13 @@ class Expressions:
         )  # fmt: skip
         if name in ("floor", "round"):
             whole = self.inside(value, -1000, 1000) if is_float else value
-            if name == "round":
-                kind = "int" if is_float else value.kind
-                return self.expr("round({0})", "_round({0})", kind, whole, bound=value.bound + 1001)
-            name = rng.choice(["floor", "ceil", "trunc"])
             if value.kind == "uint64":
                 return None
+            if name == "round":
+                return self.expr(
+                    "round({0})", "_round({0})", "int", whole, bound=value.bound + 1001
+                )
+            name = rng.choice(["floor", "ceil", "trunc"])
             reference = f"_to(_call('{name}', '{value.kind}', {{0}}), 'int')"
             return self.expr(
                 f"math.{name}({{0}})", reference, "int", whole, bound=max(value.bound, 1001)
@@ -769,12 +770,10 @@ class Expressions:
             )  # fmt: skip
         if name == "gcd":
             other = self.number(depth)
-            kind = self.common(value.kind, other.kind)
-            if kind not in INTEGERS or other.kind not in INTEGERS:
+            if any(v.kind not in INTEGERS or v.kind == "uint64" for v in (value, other)):
                 return None
-            return self.expr(
-                "math.gcd({0}, {1})", f"_call('gcd', '{kind}', {{0}}, {{1}})", kind, value, other
-            )
+            reference = "_round(math.gcd(int({0}), int({1})))"
+            return self.expr("math.gcd({0}, {1})", reference, "int", value, other)
         computed = value.kind if is_float else "float64" if value.kind in INTEGERS else "float"
         if name in ("copysign", "fmod"):
             other = self.real(depth)

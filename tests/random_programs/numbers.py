@@ -251,9 +251,9 @@ class Semantics:
     # -- functions -----------------------------------------------------------------------------
 
     def rounded(self, value: Any) -> Any:
-        """Return ``round(x)``: a Python int of a float, the integer itself of an integer."""
+        """Return ``round(x)``: a Python int."""
         if kind_of(value) in ("int", *INTEGERS):
-            return value
+            return in_64_bits(int(value))
         if not math.isfinite(value):
             raise UndefinedError("a float beyond the range of the integer that it becomes")
         return in_64_bits(round(float(value)))

@@ -29,7 +29,7 @@ def computed(value: Any) -> Any:
 
 
 _OF_COMPUTED = (
-    "__class__", "__torch_function__", "__cupy_override_elementwise_kernel__",
+    "__array__", "__class__", "__torch_function__", "__cupy_override_elementwise_kernel__",
     "__cupy_override_reduction_kernel__", "_value",
 )  # fmt: skip
 
@@ -72,8 +72,8 @@ class ComputedArray(LazyArray):
         options = {name: computed(value) for name, value in (kwargs or {}).items()}
         return function(*map(computed, args), **options)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return np.asarray(self._value, *args, **kwargs)
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self._value, dtype, copy=copy, order="K")
 
 
 def _delegated(name: str) -> Any:

@@ -111,7 +111,8 @@ class Layouts:
         elif order != "C" and like is not None and len(like.shape) == ndim:
             steps = self.of(like)  # copies sort them: what repeats elements comes last
             same = ranked(sorted(range(ndim), key=lambda axis: -steps[axis]))
-            found = same if order != "A" or same == found[::-1] else found
+            if order != "A" or (same == found[::-1] and not self._repeats(like)):
+                found = same
         self._given[id(node)] = node, found
         self.is_asked_for = self.is_asked_for or order == "C" or found != c_layout(ndim)
 
@@ -120,6 +121,11 @@ class Layouts:
         found = ranked(order_of([self.of(part) for part in parts], len(node.shape)))
         self._given[id(node)] = node, found
         self.is_asked_for = self.is_asked_for or found != c_layout(len(found))
+
+    def _repeats(self, node: Node) -> bool:
+        """Whether an axis of several elements has no step."""
+        pairs = zip(self.of(node), node.shape, strict=True)
+        return any(not step and extent.value > 1 for step, extent in pairs)
 
     def asked(self, node: Node) -> Layout | None:
         """The layout of a value that the user has asked for; None where that is not so."""
@@ -191,9 +197,10 @@ class Layouts:
             return self.sources.get(node.array, c_layout(ndim))
         if isinstance(node, View):
             return _viewed(self.of(node.operand), node.operand.shape, node.step)
-        if isinstance(node, Apply | Cast):
-            operands = node.operands if isinstance(node, Apply) else (node.operand,)
-            rows = [_repeated(self.of(o), o.shape, node.shape) for o in operands]
+        if isinstance(node, Cast):  # an operand's, which is no array: `astype` asks for an order
+            return self.of(node.operand)
+        if isinstance(node, Apply):
+            rows = [_repeated(self.of(o), o.shape, node.shape) for o in node.operands]
             return ranked(order_of(rows, ndim))
         if isinstance(node, Reduce) and node.kind not in ("argmin", "argmax"):
             layout = list(self.of(node.operand))

@@ -26,6 +26,7 @@ from kerneltk.fusion.trace.graph import (
 from kerneltk.fusion.trace.kinds import kind_of_results
 from kerneltk.fusion.trace.location import is_asked_inside
 from kerneltk.fusion.trace.state import (
+    InvalidIndexError,
     Storage,
     Trace,
     at_line,
@@ -570,9 +571,11 @@ class LazyArray(Operators):
             return None
         return block.value(self)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         found = self._asked()
-        return np.asarray(found) if found is not None else super().__array__(*args, **kwargs)
+        if found is None:
+            return super().__array__()
+        return np.array(found, dtype, copy=copy, order="K")
 
     __iadd__ = _in_place(np.add)
     __isub__ = _in_place(np.subtract)
@@ -931,9 +934,7 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
     found: list[Item] = []
     taken = sum(item is not None and item is not Ellipsis for item in items)
     if sum(item is Ellipsis for item in items) > 1:
-        raise wrong_value("An index can only have one ellipsis.")
-    if taken > array.ndim:
-        raise wrong_value(f"Too many indices: the array has {array.ndim} dimensions.")
+        raise at_line(InvalidIndexError, "An index can only have one ellipsis.")
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
     for item in items:
@@ -949,7 +950,12 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
             try:
                 found.append(_index(item))
             except TypeError:
-                raise wrong_type(f"An index cannot be of type '{type(item).__name__}'.") from None
+                kind = type(item).__name__
+                sentence = f"An index cannot be of type '{kind}'."
+                raise at_line(InvalidIndexError, sentence) from None
+    if taken > array.ndim:
+        sentence = f"Too many indices: the array has {array.ndim} dimensions."
+        raise at_line(InvalidIndexError, sentence)
     if all(item == _WHOLE for item in found):
         return ()
     return (Index(tuple(found)),)

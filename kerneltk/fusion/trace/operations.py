@@ -228,6 +228,7 @@ def call_ufunc(
         raise unsupported(f"The order '{order}' of a result is not fused.", "leave it out.")
     results = tuple(new_array(trace, node) for node in found)
     if outputs:
+        _check_apart(outputs)
         results = tuple(
             made if given is None else into(given, made, where, casting)
             for given, made in zip(outputs, results, strict=True)
@@ -235,6 +236,16 @@ def call_ufunc(
     elif where is not True:
         raise unsupported("'where=' needs 'out='.", "write 'np.where(condition, x, y)'.")
     return results if len(results) > 1 else results[0]
+
+
+def _check_apart(outputs: tuple[Any, ...]) -> None:
+    """Refuse several results in the same elements: NumPy leaves open which of them stays there."""
+    given = [(id(o.storage), o.steps) for o in outputs if isinstance(o, LazyArray)]
+    if len(set(given)) < len(given):
+        raise unsupported(
+            "Two results of a function are written to the same elements.",
+            "give an array for each result.",
+        )
 
 
 def _of_numbers(

@@ -443,6 +443,13 @@ def _is_container(value: Any) -> bool:
     return isinstance(value, _CONTAINERS) or is_array(value)
 
 
+def _can_change(origin: Any) -> bool:
+    """Whether something comes from outside, and is no constant of the function's code. On another
+    way the variable of such a constant may have a value of the function's.
+    """
+    return isinstance(origin, _Outer) and type(origin.value) not in _CONSTANTS
+
+
 def _is_standard(value: Any) -> bool:
     """Whether an object of the standard library's classes has a state that methods change."""
     root = str(attribute_of(type(value), "__module__")).partition(".")[0]
@@ -458,6 +465,9 @@ def _cells(function: types.FunctionType) -> list[tuple[str, types.CellType]]:
 
 _ITEMS = 64  # of a container that are looked at
 _CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array)
+_CONSTANTS = (
+    types.NoneType, types.EllipsisType, bool, int, float, complex, str, bytes, tuple, frozenset,
+)  # fmt: skip
 _CHANGES_UNKNOWN = frozenset(
     ("append", "appendleft", "extend", "extendleft", "setdefault", "popitem")
 )
@@ -610,7 +620,7 @@ class _Scan:
                 stack.append(outside.attribute(self._pop()[0], value))
                 stack += [None] * effect
             case "STORE_ATTR" | "DELETE_ATTR":
-                if isinstance(self._pop(-effect)[-1], _Outer):
+                if _can_change(self._pop(-effect)[-1]):
                     self._refuse(f"The attribute '{value}' of an object from outside is assigned")
             case "BINARY_SUBSCR":
                 stack.append(outside.item(*self._pop(2)))
@@ -629,7 +639,7 @@ class _Scan:
                     stack[-argument] = _Items(item)
             case "STORE_SUBSCR" | "DELETE_SUBSCR" | "STORE_SLICE":
                 container = self._pop(-effect)[0 if i.opname == "DELETE_SUBSCR" else 1]
-                if isinstance(container, _Outer):
+                if _can_change(container):
                     sentence = "An item of an object from outside is assigned"
                     self._refuse_change(container.value, sentence)
             case "BINARY_OP":

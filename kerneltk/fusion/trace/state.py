@@ -368,7 +368,7 @@ class Trace:
             number = as_symbol(item)
             if not self.guards.decide(_has_index, extent, number):
                 raise at_line(
-                    OutOfBoundsError,
+                    InvalidIndexError,
                     f"Index {number.value} is out of bounds for axis {axis} with size "
                     f"{extent.value}.",
                 )
@@ -444,8 +444,8 @@ class Trace:
 MOST_OPERATIONS = 20_000  # each takes up to half a millisecond to trace and to plan
 
 
-class OutOfBoundsError(ArgumentValueError, IndexError):
-    """An index that an axis does not have."""
+class InvalidIndexError(ArgumentValueError, IndexError):
+    """An index that an array does not have."""
 
 
 def _has_index(extent: int, index: int) -> bool:

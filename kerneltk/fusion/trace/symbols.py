@@ -306,16 +306,22 @@ class Guards:
         if expression[0] == "call":
             operands = tuple(map(self._canonical, expression[2]))
             expression = ("call", expression[1], operands)
+            if all(operand[0] == "constant" for operand in operands):
+                return constant(evaluated(expression, Environment((), ()))).expression
         other = self.equals.get(expression)
         return expression if other is None else self._canonical(other)
 
     def note_equal(self, left: Symbol, right: Symbol) -> None:
         """Remember that two numbers are equal wherever the guards hold."""
-        first, second = self._canonical(left.expression), self._canonical(right.expression)
-        if first != second:
-            if _rank(second) < _rank(first):
-                first, second = second, first
-            self.equals[second] = first
+        pending = [(left.expression, right.expression)]
+        while pending:
+            first, second = map(self._canonical, pending.pop())
+            if first != second:
+                if _rank(second) < _rank(first):
+                    first, second = second, first
+                self.equals[second] = first
+                # Calls of the same function are equal where their operands are now.
+                pending += (pair for pair in self.equals.items() if pair[0][0] == "call")
 
 
 def _rank(expression: Expression) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from kerneltk.jit.intrinsics.typing_rules import (
     number_argument,
     uncomputable,
 )
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_INT, Array, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_INT, UINT64, Array, Number, Tuple
 
 _HEADERS = ("jit_numbers.hpp",)
 ABSOLUTE = Operation(
@@ -132,7 +132,7 @@ def _round(low: Builder, site: CallSite) -> Value:
     if not kind.is_floating:
         if not none:
             raise low.refuse("An integer cannot be rounded to digits in a kernel.", site.span)
-        return low.cast(value, PY_INT) if kind == BOOL else value
+        return value if kind == UINT64 else low.cast(value, PY_INT)
     if none:  # as Python: an integer
         return low.cast(call(ROUND, [value], kind, site), PY_INT)
     places = low.cast(integer(low, digits, site.span_of(1), "'ndigits'"), PY_INT)

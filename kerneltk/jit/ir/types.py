@@ -201,6 +201,7 @@ Type: TypeAlias = Number | Record | Array | Tuple | Opaque | Void
 
 VOID = Void()
 BOOL = Number(np.dtype(np.bool_))
+UINT64 = Number(np.dtype(np.uint64))
 PY_INT = Number(np.dtype(np.int64), True)
 PY_FLOAT = Number(np.dtype(np.float64), True)
 PY_COMPLEX = Number(np.dtype(np.complex128), True)

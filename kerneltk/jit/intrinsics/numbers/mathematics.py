@@ -40,7 +40,7 @@ from kerneltk.jit.intrinsics.typing_rules import (
     uncomputable,
 )
 from kerneltk.jit.ir.promotion import SHIFTS
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Number
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT64, Number
 
 _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
@@ -401,10 +401,10 @@ def _bitwise_count(low: Builder, site: CallSite) -> Value:
     return low.cast(found, Number(np.dtype(np.uint8)))
 
 
-def _integers(name: str, function: Any, count: int) -> Rule:
+def _integers(name: str, function: Any, count: int, headers: tuple[str, ...] = _MATH) -> Rule:
     """Return the rule of a function of integers, which are Python's: 64 bits of them."""
     places = ", ".join(f"{{{k}}}" for k in range(count))
-    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=_MATH)
+    operation = Operation(name, f"kerneltk::jit::{name}({places})", headers=headers)
 
     @folds(function)
     def rule(low: Builder, site: CallSite) -> Value:
@@ -414,6 +414,16 @@ def _integers(name: str, function: Any, count: int) -> Rule:
             for k, value in enumerate(arguments_of(low, site, names).values())
         ]
         return call(operation, values, PY_INT, site)
+
+    return rule
+
+
+def _held(of_ints: Rule, of_dtypes: Rule) -> Rule:
+    """Return the rule of a function of Python's ints, which do not hold what uint64 does."""
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        _, kind = numbers_of(low, site, ("x", "y"))
+        return (of_dtypes if kind == UINT64 else of_ints)(low, site)
 
     return rule
 
@@ -503,10 +513,11 @@ def _table() -> dict[Any, Rule]:
     add(_same_type("heaviside", np.heaviside, ("x", "h0"), _MORE, integers=False), np.heaviside)
     add(_same_type("logaddexp", np.logaddexp, ("x", "y"), _MORE, integers=False), np.logaddexp)
     add(_same_type("logaddexp2", np.logaddexp2, ("x", "y"), _MORE, integers=False), np.logaddexp2)
-    for function in (np.gcd, math.gcd):
-        add(_same_type("gcd", function, ("x", "y"), _MORE, reals=False), function)
-    for function in (np.lcm, math.lcm):
-        add(_same_type("lcm", function, ("x", "y"), _MORE, reals=False), function)
+    for name in ("gcd", "lcm"):
+        of_dtypes, of_python = getattr(np, name), getattr(math, name)
+        rule = _same_type(name, of_dtypes, ("x", "y"), _MORE, reals=False)
+        add(rule, of_dtypes)
+        add(_held(_integers(name, of_python, 2, _MORE), rule), of_python)
     # Of integers exact, where math.fmod is of floats.
     add(_same_type("fmod", np.fmod, ("x", "y"), _MORE), np.fmod)
     for name in ("isnan", "isinf", "isfinite"):

@@ -213,3 +213,24 @@ def test_conversions_of_numbers() -> None:
         kerneltk.fuse(lambda x, n: x * complex(n))(np.ones(2), 1 + 2j)
     with pytest.raises(TypeError, match="not iterable"):
         kerneltk.fuse(lambda x, n: [*n])(np.ones(2), 3)
+
+
+@pytest.mark.parametrize("key", [(0, 0), (slice(None), 0), 7, 1.5, "name", (..., ...), (..., 0, 0)])
+def test_invalid_indices_are_index_errors_that_functions_catch(key: Any) -> None:
+    def guarded(x: Any) -> Any:
+        try:
+            return x[key]
+        except IndexError:
+            return x * 2
+
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(kerneltk.fuse(guarded)(x), guarded(x))
+
+
+def test_results_of_one_function_are_written_to_other_elements() -> None:
+    def split(x: Any, y: Any) -> Any:
+        np.modf(x, out=(y[0], y[1]))
+        return y * 1
+
+    x, y = np.array([1.5, -2.25]), np.zeros((2, 2))
+    np.testing.assert_array_equal(kerneltk.fuse(split)(x, y), [[0.5, -0.25], [1, -2]])

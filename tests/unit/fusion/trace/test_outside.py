@@ -605,6 +605,21 @@ def test_effects_are_refused_at_their_lines(name: str) -> None:
     assert repr((LOG, COUNT, THING, vars(PART), MAKING, USER_LIST, QUEUE.queue)) == before
 
 
+def changes_what_another_way_has_not(x: Any, y: Any, n: Any) -> Any:
+    v = y if n > 0 else None
+    v[1:] = x[1:]
+    part = types.SimpleNamespace() if n > 0 else None
+    part.value = v  # type: ignore[union-attr]
+    return part.value * 2  # type: ignore[union-attr]
+
+
+def test_a_constant_of_another_way_is_nothing_from_outside() -> None:
+    y = np.zeros(4)
+    found = kerneltk.fuse(changes_what_another_way_has_not)(X, y, 1)
+    np.testing.assert_array_equal(y, [0, *X[1:]])
+    np.testing.assert_array_equal(found, y * 2)
+
+
 @pytest.mark.parametrize(
     "function",
     [

@@ -215,3 +215,31 @@ def test_shapes_and_numbers_that_no_result_needs() -> None:
         with pytest.raises(ZeroDivisionError):
             fused(x, 0)
         fused(x, 3)
+
+
+def test_a_slice_has_one_element_also_where_what_is_sliced_is_found_to_have_one() -> None:
+    def row(x: Any, y: Any) -> Any:
+        v = x[0, ::2] + y  # the slice has one element
+        return v[1], v * x  # and so has what is sliced
+
+    def column(x: Any, y: Any) -> Any:
+        v = x.sum(axis=0)[::2] + y
+        return v[2:], x * v
+
+    x, y = np.arange(5.0)[:, None], np.arange(3.0)
+    for function in (row, column):
+        for one, other in zip(kerneltk.fuse(function)(x, y), function(x, y), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_calls_of_equal_operands_are_equal() -> None:
+    guards = Guards()
+    n, m, k = (Symbol(("extent", 0, axis), 4) for axis in range(3))
+    halves = [applied(sliced_extent, extent, *map(constant, (None, None, 2))) for extent in (n, m)]
+    other = Symbol(("extent", 1, 0), 2)
+    guards.note_equal(halves[0], other)
+    guards.note_equal(n, m)
+    guards.note_equal(m, k)
+    assert len({guards.canonical(half) for half in (*halves, other)}) == 1
+    guards.note_equal(k, constant(4))
+    assert guards.canonical(halves[1]) == guards.canonical(other) == constant(2)

@@ -42,6 +42,7 @@ VALUES = [
     (lambda f, i: round(f, i), "round(f, i)"),
     (lambda i: round(i), "i"),
     (lambda b: round(b[0]), "int(b[0])"),
+    (lambda tt: round(tt[2]), "int(tt[2])"),
     (lambda: round(2.675, 2), "2.67"),
     (lambda tt: sum(tt, 5), "int32((5 + tt[0]) + tt[1]) + tt[2]"),
     (lambda t: tuple(t)[1], "t[1]"),

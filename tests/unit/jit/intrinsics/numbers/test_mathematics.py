@@ -51,6 +51,8 @@ VALUES = [
     (lambda i4: np.float_power(i4, 2), "float64(i4) ** 2.0:float64"),
     (lambda u1: np.bitwise_count(u1[0]), "uint8(bitwise_count(u1[0]))"),
     (lambda i, j: math.gcd(i, j), "gcd(i, j)"),
+    (lambda i4, i: math.lcm(i4, i), "lcm(int(i4), i)"),
+    (lambda i4: np.gcd(i4, 6), "gcd(i4, 6:int32)"),
     (lambda i4, y: np.lcm(i4, y[0]), "lcm(int64(i4), y[0])"),
     (
         lambda u1, i: np.where(u1[0] > 3, u1[0], i),
@@ -88,7 +90,7 @@ def test_what_is_computed(case: Any) -> None:
 REFUSED = [
     (lambda z: np.floor(z[0]), "'np.floor' cannot be computed for 'complex64'."),
     (lambda x: np.bitwise_count(x[0]), "'np.bitwise_count' cannot be computed for 'float32'."),
-    (lambda x: math.gcd(x[0], 2), "'math.gcd' cannot be computed for 'float32'."),
+    (lambda x: math.gcd(x[0], 2), "The argument must be an integer, not 'float32'."),
     (lambda x: np.invert(x[0]), "'np.invert' cannot be computed for 'float32'."),
     (
         lambda x: np.left_shift(x[0], 1),
