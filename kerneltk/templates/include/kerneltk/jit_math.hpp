@@ -2,8 +2,6 @@
 #pragma once
 #include <kerneltk/jit_numbers.hpp>
 
-class float16;
-
 namespace kerneltk::jit {
 
 // The integer part of a square root; the float's is at most one off.

@@ -7,6 +7,8 @@
 #pragma once
 #include <kerneltk/jit_divisor.hpp>
 
+class float16;
+
 namespace kerneltk::jit {
 
 // ---- types ----

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from kerneltk import jit
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter, is_empty, literal
 from kerneltk.jit.frontends.rawkernel import Definition
@@ -169,3 +170,13 @@ VALUES = [
 @pytest.mark.parametrize(("function", "expected"), VALUES, ids=range(len(VALUES)))
 def test_expressions(function: Any, expected: str) -> None:
     assert value_of(function) == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_quotients_of_16_bits_compile_by_nvrtc(dtype: Any) -> None:
+    @jit.rawkernel()
+    def kernel(x, y):
+        y[0] = x[0] / y[0]
+
+    array = np.ones(1, dtype)
+    assert kernel.inspect(array, array, target="compute_75")
