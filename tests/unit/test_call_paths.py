@@ -45,7 +45,9 @@ def below(name: str) -> frozenset[str]:
 
 
 def is_back(call: Call) -> bool:
-    """Whether it is a step back."""
+    """Whether it is a step back; that a table hashes its key is none."""
+    if call.entry[1].endswith(".__hash__"):
+        return False
     return bool(call.caller) and (call.is_waiting or call.caller in below(call.entry[0]))
 
 

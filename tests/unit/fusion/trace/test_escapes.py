@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,14 @@ import kerneltk
 
 X = np.ones(3)
 KEPT: list[Any] = []
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unfrozen() -> Iterator[None]:
+    """The garbage collector finds no references from frozen objects; see ``conftest.py``."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 @dataclass
