@@ -133,7 +133,7 @@ class ArrayAccess:
     take_back : callable
         Takes that array, the scalar and the stream; copies the bytes back once the kernel is done.
     wrote : callable or None
-        Takes a tuple of the arrays that a launch writes to, before it; None where nobody asks.
+        Takes a tuple of the arrays that a launch writes to, before it; None if unneeded.
     """
 
     address: Access
@@ -554,12 +554,12 @@ class DeviceBackend(Backend, Protocol):
         """
 
     def guard(self) -> Guard:
-        """Return what keeps the library's own work out of a recording."""
+        """Return a context that keeps the library's own work out of a recording."""
 
     def current_handle(self) -> int:
         """Return the handle of the library's current stream."""
 
     def settle(self, streams: Iterable[int]) -> None:
         """Wait for all work of these streams, by their handles: memory that is allocated in their
-        order is nobody else's afterwards. Raises LaunchError where one is captured.
+        order belongs to no one else afterwards. Raises LaunchError where one is captured.
         """

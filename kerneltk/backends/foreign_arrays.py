@@ -174,7 +174,7 @@ def _import_tensor(tensor: Any) -> Imported:
     if kind == "cpu":
         return Imported(_host_backend().wrap(memory), _to_torch, None, lock, note)
     array = _cuda_backend().wrap(memory, device)
-    # What stands for a lazy view was computed in torch's order, and is nobody's afterwards.
+    # What stands for a lazy view was computed in torch's order, and has no owner afterwards.
     is_copy = memory.owner is not tensor
     home = Home(_TORCH.current_stream(device), device, _TORCH, asked=is_copy, copied=is_copy)
     return Imported(array, _to_torch, home, lock, note, device)

@@ -29,7 +29,7 @@ from kerneltk.core.patterns import pattern
 from kerneltk.core.records import BoundedTable, record
 
 _FORMAT = "kerneltk object code 2"
-"""Changes when equal inputs give other bytes: the key's own layout, what is kept under it."""
+"""Changes when equal inputs give other bytes: the key's own layout, the records under it."""
 
 # Atomic groups: a source of many comments must not be split in all possible ways.
 _GAP = rb"(?>(?:[ \t\v\f]+|/\*(?s:.*?)\*/)*)"
@@ -419,7 +419,7 @@ class Trace(NamedTuple):
 
     @classmethod
     def from_fields(cls, fields: Sequence[Any]) -> Trace:
-        """Return what has these fields, its tuples as sequences. Raises TypeError or ValueError
+        """Return a record with these fields, tuples as sequences. Raises TypeError or ValueError
         where no trace has them.
         """
         key, is_lasting, directives, search, digest, files, absent = fields
@@ -486,7 +486,7 @@ _trees: BoundedTable[tuple[_Directives, tuple[str, ...]], _Tree] = BoundedTable(
 def _tree_of(directives: _Directives, search: list[str]) -> _Tree:
     """Return name and content of every header that is reached from `directives`.
 
-    Most sources include the same, so what was found is kept.
+    Most sources include the same, so the result is cached.
     """
     key = directives, tuple(search)
     tree = _trees.get(key)
@@ -626,7 +626,7 @@ def _identify(directory: str) -> tuple[int, int]:
 
 
 def _stamp(status: os.stat_result) -> _Stamp | None:
-    """Return what is another whenever a regular file is; None of anything else."""
+    """Return a value that changes with a regular file; None for anything else."""
     if not stat.S_ISREG(status.st_mode):
         return None
     return (

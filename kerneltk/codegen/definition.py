@@ -1,4 +1,4 @@
-"""What the user wrote, and what can be told from it before any types are known."""
+"""What the user wrote, and what follows from it before any types are known."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ _MODE_WORDS = ("cooperative", "cluster", "programmatic", "exited_arrive", "check
 
 
 def _checks_of(given: bool | None) -> Checks:
-    """Return what checks do where a kernel or a launch says so, or nothing."""
+    """Return the mode of the checks, as a kernel or a launch asks for it."""
     return current_checks() if given is None else "error" if given else "off"
 
 
@@ -185,8 +185,8 @@ class RawDispatcher(GridDispatcher):
         checks = mode.pop("checks", self.checks)
         if "cluster" in words:
             mode["cluster"] = _checked_cluster(self.name, words["cluster"])
-        kept = slot if all(map(_is_plain, words.values())) else None
-        return self._dispatched(_Way(kept, replace(self.mode, **mode), checks, backend))
+        slot = slot if all(map(_is_plain, words.values())) else None
+        return self._dispatched(_Way(slot, replace(self.mode, **mode), checks, backend))
 
     # -- a call, step by step ------------------------------------------------------------------
 

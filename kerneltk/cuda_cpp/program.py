@@ -163,7 +163,7 @@ class HostRefusals:
     """What CPU cores refuse of a source: kernels that need it are refused at their launch, and the
     others run.
 
-    What was found is kept in the cache, when the rest has been compiled, by the key of the unit
+    What was found is cached, when the rest has been compiled, by the key of the unit
     that has everything, so that a later process compiles once.
 
     Attributes
@@ -189,7 +189,7 @@ class HostRefusals:
         self._source, self._sources = source, (source, *source.included)
 
     def recall(self, key: str) -> bool:
-        """Take over what an earlier process has kept by this key; False for nothing."""
+        """Take over an earlier process's record of this key; False if there is none."""
         self._entry = derived.Entry("CUDA C++ source", "refused", key)
         known = self._entry.read(derived.reader_of(tuple[Refusals, CompilerErrors]))
         if known is not None:
@@ -245,7 +245,7 @@ _EXTERN = re.compile(r"\bextern\b[^;{}]*;")
 
 
 def _undefined(sources: Sequence[RawSource], error: str) -> str:
-    """Return what a loader or linker lacks, shown at its declaration; empty for other errors."""
+    """Return the declaration of a name that a loader or linker lacks; empty for other errors."""
     from kerneltk.cuda_cpp.syntax.preprocess import blank_noise  # only who has an error needs it
 
     found = _UNDEFINED.search(error)
@@ -353,7 +353,7 @@ class RawProgram:
         return RawProgram, (self.source, wanted, self._c_names)
 
     def renew_lock(self) -> None:
-        """Forget who holds the lock: in the child of a fork nobody does."""
+        """Forget who holds the lock: in the child of a fork no thread does."""
         self._lock = threading.RLock()
 
     @property
@@ -518,7 +518,7 @@ class RawProgram:
         return refused or None
 
     def _told(self, found: Diagnostic) -> str:
-        """Return what a compiler says of a name, and below it the user's line that it is about."""
+        """Return the compiler's message about a name, and below it the user's line."""
         message = found.message.partition("; did you mean")[0]
         if "_kt_" in message:  # about the package's own functions, which take kernels
             message = "no kernel is named so"
@@ -536,7 +536,7 @@ class RawProgram:
         return self._made(capabilities_of_target(target), pipeline.Ahead(target))[0]
 
     def _made(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
-        """Return what becomes of the source, and what is left out of it: from the cache, if it
+        """Return the source for the compiler, and what is left out of it: from the cache, if it
         knows both.
         """
         entry = self._entry(backend, making)
@@ -557,7 +557,7 @@ class RawProgram:
         return made, outcome
 
     def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T] | None:
-        """Return where the cache has what becomes of the source. None where nothing is kept: of a
+        """Return the cache's entry of the source for the compiler. None where there is none: of a
         string, whose unit is soon made, and where an earlier compilation tells what to leave out.
         """
         known = self._found_for(backend)
@@ -598,13 +598,13 @@ class RawProgram:
         refusals = self._refusals(backend)
         first: CompileError | None = None
         units: list[tuple[TranslationUnit, Trace]] = []
-        told: dict[str, None] = {}  # what the source's user is warned of
+        warnings: dict[str, None] = {}  # what the source's user is warned of
 
         def add_unit() -> str:
             unit = self.unit(backend)
             for message in unit.warnings:
-                if message not in told:
-                    told[message] = None
+                if message not in warnings:
+                    warnings[message] = None
                     _warn(message)
             found = pipeline.trace_of(unit, *making.compiler(unit))
             units.append((unit, found))
@@ -614,7 +614,7 @@ class RawProgram:
             unit, found = units[-1]
             made = making.make(unit, found.key)
             refused = refusals.found.functions if refusals and refusals.found else ()
-            return made, Outcome(dict(known.left_out), refused, tuple(told)), units
+            return made, Outcome(dict(known.left_out), refused, tuple(warnings)), units
 
         key = add_unit()
         recalled = False
@@ -677,7 +677,7 @@ class RawProgram:
         return self.source.has_host_code and self.source.compiler == "nvrtc"
 
     def _recall_reduced(self, known: _Findings, reduced: derived.Entry) -> bool:
-        """Take over what an earlier process has kept: the source without refused host code. False
+        """Take over an earlier process's result: the source without refused host code. False
         for nothing.
         """
         source = reduced.read(str)
@@ -712,7 +712,7 @@ class RawProgram:
         return last if after and after <= before else first
 
     def _refusals(self, backend: Capabilities) -> HostRefusals | None:
-        """Return what is refused of the source on a backend; None where that can be nothing."""
+        """Return the refused code of the source on a backend; None where that can be nothing."""
         if not backend.emulates_cuda:
             return None
         known = self._found_for(backend)

@@ -1,6 +1,6 @@
 """Libraries whose arrays compiled launchers read by DLPack's C exchange table.
 
-Each is told of once, by who first takes an array of it; whoever reads tables asks to be told.
+Each is announced once, when an array of it is first taken; readers of tables register first.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ExchangeLibrary(NamedTuple):
         Each returns whether an array's memory holds other numbers than its elements. Asked of
         floating-point numbers only.
     storage, offset : callable or None
-        Return what owns an array's memory, which has a method ``nbytes``, and the number of
+        Return the owner of an array's memory, which has a method ``nbytes``, and the number of
         elements in front of the first one. None where an array cannot outlive its memory.
     requires_grad : str
         The attribute that is true if `may_write` is to be asked.
@@ -88,7 +88,7 @@ class ExchangeLibrary(NamedTuple):
 
 
 Reader = Callable[[ExchangeLibrary], object]
-"""Called by one thread at a time; it tells nobody itself."""
+"""Called by one thread at a time; it announces nothing itself."""
 
 GPUS = (2, 13)
 """DLPack's numbers of memory on a GPU, and of memory that CUDA manages."""

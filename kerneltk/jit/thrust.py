@@ -343,13 +343,13 @@ def remove(policy: Any, first: Any, last: Any, value: Any) -> Any:
 
 def remove_copy(policy: Any, first: Any, last: Any, result: Any, value: Any) -> Any:
     """Copy the elements that differ from a value."""
-    kept = 0
+    remaining = 0
     for k in range(_length(first, last)):
         x = first[k]
         if x != value:
-            _put(result, kept, x)
-            kept += 1
-    return _iterator(result) + kept
+            _put(result, remaining, x)
+            remaining += 1
+    return _iterator(result) + remaining
 
 
 def unique(policy: Any, first: Any, last: Any, binary_pred: Any = None) -> Any:
@@ -362,16 +362,16 @@ def unique_by_key(
 ) -> Any:
     """As `unique` of keys, and their values with them; return the ends of both."""
     same = _or(binary_pred, _equal)
-    kept = 0
+    remaining = 0
     for k in range(_length(keys_first, keys_last)):
-        if kept == 0 or not same(keys_first[kept - 1], keys_first[k]):
-            _put(keys_first, kept, keys_first[k])
+        if remaining == 0 or not same(keys_first[remaining - 1], keys_first[k]):
+            _put(keys_first, remaining, keys_first[k])
             if values_first is not None:
-                _put(values_first, kept, values_first[k])
-            kept += 1
+                _put(values_first, remaining, values_first[k])
+            remaining += 1
     if values_first is None:
-        return _iterator(keys_first) + kept
-    return _iterator(keys_first) + kept, _iterator(values_first) + kept
+        return _iterator(keys_first) + remaining
+    return _iterator(keys_first) + remaining, _iterator(values_first) + remaining
 
 
 # -- sums ------------------------------------------------------------------------------------------

@@ -561,72 +561,16 @@ def the_result_of_a_function_without_one(x):
     x[0] = shout(x[1])
 
 
-def factorial(n):
-    return 1 if n < 2 else n * factorial(n - 1)
-
-
 @refused(
     """
-    UnsupportedError: 'factorial' calls itself ('recursion' -> 'factorial' -> 'factorial'), which kernels cannot do.
-      factorial+1:     return 1 if n < 2 else n * factorial(n - 1)
-                                                  ^^^^^^^^^^^^^^^^
-      +1:     x[0] = factorial(5)
-                     ^^^^^^^^^^^^ called here
-      Hint: write a loop, with an array of local memory for what is pending.
-    """,
-    F32,
-)
-def recursion(x):
-    x[0] = factorial(5)
-
-
-def is_even(n):
-    return True if n == 0 else is_odd(n - 1)
-
-
-def is_odd(n):
-    return False if n == 0 else is_even(n - 1)
-
-
-@refused(
-    """
-    UnsupportedError: 'is_even' calls itself ('mutual_recursion' -> 'is_even' -> 'is_odd' -> 'is_even'), which kernels cannot do.
-      is_odd+1:     return False if n == 0 else is_even(n - 1)
-                                                ^^^^^^^^^^^^^^
-      is_even+1:     return True if n == 0 else is_odd(n - 1)
-                                                ^^^^^^^^^^^^^ called here
-      +1:     if is_even(jit.threadIdx.x):
-                 ^^^^^^^^^^^^^^^^^^^^^^^^ called here
-      Hint: write a loop, with an array of local memory for what is pending.
-    """,
-    F32,
-)
-def mutual_recursion(x):
-    if is_even(jit.threadIdx.x):
-        x[0] = 1
-
-
-@refused(
-    """
-    UnsupportedError: 'a_kernel_that_calls_itself' calls itself ('a_kernel_that_calls_itself' -> 'a_kernel_that_calls_itself'), which kernels cannot do.
-      +1:     a_kernel_that_calls_itself(x)
-              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Hint: write a loop, with an array of local memory for what is pending.
-    """,
-    F32,
-)
-def a_kernel_that_calls_itself(x):
-    a_kernel_that_calls_itself(x)
-
-
-@refused(
-    """
-    UnsupportedError: 'again' calls itself ('a_function_that_is_passed_to_itself' -> 'again' -> 'again'), which kernels cannot do.
+    TypingError: The type of what 'again' returns is not known: it depends on this call of itself on every way.
       +2:         return function(function, n - 1)
                          ^^^^^^^^^^^^^^^^^^^^^^^^^
+      +2:         return function(function, n - 1)
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^ called here
       +4:     x[0] = again(again, 3)
                      ^^^^^^^^^^^^^^^ called here
-      Hint: write a loop, with an array of local memory for what is pending.
+      Hint: return a value on a way without it, or annotate it: 'def again(...) -> np.float32:'.
     """,
     F32,
 )

@@ -128,7 +128,7 @@ Parameter 'n' of kernel 'axpy' is 'int', and an object of type 'ndarray' was giv
         lambda: axpy(1, 1, (1, 1, 7, y)),
         ArgumentTypeError,
         """\
-Parameter 'x' of kernel 'axpy' is a pointer, and the number 7 was given: nobody can tell what lies at an address.
+Parameter 'x' of kernel 'axpy' is a pointer, and the number 7 was given: what lies at an address of host memory is unknown.
   code:3: extern "C" __global__ void axpy(int n, float a, const float* __restrict__ x, float* y) {
                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^
   Hint: pass an array, or None for a null pointer; or pass 'checks=False' to launch without these checks.""",

@@ -261,11 +261,15 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     (
         "vectorize(endless)(X)",
-        "UnsupportedError",
-        "'endless' calls itself ('endless' -> 'endless'), which kernels cannot do.\n"
+        "TypingError",
+        "The type of what 'endless' returns is not known: it depends on this call of itself on "
+        "every way.\n"
         "  program.py:63:     return endless(x - 1)\n"
         "                            ^^^^^^^^^^^^^^\n"
-        "  Hint: write a loop, with an array of local memory for what is pending.",
+        "  program.py:63:     return endless(x - 1)\n"
+        "                            ^^^^^^^^^^^^^^ called here\n"
+        "  Hint: return a value on a way without it, or annotate it: 'def endless(...) -> "
+        "np.float32:'.",
     ),
     (
         "vectorize(listed)(X)",

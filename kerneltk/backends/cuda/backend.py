@@ -357,7 +357,7 @@ class CudaBackend:
         return int(memory.ptr), memory
 
     def guard(self) -> CaptureGuard:
-        """Return what keeps CuPy's own work out of a recording."""
+        """Return a context that keeps CuPy's own work out of a recording."""
         _bind_context()
         return CaptureGuard()
 
@@ -665,12 +665,12 @@ def _named_or_current(stream: int | None) -> int:
     return int(cupy.cuda.get_current_stream().ptr) if stream is None else stream
 
 
-_retained: list[Any] = []  # what graphs read and nobody else holds
+_retained: list[Any] = []  # what graphs alone hold
 
 
 # Scratch memory by device, stream and, for launches that are captured into a graph, the capture.
 # Launches on one stream follow one another, and every launch leaves the counters at zero, so that
-# they share it. What a graph uses is kept for good: it may be launched at any time.
+# they share it. What a graph uses is never freed: it may be launched at any time.
 _scratch: dict[tuple[int, ...], tuple[int, int, Any]] = {}
 _PER_THREAD_STREAM = 2  # the handle of a stream that is another one in each thread
 

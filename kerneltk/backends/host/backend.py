@@ -111,39 +111,39 @@ def _grid_failure(failure: int) -> LaunchError:
             f"A cooperative launch on the host can have {runtime.cooperative_limit()} blocks: each "
             "has a thread of its own.\n  Hint: use fewer blocks and a loop over the rest."
         )
-    told = runtime.last_fault()
+    message = runtime.last_fault()
     if failure == _DIVISION:
         return DivisionError(
-            f"In {told}.\n  Hint: guard the division: on a GPU its result is undefined."
+            f"In {message}.\n  Hint: guard the division: on a GPU its result is undefined."
         )
     hint = ""
-    if " has left the kernel" in told:
+    if " has left the kernel" in message:
         hint = (
             "\n  Hint: let all threads reach the barrier. Threads of a kernel in Python that leave "
             "by 'return' count as arrived; so do all of a raw kernel, with "
             "'exited_threads=\"arrive\"' where it is made or 'exited_arrive=True' at a launch."
         )
-    elif "of which the launch has 0 bytes" in told:
+    elif "of which the launch has 0 bytes" in message:
         hint = (
             "\n  Hint: launch it with as many bytes of shared memory as its arrays need: their "
             "size is 'shared_mem', or an item of 'kernel[grid, block, ...]'."
         )
-    elif "cannot run on CPU cores" in told:
+    elif "cannot run on CPU cores" in message:
         hint = (
             "\n  Hint: run this kernel on a GPU, or give CPU cores another way under "
             "'#ifdef __KERNELTK_HOST__'."
         )
-    elif "which only the host has" in told:
+    elif "which only the host has" in message:
         hint = (
             "\n  Hint: leave the kernel by 'return', or end it by '__trap()' or by an assertion "
             "that fails."
         )
-    elif "did not end within" in told:
+    elif "did not end within" in message:
         hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."
         if not get_settings().host_debug:
-            hint += " With KERNELTK_HOST_DEBUG=symbols the source line is told, too."
-    end = "" if told.endswith(".") else "."
-    return LaunchError(f"In {told}{end}{hint}")
+            hint += " With KERNELTK_HOST_DEBUG=symbols the source line is reported, too."
+    end = "" if message.endswith(".") else "."
+    return LaunchError(f"In {message}{end}{hint}")
 
 
 def _most_threads(function: Function) -> int:
@@ -381,8 +381,8 @@ class HostBackend:
         return min(256, _most_threads(function))
 
     def check_address(self, address: int) -> str:
-        """Return that nobody can tell what is at an address."""
-        return "nobody can tell what lies at an address"
+        """Return why what is at an address is unknown."""
+        return "what lies at an address of host memory is unknown"
 
     def texture_classes(self) -> ModuleType:
         """Return the module of textures in host memory."""
@@ -419,9 +419,9 @@ class HostBackend:
             raise LaunchError(f"The kernel cannot run: {runtime.last_fault()}.")
         if failure == _TRAP:
             textures = sys.modules.get("kerneltk.backends.host.textures")
-            if textures is not None and (told := textures.table.take_fault()):
+            if textures is not None and (message := textures.table.take_fault()):
                 raise LaunchError(
-                    f"The kernel failed in {told}; not all of its results were written."
+                    f"The kernel failed in {message}; not all of its results were written."
                 )
             raise LaunchError(
                 "The kernel trapped: an assertion failed, or it called '__trap' or a function that "

@@ -61,7 +61,7 @@ class HostPart(NamedTuple):
 
 
 def host_parts(source: RawSource) -> tuple[HostPart, ...]:
-    """Return what NVRTC refuses of a source and its own headers, in the source's order."""
+    """Return the code that NVRTC refuses in a source and its own headers, in the source's order."""
     sources = (source, *source.included)
     read = [read_host_only(one.code) for one in sources]
     annotated = {key for _, keys in read for key in keys}

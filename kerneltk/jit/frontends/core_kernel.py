@@ -69,8 +69,8 @@ class _Typed:
     kernel: TypedKernel
     dtypes: DTypes  # of the outputs
     results: tuple[Result, ...]  # what the function returns; none where it writes
-    extents: tuple[str, ...]  # which dimensions the kernel is told
-    strided: tuple[bool, ...]  # the arguments whose cores' strides it is told, then the outputs
+    extents: tuple[str, ...]  # the dimensions that the kernel is given
+    strided: tuple[bool, ...]  # the arguments whose cores' strides it is given, then the outputs
     index_ndim: int
 
 
@@ -394,7 +394,7 @@ class CoreKernel:
     def _numbers(
         self, typed: _Typed, own: Sequence[Any], results: Sequence[Any], sizes: dict[str, int]
     ) -> list[int]:
-        """Return what the kernel is told behind the inputs."""
+        """Return the kernel's arguments behind the inputs."""
         numbers = [sizes[dimension] for dimension in typed.extents]
         arrays = [*zip(own, self._cores, strict=True), *self._with_cores(results)]
         order: Iterable[int] = range(len(arrays))
@@ -410,7 +410,7 @@ class CoreKernel:
     def _bases(
         self, own: Sequence[Any], results: Sequence[Any], loop: tuple[int, ...], backend: Backend
     ) -> tuple[list[Any], list[Any]]:
-        """Return what the kernel's loop is over: views of the first elements of all cores."""
+        """Return the views that the kernel's loop is over: of the first elements of all cores."""
         inputs = []
         for value, role, core in zip(own, self._roles, self._cores, strict=True):
             if role == "output" or value is None:
@@ -761,7 +761,7 @@ def _is_dense(array: Any, core: Core) -> bool:
 
 
 def _first_elements(array: Any, ndim: int, loop: tuple[int, ...], backend: Backend) -> Any:
-    """The first element of each core; where cores have none, elements that nobody reads."""
+    """The first element of each core; where cores have none, elements that are never read."""
     if math.prod(array.shape[array.ndim - ndim :]) == 0:
         return backend.empty(loop, array.dtype, "C")
     return array[(..., *((0,) * ndim))]

@@ -490,7 +490,7 @@ class JitKernel(Decorated):
     def _analysis(
         self, types: tuple[Type, ...], capabilities: Capabilities, shapes: ShapeAssumptions
     ) -> GridAnalysis:
-        """Return what the function is for such arguments: as it is known, or else lowered."""
+        """Return the analysis of the function for such arguments: cached, or else lowered."""
         from kerneltk.jit.frontends.analyses import GridAnalysis, case_of
 
         case = case_of(types, capabilities, shapes)
@@ -582,7 +582,7 @@ _MOST_CONFIGURATIONS = 4096
 class Configured(Called):
     """A kernel with a grid and a block: what ``kernel[grid, block]`` is.
 
-    Where it is kept for the next time, `given` is what stood in the brackets, `key` its
+    Where it is remembered for the next time, `given` is what stood in the brackets, `key` its
     `plain_key`.
     """
 

@@ -626,13 +626,13 @@ def taken_out(
     found: list[Statement] = []
 
     def rest(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        kept = []
+        remaining = []
         for statement in statements:
             if is_taken(statement):
                 found.append(statement)
             else:
-                kept.append(with_bodies(statement, rest))
-        return unchanged(statements, kept)
+                remaining.append(with_bodies(statement, rest))
+        return unchanged(statements, remaining)
 
     left = rest(body)
     return found, left

@@ -2,7 +2,7 @@
 may assume of them; and their launchers.
 
 There is a launcher for each combination of the arguments' Python types. What depends on dtypes,
-shapes, strides and alignment is decided once a combination and kept in a plan: which kernel it is,
+shapes, strides and alignment is decided once a combination and stored in a plan: which kernel,
 its extents, whether the arrays may be used at all.
 """
 

@@ -110,7 +110,7 @@ class Uniformity:
 
     def __init__(self, function: ir.Function, callees: Mapping[str, ir.Function]) -> None:
         self._callees = callees
-        self._constant: set[str] = set()  # arrays that nobody writes
+        self._constant: set[str] = set()  # arrays that are never written to
         self.varying: set[str] = set()  # variables that are not uniform
         written = _written_arrays(function)
         if written is not None:

@@ -311,7 +311,7 @@ def _logical(name: str) -> Rule:
         truths = [low.as_expression(low.truth(v, site.span), site.span) for v in values]
         if name == "xor":
             return ir.Compare("!=", truths[0], truths[1], site.span)
-        # Both are evaluated, as in NumPy; there is no effect by which that could be told.
+        # Both are evaluated, as in NumPy; no effect shows it.
         return ir.Logical("and" if name == "and" else "or", tuple(truths), site.span)
 
     return rule
