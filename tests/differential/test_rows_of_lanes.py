@@ -110,3 +110,16 @@ def test_rows_and_nothing_else_are_written(dtype: str, length: int, rows: int) -
             )  # fmt: skip
             np.testing.assert_array_equal(around, expected, err_msg=layout)
             np.testing.assert_array_equal(totals, [*sums, 77])
+
+
+@pytest.mark.parametrize("rows", [66, 81])
+def test_nothing_around_the_rows_is_read(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELTK_HOST_DEBUG", "memory")
+    schedule = RowPlanner(False, 8, Sizes((1,), (), 8, 8, 1))(rows, 3)
+    assert schedule is not None
+    kernel, threads = _kernel("int8", schedule), schedule.size(rows, 3, 0)
+    for begin in range(5):
+        x = np.ones(begin + rows * 3, np.int8)[begin:].reshape(rows, 3)
+        totals = np.zeros(rows)
+        kernel((1,), (256,), (x, x, totals, threads, rows, 3, 3, 1, 3, 1, False))
+        np.testing.assert_array_equal(x, 5)

@@ -305,7 +305,7 @@ class fused_row {
         return {staged(), at - from, from, from + static_cast<int>(held * length * sizeof(T)), own};
     }
     // Brings the warp's elements into shared memory, all vectors before the first is put down. Those
-    // at its ends are read as a whole where other rows are before and behind it.
+    // at its ends are read as a whole where as many bytes of other rows are before and behind it.
     template <class T>
     __device__ __forceinline__ void bring(const staging& here) const {
         const int from = is_inside ? here.from & -16 : here.from;
@@ -358,7 +358,7 @@ public:
             is_there = number < rows;
             const long long first = number - static_cast<int>(threadIdx.x % 32u / LANES);
             if (rows - first < ROWS) held = static_cast<int>(rows - first);
-            is_inside = first > 0 && first + ROWS < rows;
+            is_inside = first > 0 && first + ROWS + 16 <= rows;
         }
     }
     // Rows begin within a vector as this one does.
