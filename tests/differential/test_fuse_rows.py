@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -117,6 +118,27 @@ def test_rows_along_several_axes(shape: tuple[int, ...]) -> None:
 
     for array in (x, x[:, ::-1], x.transpose(0, 2, 1), x[:, :, 1:]):
         _same(kerneltk.fuse(shares)(array, w), shares(array, w))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(3, 5), (5, 7), (1, 3, 5), (33,)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+def test_a_whole_array_is_one_row(shape: tuple[int, ...], dtype: str) -> None:
+    """The other lanes of its warp have no row, and no address either."""
+    cupy = pytest.importorskip("cupy")
+    base = (_random(cupy, 1 + math.prod(shape)) * 20).astype(dtype)
+
+    def placed(x: Any, y: Any) -> Any:
+        x += y
+        return x * 2, x.max()
+
+    for begin in (0, 1):
+        given, wanted = (
+            tuple(base.copy()[begin:][: base.size - 1].reshape(shape) for _ in range(2))
+            for _ in range(2)
+        )
+        _same(kerneltk.fuse(placed)(*given), placed(*wanted), 1e-12)
+        _same(given, wanted, 1e-12)
 
 
 @pytest.mark.gpu

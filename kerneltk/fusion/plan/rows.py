@@ -329,7 +329,7 @@ class RowWriter:
 
     def gaps(self, name: str) -> str:
         """Another argument, where rows may lie one after the other."""
-        return f", kerneltk::has_no_gaps<{self._staged}>({name})" if self._staged else ""
+        return f", kerneltk::without_gaps<{self._staged}>({name})" if self._staged else ""
 
     def stored_total(self, node: Node, output: str) -> None:
         """A value of totals, written."""

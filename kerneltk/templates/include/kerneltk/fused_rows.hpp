@@ -190,10 +190,10 @@ static __device__ __forceinline__ bool is_dense_row(const row_steps<AXES>& line,
     return found;
 }
 
-// Whether rows lie one after the other, without gaps: elements in C order, at addresses of
-// vectors.
+// The first row of those that lie one after the other, without gaps: elements in C order, at
+// addresses of vectors. Null for others.
 template <int VECTOR, class View>
-static __device__ __forceinline__ bool has_no_gaps(const View& view) {
+static __device__ __forceinline__ auto without_gaps(const View& view) {
     constexpr int SIZE = sizeof(typename View::value_type);
     ptrdiff_t dense = SIZE;
     bool found = SIZE <= 16 && (SIZE & (SIZE - 1)) == 0 &&
@@ -205,7 +205,7 @@ static __device__ __forceinline__ bool has_no_gaps(const View& view) {
             dense *= view.shape()[d];
         }
     }
-    return found;
+    return found ? view.begin_ptr() : nullptr;
 }
 
 // A row is that of LANES threads: a block, a cluster, or of neighbours in a warp, which has several
@@ -293,16 +293,19 @@ class fused_row {
         int from, to;  // the warp's elements: bytes behind `at`, a multiple of 16
         int own;       // the thread's first element: bytes behind `at`
     };
+    // From the first row of all, not from a lane's own: behind the last row lanes have none.
     template <class T>
-    __device__ __forceinline__ staging staging_of(const T* first) const {
-        const int above = static_cast<int>(threadIdx.x % 32u / LANES) * length * sizeof(T);
-        char* const at = const_cast<char*>(reinterpret_cast<const char*>(first)) - above;
+    __device__ __forceinline__ staging staging_of(const T* rows) const {
+        const int row = static_cast<int>(threadIdx.x % 32u / LANES);
+        const int above = row * length * static_cast<int>(sizeof(T));
+        char* const at = const_cast<char*>(reinterpret_cast<const char*>(rows)) +
+                         (number - row) * (length * static_cast<int>(sizeof(T)));
         const int from = static_cast<int>(reinterpret_cast<size_t>(at) % 16);
         const int own = from + above + begin() * static_cast<int>(sizeof(T));
         return {staged(), at - from, from, from + static_cast<int>(held * length * sizeof(T)), own};
     }
     // Brings the warp's elements into shared memory, all vectors before the first is put down. Those
-    // at its ends are read as a whole where other rows are before and behind it.
+    // at its ends are read as a whole where as many bytes of other rows are before and behind it.
     template <class T>
     __device__ __forceinline__ void bring(const staging& here) const {
         const int from = is_inside ? here.from & -16 : here.from;
@@ -355,7 +358,7 @@ public:
             is_there = number < rows;
             const long long first = number - static_cast<int>(threadIdx.x % 32u / LANES);
             if (rows - first < ROWS) held = static_cast<int>(rows - first);
-            is_inside = first > 0 && first + ROWS < rows;
+            is_inside = first > 0 && first + ROWS + 16 <= rows;
         }
     }
     // Rows begin within a vector as this one does.
@@ -368,11 +371,11 @@ public:
 
     template <class T, class Step, class Layout>
     __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, const Step& step, Layout,
-                                                           bool has_no_gaps = false) const {
+                                                           const T* rows = nullptr) const {
         row_elements<T, ITEMS> found;
-        if (STAGED && has_no_gaps) {
+        if (STAGED && rows) {
             if constexpr (STAGED) {
-                const auto here = staging_of(first);
+                const auto here = staging_of(rows);
                 __syncwarp();
                 bring<T>(here);
                 __syncwarp();
@@ -411,10 +414,10 @@ public:
 
     template <class T, class Step, class Layout, class Value>
     __device__ __forceinline__ void store(T* first, const Step& step, Layout, const Value& value,
-                                          bool has_no_gaps = false) const {
-        if (STAGED && has_no_gaps) {
+                                          const T* rows = nullptr) const {
+        if (STAGED && rows) {
             if constexpr (STAGED) {
-                const auto here = staging_of(first);
+                const auto here = staging_of(rows);
                 __syncwarp();
                 T* const own = reinterpret_cast<T*>(here.memory + here.own);
 #pragma unroll

@@ -105,7 +105,7 @@ def down(x: Any) -> Any:
         (centred, "?", [(300, 33)], ", false, "),
         (centred, "D", [(300, 9)], "fused_row<256, 3, 1, 1, 4, true, 2, 0>"),
         (centred, "b", [(300, 2047)], "_kt_row.align(_kt_y0)"),
-        (shares, "fd", [(64, 3, 5), (3, 5)], "has_no_gaps<1>(x0)"),
+        (shares, "fd", [(64, 3, 5), (3, 5)], "without_gaps<1>(x0)"),
         (shares, "ff", [(640, 64, 64), (64, 64)], "kerneltk::row_steps<2>"),
         (down, "f", [(20000, 7, 20)], "fused_columns<256, 28, 4, 4, true>"),
         (down, "e", [(6000, 3, 33)], "fused_columns<256, 3, 1, 1, true>"),
