@@ -28,8 +28,8 @@ def shortcut_maker(
     launches; it takes what is called with all others. Where the program is one kernel of its
     arguments as they are, it calls the launcher of that, and shapes may be any; otherwise they are
     these. None where it takes long to ask whether arrays overlap, and where arrays that are given
-    are other libraries', but not such that launchers take them as they are; `args` are those as
-    the backend's own.
+    are other libraries', but not such that launchers take them as they are, or several libraries';
+    `args` are those as the backend's own.
 
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
@@ -38,7 +38,8 @@ def shortcut_maker(
         for k, (own, value) in enumerate(zip(given, args, strict=True))
         if own is not value and type(value) is backend.array_type
     }
-    if None in memory.values():
+    libraries = {id(exchange.library_of(type(given[k]))) for k in memory}
+    if None in memory.values() or len(libraries) > 1:
         return None
     arrays: list[Any] = [value for value in args if type(value) is backend.array_type]
     is_direct = _is_direct(program) and all(

@@ -162,6 +162,20 @@ def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None
         same(fused(backend.asarray(x)), program(x), backend, (dtype, columns))
 
 
+def test_whole_arrays_and_single_rows_in_registers(backend: Any) -> None:
+    def whole(x: Any) -> Any:
+        return x - x.max(), x.sum()
+
+    def rows(x: Any) -> Any:
+        return x - x.max(-1, keepdims=True)
+
+    values = np.random.default_rng(4).integers(-50, 50, (12, 3, 7)).astype(np.float32)
+    cases = (values[5, :, :5].copy(), values[3], values[3:4], values[::5][:1], values[::-5, :1])
+    for array in cases:
+        for program in (whole, rows):
+            same(kerneltk.fuse(program)(backend.asarray(array)), program(array), backend, array)
+
+
 @pytest.mark.gpu
 def test_more_than_2_31_elements(large_arrays: None) -> None:
     import cupy
