@@ -38,8 +38,8 @@ from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
 
-_MOST_HELD = 64 << 20
 _MOST_FUNCTIONS = 256
+_MOST_HELD = 64 << 20
 """Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
 
 
