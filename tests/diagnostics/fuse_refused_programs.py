@@ -801,10 +801,19 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     (
         "return x[[True, False]]",
-        "ArgumentTypeError",
-        "Indices are integers or bools, not 'bool'.\n"
+        "UnsupportedError",
+        "How many elements a mask chooses depends on values.\n"
         "  program.py:2:     return x[[True, False]]\n"
-        "                           ^^^^^^^^^^^^^^^^",
+        "                           ^^^^^^^^^^^^^^^^\n"
+        "  Hint: count them by 'np.count_nonzero(mask)'; reduce them with 'where=mask"
+        "'; or choose by 'np.where(mask, x, y)'.",
+    ),
+    (
+        "return x[[1.0, 0.0]]",
+        "ArgumentTypeError",
+        "Indices are integers or bools, not 'float64'.\n"
+        "  program.py:2:     return x[[1.0, 0.0]]\n"
+        "                           ^^^^^^^^^^^^^",
     ),
     (
         "return np.einsum('...i->...', x)",

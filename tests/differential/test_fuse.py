@@ -29,6 +29,9 @@ FEWER = [
     for number, family in enumerate(FAMILIES)
 ]
 
+# Families whose programs make arrays by NumPy's names.
+OWN_ARRAYS = ("shapes", "indexed_rows", "arranged", "products")
+
 # Units of the last place, relative: sums of a few dozen elements, and functions of some of them.
 _TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 4e-6, "float64": 1e-13,
               "complex64": 1e-5, "complex128": 1e-13}  # fmt: skip
@@ -78,7 +81,7 @@ def test_program(backend: Any, family: Family) -> None:
         wanted = every(*arguments)
     given = [backend.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
     fused = kerneltk.fuse(every)
-    if backend.name == "cuda" and family.name in ("shapes", "indexed_rows"):
+    if backend.name == "cuda" and family.name in OWN_ARRAYS:
         # A function's own calls of 'np.arange' make arrays of its arguments' kind, others NumPy's.
         each = [kerneltk.fuse(program) for program in family.programs]
 

@@ -355,6 +355,13 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     return _new_shape(found, tuple(shape))
 
 
+def _whole_number(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise wrong_type(f"'{name}' moves by integers.", "write 'int(n)'.") from None
+
+
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     array = as_array(trace_of(a, *(shift if isinstance(shift, tuple) else (shift,))), a)
     if axis is None:
@@ -369,7 +376,7 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     by_axis: dict[int, int] = {}
     for one, other in zip(shifts, axes, strict=True):
         at = array.axis(other)
-        by_axis[at] = by_axis.get(at, 0) + operator.index(one)
+        by_axis[at] = by_axis.get(at, 0) + _whole_number("roll", one)
     found: Any = np.copy(array, order="K")
     for at, distance in by_axis.items():
         length = int(array.trace.guards.value(array.extents[at]))

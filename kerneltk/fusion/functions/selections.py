@@ -8,13 +8,14 @@ written.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from kerneltk.fusion.functions.products import called
-from kerneltk.fusion.trace.functions import FUNCTIONS
+from kerneltk.fusion.trace.functions import FUNCTIONS, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -39,6 +40,15 @@ from kerneltk.fusion.trace.operations import (
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 
 _BOOL = np.dtype(bool)
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    def change(self: Selection, other: Any) -> Selection:
+        whole = no_scalar(self.whole)  # one of an array without dimensions has one
+        call_ufunc(ufunc, "__call__", (whole, _whole_beside(self, other)), {"out": (whole,)})
+        return self
+
+    return change
 
 
 class Selection(Operators):
@@ -78,6 +88,15 @@ class Selection(Operators):
         )
 
     shape = size = property(refuse)
+
+    # Every name of these elements sees the change, and they keep their dtype.
+    __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
+    __imul__, __itruediv__ = _in_place(np.multiply), _in_place(np.true_divide)
+    __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
+    __ipow__ = _in_place(np.power)
+    __iand__, __ior__ = _in_place(np.bitwise_and), _in_place(np.bitwise_or)
+    __ixor__ = _in_place(np.bitwise_xor)
+    __ilshift__, __irshift__ = _in_place(np.left_shift), _in_place(np.right_shift)
 
     def __len__(self) -> int:
         self.refuse()
@@ -259,9 +278,9 @@ def _mask_of(array: LazyArray, key: Any) -> LazyArray | None:
     if len(items) != 1:
         return None
     (item,) = items
-    if type(item) in (bool, np.bool_, list, Selection):
+    if type(item) in (bool, np.bool_, Selection):
         return None
-    mask = as_array(array.trace, item)
+    mask = _index_array(array.trace, item)
     if mask.dtype != _BOOL:
         return None
     if mask.ndim > array.ndim:
@@ -272,6 +291,14 @@ def _mask_of(array: LazyArray, key: Any) -> LazyArray | None:
             f"shape {tuple(e.value for e in array.extents)}."
         )
     return mask
+
+
+def _index_array(trace: Trace, item: Any) -> LazyArray:
+    """An index that is an array; of a list, an array of the arguments' library."""
+    if isinstance(item, list):
+        library = sys.modules[trace.array_type.__module__.partition(".")[0]]
+        item = library.asarray(np.asarray(item, None if item else np.intp))
+    return as_array(trace, item)
 
 
 def chosen(array: LazyArray, key: Any) -> Any:
@@ -332,7 +359,7 @@ def _taken(array: LazyArray, key: Any) -> Any:
             "values.",
             "write 'np.where(mask, x, y)'.",
         )
-    indices = as_array(trace, np.asarray(item) if isinstance(item, list) else item)
+    indices = _index_array(trace, item)
     if indices.dtype.kind not in "iu":
         raise wrong_type(f"Indices are integers or bools, not '{indices.dtype}'.")
     shape = (*array.extents[:axis], *indices.extents, *array.extents[axis + 1 :])

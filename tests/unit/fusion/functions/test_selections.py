@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,54 @@ def test_what_is_chosen_is_a_copy() -> None:
         return x
 
     check(program, arrays_of(float, 3, 4))
+
+
+def test_in_place_operators_change_what_was_chosen() -> None:
+    def program(x: Any, y: Any) -> Any:
+        mask = x > 0
+        chosen = x[mask]
+        other = chosen
+        other += 1
+        other *= y[mask]
+        other -= 0.5
+        x[mask] = chosen
+        return chosen.sum(), x
+
+    check(program, arrays_of("f4", 3, 4), arrays_of("f4", 3, 4))
+
+    def rows(x: Any, rows: Any, y: Any) -> Any:
+        x[rows] += y[0]
+        x[rows] //= 2
+        x[rows] **= 2
+        return x
+
+    check(rows, arrays_of("i4", 3, 4), arrays_of("?", 3), arrays_of("i4", 2, 4))
+    check(lambda x: operator.iadd(x[x > -9], 1).sum(), arrays_of("f4"))
+
+
+def test_in_place_operators_keep_the_dtype() -> None:
+    @kerneltk.fuse
+    def halved(x: Any) -> None:
+        x[x > 0] /= 2
+
+    @kerneltk.fuse
+    def counted(x: Any) -> None:
+        x[x] += 1
+
+    for program, x in ((halved, np.ones(3, np.int32)), (counted, np.ones(3, bool))):
+        before = x.copy()
+        with pytest.raises(TypeError, match="same_kind"):
+            program(x)
+        np.testing.assert_array_equal(x, before)
+
+
+def test_lists_as_indices() -> None:
+    def program(x: Any) -> Any:
+        y = x[:, [0, -1]]
+        x[[True, False, True]] = 7
+        return y, x[[]], x[[2, 0]], x[[False, True, True]].sum()
+
+    check(program, arrays_of("f4", 3, 4))
 
 
 def test_masks_without_elements() -> None:
