@@ -364,7 +364,9 @@ def quick_compilers() -> Iterator[None]:
 
     def quick_host(*arguments: Any) -> tuple[str, ...]:
         options = host_options(*arguments)
-        return tuple(_level["host"] if option == "-O3" else option for option in options)
+        quick = (_level["host"] if option == "-O3" else option for option in options)
+        # Without optimization zig checks for undefined behaviour, by a runtime that is not linked.
+        return (*quick, *(["-fno-sanitize=undefined"] if arguments[1].family == "zig" else []))
 
     with pytest.MonkeyPatch.context() as patch:
         if not _has_driver():
