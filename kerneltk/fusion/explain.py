@@ -161,10 +161,10 @@ def _floor(program: Program) -> int:
             if is_input and array not in writes:
                 reads[array] = max(reads.get(array, 0), size)
         for target, node in zip(step.targets, step.nodes, strict=True):
-            kept = target.array in returned or (
+            is_returned = target.array in returned or (
                 target.array < count and not program.trace.sources[target.array].is_local
             )
-            if kept:
+            if is_returned:
                 shape = node.shape if target.is_new else step.shape
                 size = elements(shape) * node.dtype.itemsize
                 writes[target.array] = max(writes.get(target.array, 0), size)

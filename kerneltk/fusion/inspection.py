@@ -45,5 +45,5 @@ def _new(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
 
 
 def _stand_in(dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]) -> Any:
-    """An array of some layout that nobody reads."""
+    """An array of some layout that is never read."""
     return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, strides)

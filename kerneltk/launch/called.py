@@ -32,7 +32,7 @@ def _built() -> ModuleType | None:
     module: ModuleType = _launcher
     try:
         is_current = getattr(module, "SOURCES", None) == launcher_sources.digest()
-    except OSError:  # the sources are not there, so that nobody can tell
+    except OSError:  # the sources are not there, so that it is unknown
         return None
     return module if is_current else None
 

@@ -67,7 +67,7 @@ os.register_at_fork(after_in_child=state.after_fork)
 
 
 def current_checks() -> Checks:
-    """Return what kernels do that say nothing else."""
+    """Return the default mode of the checks."""
     # One read of the list: another thread may end its block at any time.
     chosen = state.chosen[-1:]
     return chosen[0][1] if chosen else get_settings().raw_checks

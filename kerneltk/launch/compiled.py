@@ -2,7 +2,7 @@
 
 It does by itself what a call whose plan is known needs, and calls the launcher in Python for all
 else; so results and messages are the same (``_launcher.c``). It is built with the package where a C
-compiler is there, else once by the host's toolchain, and kept in the cache.
+compiler is there, else once by the host's toolchain, and cached.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class _Loader:
         except (BackendUnavailableError, CompileError):  # launchers are written in Python then
             pass
         except BaseException:
-            self._done.set()  # nobody waits for what failed
+            self._done.set()  # no thread waits for what failed
             raise
         self._done.set()
         return True

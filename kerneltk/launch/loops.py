@@ -206,7 +206,7 @@ class LoopDispatcher(Dispatcher):
     ----------
     definition : KernelDefinition
     kernel : object
-        What an argument that takes the call over is told it was.
+        What an argument that takes the call over is given as the former function.
     codes : dict, optional
         Where the sources are remembered, if another dispatcher's are to be there, too.
     records : bool
@@ -492,7 +492,7 @@ class LoopDispatcher(Dispatcher):
         if function is None:
             unit = translation_unit_of(own)
             function, trace = pipeline.traced_function(unit, backend)
-            if trace is not None:  # other shapes of a unit are scheduled sooner than they are kept
+            if trace is not None:  # other shapes of a unit are scheduled sooner than stored
                 self._kept.keep(resolved, backend, options, launch, unit, trace)
             self._functions[key] = function
         return launch, function
@@ -530,7 +530,7 @@ def _copier() -> LoopDispatcher:
 
 
 def copy_for_launch(backend: Backend, array: Any, stream: int | None, *, records: bool) -> Any:
-    """A copy of an array for a launch on a stream, after which nobody needs it. It is made as
+    """A copy of an array for a launch on a stream, which ends with that. It is made as
     launches are: a recorded one is made at each launch of the graph.
     """
     if records:

@@ -191,7 +191,7 @@ class Recorder:
         notes: Sequence[Callable[[], None]],
         checks: Sequence[Callable[[], None]],
     ) -> None:
-        """Keep what a launch made of other libraries' arrays, what those are told and asked."""
+        """Keep what a launch made of other libraries' arrays, what those are given and asked."""
         self._binding.kept.extend(arrays)
         self._binding.notes.extend(notes)
         self._binding.checks.extend(checks)
@@ -230,7 +230,7 @@ class Recorder:
         self._binding.launches.append(RecordedLaunch(call, launch, values, block, noted))
 
     def note_arrays(self, note: Callable[[int, Any], None], arrays: Any) -> None:
-        """Take what the runtime is told of the arrays of the next launch."""
+        """Take what the runtime is given of the arrays of the next launch."""
         self._note = lambda block: note(block.address, arrays)
 
     def allocate(self, backend: Backend, shape: Any, dtype: Any, order: str) -> Any:
@@ -295,7 +295,7 @@ class _Draft(NamedTuple):
     make: Callable[[], ParameterBlock]
 
     def finished(self) -> ParameterBlock:
-        """A block of the same bytes, which is nobody else's."""
+        """A block of the same bytes, which no one else has."""
         block = self.make()
         block.memory[:] = self.memory
         return block

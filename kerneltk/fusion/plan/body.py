@@ -61,7 +61,7 @@ from kerneltk.jit.source.text import FunctionSource
 WHOLE = Slice(None, None, None)
 
 
-Kept = Callable[[Node], Leaf | None]
+InMemory = Callable[[Node], Leaf | None]
 """The array that holds a value already; None for a value that is to be computed."""
 
 
@@ -155,9 +155,9 @@ def operands_seen(node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
 class Walk:
     """Goes through what a body computes, each element of each view once, operands first."""
 
-    def __init__(self, operands: Operands, kept: Kept) -> None:
+    def __init__(self, operands: Operands, in_memory: InMemory) -> None:
         self._operands = operands
-        self._kept = kept
+        self._in_memory = in_memory
         self._known: dict[tuple[int, Steps], Any] = {}
         self._nodes: list[Node] = []  # keeps identities
         self.totals: dict[int, str] = {}  # parameters of values that reductions give
@@ -185,7 +185,7 @@ class Walk:
         return self._known[id(node), steps]
 
     def _needed(self, node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
-        if id(node) in self.totals or self._kept(node) is not None:
+        if id(node) in self.totals or self._in_memory(node) is not None:
             return []
         return operands_seen(node, steps)
 
@@ -198,8 +198,8 @@ class Structure(Walk):
     structure have the same source. A program of many rounds has few.
     """
 
-    def __init__(self, operands: Operands, kept: Kept) -> None:
-        super().__init__(operands, kept)
+    def __init__(self, operands: Operands, in_memory: InMemory) -> None:
+        super().__init__(operands, in_memory)
         self._entries: list[Any] = []
         self._is_known = True
 
@@ -209,9 +209,9 @@ class Structure(Walk):
         return (*self._entries, *found) if self._is_known else None
 
     def _computed(self, node: Node, steps: Steps) -> int:
-        kept = self._kept(node)
-        if kept is not None:
-            return self._entry(self._operands.leaf(view_leaf(kept, steps)), node.dtype)
+        in_memory = self._in_memory(node)
+        if in_memory is not None:
+            return self._entry(self._operands.leaf(view_leaf(in_memory, steps)), node.dtype)
         if isinstance(node, View):
             return int(self.value(*operands_seen(node, steps)[0]))
         if isinstance(node, Scalar):
@@ -233,8 +233,8 @@ class Structure(Walk):
 class Body(Walk):
     """One function of an element that returns some values."""
 
-    def __init__(self, name: str, operands: Operands, kept: Kept, shape: Shape) -> None:
-        super().__init__(operands, kept)
+    def __init__(self, name: str, operands: Operands, in_memory: InMemory, shape: Shape) -> None:
+        super().__init__(operands, in_memory)
         self.name = name
         self._shape = shape  # of the loop
         self._low = new_builder()
@@ -251,9 +251,9 @@ class Body(Walk):
         low = self._low
         if id(node) in self.totals:
             return self._parameter(self.totals[id(node)], node.dtype)
-        kept = self._kept(node)
-        if kept is not None:
-            leaf = view_leaf(kept, steps)
+        in_memory = self._in_memory(node)
+        if in_memory is not None:
+            leaf = view_leaf(in_memory, steps)
             return self._parameter(self._operands.leaf(leaf), node.dtype)
         if isinstance(node, Scalar):
             if node.symbol.is_constant:

@@ -1,7 +1,7 @@
 """Plans in the compile cache: a process whose kernels are known makes none of their sources.
 
 A function is executed each time, by its own process, and so nothing of what it reads, calls or
-changes has to be known again. What is kept is the plan of what it computes, under that as a string
+changes has to be known again. The record is the plan of what it computes, under that as a string
 (`trace.description`). An entry has a few plans, each with what the planner decided by extents: a
 plan counts where a call decides the same.
 """

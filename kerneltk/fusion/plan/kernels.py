@@ -14,7 +14,7 @@ from kerneltk.core.dtypes import describe
 from kerneltk.core.records import BoundedTable, record
 from kerneltk.fusion.plan.body import (
     Body,
-    Kept,
+    InMemory,
     Preamble,
     Structure,
     facts_of,
@@ -31,15 +31,15 @@ OPTIONS = ("--fmad=false",)
 
 
 def elementwise_definition(
-    name: str, nodes: Sequence[Node], shape: Shape, kept: Kept, operands: Operands
+    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands
 ) -> ElementwiseDefinition:
     """One loop that computes some values of a shape."""
-    structure = Structure(operands, kept).of(nodes)
+    structure = Structure(operands, in_memory).of(nodes)
     key = name, structure
     known = None if structure is None else _definitions.get(key)
     if known is None:
         operands.clear()
-        known = _elementwise_definition(name, nodes, shape, kept, operands)
+        known = _elementwise_definition(name, nodes, shape, in_memory, operands)
         if structure is not None:
             _definitions[key] = known
     return known
@@ -49,9 +49,9 @@ _definitions: BoundedTable[Any, ElementwiseDefinition] = BoundedTable(1024)  # b
 
 
 def _elementwise_definition(
-    name: str, nodes: Sequence[Node], shape: Shape, kept: Kept, operands: Operands
+    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands
 ) -> ElementwiseDefinition:
-    body = Body("_kt_fused", operands, kept, shape)
+    body = Body("_kt_fused", operands, in_memory, shape)
     function = body.finished([body.value(node) for node in nodes])
     preamble = Preamble()
     fields = preamble.add(function)
@@ -125,7 +125,7 @@ def total_of(
     """
     dtype = node.operand.dtype
     ctype = describe(dtype).ctype
-    kept = "float" if ctype in ("float16", "bfloat16") else ctype
+    accumulated = "float" if ctype in ("float16", "bfloat16") else ctype
     a, b = ("a", "b") if alone else (f"a.{name}", f"b.{name}")
     given = describe(node.dtype).ctype
     kind = node.kind
@@ -151,7 +151,7 @@ def total_of(
             headers = ("host_index_extremes.hpp",)
         neutral = _limit(dtype, kind == "argmin")
         return Total(
-            ((kept, name), (index, place)),
+            ((accumulated, name), (index, place)),
             (mapped, f"{ctype_cast(index)}(_J)" if short else "_J"),
             combined,
             (neutral, last),
@@ -162,7 +162,8 @@ def total_of(
     if kind in ("sum", "prod"):
         op, zero = ("+", 0) if kind == "sum" else ("*", 1)
         return Total(
-            ((kept, name),), (mapped,), (f"{a} {op} {b}",), (f"{ctype_cast(kept)}({zero})",),
+            ((accumulated, name),), (mapped,), (f"{a} {op} {b}",),
+            (f"{ctype_cast(accumulated)}({zero})",),
             f"{ctype_cast(given)}({a})",
         )  # fmt: skip
     if kind in ("any", "all"):
@@ -172,7 +173,7 @@ def total_of(
         )
     function = "lesser" if kind == "min" else "greater"
     return Total(
-        ((kept, name),),
+        ((accumulated, name),),
         (mapped,),
         (f"kerneltk::{function}({a}, {b})",),
         (_limit(dtype, kind == "min"),),
@@ -388,7 +389,7 @@ def reduction_definition(
     name: str,
     reduces: Sequence[Reduce],
     results: Sequence[Node],
-    kept: Kept,
+    in_memory: InMemory,
     operands: Operands,
     online: bool,
     short: bool = False,
@@ -416,7 +417,7 @@ def reduction_definition(
             totals.append(online_total(node, f"t{k}", f"t{place}"))
             continue
         spread = spread_of(node) if online else None
-        body = Body(f"_kt_map{k}", operands, kept, shape)
+        body = Body(f"_kt_map{k}", operands, in_memory, shape)
         function = body.finished([body.value(node.operand if spread is None else spread.value)])
         preamble.add(function)
         index_ndim = max(index_ndim, function.index_ndim)
@@ -432,7 +433,7 @@ def reduction_definition(
         for header in total.headers:
             preamble.include(header)
         totals.append(total)
-    post = Body("_kt_post", operands, kept, ())
+    post = Body("_kt_post", operands, in_memory, ())
     for k, node in enumerate(reduces):
         post.totals[id(node)] = f"t{k}"
     function = post.finished([post.value(node) for node in results])

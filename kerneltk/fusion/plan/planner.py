@@ -1,4 +1,4 @@
-"""Roots of a trace -> kernels: what is computed together, and what is kept in memory between."""
+"""Roots of a trace -> kernels: what is computed together, and what is stored in memory between."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Planner:
         self._backend = backend
         self._device = device
         self._arrays = len(trace.sources)
-        self._kept: dict[int, Leaf] = {}  # values that are in memory, by identity
+        self._stored: dict[int, Leaf] = {}  # values that are in memory, by identity
         self._nodes: list[Node] = []
         self._steps: list[Step] = []
         self._aliases: dict[int, Leaf] = {}  # results that a reduction has already
@@ -127,14 +127,14 @@ class Planner:
         self._arrays += 1
         return self._arrays - 1
 
-    def kept(self, node: Node) -> Leaf | None:
+    def in_memory(self, node: Node) -> Leaf | None:
         """The array that holds a value already."""
         if isinstance(node, Load):
             return Leaf(node.array, node.version, (), node.dtype, node.shape)
-        return self._kept.get(id(node))
+        return self._stored.get(id(node))
 
     def _keep(self, node: Node, leaf: Leaf) -> None:
-        self._kept[id(node)] = leaf
+        self._stored[id(node)] = leaf
         self._nodes.append(node)
 
     def plan(self, outputs: Sequence[Node]) -> Plan:
@@ -226,7 +226,7 @@ class Planner:
             for root in roots:
                 array, node = root.target.array, root.node
                 leaf = self._aliases.get(array, Leaf(array, 0, (), node.dtype, node.shape))
-                if self.kept(node) is None:
+                if self.in_memory(node) is None:
                     self._keep(node, leaf)
             for call in ready:
                 self._call(call)
@@ -235,10 +235,10 @@ class Planner:
         """The array, or the part of one, that a value is already; None for one to compute."""
         steps: Steps = ()
         whole = node
-        while isinstance(node, View) and self.kept(node) is None:
+        while isinstance(node, View) and self.in_memory(node) is None:
             steps = (node.step, *steps)
             node = node.operand
-        leaf = self.kept(node)
+        leaf = self.in_memory(node)
         if leaf is None:
             return None
         return Leaf(leaf.array, leaf.version, (*leaf.steps, *steps), leaf.dtype, whole.shape)
@@ -272,7 +272,7 @@ class Planner:
     def _compute(self, nodes: Sequence[Node]) -> None:
         """Have values be in memory."""
         self._reductions(nodes)
-        for group in _by_shape([node for node in nodes if self.kept(node) is None]):
+        for group in _by_shape([node for node in nodes if self.in_memory(node) is None]):
             roots = [Root(node, Target(self.new_array())) for node in group]
             self._elementwise(roots)
             for root in roots:
@@ -315,15 +315,17 @@ class Planner:
             if size >= _PART_SIZE // 2 and (best is None or len(alive) <= len(best)):
                 best = [*alive.values()]
             if size >= _PART_SIZE and best is not None:
-                self._compute([one for one in best if self.kept(one) is None])
+                self._compute([one for one in best if self.in_memory(one) is None])
                 size, best = 0, None
-                alive = {number: one for number, one in alive.items() if self.kept(one) is None}
+                alive = {
+                    number: one for number, one in alive.items() if self.in_memory(one) is None
+                }
 
     def _is_at_hand(self, node: Node) -> bool:
         """Whether a value is a number, an index or a view of what is in memory."""
         while isinstance(node, View):
             node = node.operand
-        return not isinstance(node, Apply | Cast | Reduce) or self.kept(node) is not None
+        return not isinstance(node, Apply | Cast | Reduce) or self.in_memory(node) is not None
 
     def _keep_small(self, nodes: Sequence[Node], shape: Shape) -> None:
         """Compute operands of fewer elements than a kernel by kernels of their own, where to
@@ -336,7 +338,7 @@ class Planner:
         stack = list(reversed(nodes))
         while stack:
             node = stack.pop()
-            if id(node) in seen or self.kept(node) is not None:
+            if id(node) in seen or self.in_memory(node) is not None:
                 continue
             seen.add(id(node))
             if not isinstance(node, Apply | Cast | View):
@@ -361,7 +363,7 @@ class Planner:
         cost = 0
         while stack:
             one = stack.pop()
-            if id(one) in seen or self.kept(one) is not None:
+            if id(one) in seen or self.in_memory(one) is not None:
                 continue
             seen.add(id(one))
             if isinstance(one, Reduce):
@@ -391,7 +393,7 @@ class Planner:
             if (id(node), steps) in seen:
                 continue
             seen.add((id(node), steps))
-            if self.kept(node) is not None:
+            if self.in_memory(node) is not None:
                 count += view * bool(steps)
                 continue
             if isinstance(node, Reduce):
@@ -454,7 +456,7 @@ class Planner:
             return False
         shape, guards = work.shape, self._trace.guards
         definition, operands, sizes = row_definition(
-            self._name, work, OnChipSchedule(1, 1, 1, 1), self.kept
+            self._name, work, OnChipSchedule(1, 1, 1, 1), self.in_memory
         )
         for root in roots:
             target = root.target
@@ -489,7 +491,7 @@ class Planner:
             return False
         by_node = {id(root.node): root.target for root in roots}
         if schedule.waiting:
-            definition, operands = tiles.tile_definition(self._name, work, schedule, self.kept)
+            definition, operands = tiles.tile_definition(self._name, work, schedule, self.in_memory)
         else:
             keeping = None
             if self._backend.walks_chunks:
@@ -497,7 +499,9 @@ class Planner:
                 used += [target.array for target in by_node.values()]
                 is_free = [used.count(by_node[id(node)].array) == 1 for node in work.full]
                 keeping = keeping_of(work, is_free)
-            definition, operands, _ = row_definition(self._name, work, schedule, self.kept, keeping)
+            definition, operands, _ = row_definition(
+                self._name, work, schedule, self.in_memory, keeping
+            )
         restored = Index(tuple(None if d in work.axes else WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]
@@ -576,7 +580,7 @@ class Planner:
             for operand in below:
                 if id(operand) in closed:
                     # Without the first dimension it is broadcast as with it.
-                    if closed[id(operand)][1] != "kept" and axes != (0,):
+                    if closed[id(operand)][1] != "settled" and axes != (0,):
                         return None  # it is broadcast along rows, not down them
                     frontier.add(id(operand))
         if not full and (depth == 1 or is_across):
@@ -589,7 +593,7 @@ class Planner:
     def _elementwise(self, roots: list[Root]) -> None:
         left = []
         for root in roots:
-            leaf = self._kept.get(id(root.node))
+            leaf = self._stored.get(id(root.node))
             if leaf is not None and root.target.is_new:  # a reduction has it already
                 self._alias(root.target.array, leaf)
             else:
@@ -600,7 +604,7 @@ class Planner:
         self._keep_small([root.node for root in left], shape)
         operands = Operands()
         definition = elementwise_definition(
-            self._name, [root.node for root in left], shape, self.kept, operands
+            self._name, [root.node for root in left], shape, self.in_memory, operands
         )
         new = all(root.target.is_new for root in left)
         covered = self._is_covered(shape, operands)
@@ -648,24 +652,24 @@ class Planner:
 
     def _needed(self, nodes: Sequence[Node]) -> list[Node]:
         """What is to be computed for some values: all but what is in memory."""
-        return reachable(nodes, lambda node: self.kept(node) is not None)
+        return reachable(nodes, lambda node: self.in_memory(node) is not None)
 
     def _close(
         self, order: Sequence[Node], key: Any, group: list[Reduce], closed: dict[int, Any]
     ) -> None:
         """Mark what is computed from the totals of one group and from numbers alone."""
         for reduce in group:
-            closed[id(reduce)] = key, "kept"
+            closed[id(reduce)] = key, "settled"
         axes = group[0].axes
         for node in order:
             if id(node) in closed:
                 continue
             if isinstance(node, View):
                 found = closed.get(id(node.operand))
-                if found == (key, "kept") and squeezes(node, axes):
+                if found == (key, "settled") and squeezes(node, axes):
                     closed[id(node)] = key, "squeezed"
                 elif found == (key, "squeezed") and restores(node, axes):
-                    closed[id(node)] = key, "kept"
+                    closed[id(node)] = key, "settled"
             elif isinstance(node, Apply | Cast):
                 forms = set()
                 for operand in operands_of(node):
@@ -683,7 +687,7 @@ class Planner:
         stack = list(nodes)
         while stack:
             node = stack.pop()
-            if id(node) in seen or self.kept(node) is not None:
+            if id(node) in seen or self.in_memory(node) is not None:
                 continue
             seen.add(id(node))
             if id(node) in closed:
@@ -766,7 +770,7 @@ class Planner:
         self._keep_small([self._read(node) for node in group], shape)
         operands = Operands()
         definition = reduction_definition(
-            self._name, group, results, self.kept, operands, self.is_online, short
+            self._name, group, results, self.in_memory, operands, self.is_online, short
         )
         if not self._is_covered(shape, operands):
             for node in {id(read): read for read in map(self._read, group)}.values():
@@ -775,7 +779,7 @@ class Planner:
                 self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
             operands = Operands()
             definition = reduction_definition(
-                self._name, group, results, self.kept, operands, self.is_online, short
+                self._name, group, results, self.in_memory, operands, self.is_online, short
             )
         targets = []
         outer = without_axes(shape, axes)

@@ -29,7 +29,7 @@ def reduction_kernel(definition: ReductionDefinition) -> FusedReduction:
 def kept_reduction(
     name: str, texts: Sequence[str], facts: BodyFacts, values: dict[str, Any], accumulator: Any
 ) -> FusedReduction:
-    """The kernel of a plan that was kept: of its parameters, its source and its accumulator."""
+    """The kernel of a cached plan: of its parameters, its source and its accumulator."""
     text, ctype, members = accumulator
     fields = tuple((kind, own) for kind, own in members)
     signature = parse_signature(*texts, "reduction")

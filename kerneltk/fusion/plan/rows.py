@@ -15,7 +15,7 @@ import numpy as np
 
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
-from kerneltk.fusion.plan.body import Body, Kept, Preamble, facts_of, is_repeated
+from kerneltk.fusion.plan.body import Body, InMemory, Preamble, facts_of, is_repeated
 from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
 from kerneltk.fusion.plan.steps import Leaf, Operands, same_extents
 from kerneltk.fusion.trace.graph import (
@@ -207,10 +207,10 @@ def are_even(operands: Operands, work: RowWork) -> bool:
 class RowWriter:
     """The C++ of one kernel."""
 
-    def __init__(self, work: RowWork, kept: Kept, staged: int = 0) -> None:
+    def __init__(self, work: RowWork, in_memory: InMemory, staged: int = 0) -> None:
         self._work = work
         self._staged = staged  # elements of a vector of rows that pass through shared memory
-        self._kept = kept
+        self._in_memory = in_memory
         self.operands = Operands()
         self.preamble = Preamble()
         self._functions = 0
@@ -224,7 +224,7 @@ class RowWriter:
         name = f"_kt_value{self._functions}"
         self._functions += 1
         work = self._work
-        body = Body(name, self.operands, self._kept, work.shape)
+        body = Body(name, self.operands, self._in_memory, work.shape)
         body.totals = dict(self.values if totals is None else totals)
         function = body.finished([body.value(node)])
         self.preamble.add(function)
@@ -258,7 +258,7 @@ class RowWriter:
         return f"[&](_kt_slots _kt_k) KERNELTK_INLINE -> {ctype} {{ return {value}; }}"
 
     def keep(self, node: Node, output: str) -> None:
-        """A value of the loop's shape, computed once and kept where a result will be."""
+        """A value of the loop's shape, computed once and stored where a result will be."""
         self.stored(node, output)
         name = f"t{len(self.values)}"
         last = f"{output}.strides()[{len(self._work.shape) - 1}]"
@@ -376,11 +376,15 @@ class RowWriter:
 
 
 def row_definition(
-    name: str, work: RowWork, schedule: OnChipSchedule, kept: Kept, keeping: Keeping | None = None
+    name: str,
+    work: RowWork,
+    schedule: OnChipSchedule,
+    in_memory: InMemory,
+    keeping: Keeping | None = None,
 ) -> tuple[ElementwiseDefinition, Operands, Sizes]:
     """The kernel of some rows, what it reads, and the sizes of that."""
     is_staged = schedule.lanes > 0 and not (schedule.whole or work.is_across)
-    writer = RowWriter(work, kept, schedule.vector if is_staged else 0)
+    writer = RowWriter(work, in_memory, schedule.vector if is_staged else 0)
     # Tiles of several threads have branches, behind which they would be in registers for long.
     on_gpu = schedule.block > 1 and (schedule.lanes > 0 or not work.is_across)
     once = computed_once(work) if on_gpu else {}

@@ -15,7 +15,7 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.core.capabilities import COUNTERS
 from kerneltk.core.dtypes import describe
-from kerneltk.fusion.plan.body import Kept
+from kerneltk.fusion.plan.body import InMemory
 from kerneltk.fusion.plan.kernels import (
     has_equal_total,
     largest_of,
@@ -75,8 +75,8 @@ class _Totals:
 class _TileWriter(RowWriter):
     """The C++ of one kernel."""
 
-    def __init__(self, work: RowWork, schedule: OnChipSchedule, kept: Kept) -> None:
-        super().__init__(work, kept)
+    def __init__(self, work: RowWork, schedule: OnChipSchedule, in_memory: InMemory) -> None:
+        super().__init__(work, in_memory)
         self._schedule = schedule
         self.totals = _Totals()
 
@@ -191,10 +191,10 @@ class _TileWriter(RowWriter):
 
 
 def tile_definition(
-    name: str, work: RowWork, schedule: OnChipSchedule, kept: Kept
+    name: str, work: RowWork, schedule: OnChipSchedule, in_memory: InMemory
 ) -> tuple[ElementwiseDefinition, Operands]:
     """The kernel of some columns, and what it reads."""
-    writer = _TileWriter(work, schedule, kept)
+    writer = _TileWriter(work, schedule, in_memory)
     writer.reductions([node for node in work.order if isinstance(node, Reduce)])
     for node in work.order:
         if not isinstance(node, Reduce):

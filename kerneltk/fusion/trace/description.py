@@ -104,8 +104,8 @@ class Description:
         self._lines: list[str] = []
         add = self._lines.append
         for source in trace.sources:
-            kept = "captured" if source.captured is not None else "local" * source.is_local
-            add(f"array {self._head(source.dtype, source.shape)} {source.version} {kept}")
+            kind = "captured" if source.captured is not None else "local" * source.is_local
+            add(f"array {self._head(source.dtype, source.shape)} {source.version} {kind}")
         for node in nodes:
             add(self._node(node))
         for effect in trace.effects:

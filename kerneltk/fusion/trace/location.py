@@ -32,7 +32,7 @@ class Location(NamedTuple):
     names: dict[str, Any]  # the globals by which the source is found
 
     def snippet(self, label: str = "") -> Snippet | None:
-        """The expression; None where its source is not kept."""
+        """The expression; None where it has no source."""
         code = self.code
         lines = linecache.getlines(code.co_filename, self.names)
         if not 1 <= self.line <= len(lines):
@@ -128,6 +128,6 @@ def _protected(code: CodeType) -> tuple[tuple[int, int], ...]:
 
 
 def user_snippet(label: str = "") -> Snippet | None:
-    """The expression of the user's that is being traced; None where its source is not kept."""
+    """The expression of the user's that is being traced; None where it has no source."""
     found = user_location()
     return None if found is None else found.snippet(label)

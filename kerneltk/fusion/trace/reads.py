@@ -170,7 +170,7 @@ class Reads:
         self, key: Any, read: _Read, value: Any, owner: Any = None, asks_argument: bool = False,
         is_replaced: bool = False,
     ) -> None:  # fmt: skip
-        """Guard a value; an object is not kept alive by it."""
+        """Guard a value; an object does not live on by it."""
         holds: _Holds
         if is_value(value):
             self._add_value(key, read, value, asks_argument, is_replaced)

@@ -126,7 +126,7 @@ class Captured:
 @dataclass(slots=True, eq=False, repr=False)
 class ArraySource:
     """An array that the function reads or writes: an argument, one from outside of it, or one that
-    a value is kept in because parts of it are written to.
+    a value is stored in because parts of it are written to.
     """
 
     dtype: np.dtype[Any]
