@@ -548,7 +548,9 @@ class RawProgram:
         try:
             made, outcome, units = self._leaving_out(backend, making)
         except (CompileError, LaunchError) as error:
-            undefined = _undefined((self.source, *self.source.included), str(error))
+            # What is linked is named by the linker's own message.
+            sources = () if self.source.links else (self.source, *self.source.included)
+            undefined = _undefined(sources, str(error))
             if undefined:
                 error.args = (undefined,)  # its class, source and log stay
             raise

@@ -212,9 +212,9 @@ def test_sizes_of_raw_arrays() -> None:
     assert resolved(make("f4", (2, 3)), size=50, **raw).shape == (50,)
     assert resolved(make("f4", (2, 3)), size=50, axis=0, keepdims=True, **raw).out_shape == (1,)
     assert resolved(make("f4", 3), size=0, **raw).out_shape == ()
-    with pytest.raises(ArgumentValueError, match="undecided: every array is raw"):
+    with pytest.raises(ArgumentValueError, match=r"Loop size is undecided\..*every array is raw"):
         resolved(make("f4", 3), **raw)
-    with pytest.raises(ArgumentValueError, match="undecided: there is no array"):
+    with pytest.raises(ArgumentValueError, match=r"undecided\..*there is no array"):
         resolved(1.0)
     with pytest.raises(ArgumentValueError, match="only if every array is raw, but 'x' is not"):
         resolved(make("f4", 3), size=3)
