@@ -963,4 +963,4 @@ def test_indices_lie_in_their_intervals(split: bool, examples: int) -> None:
             assert [index for _, index in first.trace] == [index for _, index in second.trace]
 
     check()
-    assert proven > 25  # the test is not about programs that nothing is known of
+    assert proven > examples // 8  # the test is not about programs that nothing is known of
