@@ -442,7 +442,7 @@ class Cache:
         return f"The cache directory '{self._root}' cannot be {action}: {reason}."
 
     def _probe(self) -> tuple[bool, str | None]:
-        """Return whether the directory can be written, as far as its modes say, and why not."""
+        """Return whether the directory can be written, without writing to it, and why not."""
         if self._directory is None:
             return False, None
         path, action = self._root, "written"

@@ -185,8 +185,8 @@ class RawDispatcher(GridDispatcher):
         checks = mode.pop("checks", self.checks)
         if "cluster" in words:
             mode["cluster"] = _checked_cluster(self.name, words["cluster"])
-        slot = slot if all(map(_is_plain, words.values())) else None
-        return self._dispatched(_Way(slot, replace(self.mode, **mode), checks, backend))
+        remembered = slot if all(map(_is_plain, words.values())) else None
+        return self._dispatched(_Way(remembered, replace(self.mode, **mode), checks, backend))
 
     # -- a call, step by step ------------------------------------------------------------------
 

@@ -245,7 +245,9 @@ _EXTERN = re.compile(r"\bextern\b[^;{}]*;")
 
 
 def _undefined(sources: Sequence[RawSource], error: str) -> str:
-    """Return the declaration of a name that a loader or linker lacks; empty for other errors."""
+    """Return a message that shows the declaration of a name that a loader or linker lacks; empty
+    for other errors.
+    """
     from kerneltk.cuda_cpp.syntax.preprocess import blank_noise  # only who has an error needs it
 
     found = _UNDEFINED.search(error)
@@ -536,9 +538,7 @@ class RawProgram:
         return self._made(capabilities_of_target(target), pipeline.Ahead(target))[0]
 
     def _made(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
-        """Return the source for the compiler, and what is left out of it: from the cache, if it
-        knows both.
-        """
+        """Return the compiled source, and what is left out of it: from the cache if both are."""
         entry = self._entry(backend, making)
         known = None if entry is None else entry.recall()
         if known is not None:
@@ -559,7 +559,7 @@ class RawProgram:
         return made, outcome
 
     def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T] | None:
-        """Return the cache's entry of the source for the compiler. None where there is none: of a
+        """Return the cache's entry of the compiled source. None where there is none: of a
         string, whose unit is soon made, and where an earlier compilation tells what to leave out.
         """
         known = self._found_for(backend)

@@ -38,7 +38,7 @@ from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
 
-_MOST_FUNCTIONS = 256
+_MOST_FUNCTIONS = 256  # that one kernel has ready for other shapes
 _MOST_HELD = 64 << 20
 """Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
 
@@ -206,7 +206,7 @@ class LoopDispatcher(Dispatcher):
     ----------
     definition : KernelDefinition
     kernel : object
-        What an argument that takes the call over is given as the former function.
+        What was called, for an argument that takes the call over.
     codes : dict, optional
         Where the sources are remembered, if another dispatcher's are to be there, too.
     records : bool
@@ -530,8 +530,8 @@ def _copier() -> LoopDispatcher:
 
 
 def copy_for_launch(backend: Backend, array: Any, stream: int | None, *, records: bool) -> Any:
-    """A copy of an array for a launch on a stream, which ends with that. It is made as
-    launches are: a recorded one is made at each launch of the graph.
+    """A copy of an array for one launch on a stream. A recorded one is made again at each launch of
+    the graph.
     """
     if records:
         return _copier().recording.dispatch((array,), None, None)

@@ -191,7 +191,7 @@ class Recorder:
         notes: Sequence[Callable[[], None]],
         checks: Sequence[Callable[[], None]],
     ) -> None:
-        """Keep what a launch made of other libraries' arrays, what those are given and asked."""
+        """Hold what a launch made of other libraries' arrays, and notes and checks for them."""
         self._binding.kept.extend(arrays)
         self._binding.notes.extend(notes)
         self._binding.checks.extend(checks)
@@ -230,7 +230,7 @@ class Recorder:
         self._binding.launches.append(RecordedLaunch(call, launch, values, block, noted))
 
     def note_arrays(self, note: Callable[[int, Any], None], arrays: Any) -> None:
-        """Take what the runtime is given of the arrays of the next launch."""
+        """Take a function that describes the arrays of the next launch to the runtime."""
         self._note = lambda block: note(block.address, arrays)
 
     def allocate(self, backend: Backend, shape: Any, dtype: Any, order: str) -> Any:

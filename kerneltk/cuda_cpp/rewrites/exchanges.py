@@ -72,7 +72,7 @@ def _text(node: Node | None) -> str:
 
 
 def _assigned(node: Node) -> Node | None:
-    """Return the assignments and calls that change an expression's value."""
+    """Return the operand that an expression assigns to; None for another expression."""
     if node.type == "assignment_expression":
         return node.child_by_field_name("left")
     return node.child_by_field_name("argument") if node.type == "update_expression" else None

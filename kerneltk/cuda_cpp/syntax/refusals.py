@@ -248,7 +248,7 @@ class _Finder:
         )
 
     def _cause_in(self, tree: SourceTree, node: Node) -> _Cause | None:
-        """Return the constructs of a function or a declaration that CPU cores lack."""
+        """Return the first thing in a declaration that CPU cores lack; None if there is none."""
         for kind, position, own in unsupported_words(tree.plain, node.start_byte, node.end_byte):
             return _Cause(kind, self.prepared.start_of(position), word=_shown(kind, own))
         for word in tree.words_between(tree.head_start(node), node.end_byte):

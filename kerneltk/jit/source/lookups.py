@@ -208,7 +208,7 @@ class Lookups:
                 self.give_up()
 
     def facts(self, root: types.FunctionType) -> tuple[list[Fact], Descriptions] | None:
-        """Return the objects that the lowered functions depend on; None where they are unknown."""
+        """Return facts about what the lowered functions depend on; None where it is unknown."""
         if not self._is_plain:
             return None
         facts: list[Fact] = []
