@@ -184,10 +184,7 @@ def lower_bound(
     """
     if result is None:
         return _iterator(first) + _lower(first, last, value, value_last)
-    length = _length(value, value_last)
-    for k in range(length):
-        _put(result, k, _lower(first, last, value[k], comp))
-    return _iterator(result) + length
+    return _each(_lower, first, last, value, value_last, result, comp)
 
 
 def upper_bound(
@@ -197,10 +194,7 @@ def upper_bound(
     """As `lower_bound`, of the first element that is after ``value``."""
     if result is None:
         return _iterator(first) + _upper(first, last, value, value_last)
-    length = _length(value, value_last)
-    for k in range(length):
-        _put(result, k, _upper(first, last, value[k], comp))
-    return _iterator(result) + length
+    return _each(_upper, first, last, value, value_last, result, comp)
 
 
 def binary_search(
@@ -210,10 +204,7 @@ def binary_search(
     """As `lower_bound`, of whether a sorted range has a value."""
     if result is None:
         return _has(first, last, value, value_last)
-    length = _length(value, value_last)
-    for k in range(length):
-        _put(result, k, _has(first, last, value[k], comp))
-    return _iterator(result) + length
+    return _each(_has, first, last, value, value_last, result, comp)
 
 
 def equal_range(policy: Any, first: Any, last: Any, value: Any, comp: Any = None) -> Any:
@@ -222,6 +213,15 @@ def equal_range(policy: Any, first: Any, last: Any, value: Any, comp: Any = None
     """
     begin = _iterator(first)
     return begin + _lower(first, last, value, comp), begin + _upper(first, last, value, comp)
+
+
+def _each(
+    search: Any, first: Any, last: Any, values: Any, values_last: Any, result: Any, comp: Any
+) -> Any:
+    length = _length(values, values_last)
+    for k in range(length):
+        _put(result, k, search(first, last, values[k], comp))
+    return _iterator(result) + length
 
 
 def _lower(first: Any, last: Any, value: Any, comp: Any) -> Any:
@@ -626,11 +626,6 @@ def sort(policy: Any, first: Any, last: Any, comp: Any = None) -> None:
     _sort(first, last, None, comp)
 
 
-def stable_sort(policy: Any, first: Any, last: Any, comp: Any = None) -> None:
-    """Sort a range in place; equal elements keep their order."""
-    _sort(first, last, None, comp)
-
-
 def sort_by_key(
     policy: Any, keys_first: Any, keys_last: Any, values_first: Any, comp: Any = None
 ) -> None:
@@ -638,12 +633,7 @@ def sort_by_key(
     _sort(keys_first, keys_last, values_first, comp)
 
 
-def stable_sort_by_key(
-    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, comp: Any = None
-) -> None:
-    """Sort keys in place, and their values with them; equal keys keep their order."""
-    _sort(keys_first, keys_last, values_first, comp)
-
+stable_sort, stable_sort_by_key = sort, sort_by_key
 
 _RUN = 16  # elements that are sorted by insertion: shorter runs are merged at a higher cost
 _DEPTH = 64  # parts of a merge that wait: one for each halving of a range
