@@ -105,7 +105,7 @@ def explanation(
 
 
 def _is_allocation(step: Step) -> bool:
-    return isinstance(step.kernel, LibraryCall) and step.kernel.function == "empty"
+    return isinstance(step.kernel, LibraryCall) and step.kernel.is_allocation
 
 
 def _name(program: Program, array: int) -> str:

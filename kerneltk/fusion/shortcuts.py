@@ -33,14 +33,14 @@ def shortcut_maker(
 
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
-    memory = {
-        k: compiled.dlpack_device(own)
-        for k, (own, value) in enumerate(zip(given, args, strict=True))
-        if own is not value and type(value) is backend.array_type
-    }
-    libraries = {id(exchange.library_of(type(given[k]))) for k in memory}
-    if None in memory.values() or len(libraries) > 1:
-        return None
+    memory: dict[int, tuple[int, int]] = {}  # of other libraries' arrays
+    library: exchange.ExchangeLibrary | None = None
+    for k, (value, own) in enumerate(zip(given, args, strict=True)):
+        if value is not own and type(own) is backend.array_type:
+            found, of = compiled.dlpack_device(value), exchange.library_of(type(value))
+            if found is None or (memory and of is not library):
+                return None
+            memory[k], library = found, of
     arrays: list[Any] = [value for value in args if type(value) is backend.array_type]
     is_direct = _is_direct(program) and all(
         value.ndim < 2 or _is_contiguous(value, backend) for value in arrays
@@ -54,19 +54,19 @@ def shortcut_maker(
             array: Any = value
             # Transposing, and the user's own decisions, may do nothing for these dimensions alone.
             shape = ("ndim", array.ndim) if is_direct else ("shape", array.shape)
-            asked = [shape]
-            is_foreign = value is not given[k]
-            if array.ndim > 1 or written or (is_foreign and not is_direct):
-                asked.append(_layout(array, backend))  # as results
+            layout = None
+            if array.ndim > 1 or written or (k in memory and not is_direct):
+                layout = _layout(array, backend)  # as results
+            if k in memory:
+                kinds.append(Kind(type(given[k]), array.dtype, foreign=(
+                    *memory[k], k in written, array.ndim, None if is_direct else array.shape,
+                    _foreign_layout(layout, array.dtype.itemsize),
+                )))  # fmt: skip
+                continue
+            asked = [shape] if layout is None else [shape, layout]
             if k in written and backend.arrays.writable:
                 asked.append((backend.arrays.writable, True))
             kinds.append(Kind(type(value), array.dtype, tuple(asked)))
-            if is_foreign:
-                of_memory = memory[k] or ()
-                kinds[-1] = Kind(type(given[k]), array.dtype, foreign=(
-                    *of_memory, k in written, array.ndim, None if is_direct else array.shape,
-                    _foreign_layout(asked[1:2], array.dtype.itemsize),
-                ))  # fmt: skip
             continue
         if value is not given[k]:
             return None  # a number, as tensors of the host are beside those on a GPU
@@ -90,9 +90,7 @@ def shortcut_maker(
         passed += [symbol.expression[1] for symbol in step.operands.scalars.values()]
         typed = step.kernel._inline_cache  # type: ignore[union-attr]
     else:
-        foreign = [k for k, kind in enumerate(kinds) if kind.foreign]
-        library = exchange.library_of(kinds[foreign[0]].type) if foreign else None
-        typed = program.steps_for(args, library, foreign)
+        typed = program.steps_for(args, library, [*memory])
         if library is not None and not (isinstance(typed, Steps) and typed.fits):
             return None
     guard = tests[0] if len(tests) == 1 else _all_of(tests) if tests else None
@@ -113,11 +111,11 @@ def _is_contiguous(array: Any, backend: Backend) -> bool:
     return bool(attrgetter(_contiguous(backend))(array))
 
 
-def _foreign_layout(asked: Sequence[tuple[str, Any]], itemsize: int) -> Any:
+def _foreign_layout(layout: tuple[str, Any] | None, itemsize: int) -> Any:
     """What `_layout` asks of an array, asked of another library's: see `Kind`."""
-    if not asked or asked[0][0] != "strides":
-        return True if asked else None
-    return tuple(step // itemsize for step in asked[0][1])
+    if layout is None or layout[0] != "strides":
+        return None if layout is None else True
+    return tuple(step // itemsize for step in layout[1])
 
 
 def _layout(array: Any, backend: Backend) -> tuple[str, Any]:

@@ -28,6 +28,11 @@ def number(trace: Trace, symbol: Symbol) -> Any:
     return symbol.value if symbol.is_constant else LazyNumber(trace, symbol)
 
 
+def along(vector: LazyArray, axis: int, ndim: int) -> LazyArray:
+    """A vector as an array of several dimensions, of which all but one have one element."""
+    return vector[tuple(slice(None) if k == axis else None for k in range(ndim))]  # type: ignore[no-any-return]
+
+
 # -- reshapes --------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import indices_of, number
+from kerneltk.fusion.functions.arrangement import along, indices_of, number
 from kerneltk.fusion.trace.functions import arange, checked_call, no_scalar, shape_from
 from kerneltk.fusion.trace.lazy import LazyArray, symbol_of
 from kerneltk.fusion.trace.operations import as_array
@@ -81,7 +81,7 @@ def _meshgrid(
             raise unsupported("'meshgrid' is fused of vectors.", "reshape them: 'x.reshape(-1)'.")
         vector = array if array.ndim else array[None]
         axis = 1 - k if indexing == "xy" and len(arrays) > 1 and k < 2 else k
-        found.append(vector[tuple(slice(None) if d == axis else None for d in range(len(arrays)))])
+        found.append(along(vector, axis, len(arrays)))
     if not sparse and found:
         shape = trace.broadcast(*(array.extents for array in found))
         found = [array.broadcast_to(shape) for array in found]
@@ -89,11 +89,7 @@ def _meshgrid(
 
 
 def _grid(trace: Trace, ranges: list[LazyArray], sparse: bool) -> list[Any]:
-    ndim = len(ranges)
-    found = [
-        one[tuple(slice(None) if d == k else None for d in range(ndim))]
-        for k, one in enumerate(ranges)
-    ]
+    found = [along(one, k, len(ranges)) for k, one in enumerate(ranges)]
     if sparse:
         return found
     shape = tuple(one.extents[0] for one in ranges)

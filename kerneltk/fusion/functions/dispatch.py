@@ -14,6 +14,7 @@ from kerneltk.fusion.functions.arrangement import ARRANGEMENT, ARRANGEMENT_METHO
 from kerneltk.fusion.functions.creation import CREATION
 from kerneltk.fusion.functions.products import PRODUCT_METHODS, PRODUCTS, accumulate, matmul, outer
 from kerneltk.fusion.functions.selections import (
+    OF_VALUES,
     call_of_selections,
     is_selected,
     take,
@@ -68,11 +69,10 @@ def call_any_ufunc(
     return call_ufunc(ufunc, method, inputs, kwargs)
 
 
-_OF_VALUES = "reduce with 'where=mask', or choose by 'np.where(mask, x, y)'."
 _SIZES = ("nonzero", "argwhere", "flatnonzero", "compress", "extract", "unique")
 _BETWEEN = "make the function two: fuse what comes before and behind, and call '{}' between them."
 _HINTS = {
-    **dict.fromkeys(_SIZES, _OF_VALUES),
+    **dict.fromkeys(_SIZES, OF_VALUES),
     "sort": "write 'x = np.sort(x)'.",
     "trace": "write 'np.trace(x)'.",
     "block": "write 'np.concatenate'.",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import ARRANGEMENT, number
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT, along, number
 from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
 from kerneltk.fusion.trace.lazy import LazyArray
@@ -39,6 +39,10 @@ def called(
     trace.count()
     nodes = tuple(operand.node for operand in operands)
     return new_array(trace, Call(dtype, shape, function, nodes, tuple(options.items())))
+
+
+def _result(made: LazyArray, out: Any) -> LazyArray:
+    return made if out is None else into(out, made, True, "same_kind")
 
 
 def _inner_extents(trace: Trace, function: str, one: Symbol, other: Symbol) -> None:
@@ -124,7 +128,7 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
     trace = trace_of(a, b)
     one, other = (_reshape(as_array(trace, value), (-1,)) for value in (a, b))
     found = outer(np.multiply, one, other)
-    return found if out is None else into(out, found, True, "same_kind")
+    return _result(found, out)
 
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -187,7 +191,7 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
     shape = tuple(extents[letter] for letter in result)
     made = called(trace, "einsum", [_cast(array, kind) for array in arrays], shape, kind,
                   subscripts=f"{inputs}->{result}", optimize=bool(optimize))  # fmt: skip
-    return made if out is None else into(out, made, True, "same_kind")
+    return _result(made, out)
 
 
 def _kron(a: Any, b: Any) -> Any:
@@ -313,7 +317,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = Fals
         if axis is None or isinstance(axis, tuple | list) or given.ndim != 1:
             raise wrong_type("'average' takes weights of the array's shape, or of one axis.")
         at = array.axis(axis)
-        given = given[tuple(slice(None) if k == at else None for k in range(array.ndim))]
+        given = along(given, at, array.ndim)
         _inner_extents(trace, "average", array.extents[at], given.extents[at])
         given = given.broadcast_to(array.extents)
     elif not trace.same_shape(given.extents, array.extents):
@@ -401,7 +405,7 @@ def accumulate(
                   ufunc=function.__name__, axis=at)  # fmt: skip
     if isinstance(out, tuple):
         (out,) = out
-    return made if out is None else into(out, made, True, "same_kind")
+    return _result(made, out)
 
 
 def _sorted(name: str) -> Any:

@@ -40,6 +40,8 @@ from kerneltk.fusion.trace.operations import (
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 
 _BOOL = np.dtype(bool)
+OF_VALUES = "reduce with 'where=mask', or choose by 'np.where(mask, x, y)'."
+"""The hint where the size of a result depends on values."""
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
@@ -252,7 +254,7 @@ def call_of_selections(name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
         raise unsupported(
             f"'{name}' of elements that a mask chooses is not fused: their number depends on "
             "values.",
-            "reduce with 'where=mask', or choose by 'np.where(mask, x, y)'.",
+            OF_VALUES,
         )
     return function(*args, **kwargs)
 

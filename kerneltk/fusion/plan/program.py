@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.core.arrays import may_overlap_itself
+from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
 from kerneltk.core.records import MAX_PLANS, BoundedTable, record
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.plan.library import library_function
@@ -91,7 +91,7 @@ class Program:
     def record(self) -> Callable[..., Any]:
         """As `run`, by calls of kernels, which graphs record; `run` calls what launches."""
         for step in self.plan.steps:
-            if isinstance(step.kernel, LibraryCall) and step.kernel.function != "empty":
+            if isinstance(step.kernel, LibraryCall) and not step.kernel.is_allocation:
                 raise UnsupportedError(
                     f"A call of '{step.kernel.function}' is no kernel, and graphs record kernels.\n"
                     "  Hint: record fused functions of what comes before and behind it."
@@ -355,7 +355,7 @@ class _Execution:
         return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
 
     def _called(self, call: LibraryCall, node: Node, reads: Sequence[Reader]) -> Reader:
-        if self._makes_all or call.function == "empty":
+        if self._makes_all or call.is_allocation:
             return self._new(node.shape, node.dtype, self._order(node, node.shape, ()))
         function = library_function(call, self._library, node.dtype)
         read, shape = _all(reads), self._shape(node.shape)
@@ -651,9 +651,7 @@ def _without_memory(value: Any) -> Any:
 
 
 def _in_order(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
-    strides, step = [0] * len(shape), dtype.itemsize
-    for axis in range(len(shape)) if order == "F" else reversed(range(len(shape))):
-        strides[axis], step = step, step * max(shape[axis], 1)
+    strides = (f_strides if order == "F" else c_strides)(shape, dtype.itemsize)
     return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
 
 

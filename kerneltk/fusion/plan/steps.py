@@ -115,6 +115,11 @@ class LibraryCall:
     function: str
     options: tuple[tuple[str, Any], ...] = ()
 
+    @property
+    def is_allocation(self) -> bool:
+        """Whether it makes an array without values, which calls nothing."""
+        return self.function == "empty"
+
 
 @dataclass(slots=True, eq=False, repr=False)
 class Step:
