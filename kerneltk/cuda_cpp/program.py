@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -319,6 +319,15 @@ class _Findings:
     reduced: RawSource | None = None  # the source without code of the host that has errors
 
 
+class LoadedModule(NamedTuple):
+    """A module on a device, what its name expressions are in it, and what is left out."""
+
+    module: Module
+    symbols: dict[str, str]
+    reflection: dict[str, bytes]
+    outcome: Outcome
+
+
 class RawProgram:
     """A source and what is asked of it.
 
@@ -338,8 +347,7 @@ class RawProgram:
         self.source = source
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
         self._c_names = c_names
-        self._modules: dict[tuple[BackendName, int], tuple[Module, ObjectCode, Outcome]] = {}
-        self._named: dict[int, tuple[dict[str, str], dict[str, bytes]]] = {}  # of its object codes
+        self._modules: dict[tuple[BackendName, int], LoadedModule] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
         self._added: tuple[str, ...] = ()
         self._offered: dict[tuple[str, ...], frozenset[str]] = {}  # by what was added
@@ -794,10 +802,9 @@ class RawProgram:
 
     # -- what is loaded --------------------------------------------------------------------------
 
-    def module(self, backend: Backend) -> tuple[Module, ObjectCode, Outcome]:
-        """Return the module on the current device, its object code, and what is left out. Raises
-        CompileError where the compiler refused the source, and BackendUnavailableError where there
-        is no compiler.
+    def module(self, backend: Backend) -> LoadedModule:
+        """Return the module on the current device. Raises CompileError where the compiler refused
+        the source, and BackendUnavailableError where there is no compiler.
         """
         key = (backend.name, backend.device_key())
         with self._lock:
@@ -806,15 +813,10 @@ class RawProgram:
                     backend.capabilities,
                     pipeline.OnDevice(backend, is_private=self._has_state()),
                 )
-                self._modules[key] = *made, outcome
+                module, code = made
+                symbols, reflection = dict(code.symbols), dict(code.reflection)
+                self._modules[key] = LoadedModule(module, symbols, reflection, outcome)
             return self._modules[key]
-
-    def _tables(self, code: ObjectCode) -> tuple[dict[str, str], dict[str, bytes]]:
-        """The symbols and the reflection of a loaded module, by name expressions."""
-        found = self._named.get(id(code))
-        if found is None:
-            found = self._named[id(code)] = dict(code.symbols), dict(code.reflection)
-        return found
 
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
@@ -826,9 +828,8 @@ class RawProgram:
         return loaded
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
-        module, code, outcome = self.module(backend)
-        symbols, reflections = self._tables(code)
-        symbol, reflected = symbols.get(expression), reflections.get(expression)
+        module, symbols, reflection, outcome = self.module(backend)
+        symbol, reflected = symbols.get(expression), reflection.get(expression)
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)
@@ -883,17 +884,17 @@ class RawProgram:
         """Return a variable of the module on the current device. Raises ArgumentValueError where
         the source has no such variable, or none that can be reached from outside.
         """
-        module, code, _ = self.module(backend)
-        symbol = self._tables(code)[0].get(f"&{name}")
+        module, symbols, reflection, _ = self.module(backend)
+        symbol = symbols.get(f"&{name}")
         if symbol is None:
-            known = [name[1:] for name, _ in code.symbols if name.startswith("&")]
+            known = [name[1:] for name in symbols if name.startswith("&")]
             shown = ", ".join(map(repr, known)) or "none"
             raise ArgumentValueError(
                 f"'{self.source.name}' has no variable '{name}'.\n  Hint: its __constant__ and "
                 f"__device__ variables are {shown}."
             )
         address, size = module.variable(symbol)
-        reflected = self._tables(code)[1].get(name)
+        reflected = reflection.get(name)
         if reflected is None:
             return Variable(address, size, None, ())
         kind, extents = decode_variable(reflected)
