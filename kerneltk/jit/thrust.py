@@ -418,7 +418,7 @@ def adjacent_difference(
 
 
 def inclusive_scan(policy: Any, first: Any, last: Any, result: Any, binary_op: Any = None) -> Any:
-    """Write the totals of the elements up to and with each."""
+    """Write the prefix sums: of the elements up to and with each."""
     combined = _or(binary_op, _plus)
     length = _length(first, last)
     if length > 0:
@@ -433,7 +433,7 @@ def inclusive_scan(policy: Any, first: Any, last: Any, result: Any, binary_op: A
 def exclusive_scan(
     policy: Any, first: Any, last: Any, result: Any, init: Any = None, binary_op: Any = None
 ) -> Any:
-    """Write the totals of ``init``, by default zero, and the elements before each."""
+    """Write the sums of ``init``, by default zero, and the elements before each."""
     combined = _or(binary_op, _plus)
     length = _length(first, last)
     total = _zero(first) if init is None else init

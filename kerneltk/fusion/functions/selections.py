@@ -178,7 +178,7 @@ def check_same_mask(one: Selection, other: Selection) -> None:
 
 
 def same_value(one: Node, other: Node) -> bool:
-    """Whether two values are computed alike from the same arrays."""
+    """Whether two values are the same expression of the same arrays."""
     stack = [(one, other)]
     seen: set[tuple[int, int]] = set()
     while stack:

@@ -295,7 +295,7 @@ class _Execution:
         return _View(slot, read, all(map(self._is_fixed, steps))) if steps else read
 
     def _is_fixed(self, step: Any) -> bool:
-        """Whether a view lies alike in all calls with arrays of the same layouts."""
+        """Whether a view has one offset and strides for all arrays of the same layouts."""
         if isinstance(step, Index):
             return all(type(self._item(item)) is _Known for item in step.items)
         return isinstance(step, Transpose) or type(self._shape(step.shape)) is _Known

@@ -1,4 +1,4 @@
-"""Running totals along rows, as kernels in Python: a thread has a row."""
+"""Cumulative sums, products and extremes along rows, by kernels in Python: a thread has a row."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ template <int N>
 constexpr int items_of = N;
 #endif
 
-// Items of two bytes have room for the float in which numbers of 16 bits are added.
+// Items of two bytes take four: numbers of 16 bits are added in float.
 template <class T, int COUNT>
 using summed_items = shared_items<T, COUNT, sizeof(T) == 2 ? 4 : sizeof(T),
                                   sizeof(T) == 2 ? 4 : alignof(T)>;
@@ -53,7 +53,7 @@ struct block_reduce_storage {
 template <class T, int N>
 __device__ __forceinline__ block_reduce_storage<float, N>& storage_of_floats(
     block_reduce_storage<T, N>& storage) {
-    static_assert(sizeof(T) == 2, "only items of two bytes have room for a float");
+    static_assert(sizeof(T) == 2, "only items of two bytes take the bytes of a float");
     return reinterpret_cast<block_reduce_storage<float, N>&>(storage);
 }
 template <class T, int N>
