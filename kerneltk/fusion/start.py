@@ -54,6 +54,7 @@ from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.location import is_called
 from kerneltk.fusion.trace.operations import as_array, assign
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
+from kerneltk.fusion.trace.reads import Name, of_global
 from kerneltk.fusion.trace.state import (
     ArraySource,
     Handlers,
@@ -118,7 +119,7 @@ def traced(
     handler = cupys(trace)
     with (
         handled_by(handler),
-        watching(rebuilding.outside.watch(rebuilding.original)),
+        watching(rebuilding.outside.watch),
         refusals_are_final(),
         trace.guards.noting_exceptions(),
     ):
@@ -402,7 +403,6 @@ class _Rebuilding:
         self._trace = trace
         self._made: dict[int, tuple[Any, Any]] = {}
         self._globals: dict[int, tuple[dict[str, Any], _Globals]] = {}
-        self._originals: dict[int, dict[str, Any]] = {}
         self.outside = Outside(
             trace.reads,
             lambda value: is_array(value) or is_traced_number(value),
@@ -456,10 +456,7 @@ class _Rebuilding:
         for index, (new, old) in enumerate(zip(empty or (), cells or (), strict=True)):
             value = content_of(old)
             if value is not old:  # else it is assigned later
-                if type(value) is self._trace.array_type:
-                    self._trace.reads.add_cell(function, index)
-                number = self._trace.reads.number_of_cell(function, index)
-                new.cell_contents = self._number(number, value)
+                new.cell_contents = self._named(self._trace.reads.of_cell(function, index))
         return made
 
     def _globals_of(self, function: types.FunctionType) -> dict[str, Any]:
@@ -467,13 +464,9 @@ class _Rebuilding:
         known = self._globals.get(id(names))
         if known is None:
             seen = _Globals({**names, "__builtins__": builtins})
+            seen.original = names
             known = self._globals[id(names)] = names, seen
-            self._originals[id(seen)] = names
         return known[1]
-
-    def original(self, seen: dict[str, Any]) -> dict[str, Any] | None:
-        """The globals of a function that is traced with these."""
-        return self._originals.get(id(seen))
 
     def _replace_names(self, function: types.FunctionType) -> None:
         """Have the names that a function reads stand for what is traced."""
@@ -481,18 +474,19 @@ class _Rebuilding:
         _import_cupy(names_of(function.__code__) - names.keys())
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
-                if type(names[name]) is self._trace.array_type:
-                    self._trace.reads.add_global(names, name)
-                number = self._trace.reads.number_of_global(names, name)
-                seen.put(name, self._number(number, names[name]))
+                seen.put(name, self._named(of_global(names, name)))
             elif name == "hasattr":
                 seen.put(name, functools.partial(_has_attribute, self.outside))
             elif name in _ASKING:
                 seen.put(name, _ASKING[name])
 
-    def _number(self, number: Symbol | None, value: Any) -> Any:
+    def _named(self, name: Name) -> Any:
         """What a traced function sees in place of what has a name: it may be a number of a call."""
-        return self.seen(value) if number is None else LazyNumber(self._trace, number)
+        reads = self._trace.reads
+        if type(name.value) is self._trace.array_type:
+            reads.add(name)
+        number = reads.number(name)
+        return self.seen(name.value) if number is None else LazyNumber(self._trace, number)
 
     def seen(self, value: Any) -> Any:
         """What a traced function sees in place of an object."""
@@ -536,6 +530,7 @@ def _import_cupy(names: Iterable[str]) -> None:
 class _Globals(dict[str, Any]):
     """The globals of a traced function: what is assigned to them would be lost."""
 
+    original: dict[str, Any]
     put = dict.__setitem__
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:

@@ -1,6 +1,6 @@
-"""What a function does to its arguments, and which functions it calls, while it is traced.
+"""What a function does to objects from outside, and which functions it calls, while it is traced.
 
-The classes of the arguments have methods for a while that report which attributes are read, and
+The classes of these objects have methods for a while that report which attributes are read, and
 refuse that one is assigned. Only the thread that traces is looked at, and only these objects.
 """
 
@@ -10,7 +10,8 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType, WrapperDescriptorType
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from kerneltk.fusion.trace.state import unsupported
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NAMES = ("__getattribute__", "__setattr__", "__delattr__")
-_ABSENT = object()
+_IS_HEAP_TYPE, _IS_IMMUTABLE = 1 << 9, 1 << 8
 
 
 class Watch(NamedTuple):
@@ -27,112 +28,92 @@ class Watch(NamedTuple):
 
     Attributes
     ----------
-    objects : sequence
-        Those whose attributes are looked at: arguments, and what is found (`watch_also`).
     read : callable
-        Takes such an object, the name of an attribute that the function has read, and what it is;
-        returns what the function gets.
-    store : callable
-        Takes the name of an attribute of such an object before it is assigned; raises.
+        Takes an object that is watched, the name of an attribute that the function has read, and
+        what it is; returns what the function gets.
     call : callable
-        Takes the frame of a function in Python that begins, and the globals that it stands for.
-    names : callable
-        The globals in whose place a function that is traced has others; None for all others.
+        Takes the frame of a function in Python that begins.
+    objects, kinds : dict
+        The objects that are watched (`watch_also`), by their addresses, and their classes.
     """
 
-    objects: Sequence[Any]
     read: Callable[[Any, str, Any], Any]
-    store: Callable[[str], None]
-    call: Callable[[FrameType, dict[str, Any]], None]
-    names: Callable[[dict[str, Any]], dict[str, Any] | None]
+    call: Callable[[FrameType], None]
+    objects: dict[int, Any]
+    kinds: set[type]
 
 
 class _State(threading.local):
     """The traces of a thread, the innermost one last."""
 
     def __init__(self) -> None:
-        # With the addresses of their objects, and the classes that are watched for each.
-        self.watches: list[tuple[Watch, set[int], list[type]]] = []
+        self.watches: list[Watch] = []
         self.is_busy = False  # whether what was seen is being looked at
         self.install: Callable[[], None] = lambda: None  # has calls reported
 
 
 _state = _State()
 _lock = threading.Lock()
-_counts: dict[type, int] = {}  # of the traces that watch a class
-_before: dict[type, dict[str, Any]] = {}
+_counts: Counter[type] = Counter()  # of the traces that watch a class
+_before: dict[type, dict[str, Any]] = {}  # the methods of its own
 
 
 def can_watch(kind: type) -> bool:
     """Whether a class takes other methods for a while."""
     if not kind.__flags__ & _IS_HEAP_TYPE or kind.__flags__ & _IS_IMMUTABLE:
         return False
-    return all(isinstance(_entry(kind, n), FunctionType | WrapperDescriptorType) for n in _NAMES)
-
-
-_IS_HEAP_TYPE, _IS_IMMUTABLE = 1 << 9, 1 << 8
-
-
-def _entry(kind: type, name: str) -> Any:
-    return next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+    return all(isinstance(getattr(kind, n), FunctionType | WrapperDescriptorType) for n in _NAMES)
 
 
 @contextmanager
 def watching(watch: Watch) -> Iterator[None]:
     """Report what this thread does within."""
-    _state.watches.append((watch, set(), []))
+    objects = [*watch.objects.values()]
+    _state.watches.append(watch)
     try:
-        for value in watch.objects:
+        for value in objects:
             watch_also(value)
         with _calls_reported():
             yield
     finally:
-        for kind in _state.watches.pop()[2]:
+        _state.watches.pop()
+        for kind in watch.kinds:
             _restore(kind)
 
 
 def watch_also(value: Any) -> None:
     """Look at the attributes of another object, in the innermost trace; it stays alive."""
-    _, objects, kinds = _state.watches[-1]
-    objects.add(id(value))
-    if type(value) not in kinds:
-        _install(type(value))
-        kinds.append(type(value))
-
-
-def _install(kind: type) -> None:
-    with _lock:
-        _counts[kind] = _counts.get(kind, 0) + 1
-        if _counts[kind] > 1:
-            return
-        made = _methods(*(_entry(kind, name) for name in _NAMES))
-        _before[kind] = {name: vars(kind).get(name, _ABSENT) for name in _NAMES}
-        for name, method in zip(_NAMES, made, strict=True):
-            type.__setattr__(kind, name, method)
+    watch = _state.watches[-1]
+    watch.objects[id(value)] = value
+    kind = type(value)
+    if kind not in watch.kinds:
+        watch.kinds.add(kind)
+        with _lock:
+            _counts[kind] += 1
+            if _counts[kind] == 1:
+                _before[kind] = {name: vars(kind)[name] for name in _NAMES if name in vars(kind)}
+                for name, method in _methods(*(getattr(kind, name) for name in _NAMES)).items():
+                    type.__setattr__(kind, name, method)
 
 
 def _restore(kind: type) -> None:
     with _lock:
         _counts[kind] -= 1
-        if _counts[kind]:
-            return
-        del _counts[kind]
-        for name, value in _before.pop(kind).items():
-            if value is _ABSENT:
+        if not _counts[kind]:
+            del _counts[kind]
+            for name in _NAMES:
                 type.__delattr__(kind, name)
-            else:
+            for name, value in _before.pop(kind).items():
                 type.__setattr__(kind, name, value)
 
 
 def _methods(
     read: Callable[..., Any], store: Callable[..., Any], delete: Callable[..., Any]
-) -> tuple[Callable[..., Any], ...]:
+) -> dict[str, Callable[..., Any]]:
     """Methods in place of a class's own ones."""
 
     def reading(self: Any, name: str) -> Any:
-        if not _state.watches or _state.is_busy:
-            return read(self, name)
-        if is_own(sys._getframe(1).f_code):
+        if not _state.watches or _state.is_busy or is_own(sys._getframe(1).f_code):
             return read(self, name)
         found: Any = None
         try:
@@ -143,20 +124,28 @@ def _methods(
         return found
 
     def storing(self: Any, name: str, value: Any) -> None:
-        for watch in _watches_of(self):
-            _undisturbed(watch.store, name)
+        _refuse(self, name)
         store(self, name, value)
 
     def deleting(self: Any, name: str) -> None:
-        for watch in _watches_of(self):
-            _undisturbed(watch.store, name)
+        _refuse(self, name)
         delete(self, name)
 
-    return reading, storing, deleting
+    return dict(zip(_NAMES, (reading, storing, deleting), strict=True))
+
+
+def _refuse(value: Any, name: str) -> None:
+    """Refuse that an attribute of a watched object is assigned."""
+    if _watches_of(value):
+        raise _undisturbed(
+            unsupported,
+            f"The attribute '{name}' of an object from outside is assigned in a fused function.",
+            "return the new value, and assign it outside of the function.",
+        )
 
 
 def _watches_of(value: Any) -> list[Watch]:
-    return [watch for watch, objects, _ in _state.watches if id(value) in objects]
+    return [watch for watch in _state.watches if id(value) in watch.objects]
 
 
 def _undisturbed(report: Callable[..., Any], *seen: Any) -> Any:
@@ -210,11 +199,8 @@ def _on_call(frame: FrameType, event: str, _: Any) -> None:
         return
     if frame.f_globals.get("__name__", "").startswith("namedtuple_"):
         return  # the constructor of a named tuple's class
-    watches = [watch for watch, _, _ in _state.watches]
-    found = (watch.names(frame.f_globals) for watch in watches)
-    names = next((names for names in found if names is not None), frame.f_globals)
-    for watch in watches:
-        _undisturbed(watch.call, frame, names)
+    for watch in list(_state.watches):
+        _undisturbed(watch.call, frame)
 
 
 def is_own(code: CodeType) -> bool:

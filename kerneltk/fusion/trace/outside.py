@@ -2,10 +2,10 @@
 
 Each function of the user's that begins while a function is traced (`watching`) is looked at before
 it is executed: the names in its code become guards (`reads`), and its code is gone through once
-with what stands for a value from outside: globals, closed-over variables, defaults, arguments that
-are known to be from outside, and what is found in them without executing anything of the user's.
-An assignment to such a value is refused at its line. Everything else is unknown, and what lies
-deeper than the names is constant.
+with the values from outside that are known: globals, closed-over variables, defaults, arguments
+that are from outside, their attributes and items. An assignment to such a value is refused at its
+line. Results of calls are unknown; containers are compared when the trace ends, and attributes of
+the user's objects are watched. What lies deeper than the names is constant.
 
 Branches are gone through one after the other, so a local variable is what was last assigned to it.
 """
@@ -22,7 +22,6 @@ import functools
 import gc
 import heapq
 import inspect
-import itertools
 import operator
 import sys
 import threading
@@ -35,7 +34,7 @@ import numpy as np
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.trace.kinds import attribute_of, is_array, is_library, is_value
 from kerneltk.fusion.trace.location import location_of
-from kerneltk.fusion.trace.reads import MISSING, Reads
+from kerneltk.fusion.trace.reads import MISSING, Name, Reads, of_attribute, of_global
 from kerneltk.fusion.trace.state import unsupported
 from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.fusion.watching import Watch, can_watch, is_own, watch_also
@@ -119,7 +118,7 @@ class Outside:
         self._home = ""
         self._arguments: dict[int, tuple[Any, str | None]] = {}  # objects, and how to read them
         self._found: dict[int, Any] = {}  # objects from outside
-        self._watched: list[Any] = []  # those whose classes report what is done to them
+        self.watch = Watch(self.read_attribute, self._begun, {}, set())
         self._containers: list[tuple[Any, list[Any]]] = []  # with their items before
         self.originals: dict[int, Any] = {}  # by addresses of what stands for them in the trace
         self._is_executed = False
@@ -151,7 +150,12 @@ class Outside:
         elif not (is_value(value) or is_array(value)):
             self._arguments.setdefault(id(value), (value, read))
             if _is_watched(value):
-                self._watched.append(value)
+                self._watch(value)
+
+    def _watch(self, value: Any) -> None:
+        if self._is_executed:
+            watch_also(value)
+        self.watch.objects[id(value)] = value
 
     def changed(self) -> list[Any]:
         """The containers that have other items than when they were found."""
@@ -161,14 +165,6 @@ class Outside:
             if len(items) != len(before) or not all(map(operator.is_, items, before)):
                 found.append(value)
         return found
-
-    def watch(self, names: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Watch:
-        """What is looked at while the function is executed; `names` are the globals of a function
-        that is traced with others.
-        """
-        return Watch(
-            list(self._watched), self.read_attribute, _refuse_attribute, self._begun, names
-        )
 
     def read_attribute(self, value: Any, name: str, found: Any = None) -> Any:
         """Guard an attribute of an argument that the function has read; returns what it gets."""
@@ -182,12 +178,14 @@ class Outside:
         if not is_data:
             return found
         self.follow(entry)
-        number = self._number_of(value, name) if found is entry else None
+        number = self._number_of(self._attribute(value, name, entry)) if found is entry else None
         return found if number is None else self._as_number(number)
 
-    def _number_of(self, value: Any, name: str) -> Symbol | None:
-        read = self._arguments[id(value)][1]
-        return self._reads.number_of_attribute(value, read, name) if _is_watched(value) else None
+    def _attribute(self, value: Any, name: str, entry: Any) -> Name:
+        return of_attribute(value, self._arguments[id(value)][1], name, entry)
+
+    def _number_of(self, attribute: Name) -> Symbol | None:
+        return self._reads.number(attribute) if _is_watched(attribute.owner) else None
 
     def _guard(self, value: Any, name: str, is_replaced: bool = True) -> None:
         """Guard an attribute of an argument that is no method or property, or that it has none."""
@@ -195,72 +193,77 @@ class Outside:
         entry, is_data = _held(value, name)
         slot = _entry_of(type(value), name)
         if is_data:
-            is_replaced = is_replaced and self._number_of(value, name) is not None
-            self._reads.add_attribute(value, read, name, entry, is_replaced=is_replaced)
+            attribute = self._attribute(value, name, entry)
+            is_replaced = is_replaced and self._number_of(attribute) is not None
+            self._reads.add(attribute, is_replaced=is_replaced)
         elif isinstance(slot, types.MemberDescriptorType):
-            self._reads.add_attribute(value, read, name, MISSING, slot)
+            self._reads.add_absent(value, read, name, slot)
         elif isinstance(slot, types.GetSetDescriptorType) and name != "__class__":
             found = attribute_of(value, name)
             if is_value(found):  # others may be new ones each time
-                self._reads.add_attribute(value, read, name, found)
+                self._reads.add(self._attribute(value, name, found))
         elif isinstance(_own_attributes(value), dict) and not hasattr(type(entry), "__set__"):
-            self._reads.add_attribute(value, read, name, MISSING)
+            self._reads.add_absent(value, read, name)
 
     def _guard_static(self, value: Any, name: str, entry: Any) -> None:
         """Guard an attribute of an argument that is a class or a module, but bound methods."""
         if id(value) in self._arguments and (
             isinstance(entry, types.FunctionType) or not hasattr(type(entry), "__get__")
         ):
-            self._reads.add_attribute(value, self._arguments[id(value)][1], name, entry)
+            self._reads.add(self._attribute(value, name, entry))
 
     # -- functions -------------------------------------------------------------------------------
 
     def follow(self, value: Any) -> _Outer:
-        """Take notice of an object from outside, which may be a function or have one."""
-        if is_value(value) or id(value) in self._found:
-            return _Outer(value)
-        self._found[id(value)] = value
+        """Take notice of an object from outside, and of what it holds without being asked."""
+        pending = [value]
+        for found in pending:
+            if not (is_value(found) or id(found) in self._found):
+                self._found[id(found)] = found
+                parts = self._parts_of(found)
+                if len(pending) < _MOST_FOLLOWED:
+                    pending += parts
+        return _Outer(value)
+
+    def _parts_of(self, value: Any) -> Iterable[Any]:
+        """Watch or record an object; what else is from outside then."""
         if _is_watched(value) and not _is_installed(_file_of(type(value))):
-            self._watched.append(value)
-            if self._is_executed:
-                watch_also(value)
+            self._watch(value)
         if isinstance(value, types.FunctionType):
             self._functions.setdefault(value.__code__, []).append(value)
-            for default in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
-                self.follow(default)
-        elif isinstance(value, types.MethodType):
-            self.follow(value.__func__)
-            self.follow(value.__self__)
-        elif isinstance(value, functools.partial):
-            for item in (value.func, *value.args, *value.keywords.values()):
-                self.follow(item)
-        elif hasattr(type(value), "shape"):
+            return *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()
+        if isinstance(value, types.MethodType):
+            return value.__func__, value.__self__
+        if isinstance(value, functools.partial):
+            return value.func, *value.args, *value.keywords.values()
+        if hasattr(type(value), "shape"):
             self.arrays.append(value)
-        elif isinstance(value, list | dict | set | collections.deque):
-            self._containers.append((value, _all_items(value)))
+        elif isinstance(value, dict | list | tuple | set | collections.deque):
+            items = _all_items(value)
+            if not isinstance(value, tuple):
+                self._containers.append((value, items))
+            return [item for item in items[-_ITEMS:] if not hasattr(type(item), "shape")]
         elif not isinstance(value, type | types.ModuleType):
-            own = _entry_of(type(value), "__call__")
-            for function in (attribute_of(value, "__wrapped__"), own):
-                if isinstance(function, types.FunctionType):
-                    self.follow(function)
+            own = attribute_of(value, "__wrapped__"), _entry_of(type(value), "__call__")
+            functions = [one for one in own if isinstance(one, types.FunctionType)]
             if _is_standard(value):  # a `UserList`, a `Queue`
-                self.follow(attribute_of(value, "data"))
-                self.follow(attribute_of(value, "queue"))
-        return _Outer(value)
+                return *functions, attribute_of(value, "data"), attribute_of(value, "queue")
+            return functions
+        return ()
 
     def _note_namespace(self, names: Any) -> _Outer:
         """Take notice of a dict of names, which others change, too."""
         self._found[id(names)] = names
         return _Outer(names)
 
-    def _begun(self, frame: types.FrameType, names: dict[str, Any]) -> None:
+    def _begun(self, frame: types.FrameType) -> None:
         """Look at a function that begins."""
         self._is_executed = True
+        names = getattr(frame.f_globals, "original", frame.f_globals)
         code = frame.f_code
         inner = self._inner.get(code)
         if inner is None and not self._is_users(frame, names):
             return
-        several = [name for name in inspect.getargs(code)[1:] if name is not None]
         given: dict[str, Any] = {}
         items: dict[str, Any] = {}
         for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
@@ -268,17 +271,16 @@ class Outside:
             value = self.originals.get(id(value), value)
             if id(value) in self._found or type(value) is str:
                 given[name] = value
-        for name in several:  # the first of them stands for all
+        for name in filter(None, inspect.getargs(code)[1:]):
             values = frame.f_locals.get(name, ())
-            values = list(values.values()) if isinstance(values, dict) else values
-            for value in values if isinstance(values, list | tuple) else ():
+            for value in values.values() if isinstance(values, dict) else values:
                 if id(value) in self._found:
-                    items.setdefault(name, value)
+                    items[name] = value  # which stands for all
         known: dict[str, Any] = {name: _Outer(value) for name, value in given.items()}
-        known.update((name, _Items(_Outer(value))) for name, value in items.items())
+        known |= {name: _Items(_Outer(value)) for name, value in items.items()}
         free = [frame.f_locals.get(name) for name in code.co_freevars]
-        origins = {**given, **items}.items()
-        key = code, id(names), *((name, id(value)) for name, value in origins), *map(id, free)
+        origins = ((name, id(value)) for name, value in {**given, **items}.items())
+        key = code, id(names), *origins, *map(id, free)
         if key in self._scanned:
             return
         self._scanned[key] = free
@@ -289,7 +291,7 @@ class Outside:
             for k, (name, cell) in enumerate(_cells(function)):
                 content = content_of(cell)
                 if content is not cell and name != "__class__":
-                    self._reads.add_cell(function, k, is_replaced=self._is_replaced)
+                    self._reads.add(self._reads.of_cell(function, k), is_replaced=self._is_replaced)
                     known[name] = self.follow(content)
                 outer.add(name)
             inner = None
@@ -380,39 +382,37 @@ class Outside:
         if not isinstance(origin, _Outer):
             return None
         value = origin.value
-        is_slice = isinstance(key, _Outer) and isinstance(key.value, slice)
         if is_array(value):
-            return origin if is_slice else None
+            return origin if key is _SLICE else None
+        if key is _SLICE:
+            return _Items(self.item(origin))
         if isinstance(value, str | bytes | range) or is_value(value):
             return None
         if not isinstance(value, dict | list | tuple | collections.deque):
             return _Outer()
-        if is_slice:
-            return _Items(self.item(origin))
         if isinstance(key, _Outer) and type(key.value) in (int, str):
-            if isinstance(value, dict) and hasattr(type(value), "__missing__"):
+            if isinstance(value, dict):
                 return self.follow(dict.get(value, key.value, _UNKNOWN))
             try:
                 return self.follow(_base(value).__getitem__(value, key.value))
             except (LookupError, TypeError):
                 return None
-        every = dict.values(value) if isinstance(value, dict) else _base(value).__iter__(value)
-        items = list(itertools.islice(every, _ITEMS))
-        found = [self.follow(item) for item in items]
-        if all(is_value(item) for item in items):
+        found = dict.values(value) if isinstance(value, dict) else _all_items(value)
+        items = [*found][:_ITEMS]
+        if all(map(is_value, items)):
             return None
-        return found[0] if len(set(map(type, items))) == 1 else _Outer()
+        return self.follow(items[0]) if len(set(map(type, items))) == 1 else _Outer()
 
 
 def _base(value: Any) -> Any:
     """The built-in class of a container, whose methods execute nothing of the user's."""
-    return next(b for b in (dict, list, tuple, collections.deque) if isinstance(value, b))
+    return next(b for b in (dict, list, tuple, set, collections.deque) if isinstance(value, b))
 
 
 def _all_items(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [*dict.keys(value), *dict.values(value)]
-    return [*(set if isinstance(value, set) else _base(value)).__iter__(value)]
+    return [*_base(value).__iter__(value)]
 
 
 def changed_error(value: Any) -> UnsupportedError:
@@ -464,6 +464,7 @@ def _cells(function: types.FunctionType) -> list[tuple[str, types.CellType]]:
 # -- effects -----------------------------------------------------------------------------------
 
 _ITEMS = 64  # of a container that are looked at
+_MOST_FOLLOWED = 256  # objects within one; a table of data may have millions
 _CONTAINERS = (list, dict, set, collections.deque, bytearray, array.array)
 _CONSTANTS = (
     types.NoneType, types.EllipsisType, bool, int, float, complex, str, bytes, tuple, frozenset,
@@ -475,9 +476,9 @@ _CHANGES = _CHANGES_UNKNOWN | frozenset(
     ("add", "byteswap", "clear", "difference_update", "discard", "fill", "insert",
      "intersection_update", "itemset", "move_to_end", "partition", "pop", "popleft", "put",
      "remove", "resize", "reverse", "rotate", "setfield", "setflags", "sort",
-     "symmetric_difference_update", "update", "__setitem__", "__delitem__", "__iadd__")
+     "symmetric_difference_update", "update", "__setitem__", "__delitem__", "__iadd__",
+     "get_nowait", "put_nowait")
 )  # fmt: skip
-_CHANGES_OF_OBJECTS = _CHANGES | {"get_nowait", "put_nowait"}
 _ASSIGNERS = (
     setattr, delattr, object.__setattr__, object.__delattr__, type.__setattr__, type.__delattr__,
 )  # fmt: skip
@@ -571,13 +572,9 @@ class _Scan:
             case "PRECALL":
                 pass
             case "GET_ITER":
-                outside.item(stack[-1] if stack else None)
                 self._check_moved(stack[-1] if stack else None)
                 if stack and self._inner is not None:  # a comprehension, whose argument this is
                     outside._inner[self._inner][1][".0"] = stack[-1]
-            case "LOAD_CLASSDEREF" | "LOAD_FROM_DICT_OR_DEREF":
-                del stack[len(stack) + effect - 1 :]  # the names of a class
-                stack.append(known.get(value))
             case "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW":
                 stack += map(known.get, value)
             case "STORE_FAST_STORE_FAST":
@@ -597,7 +594,8 @@ class _Scan:
             case "LOAD_NAME" if value in known:  # of a class
                 stack.append(known[value])
             case "LOAD_GLOBAL" | "LOAD_NAME":
-                outside._reads.add_global(self._globals, value, is_replaced=outside._is_replaced)
+                is_replaced = outside._is_replaced
+                outside._reads.add(of_global(self._globals, value), is_replaced=is_replaced)
                 found = self._globals.get(value, vars(builtins).get(value, MISSING))
                 stack += [None] * (effect - 1)
                 stack.append(None if found is MISSING else outside.follow(found))
@@ -672,8 +670,6 @@ class _Scan:
                 count, names = len(given) - len(self._keywords), self._keywords
                 self._keywords = ()
                 named = dict(zip(names, given[count:], strict=True))
-                for container in given:  # whose items may be arguments of what is called
-                    outside.item(container)
                 self._check_call(callee := second if first is None else first, given[:count], named)
                 stack.append(self._result(callee, given[:count]))
             case name if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
@@ -693,8 +689,7 @@ class _Scan:
         elif isinstance(function, types.MethodDescriptorType) and is_first:
             owner, name = first, function.__name__
         changes = _CHANGES_UNKNOWN if owner is _UNKNOWN else _CHANGES
-        is_changed = name in changes and (owner is _UNKNOWN or _is_container(owner))
-        if is_changed or (_is_standard(owner) and name in _CHANGES_OF_OBJECTS):
+        if name in changes and (owner is _UNKNOWN or _is_container(owner) or _is_standard(owner)):
             self._refuse_change(owner, f"'{name}' changes an object from outside")
         if is_first and any(function is own for own in _ASSIGNERS):
             self._refuse("An attribute of an object from outside is assigned")
@@ -719,11 +714,13 @@ class _Scan:
             return None
         outside, (function, owner, name) = self._outside, callee
         first = given[0] if given else None
-        if name == "copy" and isinstance(owner, list | dict | collections.deque):
-            return _Items(outside.item(_Outer(owner)))
-        if name in ("get", "values", "items") and isinstance(owner, dict):
+        item = outside.item(first)
+        if isinstance(owner, dict | list | collections.deque):
             item = outside.item(_Outer(owner), first if name == "get" else None)
-            return item if name == "get" else _Items((None, item) if name == "items" else item)
+            if name == "get":
+                return item
+            if name in ("copy", "values", "items"):
+                return _Items((None, item) if name == "items" else item)
         if function is globals:
             return outside._note_namespace(self._globals)
         if function is vars:
@@ -735,12 +732,10 @@ class _Scan:
         if function is type:
             return outside.attribute(first, "__class__")
         if any(function is own for own in (list, tuple, dict, iter, reversed, sorted)):
-            return _Items(outside.item(first))
+            return _Items(item)
         if function is enumerate:
-            return _Items((None, outside.item(first)))
-        if function is zip:
-            return _Items(tuple(map(outside.item, given)))
-        return None
+            return _Items((None, item))
+        return _Items(tuple(map(outside.item, given))) if function is zip else None
 
     def _refuse_change(self, value: Any, sentence: str) -> None:
         if is_array(value):
@@ -758,11 +753,6 @@ class _Scan:
 
 _SLICE = _Outer(slice(None))
 _SUBSCRIPT = 26  # the operator `BINARY_OP` of Python 3.14
-
-
-def _refuse_attribute(name: str) -> None:
-    sentence = f"The attribute '{name}' of an object from outside is assigned"
-    raise unsupported(f"{sentence} in a fused function.", _HINT)
 
 
 def _is_besides(frame: types.FrameType | None) -> bool:

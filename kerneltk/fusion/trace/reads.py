@@ -13,7 +13,7 @@ import types
 import weakref
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,48 @@ from kerneltk.launch.shortcuts import named
 
 _Read = Callable[[Sequence[Any]], Any]  # of a call's arguments
 _Holds = Callable[[Sequence[Any]], bool]
+
+
+class Name(NamedTuple):
+    """A name from outside.
+
+    Attributes
+    ----------
+    key : object
+        What it is among the names of a trace.
+    value : object
+        What it stands for; `MISSING` for nothing.
+    read : callable
+        Reads it again, of a call's arguments.
+    entry : (object, str), optional
+        How `kerneltk.launch.shortcuts.named` reads it, if its value may live as long as the trace.
+    owner : object, optional
+        Whose attribute it is; no guard keeps this object alive.
+    asks_argument : bool
+        Whether it is read of an argument.
+    """
+
+    key: Any
+    value: Any
+    read: _Read
+    entry: tuple[Any, str] | None = None
+    owner: Any = None
+    asks_argument: bool = False
+
+
+def of_global(names: dict[str, Any], name: str) -> Name:
+    """A global, also one that is not there."""
+    # Globals and modules live as long as the functions whose names they are.
+    value = names.get(name, MISSING)
+    return Name(("global", id(names), name), value, lambda _: named(names, name), (names, name))
+
+
+def of_attribute(owner: Any, read: str | None, name: str, value: Any) -> Name:
+    """An attribute of an argument, which is read as ``a0.attribute`` of the first one, or of an
+    object that the function holds.
+    """
+    of, key = _of(owner, read), ("attribute", name, read or id(owner))
+    return Name(key, value, lambda a: getattr(of(a), name), None, owner, read is not None)
 
 
 class Reads:
@@ -60,26 +102,28 @@ class Reads:
         """
         return id(_owner(array)) in self._arrays
 
-    def number_of_global(self, names: dict[str, Any], name: str) -> Symbol | None:
-        """What a function gets in place of a global that is a number of each call."""
-        key = "global", id(names), name
-        return self._number(key, lambda _: named(names, name), names[name])
+    def keep(self, value: Any) -> None:
+        """Note an object that lives as long as the trace, whatever refers to it."""
+        self._kept.add(id(value))
 
-    def number_of_cell(self, function: types.FunctionType, index: int) -> Symbol | None:
-        """As `number_of_global`, for a closed-over variable that has a value."""
-        return self._number(*self._cell(function, index))
+    def of_cell(self, function: types.FunctionType, index: int) -> Name:
+        """A closed-over variable that has a value."""
+        cell = (function.__closure__ or ())[index]
+        value = cell.cell_contents
+        if id(function) in self._kept:
+            read: _Read = lambda _: cell.cell_contents  # noqa: E731
+            return Name(("cell", id(cell)), value, read, (cell, "cell_contents"))
+        known: Any = weakref.ref(function)
+        key = "cell", id(function), index
+        return Name(key, value, lambda _: known().__closure__[index].cell_contents)
 
-    def number_of_attribute(self, owner: Any, read: str | None, name: str) -> Symbol | None:
-        """As `number_of_global`, for an attribute of an argument."""
-        of = _of(owner, read)
-        key = "attribute", name, read or id(owner)
-        return self._number(key, lambda a: getattr(of(a), name), getattr(owner, name))
-
-    def _number(self, key: Any, read: _Read, value: Any) -> Symbol | None:
-        if key not in self._varying or not _is_number(value):
+    def number(self, name: Name) -> Symbol | None:
+        """What a function gets in place of a name that is a number of each call."""
+        key = name.key
+        if key not in self._varying or not _is_number(name.value):
             return None
         if key not in self._given:
-            self._given[key] = OutsideNumber(key, read, len(self._given)), value
+            self._given[key] = OutsideNumber(key, name.read, len(self._given)), name.value
         number, value = self._given[key]
         return Symbol(("outside", number), value)
 
@@ -93,111 +137,61 @@ class Reads:
                     found.add(key)
         return found
 
-    def add_global(self, names: dict[str, Any], name: str, *, is_replaced: bool = False) -> None:
-        """Guard a global, also one that is not there; `is_replaced` says that the function that
-        reads it gets what stands for it in the trace.
+    def add(self, name: Name, *, is_replaced: bool = False) -> None:
+        """Guard a name; `is_replaced` says that the function that reads it gets what stands for it
+        in the trace. An object does not live on by it, but by its `entry`.
         """
-        # Globals and modules live as long as the functions whose names they are.
-        value = names.get(name, MISSING)
-        self.keep(value)
-        self._add_named(("global", id(names), name), names, name, value, is_replaced)
-
-    def keep(self, value: Any) -> None:
-        """Note an object that lives as long as the trace, whatever refers to it."""
-        self._kept.add(id(value))
-
-    def _cell(self, function: types.FunctionType, index: int) -> tuple[Any, _Read, Any]:
-        cell = (function.__closure__ or ())[index]
-        if id(function) in self._kept:
-            return ("cell", id(cell)), lambda _: cell.cell_contents, cell.cell_contents
-        known: Any = weakref.ref(function)
-        key = "cell", id(function), index
-        return key, lambda _: known().__closure__[index].cell_contents, cell.cell_contents
-
-    def add_cell(
-        self, function: types.FunctionType, index: int, *, is_replaced: bool = False
-    ) -> None:
-        """Guard a closed-over variable that has a value; see `add_global`."""
-        cell = (function.__closure__ or ())[index]
-        key, read, value = self._cell(function, index)
-        if id(function) in self._kept:
+        key, value, read = name.key, name.value, name.read
+        if name.entry is not None:
             self.keep(value)
-            self._add_named(key, cell, "cell_contents", value, is_replaced)
+        if is_value(value):
+            if is_replaced and key in self._given:
+                kind = type(value)
+                self.test(key, lambda a: type(read(a)) is kind, name.asks_argument)
+                return
+            if _is_number(value):
+                self._numbers[key] = read, value
+            # A function whose names are not replaced reads it, too.
+            self.test(("value", key), lambda a: is_same(read(a), value), name.asks_argument)
+        elif name.entry is not None:
+            if key not in self.tests:
+                self.tests.add(key)
+                self.names.append((*name.entry, value))
+                self.note_layout(value)
         else:
-            self._add_read(key, read, value, is_replaced=is_replaced)
+            holds: _Holds
+            try:
+                known = weakref.ref(value)
+                holds = lambda a: (found := read(a)) is not None and found is known()  # noqa: E731
+            except TypeError:
+                if _leads_to(value, name.owner):
+                    return
+                holds = lambda a: read(a) is value  # noqa: E731
+            self.test(key, holds, name.asks_argument)
+            self._note_array(value)
 
     def add_code(self, function: types.FunctionType) -> None:
         """Guard a function's code, which tools replace that load changed modules again."""
         owner = function if id(function) in self._kept else weakref.ref(function)
-        self._add_named(("code", id(function)), owner, "__code__", function.__code__)
+        key, code = ("code", id(function)), function.__code__
+        self.add(Name(key, code, lambda _: named(owner, "__code__"), (owner, "__code__")))
 
-    def add_attribute(
-        self, owner: Any, read: str | None, name: str, value: Any, slot: Any = None,
-        *, is_replaced: bool = False,
-    ) -> None:  # fmt: skip
-        """Guard an attribute of an argument, which is read as ``a0.attribute`` of the first one, or
-        of an object that the function holds, but one that would keep this object alive. One that
-        is not there may have a slot.
-        """
-        of, key = _of(owner, read), (name, read or id(owner))
-        if value is not MISSING:
-            self._add_read(
-                ("attribute", *key), lambda a: getattr(of(a), name), value, owner, bool(read),
-                is_replaced,
-            )  # fmt: skip
-        elif slot is not None:
-            self._add(("unset", *key), lambda a: _is_unset(slot, of(a)), bool(read))
+    def add_absent(self, owner: Any, read: str | None, name: str, slot: Any = None) -> None:
+        """Guard that an argument has no attribute of a name of its own, in its slot if it has."""
+        of, key = _of(owner, read), ("absent", name, read or id(owner))
+        if slot is None:
+            self.test(key, lambda a: name not in of(a).__dict__, read is not None)
         else:
-            self._add(("missing", *key), lambda a: name not in of(a).__dict__, bool(read))
+            self.test(key, lambda a: _is_unset(slot, of(a)), read is not None)
 
     def add_names(self, owner: Any, read: str | None) -> None:
         """Guard which attributes an object has in its dict."""
         of, names = _of(owner, read), tuple(owner.__dict__)
         key = "names", read or id(owner)
-        self._add(key, lambda a: tuple(of(a).__dict__) == names, bool(read))
+        self.test(key, lambda a: tuple(of(a).__dict__) == names, read is not None)
 
-    def _add_named(
-        self, key: Any, owner: Any, name: str, value: Any, is_replaced: bool = False
-    ) -> None:
-        if is_value(value):
-            self._add_value(key, lambda _: named(owner, name), value, False, is_replaced)
-        elif key not in self.tests:
-            self.tests.add(key)
-            self.names.append((owner, name, value))
-            self.note_layout(value)
-
-    def _add_read(
-        self, key: Any, read: _Read, value: Any, owner: Any = None, asks_argument: bool = False,
-        is_replaced: bool = False,
-    ) -> None:  # fmt: skip
-        """Guard a value; an object does not live on by it."""
-        holds: _Holds
-        if is_value(value):
-            self._add_value(key, read, value, asks_argument, is_replaced)
-            return
-        try:
-            known = weakref.ref(value)
-            holds = lambda a: (found := read(a)) is not None and found is known()  # noqa: E731
-        except TypeError:
-            if _leads_to(value, owner):
-                return
-            holds = lambda a: read(a) is value  # noqa: E731
-        self._add(key, holds, asks_argument)
-        self._note_array(value)
-
-    def _add_value(
-        self, key: Any, read: _Read, value: Any, asks_argument: bool, is_replaced: bool
-    ) -> None:
-        if is_replaced and key in self._given:
-            kind = type(value)
-            self._add(key, lambda a: type(read(a)) is kind, asks_argument)
-            return
-        if _is_number(value):
-            self._numbers[key] = read, value
-        # A function whose names are not replaced reads it, too.
-        self._add(("value", key), lambda a: is_same(read(a), value), asks_argument)
-
-    def _add(self, key: Any, holds: _Holds, asks_argument: bool = False) -> None:
+    def test(self, key: Any, holds: _Holds, asks_argument: bool = False) -> None:
+        """Guard by a function of the arguments; of each key once."""
         if key not in self.tests:
             self.tests.add(key)
             self._of_call.append(holds)
@@ -209,7 +203,7 @@ class Reads:
         self._note_array(value)
         if _is_array(value):
             layout = _layout(value)
-            self._add(("layout", id(value)), lambda _: _layout(value) == layout)
+            self.test(("layout", id(value)), lambda _: _layout(value) == layout)
 
     def _note_array(self, value: Any) -> None:
         if _is_array(value):

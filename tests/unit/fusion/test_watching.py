@@ -124,8 +124,8 @@ def test_classes_and_the_interpreter_are_as_before() -> None:
     before = dict(vars(Thing)), sys.gettrace(), sys.getprofile()
     one, read, called = Thing(), [], []
     watch = Watch(
-        [one], lambda _, name, found: read.append(name) or found, read.append,
-        lambda frame, _: called.append(frame.f_code.co_name), lambda _: None,
+        lambda _, name, found: read.append(name) or found,
+        lambda frame: called.append(frame.f_code.co_name), {id(one): one}, set(),
     )  # fmt: skip
     with watching(watch), watching(watch):
         one.plain(Thing().k)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.fusion.trace.reads import MISSING, Reads
+from kerneltk.fusion.trace.reads import MISSING, Reads, of_attribute, of_global
 
 
 def test_globals_are_compared_by_identity_and_numbers_by_value() -> None:
@@ -20,9 +20,9 @@ def test_globals_are_compared_by_identity_and_numbers_by_value() -> None:
     reads = Reads()
     assert reads.hold()
     for name in (*names, "absent"):
-        reads.add_global(names, name)
+        reads.add(of_global(names, name))
     count = len(reads.tests)
-    reads.add_global(names, "rate")
+    reads.add(of_global(names, "rate"))
     assert len(reads.tests) == count
     changes: list[tuple[str, Any, bool]] = [
         ("rate", float("2"), True), ("rate", 2, False), ("rate", 2.5, False),
@@ -51,7 +51,7 @@ def test_variables_and_code_of_functions(is_kept: bool) -> None:
     reads = Reads()
     if is_kept:
         reads.keep(function)
-    reads.add_cell(function, 0)
+    reads.add(reads.of_cell(function, 0))
     reads.add_code(function)
     assert reads.hold()
     value = 2
@@ -74,8 +74,8 @@ def test_attributes_of_arguments() -> None:
     first: Any = Thing(rate=2.0, array=np.zeros(2), items=[1])
     reads = Reads()
     for name, value in vars(first).items():
-        reads.add_attribute(first, "a1", name, value)
-    reads.add_attribute(first, "a1", "gain", MISSING)
+        reads.add(of_attribute(first, "a1", name, value))
+    reads.add_absent(first, "a1", "gain")
     assert reads.is_named(first.array)
     assert reads.hold((0, first))
     assert reads.hold()  # which asks no argument
@@ -100,7 +100,7 @@ def test_attributes_keep_no_argument_alive() -> None:
     owner.many = [[k] for k in range(2000)]
     reads = Reads()
     for name, value in list(vars(owner).items()):
-        reads.add_attribute(owner, "a0", name, value)
+        reads.add(of_attribute(owner, "a0", name, value))
     assert reads.hold((owner,))
     end = weakref.ref(owner)
     del owner, value
@@ -111,7 +111,7 @@ def test_attributes_keep_no_argument_alive() -> None:
 def test_an_object_that_is_no_more_is_not_none() -> None:
     first: Any = Thing(part=Thing())
     reads = Reads()
-    reads.add_attribute(first, "a0", "part", first.part)
+    reads.add(of_attribute(first, "a0", "part", first.part))
     assert reads.hold((first,))
     first.part = None
     gc.collect()
@@ -122,7 +122,7 @@ def test_arrays_by_names_are_asked_for_their_shapes() -> None:
     names: dict[str, Any] = {"table": np.zeros(4), "dtype": np.dtype("f4"), "kind": np.ndarray}
     reads = Reads()
     for name in names:
-        reads.add_global(names, name)
+        reads.add(of_global(names, name))
     assert reads.is_named(names["table"])
     assert reads.is_named(names["table"][::-1][1:])
     assert not reads.is_named(np.zeros(4))
