@@ -35,13 +35,6 @@ from kerneltk.fusion.plan.program import (
     with_parts,
 )
 from kerneltk.fusion.trace.escapes import check_escaped
-from kerneltk.fusion.trace.functions import (
-    arange,
-    array_of_number,
-    empty,
-    filled,
-    shape_from,
-)
 from kerneltk.fusion.trace.graph import Apply, Node, Scalar, reachable
 from kerneltk.fusion.trace.kinds import (
     attribute_of,
@@ -52,7 +45,7 @@ from kerneltk.fusion.trace.kinds import (
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.location import is_called
-from kerneltk.fusion.trace.operations import as_array, assign
+from kerneltk.fusion.trace.operations import assign
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
 from kerneltk.fusion.trace.reads import Name, of_global
 from kerneltk.fusion.trace.state import (
@@ -250,28 +243,34 @@ class _Output:
 # -- the names that the function sees --------------------------------------------------------
 
 
-class Namespace:
-    """NumPy in a traced function: what makes arrays of numbers makes traced ones."""
+class Module:
+    """A module in a traced function.
 
-    def __init__(self, module: Any, trace: Trace) -> None:
-        self._module = module
-        self._trace = trace
+    Parameters
+    ----------
+    seen : callable
+        Takes an attribute and its name, and returns what the function gets.
+    """
+
+    def __init__(self, module: types.ModuleType, seen: Callable[[Any, str], Any]) -> None:
+        vars(self).update(_module=module, _seen=seen)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        return replacement(found, name, self._trace, self._module.__name__)
+        return self._seen(getattr(self._module, name), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in ("_module", "_trace"):
-            raise unsupported("A fused function assigns no attributes of modules.")
-        object.__setattr__(self, name, value)
+        raise unsupported("A fused function assigns no attributes of modules.")
 
 
-def namespace(module: Any, trace: Trace) -> Namespace:
-    """A module as a trace sees it: the same object each time."""
+def namespace(module: Any, trace: Trace) -> Module:
+    """A module of NumPy's as a trace sees it: what makes arrays of numbers makes traced ones. It is
+    the same object each time.
+    """
     known = trace.namespaces.get(module.__name__)
     if known is None:
-        known = trace.namespaces[module.__name__] = Namespace(module, trace)
+        known = trace.namespaces[module.__name__] = Module(
+            module, lambda found, name: replacement(found, name, trace, module.__name__)
+        )
     return known
 
 
@@ -285,10 +284,10 @@ def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
         return _checked_errstate
     if name in GRIDS:
         return Grid(trace, GRIDS[name])
-    if name == "ndarray" and is_called(sys._getframe(2)):
+    if name == "ndarray" and is_called(sys._getframe(3)):
         name = "empty"
-    if name in _CREATION:
-        return lambda *args, **kwargs: _CREATION[name](trace, found, args, kwargs)
+    if name in CREATION:
+        return lambda *args, **kwargs: CREATION[name](trace, found, args, kwargs)
     return found
 
 
@@ -308,8 +307,8 @@ def cupys(trace: Trace) -> Handler:
             return own(*args, **kwargs)
         if module == "cupy" and name == "get_array_module":
             return namespace(np, trace) if on_host else sys.modules[module]
-        if module == "cupy" and name in _CREATION:
-            return _CREATION[name](trace, own, args, kwargs)
+        if module == "cupy" and name in CREATION:
+            return CREATION[name](trace, own, args, kwargs)
         if not any(map(_is_traced, (*args, *kwargs.values()))):
             return own(*args, **kwargs)
         numpys = None if module in _OTHERS else named(module, name)
@@ -329,69 +328,6 @@ _OTHERS = ("cupy.fft",)  # of whose functions none is fused
 def _is_traced(value: Any) -> bool:
     items = value if isinstance(value, list | tuple) else (value,)
     return any(isinstance(item, Lazy) for item in items)
-
-
-def _make_arange(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    options = dict(kwargs)
-    dtype = options.pop("dtype", args[3] if len(args) == 4 else None)
-    places = args[:3]
-    if "stop" in options and not places:
-        places = (options.pop("start", 0), options.pop("stop"), options.pop("step", 1))
-    if options or not places:
-        raise unsupported("These arguments of 'arange' are not fused.", "give numbers alone.")
-    return arange(trace, *places, dtype=dtype)
-
-
-def _make_full(value: Any) -> Callable[..., Any]:
-    def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        options = dict(kwargs)
-        given = list(args)
-        shape = given.pop(0) if given else options.pop("shape")
-        fill = value
-        if value is None:
-            fill = given.pop(0) if given else options.pop("fill_value")
-        dtype = given.pop(0) if given else options.pop("dtype", None)
-        order = options.pop("order", "C")
-        if given or options:
-            raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
-        if dtype is None and value is not None:
-            dtype = np.float64
-        if own.__name__ in _EMPTY:
-            made = empty(trace, shape_from(shape), np.dtype(dtype))
-        else:
-            made = filled(trace, shape_from(shape), fill, dtype)
-        trace.layouts.ask(made.node, order)
-        return made
-
-    return make
-
-
-_EMPTY = ("empty", "ndarray")  # arrays without values
-
-
-def _make_array(copies: bool) -> Callable[..., Any]:
-    def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        value, *others = args
-        if not isinstance(value, Lazy):
-            return own(*args, **kwargs)
-        options = dict(kwargs)
-        dtype = others.pop(0) if others else options.pop("dtype", None)
-        copy = options.pop("copy", copies)
-        if others or options:
-            raise unsupported(f"These arguments of '{own.__name__}' are not fused.")
-        if isinstance(value, LazyNumber):
-            return array_of_number(trace, value, dtype)
-        array = as_array(trace, value)
-        return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
-
-    return make
-
-
-_CREATION: dict[str, Callable[..., Any]] = {
-    "arange": _make_arange, "zeros": _make_full(0), "ones": _make_full(1),
-    "empty": _make_full(0), "full": _make_full(None), "array": _make_array(True),
-    "asarray": _make_array(False), "asanyarray": _make_array(False), **CREATION,
-}  # fmt: skip
 
 
 class _Rebuilding:
@@ -488,6 +424,11 @@ class _Rebuilding:
         number = reads.number(name)
         return self.seen(name.value) if number is None else LazyNumber(self._trace, number)
 
+    def _of_module(self, module: types.ModuleType, found: Any, name: str) -> Any:
+        """What a traced function sees in place of an attribute of one of the user's modules."""
+        self.outside.attribute(self.outside.follow(module), name)
+        return self.late(found) if isinstance(found, types.FunctionType) else self.seen(found)
+
     def seen(self, value: Any) -> Any:
         """What a traced function sees in place of an object."""
         trace = self._trace
@@ -497,7 +438,7 @@ class _Rebuilding:
             return LazyArray(trace, trace.capture(value, is_hidden=True))
         if isinstance(value, types.ModuleType):
             if not is_library(value.__name__):
-                return _UserModule(value, self)
+                return Module(value, functools.partial(self._of_module, value))
             return namespace(value, trace) if value.__name__ in ("numpy", *_RANDOM) else value
         refused = _refused_randomness(value)
         if refused is not None:
@@ -540,25 +481,6 @@ class _Globals(dict[str, Any]):
         )
 
     __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
-
-
-class _UserModule:
-    """One of the user's modules in a traced function: its functions are traced, too."""
-
-    def __init__(self, module: types.ModuleType, rebuilding: _Rebuilding) -> None:
-        object.__setattr__(self, "_module", module)
-        object.__setattr__(self, "_rebuilding", rebuilding)
-
-    def __getattr__(self, name: str) -> Any:
-        rebuilding: _Rebuilding = self._rebuilding
-        found = getattr(self._module, name)
-        rebuilding.outside.attribute(rebuilding.outside.follow(self._module), name)
-        if isinstance(found, types.FunctionType):
-            return rebuilding.late(found)
-        return rebuilding.seen(found)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise unsupported("A fused function assigns no attributes of modules.")
 
 
 @functools.lru_cache(maxsize=4096)

@@ -595,10 +595,10 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "return np.arange(3, like=x)",
         "UnsupportedError",
-        "These arguments of 'arange' are not fused.\n"
+        "'arange' got an unexpected keyword argument 'like'.\n"
         "  program.py:2:     return np.arange(3, like=x)\n"
         "                           ^^^^^^^^^^^^^^^^^^^^\n"
-        "  Hint: give numbers alone.",
+        "  Hint: leave it out.",
     ),
     (
         "return x.view(np.int32)",

@@ -9,13 +9,64 @@ from typing import Any
 import numpy as np
 
 from kerneltk.fusion.functions.arrangement import along, indices_of, number
-from kerneltk.fusion.trace.functions import arange, checked_call, no_scalar, shape_from
-from kerneltk.fusion.trace.lazy import LazyArray, symbol_of
+from kerneltk.fusion.trace.functions import (
+    arange,
+    array_of_number,
+    checked_call,
+    empty,
+    filled,
+    no_scalar,
+    shape_from,
+)
+from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.operations import as_array
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import applied
 
 Maker = Callable[[Trace, Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def _arange(
+    trace: Trace, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None
+) -> Any:
+    if stop is None:
+        start, stop = 0, start
+    places = (0 if start is None else start, stop, 1 if step is None else step)
+    return arange(trace, *places, dtype=dtype)
+
+
+def _full(trace: Trace, shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
+    made = filled(trace, shape_from(shape), fill_value, dtype)
+    trace.layouts.ask(made.node, order)
+    return made
+
+
+def _of_value(name: str, value: Any) -> Maker:
+    def make(trace: Trace, shape: Any, dtype: Any = None, order: Any = "C") -> Any:
+        return _full(trace, shape, value, np.float64 if dtype is None else dtype, order)
+
+    return _made(name, make)
+
+
+def _empty(trace: Trace, shape: Any, dtype: Any = None, order: Any = "C") -> Any:
+    made = empty(trace, shape_from(shape), np.dtype(dtype))
+    trace.layouts.ask(made.node, order)
+    return made
+
+
+def _of_array(copies: bool) -> Maker:
+    def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not (args and isinstance(args[0], Lazy)):
+            return own(*args, **kwargs)
+        return checked_call(functools.partial(convert, trace), own.__name__, args, kwargs)
+
+    def convert(trace: Trace, value: Lazy, dtype: Any = None, *, copy: Any = copies) -> Any:
+        if isinstance(value, LazyNumber):
+            return array_of_number(trace, value, dtype)
+        array = as_array(trace, value)
+        return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
+
+    return make
 
 
 def _linspace(
@@ -154,12 +205,10 @@ def _made(name: str, function: Callable[..., Any]) -> Maker:
     return make
 
 
-def _of_cupys(sparse: bool) -> Maker:
-    """``cupy.mgrid[...]``, whose method is called with the object and the index."""
-    return lambda trace, own, args, kwargs: Grid(trace, sparse)[args[1]]
-
-
 CREATION: dict[str, Maker] = {
+    "arange": _made("arange", _arange), "full": _made("full", _full),
+    "empty": _made("empty", _empty), "zeros": _of_value("zeros", 0), "ones": _of_value("ones", 1),
+    "array": _of_array(True), "asarray": _of_array(False), "asanyarray": _of_array(False),
     "linspace": _made("linspace", _linspace), "eye": _made("eye", _eye),
     "identity": _made("identity", _identity), "tri": _made("tri", _tri),
     "meshgrid": _made("meshgrid", _meshgrid), "indices": _made("indices", _indices),
