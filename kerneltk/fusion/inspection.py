@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.fusion.plan.program import in_order, without_memory
 from kerneltk.fusion.start import traced
-from kerneltk.fusion.trace.kinds import is_array
-from kerneltk.fusion.trace.layout import dense_strides
 from kerneltk.schedule.rows import OLDER, Device
 
 
@@ -33,17 +30,5 @@ def translation_units(
             kernel.translation_unit(*args, backend=backend, **options)
         )
 
-    given = [_stand_in(v.dtype, v.shape, v.strides) if is_array(v) else v for v in own]
-    program.shown(_new, noted)(*given)
+    program.shown(in_order, noted)(*map(without_memory, own))
     return tuple(units)
-
-
-def _new(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
-    axes = range(len(shape))
-    strides = dense_strides(shape, tuple(axes if order == "C" else reversed(axes)), dtype.itemsize)
-    return _stand_in(dtype, shape, strides)
-
-
-def _stand_in(dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]) -> Any:
-    """An array of some layout that is never read."""
-    return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, strides)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +51,6 @@ class _Decision:
         self.branches: dict[Any, _Decision | list[Program]] = {}
 
 
-_Way = Sequence[tuple[dict[Any, Any], Any]]
-"""The branches that lead to a program, and which of them it is."""
-
-
 class Kinds:
     """The programs for arguments of some kinds.
 
@@ -68,16 +63,10 @@ class Kinds:
     def __init__(self) -> None:
         self.is_unfused = False
         self._holder: dict[Any, Any] = {None: []}  # of the root
-        self._ways: deque[tuple[weakref.ref[Program], _Way]] = deque()  # the oldest first
+        self._programs: list[Program] = []  # the oldest first
 
     def __iter__(self) -> Iterator[Program]:
-        pending = [self._holder[None]]
-        while pending:
-            found = pending.pop()
-            if isinstance(found, list):
-                yield from found
-            else:
-                pending += found.branches.values()
+        return iter(self._programs)
 
     def program(self, environment: Environment) -> Program | None:
         """The program of a call; None where it has to be traced."""
@@ -90,37 +79,37 @@ class Kinds:
         return None
 
     def add(self, program: Program) -> None:
-        """Add what was traced for a call; beyond the limit, the oldest one is forgotten."""
-        way: list[tuple[dict[Any, Any], Any]] = [(self._holder, None)]
+        """Add what was traced for a call; beyond the limit, the oldest ones are forgotten."""
+        self._programs.append(program)
+        if len(self._programs) <= _MOST_PROGRAMS:
+            self._insert(program)
+            return
+        self._holder, known = {None: []}, self._programs[max(_MOST_PROGRAMS // 8, 1) :]
+        self._programs = [*known]
+        for one in known:
+            self._insert(one)
+
+    def _insert(self, program: Program) -> None:
+        branches, key = self._holder, None
         for expression, value in program.trace.guards.conditions.items():
-            branches, key = way[-1]
             known = branches.get(key)
             if not isinstance(known, _Decision) or known.expression != expression:
-                known = branches[key] = _Decision(expression)  # other globals, another way
-            way.append((known.branches, decision(value)))
-        branches, key = way[-1]
+                self._forget(known)  # other globals, another way
+                known = branches[key] = _Decision(expression)
+            branches, key = known.branches, decision(value)
         known = branches.get(key)
         # What was traced with other globals is not asked for again.
         others = [p for p in known if p.trace.is_current()] if isinstance(known, list) else []
+        self._forget(known, others)
         branches[key] = [*others, program]
-        self._ways.append((weakref.ref(program), way))
-        while len(self._ways) > _MOST_PROGRAMS:
-            self._forget(*self._ways.popleft())
 
-    def _forget(self, oldest: weakref.ref[Program], way: _Way) -> None:
-        """Forget a program, and the decisions that lead nowhere then."""
-        branches, key = way[-1]
-        found = branches.get(key)
-        if not isinstance(found, list) or oldest() not in found:
-            return
-        branches[key] = [program for program in found if program is not oldest()]
-        for (branches, key), (above, last) in zip(way[:0:-1], way[-2::-1], strict=True):
-            if branches[key]:
-                return
-            del branches[key]
-            if branches:
-                return
-            above[last] = []
+    def _forget(self, found: Any, others: Sequence[Program] = ()) -> None:
+        """Forget the programs that some decisions lead to, but the others."""
+        if isinstance(found, _Decision):
+            for below in found.branches.values():
+                self._forget(below)
+        elif found:
+            self._programs = [p for p in self._programs if p in others or p not in found]
 
 
 class Programs:

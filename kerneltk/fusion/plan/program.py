@@ -545,7 +545,7 @@ class _Described:
         self._new: list[New] = []
         self._calls: list[Call] = []
         self._library = library
-        self._layouts: Values = [_without_memory(value) for value in values] if library else []
+        self._layouts: Values = [without_memory(value) for value in values] if library else []
 
     def steps(
         self, run: Callable[..., Any], steps: Sequence[_Step], structure: Callable[..., Reader]
@@ -579,7 +579,7 @@ class _Described:
                 self._own.update(stored)
             if self._library and call.shape is not None:
                 for index in stored:
-                    self._layouts[index] = _in_order(_known(call.shape), np.dtype("u1"), "C")
+                    self._layouts[index] = in_order(_known(call.shape), np.dtype("u1"), "C")
         elif self._library:
             raise _NotDescribedError
         else:
@@ -595,7 +595,7 @@ class _Described:
         shape = _known(made.extents)
         self._new.append(New(slot, shape, made.dtype, made.order, made.empty))
         if self._library:
-            self._layouts[slot] = _in_order(shape, made.dtype, made.order)
+            self._layouts[slot] = in_order(shape, made.dtype, made.order)
 
     def _view(self, view: _View, slot: int) -> None:
         if self._library is None or view.slot in self._own:
@@ -643,14 +643,15 @@ def _known(read: Reader) -> Any:
     return read.value
 
 
-def _without_memory(value: Any) -> Any:
+def without_memory(value: Any) -> Any:
     """An array of NumPy's that lies as another one and has no memory; other values as they are."""
     if not hasattr(value, "strides") or isinstance(value, np.generic):
         return value
     return np.lib.stride_tricks.as_strided(np.empty(1, value.dtype), value.shape, value.strides)
 
 
-def _in_order(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+def in_order(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
+    """A new array that has no memory."""
     strides = (f_strides if order == "F" else c_strides)(shape, dtype.itemsize)
     return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
 
