@@ -5,19 +5,21 @@ from __future__ import annotations
 import dis
 import functools
 import gc
+import inspect
 import weakref
 from collections.abc import Sequence
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, MemberDescriptorType
 from typing import Any
 
 from kerneltk.errors import UnsupportedError, render_message
+from kerneltk.fusion.trace.kinds import attribute_of
 from kerneltk.fusion.trace.location import Location
 
 
 def check_escaped(values: Sequence[weakref.ref[Any]], function: Any) -> None:
     """Refuse a function that has put a traced value somewhere, now that nothing else has any."""
     gc.collect()  # such as a function that refers to itself
-    value = _first_alive(values)
+    value = next((one for one in (ref() for ref in values) if one is not None), None)
     if value is None:
         return
     cached = _cached_function(value)
@@ -42,14 +44,6 @@ def check_escaped(values: Sequence[weakref.ref[Any]], function: Any) -> None:
             "objects of the results.",
         )
     )
-
-
-def _first_alive(values: Sequence[weakref.ref[Any]]) -> Any:
-    for ref in values:
-        value = ref()
-        if value is not None:
-            return value
-    return None
 
 
 def _cached_function(value: Any) -> Any:
@@ -89,36 +83,20 @@ def _holder(value: Any) -> tuple[str, str | None]:
 def _owner(names: dict[str, Any]) -> Any:
     """The object whose attributes a dict has; the dict itself where it is no such one."""
     for owner in gc.get_referrers(names):
-        if _names_of(owner) is names and not isinstance(owner, FunctionType):
+        if attribute_of(owner, "__dict__") is names and not isinstance(owner, FunctionType):
             return owner
     return names
 
 
 def _name_of(value: Any, owner: Any) -> str | None:
     """The attribute of an object that a value is."""
-    for name, item in (_names_of(owner) or {}).items():
+    for name, item in (attribute_of(owner, "__dict__") or {}).items():
         if item is value:
             return str(name)
-    for name in _slots(owner):
-        if getattr(owner, name, None) is value:
+    for name, slot in inspect.getmembers_static(type(owner)):
+        if isinstance(slot, MemberDescriptorType) and attribute_of(owner, name) is value:
             return name
     return None
-
-
-def _names_of(value: Any) -> Any:
-    """An object's attributes; None for one that has no dict of them."""
-    try:
-        return object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return None
-
-
-def _slots(value: Any) -> list[str]:
-    found: list[str] = []
-    for kind in type(value).__mro__:
-        names = vars(kind).get("__slots__", ())
-        found += [names] if isinstance(names, str) else names
-    return [name for name in found if not name.startswith("__")]
 
 
 def _assignment(code: CodeType, name: str | None, names: dict[str, Any]) -> Any:
