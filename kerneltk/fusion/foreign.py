@@ -18,7 +18,7 @@ from kerneltk.errors import (
 )
 from kerneltk.fusion.trace.kinds import is_library
 from kerneltk.fusion.trace.lazy import Lazy
-from kerneltk.fusion.trace.location import Location
+from kerneltk.fusion.trace.location import location_of
 
 _RAISE = (opcode.opmap["RAISE_VARARGS"], opcode.opmap["RERAISE"])
 _PLAIN = (ArithmeticError, LookupError, AssertionError, OSError, StopIteration, ImportError)
@@ -47,8 +47,7 @@ def explained(error: Exception) -> KernelToolkitError | None:
     for own, other in ((TypeError, ArgumentTypeError), (ValueError, ArgumentValueError)):
         kind = other if isinstance(error, own) else kind
     frame = users.tb_frame
-    names = {name: frame.f_globals.get(name) for name in ("__name__", "__loader__")}
-    snippet = Location(frame.f_code, users.tb_lasti, users.tb_lineno, names).snippet()
+    snippet = location_of(frame.f_code, users.tb_lasti, frame.f_globals).snippet()
     message = f"{type(error).__name__}: {str(error).rstrip('.')}."
     return kind(
         render_message(

@@ -88,7 +88,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
     trace = trace_of(a, b)
     one, other = as_array(trace, a), as_array(trace, b)
     if not one.ndim or not other.ndim:
-        return np.multiply(one, other) if out is None else np.multiply(one, other, out=out)
+        return np.multiply(one, other, out=out)
     if max(one.ndim, other.ndim) <= 2 or other.ndim == 1:
         return matmul(a, b, out)
     kind = promoted([one, other])

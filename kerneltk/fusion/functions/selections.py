@@ -100,20 +100,10 @@ class Selection(Operators):
     __ixor__ = _in_place(np.bitwise_xor)
     __ilshift__, __irshift__ = _in_place(np.left_shift), _in_place(np.right_shift)
 
-    def __len__(self) -> int:
+    def _refused(self, *_: Any) -> Any:
         self.refuse()
 
-    def __iter__(self) -> NoReturn:
-        self.refuse()
-
-    def __bool__(self) -> bool:
-        self.refuse()
-
-    def __getitem__(self, key: Any) -> NoReturn:
-        self.refuse()
-
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        self.refuse()
+    __len__ = __iter__ = __bool__ = __getitem__ = __setitem__ = _refused
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -13,7 +13,7 @@ from typing import Any
 
 from kerneltk.errors import UnsupportedError, render_message
 from kerneltk.fusion.trace.kinds import attribute_of
-from kerneltk.fusion.trace.location import Location
+from kerneltk.fusion.trace.location import location_of
 
 
 def check_escaped(values: Sequence[weakref.ref[Any]], function: Any) -> None:
@@ -106,7 +106,4 @@ def _assignment(code: CodeType, name: str | None, names: dict[str, Any]) -> Any:
     found = found or [s for s in steps if s.opname == "RETURN_VALUE"]
     if len(found) != 1:
         return None
-    known = {key: names.get(key) for key in ("__name__", "__loader__")}
-    position = found[0].positions
-    line = position.lineno if position is not None else None
-    return Location(code, found[0].offset, line or code.co_firstlineno, known).snippet()
+    return location_of(code, found[0].offset, names).snippet()

@@ -381,18 +381,10 @@ def _spread(
     return finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
 
 
-def _var(a: Any, *args: Any, **kwargs: Any) -> Any:
-    return _spread(a, *args, **kwargs, root=False)
-
-
-def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
-    return _spread(a, *args, **kwargs, root=True)
-
-
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     high = _plain("max", a, axis, None, None, keepdims)
     low = _plain("min", a, axis, None, None, keepdims)
-    return np.subtract(high, low) if out is None else np.subtract(high, low, out=out)
+    return np.subtract(high, low, out=out)
 
 
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
@@ -585,7 +577,7 @@ def _floats(array: LazyArray) -> Node:
 
 
 def _fix(x: Any, out: Any = None) -> Any:
-    return np.trunc(x) if out is None else np.trunc(x, out=out)
+    return np.trunc(x, out=out)
 
 
 def _nan_to_num(
@@ -740,18 +732,13 @@ def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:
     return _full(trace, shape, value, np.dtype(dtype))
 
 
+_NO_VALUE = object()  # of arrays whose elements have none
+
+
 def _like(value: Any) -> Callable[..., Any]:
     def make(a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None,
              *, device: Any = None) -> Any:  # fmt: skip
-        array = as_array(trace_of(a), a)
-        wanted = array.dtype if dtype is None else np.dtype(dtype)
-        extents = array.extents if shape is None else shape_from(shape)
-        trace = array.trace
-        made = (
-            empty(trace, extents, wanted) if value is None else _full(trace, extents, value, wanted)
-        )
-        trace.layouts.ask(made.node, order, array.node)
-        return made
+        return _full_like(a, value, dtype, order, subok, shape)
 
     return make
 
@@ -762,8 +749,10 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", sub
     array = as_array(trace, a)
     wanted = array.dtype if dtype is None else np.dtype(dtype)
     extents = array.extents if shape is None else shape_from(shape)
-    value = as_operand(trace, fill_value)
-    if isinstance(value, LazyArray):
+    value = None if fill_value is _NO_VALUE else as_operand(trace, fill_value)
+    if value is None:
+        made = empty(trace, extents, wanted)
+    elif isinstance(value, LazyArray):
         node: Node = View(wanted, extents, trace.cast(value.node, wanted), Broadcast(extents))
         made = no_scalar(new_array(trace, Cast(wanted, extents, node)))
     else:
@@ -826,7 +815,8 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "any": lambda a, axis=None, out=None, **o: _plain("any", a, axis, None, out, **o),
     "all": lambda a, axis=None, out=None, **o: _plain("all", a, axis, None, out, **o),
     "argmin": functools.partial(_arg, "argmin"), "argmax": functools.partial(_arg, "argmax"),
-    "mean": _mean, "var": _var, "std": _std, "ptp": _ptp,
+    "mean": _mean, "ptp": _ptp, "var": functools.partial(_spread, root=False),
+    "std": functools.partial(_spread, root=True),
 }  # fmt: skip
 
 
@@ -852,7 +842,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
     "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0), "fix": _fix,
     "nan_to_num": _nan_to_num, "isclose": _isclose,
-    "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(None),
+    "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(_NO_VALUE),
     "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
     "ndim": lambda a: as_array(trace_of(a), a).ndim,
