@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import itertools
 import queue
 import threading
 import types
@@ -498,6 +499,7 @@ def sets_by_globals(x: Any) -> Any:
 
 
 PART = Part()
+NESTED: Any = [[PART], (PART,)]
 MAKING: Any = collections.defaultdict(list)
 USER_LIST: Any = collections.UserList()
 QUEUE: Any = queue.Queue()
@@ -562,6 +564,11 @@ EFFECTS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "several arguments": (lambda x: bump_all(PART, PART), "attribute 'n' of", "part.n = 2"),
     "key of a function": (
         lambda x: max([PART, PART], key=bump_all),
+        "attribute 'n' of an object",
+        "part.n = 2",
+    ),
+    "key of a function of items of items": (
+        lambda x: max(itertools.chain(*NESTED), key=bump_all),
         "attribute 'n' of an object",
         "part.n = 2",
     ),
@@ -630,6 +637,7 @@ def test_a_constant_of_another_way_is_nothing_from_outside() -> None:
         lambda x: next(filter(len, [LOG])).append(1),
         lambda x: MAKING["unknown"],
         lambda x: [*map(USER_LIST.append, [1])],
+        lambda x: [*map(list.clear, itertools.chain(*NESTED))],
     ],
 )
 def test_changes_of_containers_that_the_code_does_not_show_are_refused(
@@ -637,6 +645,7 @@ def test_changes_of_containers_that_the_code_does_not_show_are_refused(
 ) -> None:
     monkeypatch.setitem(globals(), "LOG", [0])
     monkeypatch.setitem(globals(), "LISTS", [[], []])
+    monkeypatch.setitem(globals(), "NESTED", [[[1]], ([2],)])
     monkeypatch.setitem(globals(), "USER_LIST", collections.UserList())
     monkeypatch.setitem(globals(), "MAKING", collections.defaultdict(list))
     with pytest.raises(kerneltk.UnsupportedError, match=r"A \w+ from outside is changed"):
