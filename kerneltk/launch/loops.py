@@ -38,7 +38,6 @@ from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, is_aligned, overlap_limits
 from kerneltk.signature.type_binding import Binding, convert_scalar
 
-_MOST_FUNCTIONS = 256  # that one kernel has ready for other shapes
 _MOST_HELD = 64 << 20
 """Bytes of scratch memory that the plans of one kernel keep; past that it forgets them all."""
 
@@ -235,7 +234,6 @@ class LoopDispatcher(Dispatcher):
         self._nin = len(definition.signature.inputs)
         self._nargs = len(definition.signature.parameters)
         self._kept = KeptLaunches(definition)
-        self._functions: BoundedTable[Any, Function] = BoundedTable(_MOST_FUNCTIONS)
         self._held = 0  # bytes of scratch memory in the plans' argument buffers
         self.inline_cache: list[Run] = [
             functools.partial(self._first, count) for count in range(self._nargs + 1)
@@ -488,13 +486,13 @@ class LoopDispatcher(Dispatcher):
             return None
         own = geometry.specialization
         key = template_input(own).digest(), own.fast_compile, backend.name, backend.device_key()
-        function, launch = self._functions.get(key), Launch.of(geometry)
+        function, launch = self.kernels.get(key), Launch.of(geometry)
         if function is None:
             unit = translation_unit_of(own)
             function, trace = pipeline.traced_function(unit, backend)
             if trace is not None:  # other shapes of a unit are scheduled sooner than stored
                 self._kept.keep(resolved, backend, options, launch, unit, trace)
-            self._functions[key] = function
+            self.kernels[key] = function
         return launch, function
 
     def _scalars(
