@@ -31,7 +31,7 @@ from kerneltk.fusion.trace.layout import layout_of
 from kerneltk.fusion.trace.lazy import Lazy
 from kerneltk.fusion.trace.symbols import Environment, Expression, decided, decision
 from kerneltk.interop import exchange
-from kerneltk.launch.launchers import is_outdated
+from kerneltk.launch.compiled import is_outdated
 
 if TYPE_CHECKING:
     from kerneltk.fusion.decorator import Fused

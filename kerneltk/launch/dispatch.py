@@ -31,8 +31,8 @@ from kerneltk.core.recorders import Recordable
 from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.interop.streams import stream_handle
+from kerneltk.launch.compiled import is_outdated
 from kerneltk.launch.launch_config import unchanging
-from kerneltk.launch.launchers import is_outdated
 
 Run = Callable[..., Any]
 _MOST_SHORTCUTS = 64  # of a function, by types; and of these, by what else tells arguments apart

@@ -33,10 +33,10 @@ from kerneltk.jit.launch.marshalling import (
     refuse_number,
     type_of,
 )
+from kerneltk.launch.compiled import LauncherTemplate
 from kerneltk.launch.dispatch import GridDispatcher, Run
 from kerneltk.launch.launch_config import GridLaunches, GridShapes, is_beyond_32bit
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Structure
-from kerneltk.launch.launchers import LauncherTemplate
 
 _MAX_LAUNCHERS = 1024
 
