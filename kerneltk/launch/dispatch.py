@@ -39,13 +39,18 @@ _MOST_SHORTCUTS = 64  # of a function, by types; and of these, by what else tell
 
 
 def launched(
-    adoption: foreign_arrays.Adoption, stream: int | None, run: Callable[[int | None], Any]
+    adoption: foreign_arrays.Adoption,
+    stream: int | None,
+    run: Callable[[int | None], Any],
+    mapped: Callable[[Any, Callable[[Any], Any]], Any] | None = None,
 ) -> Any:
     """Launch by ``run(handle)`` on the device and the stream of a call's arrays, or on the stream
-    that it names; its results are given back as the caller's kind of arrays.
+    that it names; its results are given back as the caller's kind of arrays, those in structures by
+    ``mapped(result, give_back)``.
     """
     with adoption.launching(stream) as handle:
-        return adoption.give_back(run(handle))
+        result = run(handle)
+        return adoption.give_back(result) if mapped is None else mapped(result, adoption.give_back)
 
 
 class Dispatcher:

@@ -22,7 +22,7 @@ from kerneltk.backends.base import QUIET, ArrayAccess, Backend, DeviceBackend, F
 from kerneltk.cache.derived import NOT_READ, Records
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.elementwise import WaitingDefinition
+from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input
@@ -691,8 +691,6 @@ class LoopDispatcher(Dispatcher):
 
 @functools.cache
 def _copier() -> LoopDispatcher:
-    from kerneltk.codegen.elementwise import ElementwiseDefinition  # a reduction may need none
-
     signature = parse_signature("T x", "T y")
     return LoopDispatcher(ElementwiseDefinition(signature, "copy", "", (), "y = x"))
 
