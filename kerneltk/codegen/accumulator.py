@@ -11,7 +11,7 @@ from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
 from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Signature
-from kerneltk.signature.type_binding import Binding
+from kerneltk.signature.resolve import Binding
 
 MOST_BYTES = 128
 """The largest accumulator: a block's totals pass through its shared memory."""

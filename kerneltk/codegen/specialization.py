@@ -17,8 +17,7 @@ from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access
 from kerneltk.signature.parameters import Parameter
-from kerneltk.signature.resolve import Resolved
-from kerneltk.signature.type_binding import Binding
+from kerneltk.signature.resolve import Binding, Resolved
 
 # Without loops in its body, a launch over so many elements takes some milliseconds at most. To be
 # interrupted costs others a few system calls.

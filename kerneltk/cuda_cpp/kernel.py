@@ -31,10 +31,10 @@ from kerneltk.cuda_cpp.signature import LoadedKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.texture_objects import class_of
 from kerneltk.launch.checking import Checks, current_checks, state
+from kerneltk.launch.compiled import BoundLauncher, LauncherTemplate
 from kerneltk.launch.dispatch import GridDispatcher, Run
 from kerneltk.launch.launch_config import GridLaunches, GridShapes, as_extents
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
-from kerneltk.launch.launchers import BoundLauncher, LauncherTemplate
 
 
 def _tells_backend(value: Any) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,8 @@ from kerneltk.fusion.trace.layout import layout_of
 from kerneltk.fusion.trace.lazy import Lazy
 from kerneltk.fusion.trace.symbols import Environment, Expression, decided, decision
 from kerneltk.interop import exchange
-from kerneltk.launch.launchers import is_outdated
+from kerneltk.launch.compiled import is_outdated
+from kerneltk.launch.dispatch import launched
 
 if TYPE_CHECKING:
     from kerneltk.fusion.decorator import Fused
@@ -173,13 +175,13 @@ class Programs:
             own = tuple(
                 _read_only(value) if k in adoption.locked else value for k, value in enumerate(own)
             )
-        with adoption.launching(None) as handle:
-            if handle is None:
-                result = run(*own)
-            else:
-                with backend.stream_context(handle):
-                    result = run(*own)
         is_own = all(given is value for given, value in zip(values, own, strict=True))
+
+        def launch(handle: int | None) -> Any:
+            with nullcontext() if handle is None else backend.stream_context(handle):
+                return run(*own)
+
+        result = launched(adoption, None, launch, _as_it_is if is_own else _mapped)
         if (
             program is not None
             and run is program.run
@@ -187,8 +189,6 @@ class Programs:
             and (is_own or not program.depends_on_numbers)
         ):
             self._remember(args, own, program, kinds, backend)
-        if not is_own:
-            return _mapped(result, adoption.give_back)
         return result
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -471,6 +471,10 @@ def _read_only(value: Any) -> Any:
     view = value.view()
     view.flags.writeable = False
     return view
+
+
+def _as_it_is(result: Any, give_back: Callable[[Any], Any]) -> Any:
+    return result
 
 
 def _mapped(result: Any, give_back: Callable[[Any], Any]) -> Any:

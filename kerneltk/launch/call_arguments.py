@@ -18,7 +18,7 @@ from kerneltk.interop.streams import stream_handle
 from kerneltk.interop.texture_objects import ObjectClass, class_of
 from kerneltk.launch.launch_config import is_size
 from kerneltk.signature.parameters import NO_DEFAULT, Signature
-from kerneltk.signature.type_binding import scalar_default
+from kerneltk.signature.resolve import scalar_default
 
 _MAX_BLOCK = 1024
 _MOST_ELEMENTS = 2**63 - 1

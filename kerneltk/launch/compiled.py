@@ -1,8 +1,9 @@
-"""Compiled launchers: one extension module that interprets launchers' descriptions.
+"""Launchers by their specs: those of the extension module where it is there, or in Python.
 
-It does by itself what a call whose plan is known needs, and calls the launcher in Python for all
-else; so results and messages are the same (``_launcher.c``). It is built with the package where a C
-compiler is there, else once by the host's toolchain, and cached.
+The module interprets launchers' descriptions. It does by itself what a call whose plan is known
+needs, and calls the launcher in Python for all else; so results and messages are the same
+(``_launcher.c``). It is built with the package where a C compiler is there, else once by the host's
+toolchain, and cached.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import count
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,9 @@ from kerneltk.interop import exchange
 from kerneltk.launch import launcher_sources
 from kerneltk.launch.called import built_module
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
+
+if TYPE_CHECKING:
+    from kerneltk.launch.interpreter import Interpreter
 
 _NAME = "kerneltk.launch._launcher"
 # The order of the enumerations in the C source.
@@ -383,3 +387,91 @@ class _Launching:
             self.launch(values)
         else:
             self._call.launch_failed(status, self._function, values)
+
+
+# -- launchers of kernels --------------------------------------------------------------------------
+
+
+def is_outdated(run: object) -> bool:
+    """Whether a launcher was bound before the extension module was there, and it is now: another
+    one is to be bound in its place. All calls of this one are dispatched.
+    """
+    return getattr(run, "is_outdated", False)
+
+
+class BoundLauncher(NamedTuple):
+    """A launcher of one kernel.
+
+    Parameters
+    ----------
+    run : callable
+        Called as its spec's entry says.
+    key_of : callable
+        Takes a tuple of arguments of the spec's types, and for a loop `extra`; returns the key of
+        their plan. None if there are no plans.
+    forget : callable
+        Called when the table of plans was cleared.
+    """
+
+    run: Callable[..., Any]
+    key_of: Any
+    forget: Callable[[], object]
+
+
+class LauncherTemplate:
+    """All launchers of one spec, each of which is bound to a kernel.
+
+    Parameters
+    ----------
+    spec : LauncherSpec
+    """
+
+    def __init__(self, spec: LauncherSpec) -> None:
+        self.spec = spec
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        from kerneltk.launch.interpreter import interpreter_of  # most processes need none
+
+        return interpreter_of(self.spec)
+
+    @cached_property
+    def _description(self) -> tuple[Any, ...] | None:
+        return description_of(self.spec)
+
+    def bind(
+        self,
+        dispatch: Callable[..., Any] | None = None,
+        plans: dict[Any, tuple[Any, ...]] | None = None,
+        unplanned: Callable[..., Any] | None = None,
+    ) -> BoundLauncher:
+        """Bind a launcher to a kernel; the parameters are those of `Interpreter.bind`."""
+        awaited = is_awaited()  # asked first: the module may be there behind that
+        kind = launcher_class()
+        if kind is None or self._description is None:
+            later = _has_class if awaited and self._description is not None else None
+            run: Any = self._interpreter.bind(dispatch, plans, unplanned, is_outdated=later)
+            return BoundLauncher(run, run.key_of if self.spec.bound is None else None, _nothing)
+
+        def in_python() -> tuple[Callable[..., Any], Any]:
+            run: Any = self._interpreter.bind(dispatch, plans, unplanned, launcher)
+            return run, run.key_of
+
+        bound = self.spec.bound
+        launcher = kind(
+            *self._description,
+            None if bound is None else bound.row(None),
+            plans,
+            dispatch,
+            unplanned,
+            in_python,
+        )
+        return BoundLauncher(launcher, launcher.key_of, launcher.forget)
+
+
+def _has_class() -> bool:
+    return launcher_class() is not None
+
+
+def _nothing() -> None:
+    """Forget nothing: the table of plans is all that there is."""

@@ -14,33 +14,43 @@ steps, of which a front-end supplies the first three:
 
 Loops over elements have the grid in the plan and copy inputs that an output overlaps
 (`kerneltk.launch.loops`). On a grid, which the caller says, overlap is the caller's affair.
+Functions of arrays are specialized as kernels of loops, and have shortcuts for launchers.
 """
 
 from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.recorders import Recordable
+from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError
+from kerneltk.interop.streams import stream_handle
+from kerneltk.launch.compiled import is_outdated
 from kerneltk.launch.launch_config import unchanging
-from kerneltk.launch.launchers import is_outdated
 
 Run = Callable[..., Any]
+_MOST_SHORTCUTS = 64  # of a function, by types; and of these, by what else tells arguments apart
 
 
 def launched(
-    adoption: foreign_arrays.Adoption, stream: int | None, run: Callable[[int | None], Any]
+    adoption: foreign_arrays.Adoption,
+    stream: int | None,
+    run: Callable[[int | None], Any],
+    mapped: Callable[[Any, Callable[[Any], Any]], Any] | None = None,
 ) -> Any:
     """Launch by ``run(handle)`` on the device and the stream of a call's arrays, or on the stream
-    that it names; its results are given back as the caller's kind of arrays.
+    that it names; its results are given back as the caller's kind of arrays, those in structures by
+    ``mapped(result, give_back)``.
     """
     with adoption.launching(stream) as handle:
-        return adoption.give_back(run(handle))
+        result = run(handle)
+        return adoption.give_back(result) if mapped is None else mapped(result, adoption.give_back)
 
 
 class Dispatcher:
@@ -48,20 +58,28 @@ class Dispatcher:
 
     Parameters
     ----------
-    *made_of : object
+    *parts : object
         What the class takes.
     records : bool
         Whether its launches go to the thread's recorder, and not to the device.
+
+    Attributes
+    ----------
+    kernels : dict
+        What it has specialized, by all that this depends on. Raw kernels are their program's.
     """
 
-    def __init__(self, *made_of: Any, records: bool) -> None:
-        self._made_of, self._records = made_of, records
+    def __init__(self, *parts: Any, records: bool) -> None:
+        self._parts, self._records = parts, records
         self._launchers: dict[Any, Any] = {}
+        self.kernels: BoundedTable[Any, Any] = BoundedTable(MAX_PLANS)
 
     @functools.cached_property
     def recording(self) -> Any:
         """A dispatcher of the same kernel for calls that are recorded."""
-        return type(self)(*self._made_of, records=True)
+        made = type(self)(*self._parts, records=True)
+        made.kernels = self.kernels
+        return made
 
     def _launching(self, own: Backend) -> Backend:
         """The backend that launchers are made for, of the one whose arrays they launch with."""
@@ -77,6 +95,149 @@ class Dispatcher:
         if known is None or is_outdated(known.run):
             known = self._launchers[key] = make(known)
         return known
+
+
+class Call:
+    """A call, described. Raises ArgumentTypeError for an output that is no array, and
+    ArgumentValueError for one that must not be written to.
+
+    Attributes
+    ----------
+    args, outputs : tuple
+        As they are given, with numbers for torch's of the host.
+    own, own_outputs : tuple
+        They as the backends' own: other libraries' arrays have dtypes and shapes of their own
+        kinds, or none.
+    backend : Backend or None
+        That of the first array.
+    adoption : Adoption
+    options : dict
+        What the call says beside, but for the stream.
+    key : hashable
+        All that its kernel depends on; the front-end sets it.
+    facts : object
+        What else the front-end has found.
+    """
+
+    __slots__ = (
+        "adoption", "args", "backend", "facts", "key", "options", "outputs", "own", "own_outputs"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        args: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+        options: dict[str, Any],
+        named: foreign_arrays.NameOf,
+        called: str,
+    ) -> None:
+        adoption = self.adoption = foreign_arrays.Adoption()
+        self.args = args = foreign_arrays.host_scalars_as_numbers(args)
+        self.outputs, self.options = outputs, options
+        self.own = tuple([adoption.take(arg, k, named)[1] for k, arg in enumerate(args)])
+        self.own_outputs = tuple([adoption.take(out, None, named)[1] for out in outputs])
+        for value in self.own_outputs:
+            if foreign_arrays.backend_of(value) is None:
+                raise ArgumentTypeError(
+                    f"'out' of {called} must be an array or a tuple of arrays, and has an object "
+                    f"of type '{type(value).__name__}'."
+                )
+        owners = map(foreign_arrays.backend_of, (*self.own, *self.own_outputs))
+        self.backend: Backend | None = next((own for own in owners if own is not None), None)
+        adoption.check_writes(lambda index: index is None)
+        self.key: Any = None
+        self.facts: Any = None
+
+
+class ArrayFunction(Dispatcher, ABC):
+    """A function of arrays, which calls kernels that are made for its arguments' types.
+
+    Its launchers are shortcuts: by the arguments' types, then by what else tells them apart.
+
+    Attributes
+    ----------
+    _shortcut, _shortcut_out : callable
+        The inline caches: of calls without outputs, and with one behind the arguments.
+    _key_of : callable
+        What tells two arguments of one type apart, which an argument with a shortcut had.
+    """
+
+    _shortcut: Callable[..., Any]
+    _shortcut_out: Callable[..., Any]
+    _key_of: Callable[[Any], Any]
+
+    def __init__(self) -> None:
+        super().__init__(records=False)
+        self._launchers = BoundedTable(_MOST_SHORTCUTS)
+        self._other = functools.partial(self._by_kind, "_shortcut")
+        self._other_out = functools.partial(self._by_kind, "_shortcut_out")
+        self._shortcut, self._shortcut_out = self._other, self._other_out
+
+    # -- what a front-end supplies -------------------------------------------------------------
+
+    @abstractmethod
+    def _described(
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> Call:
+        """A described call."""
+
+    @abstractmethod
+    def _made(self, call: Call) -> Any:
+        """The kernel for a call, as its attribute `kernel`, with what belongs to it."""
+
+    @abstractmethod
+    def _planned(self, call: Call, known: Any) -> Callable[[int | None], Any]:
+        """What launches a call, given the stream's handle; raises where shapes do not fit."""
+
+    @abstractmethod
+    def _shortcut_for(
+        self, call: Call, known: Any, otherwise: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """The shortcut for the next equal call; None where that has to be described."""
+
+    # -- a call, step by step ------------------------------------------------------------------
+
+    def _by_kind(self, last: str, *given: Any) -> Any:
+        """Call what the last shortcut is not for: by that of its kind, which is the last then."""
+        # Of objects whose types are not known here nothing is asked.
+        of_types = self._launchers.get((last, *map(type, given)))
+        known = None if of_types is None else of_types.get(tuple(map(self._key_of, given)))
+        if known is None or known is getattr(self, last):  # which has asked more, and is not for it
+            if last == "_shortcut":
+                return self._dispatch(given, (), {})
+            return self._dispatch(given[:-1], given[-1:], {})
+        setattr(self, last, known)
+        return known(*given)
+
+    def _dispatch(
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Call with arguments of any kinds, and make the shortcut for the next equal call."""
+        stream = options.pop("stream", None)
+        is_plain = not options and stream is None and len(outputs) < 2
+        call = self._described(args, outputs, options)
+        known = self.kernels.get(call.key)
+        if known is None:
+            known = self.kernels[call.key] = self._made(call)
+        call.adoption.check_writes(written_arguments(known.kernel, call.own).__contains__)
+        run = self._planned(call, known)
+        handle = None if stream is None else stream_handle(stream)
+        result = known.kernel.made(launched(call.adoption, handle, run))
+        if is_plain and call.backend is not None and all(map(is_, args, call.args)):
+            last = "_shortcut_out" if outputs else "_shortcut"
+            otherwise = self._other_out if outputs else self._other
+            shortcut = self._shortcut_for(call, known, otherwise)
+            if shortcut is not None:
+                self._keep(last, (*args, *outputs), shortcut)
+        return result
+
+    def _keep(self, last: str, given: tuple[Any, ...], shortcut: Callable[..., Any]) -> None:
+        types = last, *map(type, given)
+        of_types = self._launchers.get(types)
+        if of_types is None:
+            of_types = self._launchers[types] = BoundedTable(_MOST_SHORTCUTS)
+        of_types[tuple(map(self._key_of, given))] = shortcut
+        setattr(self, last, shortcut)
 
 
 class GridDispatcher(Dispatcher, ABC):
@@ -161,6 +322,12 @@ class GridDispatcher(Dispatcher, ABC):
                 stream,
                 lambda handle: run(grid, block, call.values, shared, handle),
             )
+
+
+def written_arguments(kernel: Any, args: Sequence[Any]) -> frozenset[int]:
+    """The arguments of a function that its kernel writes to; those that are None are not its."""
+    left = iter(kernel.in_params)
+    return frozenset(k for k, arg in enumerate(args) if arg is not None and not next(left).is_const)
 
 
 def given_arguments(kernel: str, args: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate, pairwise
 from marshal import dumps
 from operator import attrgetter, is_, itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -193,12 +194,10 @@ class Interpreter:
         at = _GRID_COLUMNS if spec.entry == "grid" else _LOOP_COLUMNS
         self._sizes = {k: slice(at + 2 * n, at + 2 * n + 2) for n, k in enumerate(spec.outputs)}
         at += 2 * len(spec.outputs)
-        self._extents = {}
-        for k in indices:
-            extents = leaves[k].extents
-            self._extents[k] = slice(at, at + (1 if extents is None else extents))
-            at = self._extents[k].stop
-        self._limits = slice(at, None)
+        counts = (1 if leaf.extents is None else leaf.extents for leaf in leaves)
+        ends = list(accumulate(counts, initial=at))
+        self._extents = [slice(*pair) for pair in pairwise(ends)]
+        self._limits = slice(ends[-1], None)
         order = spec.packed or indices
         self._packed = [self._marshal(k) for k in order if leaves[k].marshal != "nothing"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kerneltk.backends.base import ArrayAccess
 from kerneltk.interop import exchange
-from kerneltk.launch import compiled, launchers
+from kerneltk.launch import compiled
 
 _MOST_ARGUMENTS, _MOST_VALUES = 64, 256  # of the extension module
 MISSING = object()
@@ -186,7 +186,7 @@ class Shortcut:
     @property
     def is_outdated(self) -> bool:
         """Whether another one is to be made in place of this one: it calls `otherwise`."""
-        return self._is_interim and launchers.launcher_class() is not None
+        return self._is_interim and compiled.launcher_class() is not None
 
     def __call__(self, *args: Any) -> Any:
         """Call one of the two."""
@@ -237,7 +237,7 @@ def shortcut_of(
     if isinstance(typed, Steps) and not typed.fits:
         typed = typed.run
     is_awaited = compiled.is_awaited()  # asked first: the module may be there behind that
-    if launchers.launcher_class() is None or not fits:
+    if compiled.launcher_class() is None or not fits:
         return Shortcut(
             kinds, passed, typed, otherwise, access, guard, names, apart, is_awaited and fits
         )

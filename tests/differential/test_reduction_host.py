@@ -18,8 +18,8 @@ from kerneltk import ReductionKernel
 from kerneltk.backends.base import QUIET
 from kerneltk.backends.host import runtime
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.launch import launchers
-from kerneltk.launch.kept import KeptLaunches
+from kerneltk.launch import compiled
+from kerneltk.launch.loops import KeptLaunches
 from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.reduction_cpu import HostReductionSchedule
 
@@ -162,7 +162,7 @@ def test_work_is_divided(monkeypatch: pytest.MonkeyPatch, work: str) -> None:
         return launch(function, args, total, grain, threads)
 
     monkeypatch.setattr(runtime, "launch", counted)
-    monkeypatch.setattr(launchers, "launcher_class", lambda: None)  # the others need no Python
+    monkeypatch.setattr(compiled, "launcher_class", lambda: None)  # the others need no Python
     shape, axis = WORK[work]
     bits(SUM, numbers(shape), axis)
     ((total, grain),) = calls

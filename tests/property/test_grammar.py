@@ -19,8 +19,7 @@ from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.errors import SignatureError
 from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Signature
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Resolved
-from kerneltk.signature.type_binding import bind_types
+from kerneltk.signature.resolve import Resolved, bind_types
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KNOWN_TYPES = frozenset(

@@ -22,8 +22,7 @@ from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collap
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.schedule.elementwise import TILE
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Resolved
-from kerneltk.signature.type_binding import bind_types
+from kerneltk.signature.resolve import Resolved, bind_types
 
 from .addressing import Addressing, Target
 from .examples import drawn

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
-from kerneltk.signature.type_binding import convert_scalar
+from kerneltk.signature.resolve import convert_scalar
 
 dtypes = st.sampled_from([as_dtype(name) for name in dtype_names()])
 integers = st.integers(-(2**70), 2**70) | st.integers(-300, 300)

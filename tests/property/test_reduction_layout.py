@@ -27,8 +27,7 @@ from kerneltk.core.dtypes import describe
 from kerneltk.schedule import reduction_cuda
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Resolved
-from kerneltk.signature.type_binding import bind_types
+from kerneltk.signature.resolve import Resolved, bind_types
 
 from .examples import drawn
 from .reduction_addressing import (

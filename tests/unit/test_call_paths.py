@@ -12,7 +12,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
-from kerneltk.launch import called, compiled, launchers
+from kerneltk.launch import called, compiled
 from kerneltk.signature.parser import parse_signature
 from tests.call_traces import ROOT, Call, Entry, calls_of
 
@@ -115,7 +115,7 @@ def element_kernel() -> Callable[[], object]:
 @pytest.fixture(autouse=True)
 def launchers_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """No launcher is compiled, nor will be."""
-    monkeypatch.setattr(launchers, "launcher_class", lambda: None)
+    monkeypatch.setattr(compiled, "launcher_class", lambda: None)
     monkeypatch.setattr(compiled, "is_awaited", lambda: False)
 
 

@@ -5,10 +5,10 @@ dimensions.
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
-from kerneltk.core.records import MAX_PLANS, BoundedTable, record
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
-from kerneltk.interop.streams import Handle, stream_handle
+from kerneltk.interop.streams import Handle
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.compile import PassContext
@@ -38,7 +38,7 @@ from kerneltk.jit.frontends.core_source import (
 )
 from kerneltk.jit.frontends.element_source import check_operations
 from kerneltk.jit.frontends.inspection import described
-from kerneltk.jit.frontends.kernel import are_small, imported, kind_of, written_arguments
+from kerneltk.jit.frontends.kernel import are_small, kind_of
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.frontends.vectorized_kernel import (
@@ -54,8 +54,10 @@ from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
-from kerneltk.launch.dispatch import launched
+from kerneltk.launch.dispatch import ArrayFunction, Call, written_arguments
+from kerneltk.launch.interpreter import address_of
 from kerneltk.launch.loops import copy_for_launch
+from kerneltk.launch.shortcuts import Kind, shortcut_of
 from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
 
 _WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
@@ -74,19 +76,19 @@ class _Typed:
     index_ndim: int
 
 
-@record
-class _Plan:
-    """What a call with arrays of certain shapes and strides does."""
+class _Facts(NamedTuple):
+    """What shapes say of a call: its backend, the extents of dimensions, the shape of the loop,
+    whether 32 bits index all, and about how many elements a core has.
+    """
 
     backend: Backend
-    kernel: TypedKernel
-    first: tuple[Any, ...]  # the index of the first elements, one an input; None: all
-    multiples: tuple[int, ...]  # of which the inputs' addresses are (bytes)
-    numbers: tuple[int, ...]
-    outputs: tuple[tuple[tuple[int, ...], np.dtype[Any], Any], ...]  # shape, dtype, index
+    sizes: dict[str, int]
+    loop: tuple[int, ...]
+    small: bool
+    work: int
 
 
-class CoreKernel:
+class CoreKernel(ArrayFunction):
     """A function of small arrays whose arguments are of certain roles.
 
     Parameters
@@ -107,6 +109,7 @@ class CoreKernel:
         roles: Sequence[Role],
         otypes: DTypes | None,
     ) -> None:
+        super().__init__()
         self._definition = definition
         self.name = definition.function.__name__
         self._signature = signature
@@ -117,15 +120,10 @@ class CoreKernel:
         self._is_element = [role == "input" for role in self._roles]
         cores = iter(signature.inputs)
         self._cores: list[Core] = [next(cores) if is_in else () for is_in in self._is_element]
-        self._typed: dict[Any, _Typed] = {}
-        self._plans: BoundedTable[Any, _Plan] = BoundedTable(MAX_PLANS)
-        self._outputs = (None,) * self._roles.count("output")
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def __call__(
-        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: Any, key_of_plan: Any = None
-    ) -> Any:
+    def __call__(self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: Any) -> Any:
         """Call the function for each core.
 
         Parameters
@@ -136,40 +134,51 @@ class CoreKernel:
             One a result, or none.
         options : dict
             ``stream``, ``block_size`` and ``backend``.
-        key_of_plan : optional
-            By what :meth:`plain` finds the next equal call.
         """
-        args = tuple(own_lists(args, outputs, self._is_element))
-        definition = self._definition
-        args, own, given, owner, adoption = imported(
-            args, outputs, definition.named, f"'{self.name}'"
-        )
+        return self._dispatch(args, outputs, dict(options))
+
+    def plain(self, *args: Any) -> Any:
+        """Call with the inputs alone, which are all parameters but outputs behind them."""
+        return self._shortcut(*args)
+
+    def is_plain(self, count: int) -> bool:
+        """Whether its parameters are so many inputs, and the outputs behind them."""
+        roles = self._roles
+        return roles == ("input",) * count + ("output",) * (len(roles) - count)
+
+    def _described(
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> Call:
+        args = (*args, *(None,) * (len(self._roles) - len(args)))
+        args = own_lists(args, outputs, self._is_element)
+        call = Call(args, outputs, options, self._definition.named, f"'{self.name}'")
+        own, given = call.own, call.own_outputs
         self._check_count(given)
         shapes = [self._shape(own[k], k) for k in self._inputs]
         names = [self._definition.parameters[k] for k in self._inputs]
         sizes, loop = self._signature.resolve(self.name, names, shapes)
-        backend = owner or foreign_arrays.backend_named(options.get("backend"))
+        backend = call.backend or foreign_arrays.backend_named(options.get("backend"))
         small = self._are_small((*own, *given), shapes, sizes, loop)
-        key = (
-            tuple(self._kind(own[k], k) for k in range(len(own))),
-            tuple((out.dtype, _is_dense(out, c)) for out, c in self._with_cores(given)),
-            small,
-            backend.capabilities.name,
-            work := self._work(shapes),
-        )
-        typed = self._typed.get(key)
-        if typed is None:
-            typed = self._specialized(own, given, small, backend.capabilities, work)
-            self._typed[key] = typed
-        if typed.index_ndim > 1 and typed.index_ndim != len(loop):
+        work = self._work(shapes)
+        kinds = tuple(self._kind(value, k) for k, value in enumerate(own))
+        dense = tuple((out.dtype, _is_dense(out, core)) for out, core in self._with_cores(given))
+        call.key = kinds, dense, small, backend.capabilities.name, work
+        call.facts = _Facts(backend, sizes, loop, small, work)
+        return call
+
+    def _made(self, call: Call) -> _Typed:
+        backend, _, _, small, work = call.facts
+        return self._specialized(call.own, call.own_outputs, small, backend.capabilities, work)
+
+    def _planned(self, call: Call, known: _Typed) -> Callable[[int | None], Any]:
+        own, given, options = call.own, call.own_outputs, call.options
+        backend, sizes, loop, _, _ = call.facts
+        if known.index_ndim > 1 and known.index_ndim != len(loop):
             raise ArgumentValueError(
-                f"'{self.name}' asks for 'jit.index({typed.index_ndim})', and the loop around its "
+                f"'{self.name}' asks for 'jit.index({known.index_ndim})', and the loop around its "
                 f"cores has {len(loop)} dimension{'s' * (len(loop) != 1)}."
             )
-        written = written_arguments(typed.kernel, own)
-        adoption.check_writes(lambda k: k is None or k in written)
-        wanted = self._output_shapes(typed, sizes, loop, given)
-        stream = options.get("stream")
+        wanted = self._output_shapes(known, sizes, loop, given)
         passed = {key: value for key, value in options.items() if key == "block_size"}
 
         def run(handle: int | None) -> Any:
@@ -178,23 +187,83 @@ class CoreKernel:
             with backend.stream_context(handle):
                 results = given or tuple(
                     backend.empty(shape, dtype, "C")
-                    for shape, dtype in zip(wanted, typed.dtypes, strict=True)
+                    for shape, dtype in zip(wanted, known.dtypes, strict=True)
                 )
                 self._check_shapes(results, wanted)
                 self._check_apart(given, backend)
                 read = self._apart(own, given, backend, handle)
-                numbers = self._numbers(typed, read, results, sizes)
+                numbers = self._numbers(known, read, results, sizes)
                 bases = self._bases(read, results, loop, backend)
-            typed.kernel.arrays(*bases[0], *numbers, *bases[1], **passed)
+            known.kernel.arrays(*bases[0], *numbers, *bases[1], **passed)
+            written = written_arguments(known.kernel, own)
             self._have_asked(
                 [*((array, None) for array in given), *((own[k], k) for k in written)], backend
             )
-            if key_of_plan is not None and all(map(operator.is_, read, own)):
-                self._keep_plan(key_of_plan, typed, args, numbers, results, backend)
-            return results
+            return results if len(results) > 1 else results[0]
 
-        found = launched(adoption, None if stream is None else stream_handle(stream), run)
-        return found if len(found) > 1 else found[0]
+        return run
+
+    def _shortcut_for(
+        self, call: Call, known: _Typed, otherwise: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """It takes the inputs alone, of the call's shapes and strides."""
+        backend, sizes, loop, _, _ = call.facts
+        count = len(self._inputs)
+        inputs, behind = call.args[:count], self._signature.outputs
+        if call.outputs or not self.is_plain(count):
+            return None
+        if any(type(array) is not backend.array_type for array in inputs):
+            return None
+        shapes = self._output_shapes(known, sizes, loop)
+        for array, core in zip(inputs, self._cores, strict=False):
+            if core and not is_aligned(backend.describe(array)[0], backend.capabilities):
+                return None  # is copied
+        shaped = [
+            *zip(
+                (*(array.shape for array in inputs), *shapes),
+                (*self._cores[:count], *behind),
+                strict=True,
+            )
+        ]
+        if any(core and 0 in shape[len(shape) - len(core) :] for shape, core in shaped):
+            return None
+        numbers = self._numbers(known, call.own, (None,) * len(behind), sizes)
+        views = [
+            ((..., *(0,) * len(core)), alignment_on(backend.capabilities, array.dtype))
+            if core
+            else None
+            for array, core in zip(inputs, self._cores, strict=False)
+        ]
+        made = [
+            (shape, dtype, (..., *(0,) * len(core)) if core else None)
+            for shape, dtype, core in zip(shapes, known.dtypes, behind, strict=True)
+        ]
+        address, empty, kernel = address_of(backend.arrays), backend.empty, known.kernel
+
+        def run(*args: Any) -> Any:
+            passed: list[Any] = []
+            for arg, view in zip(args, views, strict=True):
+                if view is not None:
+                    first, multiple = view
+                    if multiple > 1 and address(arg) % multiple:
+                        return self._dispatch(args, (), {})
+                    arg = arg[first]
+                passed.append(arg)
+            results = [empty(shape, dtype, "C") for shape, dtype, _ in made]
+            passed += numbers
+            passed += [r if m[2] is None else r[m[2]] for r, m in zip(results, made, strict=True)]
+            kernel(*passed)
+            return tuple(results) if len(results) > 1 else results[0]
+
+        kinds = [
+            Kind(type(a), a.dtype, (("shape", a.shape), ("strides", a.strides))) for a in inputs
+        ]
+        return shortcut_of(kinds, range(count), run, otherwise, backend.arrays)
+
+    _key_of = staticmethod(attrgetter("dtype", "shape", "strides"))
+
+    def _keep(self, last: str, given: tuple[Any, ...], shortcut: Callable[..., Any]) -> None:
+        super()._keep(last, given[: len(self._inputs)], shortcut)
 
     def _have_asked(self, arrays: Sequence[tuple[Any, int | None]], backend: Backend) -> None:
         """Have a graph ask at each launch whether arrays may be written to: its kernel has views,
@@ -207,62 +276,6 @@ class CoreKernel:
                 for array, k in arrays
             ]
             recorder.adopted((), (), checks)
-
-    def is_plain(self, count: int) -> bool:
-        """Whether its parameters are so many inputs, and the outputs behind them."""
-        roles = self._roles
-        return roles == ("input",) * count + ("output",) * (len(roles) - count)
-
-    def plain(self, *args: Any) -> Any:
-        """Call with the inputs alone, which are all parameters but outputs behind them."""
-        try:
-            key = tuple([(type(arg), arg.dtype, arg.shape, arg.strides) for arg in args])
-            plan = self._plans.get(key)
-        except (AttributeError, TypeError):  # numbers, lists, arrays that describe themselves else
-            return self((*args, *self._outputs), (), {})
-        if plan is None:
-            return self((*args, *self._outputs), (), {}, key)
-        inputs: list[Any] = []
-        for arg, first, multiple in zip(args, plan.first, plan.multiples, strict=True):
-            if multiple > 1 and plan.backend.describe(arg)[1] % multiple:
-                return self((*args, *self._outputs), (), {})
-            inputs.append(arg if first is None else arg[first])
-        empty = plan.backend.empty
-        results = [empty(shape, dtype, "C") for shape, dtype, _ in plan.outputs]
-        outputs = [
-            result if first is None else result[first]
-            for result, (_, _, first) in zip(results, plan.outputs, strict=True)
-        ]
-        plan.kernel.arrays(*inputs, *plan.numbers, *outputs)
-        return tuple(results) if len(results) > 1 else results[0]
-
-    def _keep_plan(
-        self, key: Any, typed: _Typed, args: Sequence[Any], numbers: Any, results: Any, backend: Any
-    ) -> None:
-        inputs = [args[k] for k in self._inputs]
-        if any(type(arg) is not backend.array_type for arg in inputs):
-            return
-        cores = [(arg, self._cores[k]) for k, arg in zip(self._inputs, inputs, strict=True)]
-        cores += self._with_cores(results)
-        if any(core and 0 in array.shape[array.ndim - len(core) :] for array, core in cores):
-            return
-        capabilities = backend.capabilities
-        multiples = [
-            alignment_on(capabilities, array.dtype) if core else 1 for array, core in cores
-        ]
-        first = [(..., *((0,) * len(core))) if core else None for _, core in cores]
-        count = len(inputs)
-        self._plans[key] = _Plan(
-            backend,
-            typed.kernel,
-            tuple(first[:count]),
-            tuple(multiples[:count]),
-            tuple(numbers),
-            tuple(
-                (tuple(result.shape), result.dtype, index)
-                for result, index in zip(results, first[count:], strict=True)
-            ),
-        )
 
     def _with_cores(self, outputs: Sequence[Any]) -> list[tuple[Any, Core]]:
         return list(zip(outputs, self._signature.outputs, strict=True)) if outputs else []
@@ -429,7 +442,7 @@ class CoreKernel:
         """The generated sources, by the kinds and the dtypes of the arguments."""
         return {
             (key, dtypes): source()
-            for key, typed in self._typed.items()
+            for key, typed in self.kernels.items()
             for dtypes, source in typed.kernel._dispatcher.codes.items()
         }
 

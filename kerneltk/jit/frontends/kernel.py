@@ -17,24 +17,22 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
-from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
-from kerneltk.jit.frontends.shortcuts import make_shortcut
+from kerneltk.jit.frontends.shortcuts import Specialized, make_shortcut
 from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.call_arguments import CallDescription
 from kerneltk.launch.called import Called, common_calls
-from kerneltk.launch.dispatch import launched
+from kerneltk.launch.dispatch import ArrayFunction, Call, written_arguments
 from kerneltk.launch.launch_config import is_size
 
 # A call loads what compiles the function: decorating it takes none of that.
@@ -44,11 +42,10 @@ if TYPE_CHECKING:
 
 _SHAPES = ("shape", "size")
 _OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
-_MOST_SHORTCUTS = 64
 
 
 @common_calls("shortcut")
-class ElementKernel(Called, Decorated):
+class ElementKernel(Called, ArrayFunction, Decorated):
     """A function of one element, or of one index, that runs on whole arrays.
 
     Made by :func:`kernel`. Arguments are broadcast against each other, outputs are allocated.
@@ -66,14 +63,10 @@ class ElementKernel(Called, Decorated):
     _otypes: tuple[np.dtype[Any], ...] | None = None  # of the results, if not those of the values
 
     def __init__(self, definition: Definition, raw: Sequence[str] | None) -> None:
+        super().__init__()
         self._definition = definition
         functools.update_wrapper(self, definition.function)
         self._given_raw = raw
-        self._typed: dict[Any, tuple[TypedKernel, tuple[np.dtype[Any], ...], int]] = {}
-        self._shortcuts: BoundedTable[Any, BoundedTable[Any, Callable[..., Any]]]
-        self._shortcuts = BoundedTable(_MOST_SHORTCUTS)  # by types, then by dtypes
-        self._shortcut: Callable[..., Any] = self._other
-        self._shortcut_out: Callable[..., Any] = self._other_out
 
     @cached_property
     def raw(self) -> frozenset[str]:
@@ -163,85 +156,48 @@ class ElementKernel(Called, Decorated):
         as_numbers = foreign_arrays.host_scalars_as_numbers
         return Recordable(self.name, self._definition.parameters, values, count, run, as_numbers)
 
-    def _other(self, *args: Any) -> Any:
-        return self._by_kind("_shortcut", args, (args, None, {}))
-
-    def _other_out(self, *args: Any) -> Any:
-        return self._by_kind("_shortcut_out", args, (args[:-1], args[-1], {}))
-
-    def _by_kind(self, last: str, args: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
-        """Call what the last shortcut is not for: by that of its kind, which is the last then."""
-        # Of objects whose types are not known here nothing is asked.
-        of_types = self._shortcuts.get((last, *map(type, args)))
-        known = None if of_types is None else of_types.get(tuple(map(_dtype_of, args)))
-        if known is None or known is getattr(self, last):  # which has asked more, and is not for it
-            return self._call(*call)
-        setattr(self, last, known)
-        return known(*args)
-
     def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
-        """Call with arguments of any kinds, and make the shortcut for the next equal call."""
+        """Call with arguments of any kinds, in the parameters' order or named."""
         options = {key: named.pop(key) for key in _OPTIONS if key in named} if named else {}
         if named or len(args) != len(self._definition.parameters):
             args = self._definition.bound(args, named)
-        outputs: tuple[Any, ...] = ()
-        if out is not None:
-            outputs = out if isinstance(out, tuple) else (out,)
-        args, own, own_outputs, backend, adoption = imported(
-            args, outputs, self._definition.named, f"kernel '{self.name}'"
-        )
-        adoption.check_writes(lambda index: index is None)
-        small = are_small((*own, *own_outputs), options.get("shape"), options.get("size"))
-        capabilities = capabilities_of("host") if backend is None else backend.capabilities
-        key = (
-            tuple(map(kind_of, own, self._is_raw)),
-            tuple(array.dtype for array in own_outputs) if outputs else (),
-            small,
-            capabilities.name,
-        )
-        known = self._typed.get(key)
-        if known is None:
-            known = self._typed[key] = self._specialized(own, own_outputs, small, capabilities)
-        adoption.check_writes(written_arguments(known[0], own).__contains__)
-        is_plain = not options and len(outputs) < 2 and small
+        outputs = () if out is None else out if isinstance(out, tuple) else (out,)
+        return self._dispatch(args, outputs, options)
+
+    def _described(
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> Call:
+        definition = self._definition
+        call = Call(args, outputs, options, definition.named, f"kernel '{self.name}'")
+        small = are_small((*call.own, *call.own_outputs), options.get("shape"), options.get("size"))
+        name = "host" if call.backend is None else call.backend.capabilities.name
+        kinds = tuple(map(kind_of, call.own, self._is_raw))
+        call.key = kinds, tuple([array.dtype for array in call.own_outputs]), small, name
+        call.facts = small
+        return call
+
+    def _made(self, call: Call) -> Specialized:
+        backend = None if call.backend is None else call.backend.capabilities
+        return self._specialized(call.own, call.own_outputs, call.facts, backend)
+
+    def _planned(self, call: Call, known: Specialized) -> Callable[[int | None], Any]:
+        options = call.options
 
         def run(handle: int | None) -> Any:
             if handle is not None:
                 options["stream"] = Handle(handle)
-            return self._run(*known, own, own_outputs, options)
+            return self._run(*known, call.own, call.own_outputs, options)
 
-        stream = options.pop("stream", None)
-        handle = None if stream is None else stream_handle(stream)
-        result = known[0].made(launched(adoption, handle, run))
-        if is_plain:
-            given = (*args, *outputs)
-            self._keep_shortcut(known, given, (*own, *own_outputs), len(outputs), backend)
-        return result
+        return run
 
-    def _keep_shortcut(
-        self,
-        known: tuple[TypedKernel, tuple[np.dtype[Any], ...], int],
-        given: tuple[Any, ...],
-        own: tuple[Any, ...],
-        outputs: int,
-        backend: Backend | None,
-    ) -> None:
-        if backend is None:
-            return
-        typed, dtypes, ndim = known
-        otherwise = self._other_out if outputs else self._other
-        found = make_shortcut(
-            given, own, self._is_raw, outputs, ndim, dtypes, backend, typed, otherwise
-        )
-        if found is None:
-            return
-        last = "_shortcut_out" if outputs else "_shortcut"
-        types = last, *map(type, given)
-        of_types = self._shortcuts.get(types)
-        if of_types is None:
-            of_types = self._shortcuts[types] = BoundedTable(_MOST_SHORTCUTS)
-        of_types[tuple(map(_dtype_of, given))] = found
-        setattr(self, last, found)
+    def _shortcut_for(
+        self, call: Call, known: Specialized, otherwise: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        return make_shortcut(call, self._is_raw, known, otherwise) if call.facts else None
+
+    @staticmethod
+    def _key_of(value: Any) -> Any:
+        return getattr(value, "dtype", None), getattr(value, "ndim", None)
 
     def _run(
         self,
@@ -366,10 +322,8 @@ class ElementKernel(Called, Decorated):
         small: bool = True,
         backend: Capabilities | None = None,
         kinds: Sequence[Type] | None = None,
-    ) -> tuple[TypedKernel, tuple[np.dtype[Any], ...], int]:
-        """Return the kernel for arguments of these types, the dtypes of its outputs, and of how
-        many dimensions the index is that the function asks for.
-        """
+    ) -> Specialized:
+        """Return the kernel for arguments of these types."""
         from kerneltk.jit.frontends.analyses import case_of
         from kerneltk.jit.frontends.typed_kernel import kernel_of_outcome
 
@@ -382,7 +336,7 @@ class ElementKernel(Called, Decorated):
         case = case_of(kinds, backend, assumptions, (given, self._otypes), ways)
         known = self._analyses.find(case)
         if known is not None:
-            return kernel_of_outcome(known, self._definition)
+            return Specialized(*kernel_of_outcome(known, self._definition))
 
         from kerneltk.jit.compile import PassContext
         from kerneltk.jit.frontends.element_source import (
@@ -433,7 +387,8 @@ class ElementKernel(Called, Decorated):
         outcome = outcome_of(definition, function.result, stored, function.index_ndim)
         paths = [path for path, _ in definition.user_sources]
         self._analyses.keep(case, lookups, outcome, paths)
-        return typed_kernel(definition, function.result), stored, function.index_ndim
+        kernel = typed_kernel(definition, function.result)
+        return Specialized(kernel, stored, function.index_ndim)
 
     def _stored(self, results: Sequence[Number]) -> tuple[np.dtype[Any], ...]:
         """The dtypes of outputs that are not given, by what the function returns."""
@@ -516,47 +471,9 @@ class ElementKernel(Called, Decorated):
         """The generated sources, by the dtypes of the array arguments."""
         return {
             (key, dtypes): source()
-            for key, (typed, _, _) in self._typed.items()
+            for key, (typed, _, _) in self.kernels.items()
             for dtypes, source in typed._dispatcher.codes.items()
         }
-
-
-def imported(
-    args: Sequence[Any],
-    outputs: Sequence[Any],
-    named: foreign_arrays.NameOf,
-    called: str,
-) -> tuple[
-    tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Backend | None, foreign_arrays.Adoption
-]:
-    """The arguments of a call, with numbers for torch's of the host; they and the outputs as the
-    backends' own, since other libraries' arrays have dtypes and shapes of their own kinds, or none;
-    the backend of the first array, and what is owed to the libraries.
-    """
-    adoption = foreign_arrays.Adoption()
-    args = foreign_arrays.host_scalars_as_numbers(args)
-    own = tuple(adoption.take(arg, k, named)[1] for k, arg in enumerate(args))
-    own_outputs = tuple(adoption.take(out, None, named)[1] for out in outputs)
-    for value in own_outputs:
-        if foreign_arrays.backend_of(value) is None:
-            raise ArgumentTypeError(
-                f"'out' of {called} must be an array or a tuple of arrays, and has an object of "
-                f"type '{type(value).__name__}'."
-            )
-    owners = (foreign_arrays.backend_of(value) for value in (*own, *own_outputs))
-    backend = next((owner for owner in owners if owner is not None), None)
-    return args, own, own_outputs, backend, adoption
-
-
-def written_arguments(typed: TypedKernel, args: Sequence[Any]) -> frozenset[int]:
-    """The arguments of a function that its kernel writes to; those that are None are not its."""
-    left = iter(typed.in_params)
-    return frozenset(k for k, arg in enumerate(args) if arg is not None and not next(left).is_const)
-
-
-def _dtype_of(value: Any) -> Any:
-    """What tells two arguments of one type apart, which an argument with a shortcut had."""
-    return getattr(value, "dtype", None), getattr(value, "ndim", None)
 
 
 _OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")

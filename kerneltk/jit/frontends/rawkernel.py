@@ -353,12 +353,10 @@ class JitKernel(Decorated):
     def __init__(self, definition: Definition, adapt: Adapt | None = None) -> None:
         self._definition = definition
         functools.update_wrapper(self, definition.function)
-        self._compiled: dict[Any, CompiledKernel] = {}  # by what they depend on
         self._dispatcher = JitDispatcher(
             self.name,
             functools.partial(getattr, definition, "paths"),
             self._specialized,
-            self._compiled,
             adapt,
         )
         self._configured: BoundedTable[Any, Configured] = BoundedTable(_MOST_CONFIGURATIONS)
@@ -551,7 +549,7 @@ class JitKernel(Decorated):
         """
         return {
             (backend, types, shapes): kernel.unit.source
-            for (backend, _, types, shapes), kernel in self._compiled.items()
+            for (backend, _, types, shapes), kernel in self._dispatcher.kernels.items()
             if kernel.unit is not None
         }
 

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.launch.compiled import dlpack_device
+from kerneltk.launch.dispatch import Call
 from kerneltk.launch.shortcuts import Kind, shortcut_of
+
+if TYPE_CHECKING:
+    from kerneltk.jit.frontends.typed_kernel import TypedKernel
+
+
+class Specialized(NamedTuple):
+    """The kernel for arguments of some types, the dtypes of its outputs, and of how many dimensions
+    the index is that the function asks for.
+    """
+
+    kernel: TypedKernel
+    dtypes: tuple[np.dtype[Any], ...]
+    index_ndim: int
 
 
 def make_shortcut(
-    passed_args: Sequence[Any],
-    args: Sequence[Any],
-    raw: Sequence[bool],
-    given: int,
-    index_ndim: int,
-    dtypes: Sequence[np.dtype[Any]],
-    backend: Backend,
-    typed: Callable[..., Any],
-    otherwise: Callable[..., Any],
+    call: Call, raw: Sequence[bool], known: Specialized, otherwise: Callable[..., Any]
 ) -> Callable[..., Any] | None:
-    """``call(*arguments, *outputs)`` for arguments of these types, which calls `typed`, or
-    `otherwise` with arguments of other types; None where a call has to look more closely: at other
-    libraries' arrays that are more than elements to it, at shapes that depend on each other.
+    """``run(*arguments, *outputs)`` for arguments of a call's types, which calls its typed kernel,
+    or `otherwise` with arguments of other types; None where a call has to look more closely: at
+    other libraries' arrays that are more than elements to it, at shapes that depend on each other.
 
-    `args` are `passed_args` as the backend's own. The last of them are the `given` outputs. `raw`
-    tells which arguments the function takes whole, `dtypes` are those of the outputs. The index
-    that the function asks for has `index_ndim` dimensions; the arrays have less than 2**31
-    elements.
+    `raw` tells which arguments the function takes whole. The arrays have less than 2**31 elements.
     """
+    backend, typed, (_, dtypes, index_ndim) = call.backend, known.kernel, known
+    assert backend is not None
+    passed_args, args = (*call.args, *call.outputs), (*call.own, *call.own_outputs)
+    given = len(call.outputs)
     count = len(args) - given
     arrays = [isinstance(arg, backend.array_type) for arg in args]
     # A NumPy scalar only looks like an array.
@@ -84,12 +91,10 @@ def make_shortcut(
         for k, arg in enumerate(args)
     ]
     passed = [k for k, arg in enumerate(args) if arg is not None]
-    if allocates:
-        typed = _allocating(typed, backend, passed.index(whole[0]), dtypes)
     return shortcut_of(
         kinds,
         passed,
-        typed,
+        _allocating(typed, backend, passed.index(whole[0]), dtypes) if allocates else typed,
         otherwise,
         backend.arrays,
         _are_small([k for k, is_array in enumerate(arrays) if is_array]) if observes else None,

@@ -4,7 +4,7 @@ their dtypes, and those that are passed whole are numbers, whole arrays or known
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +25,10 @@ from kerneltk.errors import (
 from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.frontends.kernel import ElementKernel, array_parameters
 from kerneltk.jit.frontends.rawkernel import Definition
+from kerneltk.jit.frontends.shortcuts import Specialized
 from kerneltk.jit.ir.types import Number, Type
 from kerneltk.jit.launch.marshalling import is_array
+from kerneltk.launch.dispatch import Call
 from kerneltk.launch.loops import copy_for_launch
 
 if TYPE_CHECKING:
@@ -36,14 +38,15 @@ if TYPE_CHECKING:
 DTypes = tuple[np.dtype[Any], ...]
 
 
-def own_lists(args: Sequence[Any], outputs: Sequence[Any], elements: Sequence[bool]) -> list[Any]:
+def own_lists(
+    args: tuple[Any, ...], outputs: Sequence[Any], elements: Sequence[bool]
+) -> tuple[Any, ...]:
     """The arguments with arrays in place of the lists and tuples that are taken by element: on the
     device of the other arrays, NumPy's where there are none.
     """
-    found = list(args)
     if not any(isinstance(arg, list | tuple) for arg in args):
-        return found
-    adoption = foreign_arrays.Adoption()
+        return args
+    found, adoption = list(args), foreign_arrays.Adoption()
     owners = [adoption.take(value, k)[0] for k, value in enumerate((*args, *outputs))]
     owner = next((owner for owner in owners if owner is not None), None)
     for index, (arg, is_element) in enumerate(zip(args, elements, strict=True)):
@@ -57,7 +60,7 @@ def own_lists(args: Sequence[Any], outputs: Sequence[Any], elements: Sequence[bo
                     f"Argument {index + 1} is a {type(arg).__name__} that is no array of numbers."
                     "\n  Hint: its rows must have equal lengths, and its items be numbers."
                 ) from error
-    return found
+    return tuple(found)
 
 
 def apart(
@@ -165,11 +168,10 @@ class VectorizedKernel(ElementKernel):
     def _made_of(self) -> tuple[Any, ...]:
         return self._definition, self._elements, self._given_raw, self._otypes
 
-    def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
-        if any(isinstance(arg, list | tuple) for arg in args):
-            outputs = () if out is None else out if isinstance(out, tuple) else (out,)
-            args = tuple(own_lists(args, outputs, self._elements))
-        return super()._call(args, out, named)
+    def _described(
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> Call:
+        return super()._described(own_lists(args, outputs, self._elements), outputs, options)
 
     def _type_of(self, value: Any, index: int) -> Type:
         kind = super()._type_of(value, index)
@@ -201,22 +203,15 @@ class VectorizedKernel(ElementKernel):
             args = tuple(apart(args, self._is_raw, outputs, handle))
         return super()._run(typed, dtypes, ndim, args, outputs, options)
 
-    def _keep_shortcut(
-        self,
-        known: tuple[TypedKernel, DTypes, int],
-        given: tuple[Any, ...],
-        own: tuple[Any, ...],
-        outputs: int,
-        backend: Backend | None,
-    ) -> None:
+    def _shortcut_for(
+        self, call: Call, known: Specialized, otherwise: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
         # Shortcuts would give results the shape of a whole array where no other has dimensions, and
         # do not ask whether one overlaps an output.
-        is_of_numbers = not any(
-            array.ndim for array in self._by_element(own[: len(self._is_raw)], ())
-        )
-        if self.raw and (outputs or is_of_numbers):
-            return
-        super()._keep_shortcut(known, given, own, outputs, backend)
+        is_of_numbers = not any(array.ndim for array in self._by_element(call.own, ()))
+        if self.raw and (call.outputs or is_of_numbers):
+            return None
+        return super()._shortcut_for(call, known, otherwise)
 
     def _stored(self, results: Sequence[Number]) -> DTypes:
         if self._otypes is None:
@@ -231,7 +226,7 @@ class VectorizedKernel(ElementKernel):
         small: bool = True,
         backend: Capabilities | None = None,
         kinds: Sequence[Type] | None = None,
-    ) -> tuple[TypedKernel, DTypes, int]:
+    ) -> Specialized:
         if self._otypes is not None:
             check_result_dtypes(self.name, outputs, self._otypes)
         try:
@@ -240,7 +235,7 @@ class VectorizedKernel(ElementKernel):
             names = self._definition.parameters
             elements = [n for n, taken in zip(names, self._elements, strict=True) if taken]
             raise explained(error, self._definition, elements) from None
-        if not found[1]:
+        if not found.dtypes:
             raise no_result(self._definition)
         return found
 

@@ -33,10 +33,10 @@ from kerneltk.jit.launch.marshalling import (
     refuse_number,
     type_of,
 )
+from kerneltk.launch.compiled import LauncherTemplate
 from kerneltk.launch.dispatch import GridDispatcher, Run
 from kerneltk.launch.launch_config import GridLaunches, GridShapes, is_beyond_32bit
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, Structure
-from kerneltk.launch.launchers import LauncherTemplate
 
 _MAX_LAUNCHERS = 1024
 
@@ -363,6 +363,7 @@ class _Bound(NamedTuple):
     run: Run
     key_of: Callable[[Sequence[Any]], tuple[Any, ...]]
     forget: Callable[[], object]
+    key: tuple[Any, ...]  # of the kernel
     plans: dict[Any, tuple[Any, ...]]
     launches: _Launches
 
@@ -381,8 +382,6 @@ class JitDispatcher(GridDispatcher):
         Returns the parameters, for messages.
     specialized : callable
         Returns the `CompiledKernel` for `Arguments` on the current device.
-    kernels : dict
-        Those that it has returned, by what they depend on.
     adapt : callable, optional
         See `arguments_of`.
     """
@@ -394,16 +393,12 @@ class JitDispatcher(GridDispatcher):
         name: str,
         paths: Callable[[], Sequence[ArgumentPath]],
         specialized: Callable[[Arguments], CompiledKernel],
-        kernels: dict[Any, CompiledKernel],
         adapt: Adapt | None = None,
         records: bool = False,
     ) -> None:
-        super().__init__(name, paths, specialized, kernels, adapt, records=records)
-        self._adapt = adapt
-        self.name, self._paths, self._compiled, self._kernels = name, paths, specialized, kernels
+        super().__init__(name, paths, specialized, adapt, records=records)
+        self.name, self._paths, self._compiled, self._adapt = name, paths, specialized, adapt
         self._launchers = BoundedTable(_MAX_LAUNCHERS)
-        self._plans: BoundedTable[Any, BoundedTable[Any, tuple[Any, ...]]]
-        self._plans = BoundedTable(_MAX_LAUNCHERS)
         self.recent = self._dispatched(None)
 
     def parameter_names(self, count: int) -> tuple[str, ...]:
@@ -415,16 +410,22 @@ class JitDispatcher(GridDispatcher):
         return arguments_of(args, self._paths(), self._adapt, is_64bit_grid=is_64bit)
 
     def _specialized(self, call: Arguments) -> CompiledKernel:
-        kernel = self._kernels.get(call.key)
-        if kernel is None:  # of two threads' the first
-            kernel = self._kernels.setdefault(call.key, self._compiled(call))
+        kernel: CompiledKernel | None = self.kernels.get(call.key)
+        if kernel is None:
+            kernel = self.kernels[call.key] = self._compiled(call)
         call.adoption.check_writes(kernel.is_written)
         return kernel
 
     def _planned(self, call: Arguments, kernel: CompiledKernel) -> Run:
         forms, values = tuple(map(form_of, call.values)), call.values
+        # Calls that differ in dtypes, dimensions or strides find each other's plans: those of the
+        # first launcher for these Python types.
+        similar = forms, call.backend.name, call.device, call.is_64bit_grid
         make = functools.partial(self._made, call, kernel, forms)
-        own: _Bound = self._launcher((forms, call.key), make)
+        own: _Bound = self._launcher(similar, lambda _: make(BoundedTable(MAX_PLANS)))
+        if own.key != call.key:
+            plans = own.plans
+            own = self._launcher((similar, call.key), lambda _: make(plans))
         key = own.key_of(values)
         if key not in own.plans:
             plan = own.launches.plan(own.run, own.launches.leaves(values))
@@ -436,22 +437,15 @@ class JitDispatcher(GridDispatcher):
         call: Arguments,
         kernel: CompiledKernel,
         forms: tuple[Form, ...],
-        outdated: _Bound | None,
+        plans: dict[Any, tuple[Any, ...]],
     ) -> _Bound:
-        # Calls that differ in dtypes, dimensions or strides find each other's plans.
-        similar = forms, call.backend.name, call.device, call.is_64bit_grid
-        if outdated is not None and self._plans.get(similar) is outdated.plans:
-            self._plans.pop(similar, None)  # they name the launchers that are outdated
-        plans = self._plans.get(similar)
-        if plans is None:
-            plans = self._plans[similar] = BoundedTable(MAX_PLANS)
         backend = self._launching(call.backend)
         launches = _Launches(self.name, kernel, call._replace(backend=backend))
         leaves = iter(launches.leaves(call.values))
         described = tuple(launches.argument(form, leaves) for form in forms)
         spec = LauncherSpec("grid", described, backend.arrays, launches.call, device=call.device)
         bound = LauncherTemplate(spec).bind(self._dispatched(None), plans=plans)
-        return _Bound(*bound, plans, launches)
+        return _Bound(*bound, call.key, plans, launches)
 
     def _keep(self, call: Arguments, run: Run) -> None:
         # Where nothing but the default says that it is the host, a later launch may go elsewhere.

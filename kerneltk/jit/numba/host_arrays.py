@@ -22,6 +22,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.core.arrays import byte_extent, dense_strides_like, extents_of
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.launch.dispatch import launched
 
 # -- the cores of this machine as a device --------------------------------------------------------
 
@@ -315,8 +316,7 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
     array = adoption.take(obj, None, keep_subclasses=True)[1]
     if sync:
         # The current stream's next work comes after that of the stream that the array names.
-        with adoption.launching(stream_handle(default_stream())):
-            pass
+        launched(adoption, stream_handle(default_stream()), lambda _: None)
     return library().adopted(array)
 
 

@@ -11,7 +11,7 @@ import pytest
 from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator, parse_accumulator
 from kerneltk.errors import SignatureError
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.type_binding import Binding
+from kerneltk.signature.resolve import Binding
 
 
 def parsed(text: str | None, out_params: str = "T y", in_params: str = "T x") -> Accumulator:

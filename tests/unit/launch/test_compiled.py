@@ -21,7 +21,7 @@ import kerneltk
 from kerneltk import jit
 from kerneltk.backends.base import ArrayAccess, Bound, LaunchCall
 from kerneltk.core.settings import get_settings
-from kerneltk.launch import compiled, interpreter, launchers
+from kerneltk.launch import compiled, interpreter
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 
 from ..dry_gpu import DryGpu
@@ -235,7 +235,7 @@ def test_both_do_the_same(
     assert launcher_class is not None
     found = []
     for kind in (None, launcher_class):
-        monkeypatch.setattr(launchers, "launcher_class", lambda kind=kind: kind)
+        monkeypatch.setattr(compiled, "launcher_class", lambda kind=kind: kind)
         calls = make()
         rounds = [[outcome(call) for call in calls] for _ in range(3)]
         found.append(rounds)
@@ -249,7 +249,7 @@ def test_both_do_the_same(
 
 @pytest.fixture
 def only_compiled(monkeypatch: pytest.MonkeyPatch, launcher_class: Any) -> Iterator[None]:
-    monkeypatch.setattr(launchers, "launcher_class", lambda: launcher_class)
+    monkeypatch.setattr(compiled, "launcher_class", lambda: launcher_class)
     monkeypatch.setenv("KERNELTK_LAUNCHER", "compiled")  # for backends that are made here
     get_settings.cache_clear()
     yield
@@ -403,7 +403,7 @@ def test_forgotten_plans_are_made_again(
 ) -> None:
     from kerneltk.launch import loops
 
-    monkeypatch.setattr(launchers, "launcher_class", lambda: launcher_class)
+    monkeypatch.setattr(compiled, "launcher_class", lambda: launcher_class)
     monkeypatch.setattr(loops, "MAX_PLANS", 3)
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "forgotten")
     for _ in range(2):
@@ -488,7 +488,7 @@ def spec_of(*arguments: Argument, **options: Any) -> LauncherSpec:
 )
 def test_what_is_not_described_is_launched_in_python(spec: LauncherSpec) -> None:
     assert compiled.description_of(spec) is None
-    bound = launchers.LauncherTemplate(spec).bind(plans={})
+    bound = compiled.LauncherTemplate(spec).bind(plans={})
     assert isinstance(bound.run, interpreter.LoopInterpreter)
 
 

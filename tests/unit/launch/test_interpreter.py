@@ -13,7 +13,7 @@ import pytest
 import kerneltk
 from kerneltk import jit
 from kerneltk.backends.base import ArrayAccess, BlocksOf, Bound, LaunchCall
-from kerneltk.launch import launchers
+from kerneltk.launch import compiled
 from kerneltk.launch.interpreter import interpreter_of
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
 
@@ -304,7 +304,7 @@ def test_a_launch_that_fails() -> None:
 @pytest.fixture(autouse=True, params=["python", ""])
 def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "python" and "gpu" in request.fixturenames:
-        monkeypatch.setattr(launchers, "launcher_class", lambda: None)
+        monkeypatch.setattr(compiled, "launcher_class", lambda: None)
 
 
 ADD = """

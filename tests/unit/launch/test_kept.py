@@ -26,8 +26,8 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import Target
-from kerneltk.launch import kept, loops
-from kerneltk.launch.kept import KeptLaunches, Launch
+from kerneltk.launch import loops
+from kerneltk.launch.loops import KeptLaunches, Launch
 from tests.unit.cache.stages import record_of, sealed, set_cache
 
 X = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
@@ -126,7 +126,7 @@ def _differ(kernel: Any, calls: Sequence[tuple[tuple[Any, ...], Any]], on: str) 
         if geometry is None:
             continue
         found = Launch.of(geometry), translation_unit_of(geometry.specialization)
-        key = _key_of(launches, resolved, device), kept._case_of(resolved, options)
+        key = _key_of(launches, resolved, device), loops._case_of(resolved, options)
         assert made.setdefault(key, found) == found
     assert len({*made.values()}) > 8
 

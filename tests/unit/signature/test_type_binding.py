@@ -11,7 +11,7 @@ import pytest
 
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.type_binding import bind_types, convert_scalar, scalar_default
+from kerneltk.signature.resolve import bind_types, convert_scalar, scalar_default
 
 
 def bound(

@@ -130,4 +130,4 @@ def test_a_shortcut_is_asked_once() -> None:
         out = np.zeros(4, given.dtype)
         smooth(given, out=out)
         np.testing.assert_array_equal(out, given + np.roll(given, -1))
-    assert [len(of_types) for of_types in smooth._shortcuts.values()] == [2, 2]  # dtypes
+    assert [len(of_types) for of_types in smooth._launchers.values()] == [2, 2]  # dtypes

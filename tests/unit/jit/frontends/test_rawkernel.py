@@ -364,5 +364,5 @@ def test_a_grid_beyond_32_bits_has_a_launcher_of_its_own() -> None:
     made._keep(call, run)
     assert run is not last
     assert made.recent is last
-    assert [len(plans) for plans in made._plans.values()] == [1, 1]
+    assert [len(one.plans) for one in made._launchers.values()] == [1, 1]
     assert [shapes.is_32bit_indexable for *_, shapes in fill.cached_codes] == [True, False]

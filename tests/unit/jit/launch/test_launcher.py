@@ -51,7 +51,7 @@ class Kernel(JitDispatcher):
     __slots__ = ("count", "text")
 
     def __init__(self, text: Text) -> None:
-        super().__init__(text.name, self.paths, text.compiled, {})
+        super().__init__(text.name, self.paths, text.compiled)
         self.text, self.count = text, 0
 
     def paths(self) -> list[ArgumentPath]:
@@ -143,7 +143,7 @@ def test_two_threads_find_a_launcher_outdated(monkeypatch: pytest.MonkeyPatch) -
 
     add, z = adder(), np.zeros(10, np.float32)
     add(1, 10, (x32, x32, z, 10))
-    add._plans = Raced(add._plans)
+    add._launchers = Raced(add._launchers)
     add.recent = add._dispatched(None)
     monkeypatch.setattr(dispatch, "is_outdated", lambda run: True)
     add(1, 10, (x32, z, z, 10))
@@ -711,7 +711,7 @@ def test_plans_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
             add(1, 16, (x, x, z2, length))
             np.testing.assert_array_equal(z2, 2 * x)
     assert len(add._launchers) <= 2
-    assert all(len(plans) <= 3 for plans in add._plans.values())
+    assert all(len(one.plans) <= 3 for one in add._launchers.values())
 
 
 def test_shapes_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
