@@ -32,6 +32,7 @@ _TEXTURE_NAME = pattern(
     r"(Address|Filter|Read|Boundary)Mode)"
 )
 _COMMENT = pattern(COMMENT)
+_SPLICE = pattern(r"\\\r?\n")
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
 # CUDA's own types, the C++ library's, and the special functions that CuPy brings.
@@ -263,11 +264,16 @@ def always_assigns(body: Lexed, name: str) -> bool:
     return name not in tokens[first + 1 : end]
 
 
+def joined_lines(source: str) -> str:
+    """Return `source` with what a backslash at a line's end continues on that line."""
+    return _SPLICE.sub("", source) if "\\" in source else source
+
+
 def included_headers(*sources: str) -> frozenset[str]:
     """Return the names in ``#include`` lines, also behind a comment."""
     return frozenset(
         name
-        for source in sources
+        for source in map(joined_lines, sources)
         for form in (source, _COMMENT.sub(" ", source))
         for name in _INCLUDED.findall(form)
     )

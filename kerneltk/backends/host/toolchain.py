@@ -38,7 +38,7 @@ from kerneltk.core.artifacts import (
     TranslationUnit,
     cupy_include_directory,
 )
-from kerneltk.core.lexer import foreign_headers, includes_by_option
+from kerneltk.core.lexer import foreign_headers, includes_by_option, joined_lines
 from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
 from kerneltk.core.settings import Settings, get_settings
@@ -735,7 +735,8 @@ def cuda_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     """
     if unit.raw:
         is_needed = (
-            includes_by_option(unit.options) or _OTHER_INCLUDE.search(unit.source) is not None
+            includes_by_option(unit.options)
+            or _OTHER_INCLUDE.search(joined_lines(unit.source)) is not None
         )
         return (stand_ins.directory("host"),) if is_needed else ()
     if not foreign_headers(unit.source):

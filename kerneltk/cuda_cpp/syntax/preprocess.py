@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.core.lexer import CHARACTER, COMMENT, RAW_STRING, STRING, comma_spans
+from kerneltk.core.lexer import CHARACTER, COMMENT, RAW_STRING, STRING, comma_spans, joined_lines
 
 _NOISE = re.compile(
     rf"(?P<comment>{COMMENT})|(?P<raw>{RAW_STRING})"
@@ -386,8 +386,9 @@ def _read_noise(source: str) -> tuple[str, list[tuple[int, int]], list[Directive
 
 
 def _read_directive(content: str, start: int) -> Directive:
-    joined = re.sub(r"\\\r?\n", " ", content)
-    joined = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", joined)
+    joined = _COMMENT.sub(
+        lambda found: found[0] if found[0][0] == '"' else " ", joined_lines(content)
+    )
     found = _DIRECTIVE.match(joined)
     name, argument = (found[1] or "", found[2]) if found else ("", "")
     return Directive(name, " ".join(argument.split()), start, start + len(content))

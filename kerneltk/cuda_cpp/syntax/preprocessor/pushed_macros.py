@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kerneltk.core.lexer import CHARACTER, COMMENT, STRING
+from kerneltk.core.lexer import CHARACTER, COMMENT, STRING, joined_lines
 from kerneltk.cuda_cpp.syntax.preprocess import Directive, prepare
 from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import with_numbers_behind_branches
 
@@ -25,7 +25,6 @@ _BARE_MOVE = re.compile(_MOVE.pattern + r"\s*\)")
 _QUOTED_MOVE = re.compile(r"\s*\"\s*(push|pop)_macro\s*\(\s*\\\"\s*(\w+)\s*\\\"\s*\)\s*\"\s*\)")
 _MADE_BY = re.compile(r"(\w+)\((\w+)\)\s*_Pragma\s*\(\s*#\s*\2\s*\)\s*\Z")
 _DEFINED = re.compile(r"\s*(?:#|%:)\s*define\s+([^\W\d]\w*)(.*)\Z", re.DOTALL)
-_SPLICE = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(f"({STRING}|{CHARACTER})|{COMMENT}")
 _MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a source defines
 # What NVRTC defines by itself, and sources push to include what has the name otherwise.
@@ -283,7 +282,7 @@ class _Rewriting:
 
     def _definition_of(self, directive: Directive) -> tuple[_Name, str] | None:
         """Return the name that a line defines, and how, where it is pushed somewhere."""
-        content = _SPLICE.sub("", self._source[directive.start : directive.end])
+        content = joined_lines(self._source[directive.start : directive.end])
         content = _COMMENT.sub(lambda found: found[1] or " ", content)
         found = _DEFINED.match(content)
         known = self._names.get(found[1]) if found is not None else None
