@@ -115,6 +115,22 @@ def token_spans(plain: str) -> list[tuple[str, int, int]]:
     return [(found[0], *found.span()) for found in _TOKEN.finditer(plain)]
 
 
+def with_edits(source: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Return `source` with other text for some of its characters: where these start and end, in
+    order, and what stands there. What begins inside of an edit is left out.
+
+    >>> with_edits("f(a);", [(2, 3, "b + c"), (5, 5, " g();")])
+    'f(b + c); g();'
+    """
+    parts: list[str] = []
+    position = 0
+    for start, end, text in edits:
+        if start >= position:
+            parts += source[position:start], text
+            position = end
+    return "".join((*parts, source[position:]))
+
+
 def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
     """Start and end (characters) of what stands between the commas outside of such brackets.
 

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, DeclaredParameter
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, prepare, split_arguments
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -266,10 +267,4 @@ def with_child_launches(source: str) -> str:
             lines = "\n" * source.count("\n", start, first)
             name = collapse(callee).replace("\\", "").replace('"', "")
             edits[start, end] = f'::_kt_child<(&{collapse(callee)})>("{name}", {shape}){lines}'
-    parts: list[str] = []
-    position = 0
-    for (start, end), call in sorted(edits.items()):
-        if start >= position:
-            parts += source[position:start], call
-            position = end
-    return "".join((*parts, source[position:]))
+    return with_edits(source, ((*span, call) for span, call in sorted(edits.items())))

@@ -225,7 +225,7 @@ class Prepared:
             words = self.words
             if hidden:
                 words = _outside(words, hidden)
-            yield _blank_spans(self.plain, hidden), words
+            yield blank_spans(self.plain, hidden), words
 
     def shown_at(self, offset: int) -> int:
         """Return where the source's character at `offset` is in `shown`."""
@@ -291,7 +291,7 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     spans = [(word.start, word.end) for word in words]
     if "_Pragma" in whole:
         spans += (found.span() for found in _PRAGMA.finditer(whole))
-    plain = _blank_spans(whole, spans)
+    plain = blank_spans(whole, spans)
     if not plain.isascii():
         plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
     return Prepared(
@@ -318,7 +318,8 @@ def _blank(source: str) -> str:
     return _VISIBLE.sub(" ", source)
 
 
-def _blank_spans(source: str, spans: Iterable[tuple[int, int]]) -> str:
+def blank_spans(source: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a source with blanks for the characters of some spans; lines stay."""
     parts: list[str] = []
     position = 0
     for start, end in sorted(spans):

@@ -6,7 +6,7 @@ Nothing here decides whether the source is valid: the compiler does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from kerneltk.cuda_cpp.syntax.preprocess import (
     Directive,
     Prepared,
     Word,
+    blank_spans,
     included_name,
     prepare,
 )
@@ -159,16 +160,6 @@ def _uses_with_operators(plain: str, host: HostCode) -> Iterator[tuple[int, int]
             yield use.span()
 
 
-def _without(plain: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a source with blanks in the place of pieces of it, lines unchanged."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in spans:
-        pieces += (plain[done:start], re.sub(r"[^\n]", " ", plain[start:end]))
-        done = end
-    return "".join((*pieces, plain[done:]))
-
-
 class _Branch:
     """Reads a source with one branch of each conditional."""
 
@@ -181,7 +172,7 @@ class _Branch:
             # do operators that are arguments.
             unread = [*self.macros, *_uses_with_operators(plain, found.host)]
             if unread:
-                self.tree = SourceTree(found.prepared, _without(plain, sorted(unread)), words)
+                self.tree = SourceTree(found.prepared, blank_spans(plain, unread), words)
         self.kernels = KernelReader(self.tree, found.kernels)
         self.host = HostReader(self.tree, found.host)
 

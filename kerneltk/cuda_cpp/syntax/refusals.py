@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, included_name, prepare
@@ -319,13 +320,7 @@ class _Finder:
             if (start, end) not in self._blank:
                 rest = blanked(source[start + 1 : end - 1])
                 edits.append((start, end, f"{{ {_refusal(function)}{rest}}}"))
-        parts: list[str] = []
-        position = 0
-        for start, end, replacement in sorted(edits):
-            if start >= position:  # not inside of another
-                parts += source[position:start], replacement
-                position = end
-        return "".join((*parts, source[position:]))
+        return with_edits(source, sorted(edits))
 
 
 def _refusal(function: Refused) -> str:

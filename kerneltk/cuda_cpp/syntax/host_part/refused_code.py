@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place
 from kerneltk.cuda_cpp.syntax.host_code import (
@@ -264,18 +265,15 @@ class _Finder:
     def edited(self) -> str:
         """Return the source without what was found."""
         source = self.prepared.source
-        parts: list[str] = []
-        position = 0
+        edits: list[tuple[int, int, str]] = []
         # Of two that begin together the longer one is around the other.
         for (start, end), instead in sorted(self.edits.items(), key=lambda e: (e[0][0], -e[0][1])):
-            if start >= position:
-                rest = blanked(source[start:end])
-                same = rest[: len(instead)]
-                if "\n" not in same and not same.strip():
-                    rest = rest[len(instead) :]
-                parts += source[position:start], instead, rest
-                position = end
-        return "".join((*parts, source[position:]))
+            rest = blanked(source[start:end])
+            same = rest[: len(instead)]
+            if "\n" not in same and not same.strip():
+                rest = rest[len(instead) :]
+            edits.append((start, end, instead + rest))
+        return with_edits(source, edits)
 
 
 def _is_asked_about(tree: SourceTree, name: str, is_untyped: bool) -> bool:

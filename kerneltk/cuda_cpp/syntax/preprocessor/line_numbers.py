@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import Lines
 
@@ -45,8 +46,7 @@ def with_numbers_behind_branches(source: str, name: str) -> str:
     if "line" not in source or "if" not in source:
         return source
     groups: list[_Group] = []
-    parts: list[str] = []
-    position = 0
+    edits: list[tuple[int, int, str]] = []
     prepared = prepare(source)
     lines = Lines(prepared, name)
     for directive in prepared.directives:
@@ -61,8 +61,7 @@ def with_numbers_behind_branches(source: str, name: str) -> str:
             group = groups[-1]
             file, number = lines.location_of(directive.end)
             if group.has_lines and group.is_own and group.file == file:
-                parts += source[position : directive.end], f'\n#line {number + 1} "{file}"'
-                position = directive.end
+                edits.append((directive.end, directive.end, f'\n#line {number + 1} "{file}"'))
             if directive.name == "endif":
                 groups.pop()
-    return "".join((*parts, source[position:]))
+    return with_edits(source, edits)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kerneltk.core.lexer import CHARACTER, COMMENT, STRING, joined_lines
+from kerneltk.core.lexer import CHARACTER, COMMENT, STRING, joined_lines, with_edits
 from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, prepare
 from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import (
     FOLLOWING,
@@ -221,21 +221,17 @@ class _Rewriting:
             if known is not None:
                 known[0].number(known[1])
         self._find_edits(moves)
-        parts: list[str] = [*(f"{line}\n" for line in start)]
-        parts += [f'#line 1 "{self._name}"\n'] if start else []
+        head = "".join(f"{line}\n" for line in (*start, *[f'#line 1 "{self._name}"'][: len(start)]))
         lines = Lines(self._prepared, self._name)
-        position = 0
+        edits: list[tuple[int, int, str]] = []
         for edit in sorted(self._edits):
-            parts.append(self._source[position : edit.start])
-            position = edit.end
-            if not edit.lines:
-                parts.append(_IN_A_MACRO)
-                continue
-            position += self._source.startswith("\n", position)
-            file, number = lines.location_of(position)
-            parts.append("\n".join(("", *edit.lines, f'#line {number} "{file}"', "")))
-        parts.append(self._source[position:])
-        return with_numbers_behind_branches("".join(parts), self._name)
+            end, instead = edit.end, _IN_A_MACRO
+            if edit.lines:
+                end += self._source.startswith("\n", end)
+                file, number = lines.location_of(end)
+                instead = "\n".join(("", *edit.lines, f'#line {number} "{file}"', ""))
+            edits.append((edit.start, end, instead))
+        return with_numbers_behind_branches(head + with_edits(self._source, edits), self._name)
 
     def _start(self, given: Sequence[str]) -> list[str]:
         """Return the lines at the start: what is defined there."""
