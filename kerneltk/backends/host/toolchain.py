@@ -853,9 +853,9 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     reflection: tuple[tuple[str, bytes], ...] = ()
     exports = unit.exports
     if unit.reflected:
-        from kerneltk.object_code.reflection import read_library  # raw kernels only
+        from kerneltk.object_code.reflection import read_contents  # raw kernels only
 
-        found = read_library(code, [symbol for _, symbol in unit.reflected])
+        found = read_contents(code, (symbol for _, symbol in unit.reflected), "library")
         reflection = tuple((name, found[s]) for name, s in unit.reflected if s in found)
         # What stands under a condition that does not hold is not there.
         absent = {name for name, symbol in unit.reflected if symbol not in found}
