@@ -45,7 +45,7 @@ from kerneltk.object_code.reflection import (
 
 if TYPE_CHECKING:
     from kerneltk.core.diagnostics import Diagnostic
-    from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, Refused
+    from kerneltk.cuda_cpp.syntax.declarations import Refused
 
 T = TypeVar("T")
 

@@ -24,6 +24,7 @@ from kerneltk.cuda_cpp.syntax.declarations import Meetings, Unmarked
 from kerneltk.cuda_cpp.syntax.preprocess import (
     Directive,
     Prepared,
+    behind_parentheses,
     closing_of,
     prepare,
     split_arguments,
@@ -242,9 +243,8 @@ def _with_semicolons(plain: str, statements: re.Pattern[str] | None) -> str:
     """
     ends = []
     for use in statements.finditer(plain) if statements else ():
-        arguments = re.compile(r"\s*\(").match(plain, use.end())
-        end = closing_of(plain, arguments.end() - 1) + 1 if arguments else use.end()
-        if end > 0 and plain[end : end + 1].isspace() and re.match(r"\s*[\w{*(}]", plain[end:]):
+        end = max(use.end(), behind_parentheses(plain, use.end()))
+        if plain[end : end + 1].isspace() and re.match(r"\s*[\w{*(}]", plain[end:]):
             ends.append(end)
     for end in ends:
         plain = f"{plain[:end]};{plain[end + 1 :]}"
