@@ -72,8 +72,9 @@ _TYPEOF = re.compile(r"(?<!\w)(?:__typeof__|__typeof)(?=\s*\()")
 _PATHS = frozenset(
     ("identifier", "qualified_identifier", "subscript_expression", "field_expression")
 )
-_ACCESSES = _PATHS | {"pointer_expression", "call_expression"}
-_LVALUES = _ACCESSES | {"cast_expression", "conditional_expression"}
+_LVALUES = _PATHS | {
+    "pointer_expression", "call_expression", "cast_expression", "conditional_expression",
+}  # fmt: skip
 # Nothing in these is evaluated, or nothing may be put there.
 _PASSED_OVER = frozenset(
     ("sizeof_expression", "alignof_expression", "decltype", "gnu_asm_expression",
@@ -110,12 +111,12 @@ def with_meetings(
         return Meetings(source, tuple(directives))
     prepared = prepare(head + source, types=VOLATILE)
     names = Names(instantiated)
-    statements = _statement_macros(prepared)
+    macros = list(_macros(prepared))
+    statements = _statement_macros(macros)
     roots = [
         (parse(_with_semicolons(_with_decltype(plain), statements)), words)
         for plain, words in prepared.variants()
     ]
-    macros = list(_macros(prepared))
     _read_declaring_macros(prepared, macros, names)
     names.read_all(roots)
     _read_leading_macros(macros, names)
@@ -217,13 +218,9 @@ def _read_leading_macros(macros: list[_Macro], names: Names) -> None:
     names.qualified |= added
 
 
-def _statement_macros(prepared: Prepared) -> re.Pattern[str] | None:
+def _statement_macros(macros: list[_Macro]) -> re.Pattern[str] | None:
     """Return a pattern of the uses of macros that stand for statements, semicolon included."""
-    replacements = {}
-    for directive in prepared.directives:
-        found = _DEFINED.match(prepared.source, directive.start, directive.end)
-        if found is not None:
-            replacements[found["name"]] = _CONTINUED.sub(" ", found["replacement"]).rstrip()
+    replacements = {macro.name: macro.plain.rstrip() for macro in macros}
     names = {name for name, code in replacements.items() if code.endswith((";", "}"))}
     while True:
         more = {
