@@ -20,6 +20,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     inner_declarator,
     parse,
     type_source,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -253,10 +254,7 @@ def with_child_launches(source: str) -> str:
     edits: dict[tuple[int, int], str] = {}
     for plain, words in prepared.variants():
         tree = SourceTree(prepared, plain, words)
-        pending = [tree.root]
-        while pending:
-            node = pending.pop()
-            pending += node.children
+        for node in within(tree.root):
             if node.type != "kernel_call_syntax" or node.parent is None:
                 continue
             callee = tree.slice(node.parent.children[0]).strip()

@@ -28,7 +28,14 @@ from kerneltk.cuda_cpp.syntax.preprocess import (
     included_name,
     prepare,
 )
-from kerneltk.cuda_cpp.syntax.tree import CLASSES, Scope, SourceTree, collapse, function_declarator
+from kerneltk.cuda_cpp.syntax.tree import (
+    CLASSES,
+    SCOPES,
+    Scope,
+    SourceTree,
+    collapse,
+    function_declarator,
+)
 from kerneltk.cuda_cpp.syntax.unsupported import UnsupportedFeatures
 from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, read_symbols
 from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
@@ -36,7 +43,6 @@ from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SCOPES = frozenset(("translation_unit", "declaration_list"))
 # CHECK_FUNC(_LT, <): an argument of no more than an operator.
 _OPERATOR_USE = re.compile(
     r"^[ \t]*([^\W\d]\w*)[ \t]*\((?:[^()\n]*,)?[ \t]*"
@@ -194,7 +200,7 @@ class _Branch:
         kind = node.type
         if kind == "ERROR":
             return replace(scope, is_broken=True)
-        if kind in _SCOPES:
+        if kind in SCOPES:
             return scope
         if kind == "namespace_definition":
             names = (*scope.names, *self.tree.namespace_names(node))

@@ -29,9 +29,7 @@ from kerneltk.cuda_cpp.syntax.preprocess import (
     prepare,
     split_arguments,
 )
-from kerneltk.cuda_cpp.syntax.tree import (
-    parse,
-)
+from kerneltk.cuda_cpp.syntax.tree import LOOPS, parse, source_of, within
 from kerneltk.cuda_cpp.syntax.volatile_names import (
     FUNCTIONS,
     VOLATILE,
@@ -45,8 +43,6 @@ from kerneltk.cuda_cpp.syntax.volatile_names import (
     is_volatile,
     last_name,
     names_in,
-    source_of,
-    within,
 )
 from kerneltk.cuda_cpp.syntax.volatile_points import PointWriter
 
@@ -82,7 +78,6 @@ _PASSED_OVER = frozenset(
      "attribute_declaration", "attribute_specifier", "case_statement_value", "alignas_qualifier",
      "template_parameter_list", "requires_clause", "preproc_call")
 )  # fmt: skip
-_LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 # Those that read and write in one step, and those of a warp that name no lanes.
 _ATOMIC = re.compile(r"atomic[A-Z]\w*")
 _WHOEVER = re.compile(r"__(?:any|all|ballot|activemask|shfl(?:_up|_down|_xor)?)")
@@ -456,7 +451,7 @@ class _Finder:
                 self.visit(body, scope, ())
         elif kind == "for_range_loop":
             self._visit_range(node, scope, around)
-        elif kind in _LOOPS:
+        elif kind in LOOPS:
             self._visit_loop(node, scope, around)
         elif kind == "assignment_expression":
             self._visit_assignment(node, scope, around)

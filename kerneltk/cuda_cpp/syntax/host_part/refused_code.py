@@ -26,6 +26,7 @@ from kerneltk.cuda_cpp.syntax.host_code import (
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
+    SCOPES,
     Lines,
     Scope,
     SourceTree,
@@ -36,7 +37,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SCOPES = frozenset(("translation_unit", "declaration_list"))
 _HEADS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 _ITEMS = CLASSES | {
     "alias_declaration", "concept_definition", "declaration", "enum_specifier",
@@ -122,7 +122,7 @@ class _Finder:
         if functions:
             self._leave_out_function(tree, functions[-1], position)
             return
-        inner = around[: next((n for n, a in enumerate(around) if a.type in _SCOPES), len(around))]
+        inner = around[: next((n for n, a in enumerate(around) if a.type in SCOPES), len(around))]
         item = next((found for found in reversed(inner) if found.type in _ITEMS), None)
         if item is not None and not _MEANT.search(place.message):
             self._leave_out_item(tree, item, inner, position)
@@ -301,7 +301,7 @@ def _classes(root: Node) -> Iterator[Node]:
         node = pending.pop()
         if node.type in CLASSES:
             yield node
-        elif node.type in _SCOPES or node.type in _AROUND:
+        elif node.type in SCOPES or node.type in _AROUND:
             pending += reversed(node.named_children)
 
 
