@@ -14,9 +14,11 @@ A point in each loop keeps lanes in the same round of it.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kerneltk.core.lexer import COMMENT
@@ -266,7 +268,8 @@ class _Finder:
         self.macros: list[Scope] = []
         self.unmarked: list[tuple[int, str]] = []
         self._parameters: frozenset[str] = frozenset()  # of the macro that is read
-        self._offset: int | None = None  # of a macro's replacement, from what is parsed for it
+        # Where in the source a node begins and ends, by its bytes in what is parsed.
+        self._start_of, self._end_of = prepared.start_of, prepared.end_of
 
     # -- what is where ---------------------------------------------------------------------------
 
@@ -323,11 +326,11 @@ class _Finder:
                 continue
             scope = Scope(macro.name, None, shared=known | parameters, is_macro=True)
             scope.start, scope.end = macro.start, macro.end
-            self._parameters, self._offset = parameters, macro.start - len(_BEFORE)
+            self._parameters = parameters
+            self._start_of = self._end_of = partial(operator.add, macro.start - len(_BEFORE))
             body = root.children[0].child_by_field_name("body")
             if body is not None:
                 self.visit(body, scope, ())
-            self._parameters, self._offset = frozenset(), None
             self.macros.append(scope)
 
     def _given(self, macros: Sequence[_Macro], known: set[str]) -> dict[_Macro, set[str]]:
@@ -363,10 +366,10 @@ class _Finder:
 
     def _report(self, node: Node, scope: Scope | None, reason: str, is_read: bool = True) -> None:
         """Report a node, of which nothing can be marked, if there is an access in it."""
-        probe = Scope("", scope)
+        probe = Scope("", scope, is_macro=scope is not None and scope.is_macro)
         self.visit(node, probe, (), is_read)
         if probe.edits:
-            self.unmarked.append((self.prepared.start_of(node.start_byte), reason))
+            self.unmarked.append((self._start_of(node.start_byte), reason))
 
     def _report_initializers(self, node: Node, scope: Scope) -> None:
         """Report the accesses of a constructor's initializers: what a reference is bound to is not
@@ -382,9 +385,7 @@ class _Finder:
     def _span(self, node: Node) -> tuple[int, int] | None:
         """Return a node's characters in the source; None if they are not all its own."""
         start, end = node.start_byte, node.end_byte
-        if self._offset is not None:
-            return start + self._offset, end + self._offset
-        first, last = self.prepared.start_of(start), self.prepared.end_of(end)
+        first, last = self._start_of(start), self._end_of(end)
         if last - first != end - start or self._has_directive(first, last):
             return None
         return first, last
@@ -396,22 +397,13 @@ class _Finder:
         if span := self._span(node):
             scope.edits.append(Edit(*span, macro, key))
         elif macro != "_KT_MEET" and self._has_directive(
-            first := self.prepared.start_of(node.start_byte), self.prepared.end_of(node.end_byte)
+            first := self._start_of(node.start_byte), self._end_of(node.end_byte)
         ):
             # What a macro stands for is read where that is defined.
             self.unmarked.append((first, "around a line of the preprocessor"))
 
     def _at(self, position: int) -> float:
-        return float(
-            position + self._offset
-            if self._offset is not None
-            else self.prepared.start_of(position)
-        )
-
-    def _end(self, node: Node) -> int:
-        if self._offset is not None:
-            return node.end_byte + self._offset
-        return self.prepared.end_of(node.end_byte)
+        return float(self._start_of(position))
 
     def _key(self, node: Node, around: Key) -> Key:
         return (*around, self._at(node.start_byte))
@@ -437,7 +429,7 @@ class _Finder:
                     self._report(operand, scope, "of an asm statement")
             return
         if kind == "ERROR" and self._may_access(source_of(node), self.names.all):
-            self.unmarked.append((int(self._at(node.start_byte)), "where the parser is lost"))
+            self.unmarked.append((self._start_of(node.start_byte), "where the parser is lost"))
         if kind == "lambda_expression":
             body = node.child_by_field_name("body")
             for inner in within(node.child_by_field_name("captures") or node):
@@ -445,7 +437,7 @@ class _Finder:
                     value = inner.child_by_field_name("right")
                     if value is not None:
                         self.visit(value, scope, around)
-            if self._offset is None:
+            if not scope.is_macro:
                 self._read_function(node)
             elif body is not None:
                 self.visit(body, scope, ())
@@ -601,7 +593,7 @@ class _Finder:
             at = self._span(marks[-1]) if marks else None
             at = (at[0], at[0]) if at else None
         if at:
-            whole = (int(self._at(node.start_byte)), self._end(node))
+            whole = (self._start_of(node.start_byte), self._end_of(node.end_byte))
             scope.loops.append((*whole, Edit(*at, "_KT_MEET", (*late, 1.0))))
 
     def _visit_range(self, node: Node, scope: Scope, around: Key) -> None:
@@ -612,12 +604,12 @@ class _Finder:
             self.visit(values, scope, around, False)
             is_copied = declared is not None and declared.type != "reference_declarator"
             if is_copied and self._mentions(values, scope):
-                start = self.prepared.start_of(node.start_byte)
+                start = self._start_of(node.start_byte)
                 self.unmarked.append((start, "that a range-based loop copies"))
         if body is not None:
             self.visit(body, scope, around)
             if at := self._span(body):
-                whole = (int(self._at(node.start_byte)), self._end(node))
+                whole = (self._start_of(node.start_byte), self._end_of(node.end_byte))
                 late = (*around, self._at(node.end_byte) - 0.5)
                 scope.loops.append((*whole, Edit(*at, "_KT_ROUND", late)))
 
@@ -630,7 +622,7 @@ class _Finder:
             return False
         if any(inner.type == "lambda_expression" for inner in within(node)):
             # `decltype` takes none.
-            self.unmarked.append((int(self._at(node.start_byte)), "with a lambda in it"))
+            self.unmarked.append((self._start_of(node.start_byte), "with a lambda in it"))
             return False
         return True
 
