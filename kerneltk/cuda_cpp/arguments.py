@@ -184,10 +184,8 @@ def _given_strides(
     others = {p.name.lower() for p in pointers} - {"", parameter.name.lower()}
     for wanted, value in zip(signature.parameters, args, strict=False):
         for name, number in _named_integers(wanted.name, value):
-            if (
-                _STRIDE_WORDS.search(name)
-                and _STRIDE_WORDS.sub("", name).strip("_").lower() not in others
-            ):
+            rest, count = _STRIDE_WORDS.subn("", name)
+            if count and rest.strip("_").lower() not in others:
                 yield number
 
 
