@@ -17,6 +17,7 @@ import stat
 import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -50,10 +51,11 @@ _DIRECTIVES = {
     + _GAP
     + rb"[^\W\d]\w*(?![\w(])"
     + _GAP
-    + rb"(?:<([\w./+-]+)>|\"([\w./+-]+)\")"
+    + rb"(?:<([\w./+-]+)>|\"([\w./+-]+)\")"  # as _PLAIN_NAME
     + _GAP
     + rb"(?=[\r\n]|//|\Z)",
 }
+_PLAIN_NAME = pattern(rb"[\w./+-]+")
 _SPLICE = pattern(rb"\\[ \t]*\r?\n")
 _COMPUTED = pattern(
     rb"(?:(?:\#|%%:|\?\?=)%(gap)b(?:include_next|include|import|embed)(?!\w)"
@@ -129,12 +131,12 @@ def fingerprint(
     str
         64 hexadecimal digits (SHA-256). A header that is not found counts by its name.
     """
-    parts, directives, search, _ = _looked_for(unit, target, include_directories, backend_options)
-    tree = _tree_of(directives, search)
-    parts.append(tree.data)
-    if _computes_names(tree.macros, unit):
-        _add(parts, os.urandom(16))
-    return hashlib.sha256(b"".join(parts)).hexdigest()
+    return trace(
+        unit,
+        target,
+        include_directories=include_directories,
+        backend_options=backend_options,
+    ).key
 
 
 def trace(
@@ -145,14 +147,15 @@ def trace(
     backend_options: Sequence[str] = (),
 ) -> Trace:
     """Return the `fingerprint` with what was looked for on the way."""
-    parts, directives, search, is_lasting = _looked_for(
-        unit, target, include_directories, backend_options
+    source = _encode(unit.source)
+    parts, directives, search = _looked_for(
+        unit, source, target, include_directories, backend_options
     )
     tree = _tree_of(directives, search)
     parts.append(tree.data)
-    if _computes_names(tree.macros, unit):
+    is_lasting = not _computes_names(_written(unit.source, source), tree, unit.options)
+    if not is_lasting:
         _add(parts, os.urandom(16))
-        is_lasting = False
     key = hashlib.sha256(b"".join(parts)).hexdigest()
     names = tuple((is_quoted, name) for is_quoted, name, _ in directives)
     digest = hashlib.sha256(tree.data).hexdigest()
@@ -168,15 +171,13 @@ def searched_directories(options: Sequence[str], include_directories: Sequence[P
 
 def _looked_for(
     unit: TranslationUnit,
+    source: bytes,
     target: Target,
     include_directories: Sequence[Path],
     backend_options: Sequence[str],
-) -> tuple[list[bytes], _Directives, list[str], bool]:
-    """Return the parts of a key but for headers, which headers are looked for, where, and whether
-    the same unit has the same parts again.
-    """
+) -> tuple[list[bytes], _Directives, list[str]]:
+    """Return the parts of a key but for headers, which headers are looked for, and where."""
     _, files = named_in_options(unit.options)
-    source = _encode(unit.source)
     parts = [
         _framed(_FORMAT, unit.backend, unit.entry),
         _framed(*unit.options),
@@ -189,14 +190,13 @@ def _looked_for(
         parts.append(_framed(link.kind, link.name))
         _add(parts, hashlib.sha256(link.code).digest())
     _add(parts, source)
-    computed = _computed_names(source, unit.options)
-    files += computed or ()
-    is_lasting = computed is not None
-    if not is_lasting:
-        _add(parts, os.urandom(16))
-    forced = tuple(_directive(True, os.fsencode(name)) for name in files)
+    forced = [_directive(True, os.fsencode(name)) for name in files]
+    for _, replacement in _defined_by(unit.options):  # an include may name the macro
+        found = _REPLACEMENT.match(replacement)
+        if found is not None and found[3] is None:
+            forced.append(_directive(found[1] is None, found[1] or found[2]))
     search = searched_directories(unit.options, include_directories)
-    return parts, forced + _find_directives(_written(unit.source, source)), search, is_lasting
+    return parts, (*forced, *_find_directives(_written(unit.source, source))), search
 
 
 def _encode(string: str) -> bytes:
@@ -285,38 +285,6 @@ def _find_directives(source: bytes) -> _Directives:
     return tuple(_directive(*name) for name in names)
 
 
-def _computed_names(source: bytes, options: Sequence[str]) -> list[str] | None:
-    """Return the names of headers that macros stand for where a source includes one; None where
-    they may stand for any.
-    """
-    if b"\\" in source:
-        source = _SPLICE.sub(b"", source)
-    pending = _COMPUTED.findall(source)
-    if not pending:
-        return []
-    plain = blanked(source.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
-    pending = _COMPUTED.findall(plain)  # those in no comment
-    definitions = [*_DEFINED.findall(source), *_defined_by(options)]
-    names: list[str] = []
-    known: set[bytes] = set()
-    for macro in pending:  # which grows on the way
-        if macro in known:
-            continue
-        known.add(macro)
-        replacements = [_REPLACEMENT.match(b) for a, b in definitions if a == macro]
-        if not replacements:
-            return None
-        for replacement in replacements:
-            if replacement is None:
-                return None
-            angle, quoted, name = replacement.groups()
-            if name is not None:
-                pending.append(name)
-            else:
-                names.append((angle or quoted).decode("utf-8", "surrogatepass"))
-    return names
-
-
 def _defined_by(options: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
     """Yield the macros that options define, with what they stand for."""
     for option in re.split(r"(?<!-D)(?<!--define-macro)\0", "\0".join(options)):
@@ -326,55 +294,66 @@ def _defined_by(options: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
 
 
 class _Macros(NamedTuple):
-    """Macros of headers of which one includes a name that a macro stands for."""
+    """Macros of some sources."""
 
-    included: tuple[bytes, ...] = ()  # those that are included
-    definitions: tuple[tuple[bytes, bytes], ...] = ()  # without parameters
-    functions: frozenset[bytes] = frozenset()  # those with parameters
+    included: list[bytes]  # those that are included, outside of comments
+    definitions: list[tuple[bytes, bytes]]  # without parameters
+    functions: set[bytes]  # those with parameters
 
 
-def _macros_of(paths: Iterable[str]) -> _Macros:
-    """Return the macros of files. One that changes meanwhile changes the key by its content."""
-    included: list[bytes] = []
-    definitions: list[tuple[bytes, bytes]] = []
-    functions: set[bytes] = set()
-    for path in paths:
-        try:
-            with open(path, "rb") as file:
-                source = _SPLICE.sub(b"", file.read())
-        except OSError:
-            continue  # removed since its content was read
+def _macros_in(sources: Iterable[bytes]) -> _Macros:
+    found = _Macros([], [], set())
+    for written in sources:
+        source = _SPLICE.sub(b"", written) if b"\\" in written else written
         if _COMPUTED.search(source) is not None:
             plain = blanked(source.decode("utf-8", "surrogateescape"))
-            included += _COMPUTED.findall(plain.encode("utf-8", "surrogateescape"))
-        definitions += _DEFINED.findall(source)
-        functions.update(_FUNCTION.findall(source))
-    return _Macros(tuple(included), tuple(definitions), frozenset(functions))
+            found.included.extend(_COMPUTED.findall(plain.encode("utf-8", "surrogateescape")))
+        found.definitions.extend(_DEFINED.findall(source))
+        found.functions.update(_FUNCTION.findall(source))
+    return found
 
 
-def _computes_names(macros: _Macros, unit: TranslationUnit) -> bool:
-    """Return whether a header may include a name that macros put together. A macro that is not
-    defined does not: what includes it is behind a condition.
+@lru_cache(maxsize=8)
+def _macros_of(files: tuple[tuple[str, _Stamp | None], ...]) -> _Macros:
+    """Return the macros of files. One that changes meanwhile changes the key by its content."""
+    sources = []
+    for path, stamp in files:
+        if stamp is not None:
+            with suppress(OSError), open(path, "rb") as file:
+                sources.append(file.read())
+    return _macros_in(sources)
+
+
+def _computes_names(source: bytes, tree: _Tree, options: Sequence[str]) -> bool:
+    """Return whether a source or a header of it may include a name that macros put together, or
+    that directives do not show. A macro that a header includes and that is not defined does not:
+    what includes it is behind a condition.
     """
-    if not macros.included:
+    own = _macros_in([source])
+    if not own.included and not tree.is_computing:
         return False
-    source = _SPLICE.sub(b"", _written(unit.source, _encode(unit.source)))
-    definitions = [*macros.definitions, *_DEFINED.findall(source), *_defined_by(unit.options)]
-    functions = macros.functions.union(_FUNCTION.findall(source))
-    pending, known = list(macros.included), set[bytes]()
+    headers = _macros_of(tree.files)
+    definitions = [*own.definitions, *headers.definitions, *_defined_by(options)]
+    functions = own.functions | headers.functions
+    wanted = set(own.included)
+    pending, known = [*own.included, *headers.included], set[bytes]()
     for macro in pending:  # which grows on the way
         if macro in functions:
             return True
         if macro in known:
             continue
         known.add(macro)
-        for name, replacement in definitions:
-            if name == macro:
-                found = _REPLACEMENT.match(replacement)
-                if found is None:
-                    return True
-                if found[3] is not None:
-                    pending.append(found[3])
+        replacements = [_REPLACEMENT.match(by) for name, by in definitions if name == macro]
+        if not replacements and macro in wanted:
+            return True
+        for found in replacements:
+            if found is None:
+                return True
+            if found[3] is None and _PLAIN_NAME.fullmatch(found[1] or found[2]) is None:
+                return True
+            if found[3] is not None:
+                pending.append(found[3])
+                wanted |= {found[3]} if macro in wanted else set()
     return False
 
 
@@ -455,7 +434,7 @@ class _Tree(NamedTuple):
     files: tuple[tuple[str, _Stamp | None], ...]
     absent: tuple[str, ...]
     is_settled: bool
-    macros: _Macros = _Macros()
+    is_computing: bool = False  # whether a header includes a macro
 
     def stamps(self) -> tuple[tuple[tuple[str, _Stamp | None], ...], tuple[str, ...]]:
         """Return `files` and `absent`, if they can be relied on."""
@@ -494,7 +473,7 @@ def _tree_of(directives: _Directives, search: list[str]) -> _Tree:
         _trees.pop(key, None)
         files = _Files()
         added = _headers_of(directives, search, files)
-        tree = _Tree(b"".join(added), *files.asked(), files.is_settled, files.macros())
+        tree = _Tree(b"".join(added), *files.asked(), files.is_settled, files.is_computing)
         if files.is_settled:
             _trees[key] = tree
     return tree
@@ -557,12 +536,10 @@ class _Files:
         )
         return files, tuple(path for path, exists in self._exists.items() if not exists)
 
-    def macros(self) -> _Macros:
-        """Return the macros of all headers, if one of these includes a macro."""
-        headers = {path: header for path, header in self._headers.items() if header is not None}
-        if not any(header.is_computing for header in headers.values()):
-            return _Macros()
-        return _macros_of(headers)
+    @property
+    def is_computing(self) -> bool:
+        """Whether one of the files includes a macro."""
+        return any(header is not None and header.is_computing for header in self._headers.values())
 
     def named(self, directories: Iterable[str], name: str) -> list[tuple[str, str, _Header]]:
         """Return directory, base name and content of each file that a name means in directories."""

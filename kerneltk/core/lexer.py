@@ -32,6 +32,7 @@ _TEXTURE_NAME = pattern(
     r"(Address|Filter|Read|Boundary)Mode)"
 )
 _COMMENT = pattern(COMMENT)
+_SPLICE = pattern(r"\\\r?\n")
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _OWN_HEADERS = ("kerneltk/", "cupy/")
 # CUDA's own types, the C++ library's, and the special functions that CuPy brings.
@@ -112,6 +113,22 @@ def token_spans(plain: str) -> list[tuple[str, int, int]]:
     it starts and ends (characters).
     """
     return [(found[0], *found.span()) for found in _TOKEN.finditer(plain)]
+
+
+def with_edits(source: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Return `source` with other text for some of its characters: where these start and end, in
+    order, and what stands there. What begins inside of an edit is left out.
+
+    >>> with_edits("f(a);", [(2, 3, "b + c"), (5, 5, " g();")])
+    'f(b + c); g();'
+    """
+    parts: list[str] = []
+    position = 0
+    for start, end, text in edits:
+        if start >= position:
+            parts += source[position:start], text
+            position = end
+    return "".join((*parts, source[position:]))
 
 
 def comma_spans(text: str, brackets: str) -> list[tuple[int, int]]:
@@ -263,11 +280,16 @@ def always_assigns(body: Lexed, name: str) -> bool:
     return name not in tokens[first + 1 : end]
 
 
+def joined_lines(source: str) -> str:
+    """Return `source` with what a backslash at a line's end continues on that line."""
+    return _SPLICE.sub("", source) if "\\" in source else source
+
+
 def included_headers(*sources: str) -> frozenset[str]:
     """Return the names in ``#include`` lines, also behind a comment."""
     return frozenset(
         name
-        for source in sources
+        for source in map(joined_lines, sources)
         for form in (source, _COMMENT.sub(" ", source))
         for name in _INCLUDED.findall(form)
     )

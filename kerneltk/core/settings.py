@@ -37,7 +37,8 @@ class Settings:
         Directories to look in for the CUDA headers before the installed packages
         (``KERNELTK_CUDA_INCLUDE``, separated like ``PATH``).
     cuda_home : tuple of str
-        Where CUDA toolkits may be installed (``CUDA_HOME``, ``CUDA_PATH``, ``/usr/local/cuda``).
+        Where CUDA toolkits may be installed (``CUDA_HOME``, ``CUDA_PATH``, ``CONDA_PREFIX``,
+        ``/usr/local/cuda``).
     launcher : str
         What launches kernels (``KERNELTK_LAUNCHER``): ``python`` for functions in Python that are
         written for each kind of call, ``compiled`` for those of the extension module, which is
@@ -64,6 +65,7 @@ class Settings:
 
 
 _HOST_DEBUG = ("memory", "symbols")
+_TOOLKITS = ("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")
 _NVCC = ("NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
@@ -113,9 +115,7 @@ def get_settings() -> Settings:
         # Who steps through a kernel takes time.
         host_time_limit=float(limit or (0 if "symbols" in debug else 600)),
         cuda_include=tuple(filter(None, env.get("KERNELTK_CUDA_INCLUDE", "").split(os.pathsep))),
-        cuda_home=tuple(
-            filter(None, (env.get("CUDA_HOME"), env.get("CUDA_PATH"), "/usr/local/cuda"))
-        ),
+        cuda_home=(*filter(None, map(env.get, _TOOLKITS)), "/usr/local/cuda"),
         nvcc_environment=" ".join(f"{name}={env[name]}" for name in _NVCC if env.get(name)),
         launcher=launcher,
         raw_checks=cast(Literal["error", "warn", "off"], checks),

@@ -50,6 +50,9 @@ class Passing:
     is_array: bool = False  # whether it is one of the backend's arrays, whose address is packed
 
 
+_NULL = Passing("Q", lambda value: (0,))
+
+
 def wrong_count(signature: KernelSignature, given: int) -> ArgumentTypeError:
     """Return the error for a wrong number of arguments."""
     wanted = len(signature.parameters)
@@ -181,23 +184,22 @@ def _given_strides(
     others = {p.name.lower() for p in pointers} - {"", parameter.name.lower()}
     for wanted, value in zip(signature.parameters, args, strict=False):
         for name, number in _named_integers(wanted.name, value):
-            if _is_stride(name) and _STRIDE_WORDS.sub("", name).strip("_").lower() not in others:
+            rest, count = _STRIDE_WORDS.subn("", name)
+            if count and rest.strip("_").lower() not in others:
                 yield number
 
 
 def _follows(array: Any, known: set[int], unit: int) -> bool:
     """Return whether integers, in units of so many bytes, say how an array's elements lie."""
     follows = array.dtype.itemsize
-    for stride, extent in sorted(zip(array.strides, array.shape, strict=True), key=_magnitude):
+    for stride, extent in sorted(
+        zip(array.strides, array.shape, strict=True), key=lambda axis: abs(axis[0])
+    ):
         if extent > 1:
             if stride != follows and (stride % unit or stride // unit not in known):
                 return False
             follows = stride * extent
     return True
-
-
-def _magnitude(axis: tuple[int, int]) -> int:
-    return abs(axis[0])
 
 
 def _named_integers(name: str, value: Any) -> Iterator[tuple[str, int]]:
@@ -215,10 +217,6 @@ _STRIDE_WORDS = re.compile(
     r"(?![a-z])|(?<![a-z])(?:ld|inc)(?=[a-z]?\d*(?![a-z\d])|_)",
     re.IGNORECASE,
 )
-
-
-def _is_stride(name: str) -> bool:
-    return _STRIDE_WORDS.search(name) is not None
 
 
 def _compare_fields(
@@ -339,10 +337,6 @@ def passing_of(
     return _as_pointer(signature, parameter, kind, backend, checks)
 
 
-def _null(value: None) -> tuple[int]:
-    return (0,)
-
-
 def _as_pointer(
     signature: KernelSignature,
     parameter: RawParameter,
@@ -352,7 +346,7 @@ def _as_pointer(
 ) -> Passing:
     """Return how something that is no array is passed for a pointer: None, an address."""
     if kind is type(None):
-        return Passing("Q", _null)
+        return _NULL
     if is_handle(kind):  # memory pointers
         return Passing("Q", handle_of)
     if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
@@ -404,7 +398,7 @@ def _by_size(
     """Return how an argument is passed where the driver's size of its parameter is all there is."""
     size = parameter.size
     if kind is type(None) and size == 8:
-        return Passing("Q", _null)
+        return _NULL
     is_integer = issubclass(kind, int | np.integer) and not issubclass(kind, bool)
     if issubclass(kind, np.generic) and not issubclass(kind, np.void | np.integer):
         actual = np.dtype(kind).itemsize

@@ -138,8 +138,7 @@ def object_handle(
         place = capabilities_of(found.backend).location
         sentence = (
             f"The {found.what} for parameter {parameter.shown} of kernel '{signature.kernel}' is "
-            "in "
-            f"{place}, and the kernel runs on arrays in {backend.capabilities.location}."
+            f"in {place}, and the kernel runs on arrays in {backend.capabilities.location}."
         )
         hint = f"make the {found.what} of an array that is there, too."
         raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))

@@ -45,7 +45,7 @@ from kerneltk.object_code.reflection import (
 
 if TYPE_CHECKING:
     from kerneltk.core.diagnostics import Diagnostic
-    from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, Refused
+    from kerneltk.cuda_cpp.syntax.declarations import Refused
 
 T = TypeVar("T")
 
@@ -771,8 +771,7 @@ class RawProgram:
         """Return a hint where a template declares its dynamic shared memory with several types."""
         found = _SHARED_AGAIN.search(sentence)
         name = next(filter(None, found.groups()), "") if found else ""
-        declared = (shared for one in self.source.declarations for shared in one.dynamic_shared)
-        if all(shared.name != name for shared in declared):
+        if all(shared.name != name for shared in self.source.dynamic_shared):
             return ""
         return (
             f"instances of a template share 'extern __shared__' memory: declare bytes and cast, "

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import (
         CompilerErrors,
         DeclaredKernel,
+        DynamicShared,
         Include,
         Refusals,
         SourceSummary,
@@ -346,10 +347,29 @@ class RawSource:
         return tuple(source.summary for source in (self, *self.included))
 
     @cached_property
+    def dynamic_shared(self) -> tuple[DynamicShared, ...]:
+        """The ``extern __shared__`` arrays of the source and its own headers."""
+        read = self.declarations
+        if self._spells_shared:
+            lines = without_directives(self.options)[0]
+            codes = (
+                [self.expanded] if self.has_host_code else [s.code for s in (self, *self.included)]
+            )
+            read = tuple(read_source("\n".join((*lines, code))) for code in codes)
+        return tuple(shared for one in read for shared in one.dynamic_shared)
+
+    @property
+    def _spells_shared(self) -> bool:
+        """Whether a macro of the options may stand for words of an ``extern __shared__`` array."""
+        return any(word in option for option in self.options for word in ("shared", "extern"))
+
+    @cached_property
     def _users_of_shared(self) -> frozenset[str] | None:
         """The kernels that can use dynamic shared memory; None where any of them can: where code
-        outside kernels mentions ``__shared__``.
+        outside kernels mentions ``__shared__``, or a macro of the options may.
         """
+        if self._spells_shared:
+            return None
         users = set()
         for source in (self, *self.included):
             spans = [(k.start, k.end, k.name) for k in source.summary.kernels if k.is_definition]
@@ -751,7 +771,7 @@ class RawSource:
         ]
         found = self._device_source(is_host=True, instantiated=instantiated, refused=refused)
         lines, exports, reflected = [], [], []
-        dynamic = [shared for found in self.declarations for shared in found.dynamic_shared]
+        dynamic = self.dynamic_shared
         users = self._users_of_shared if dynamic else None
         for number, request in enumerate(requests):
             name, symbol = request.expression, f"{request.prefix}{number}"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
+from kerneltk.core.lexer import comma_spans
 from kerneltk.core.records import record
 from kerneltk.object_code import elf
 
@@ -305,17 +306,8 @@ def _matching(spelled: str) -> int:
 
 def split_at_commas(spelled: str) -> list[str]:
     """Split a list of types at its outermost commas."""
-    parts: list[str] = []
-    depth = start = 0
-    for index, character in enumerate(spelled):
-        if character in "(<[{":
-            depth += 1
-        elif character in ")]}" or (character == ">" and spelled[index - 1 : index] != "-"):
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(spelled[start:index])
-            start = index + 1
-    return [*parts, spelled[start:]]
+    plain = spelled.replace("->", "  ")  # no bracket
+    return [spelled[start:end] for start, end in comma_spans(plain, "()<>[]{}")]
 
 
 def _tail(name: str) -> str:
@@ -408,21 +400,12 @@ def _pointer_by_name(name: str) -> ParameterType:
 # Object code
 
 
-def read_cubin(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
-    """Return the initial contents of variables in a cubin, for those of `symbols` that it has.
-    Raises ValueError where the bytes are not a whole cubin.
+def read_contents(
+    data: bytes, symbols: Iterable[str], what: Literal["cubin", "library"]
+) -> dict[str, bytes]:
+    """Return the initial contents of variables in a cubin, or of constants in a shared library, for
+    those of `symbols` that it has or offers. Raises ValueError where the bytes are not a whole one.
     """
-    return _contents(data, symbols, "cubin")
-
-
-def read_library(data: bytes, symbols: Iterable[str]) -> dict[str, bytes]:
-    """Return the contents of constants in a shared library, for those of `symbols` that it offers.
-    Raises ValueError where the bytes are not a whole library.
-    """
-    return _contents(data, symbols, "library")
-
-
-def _contents(data: bytes, symbols: Iterable[str], what: str) -> dict[str, bytes]:
     wanted = set(symbols)
     file = elf.ElfFile(data, what)
     # In a library symbols are addresses, and those that it offers have a table of their own.
@@ -486,5 +469,5 @@ def read_reflection(
     if kind == "ptx":
         found = read_ptx(code.decode(errors="replace"), wanted)
     else:
-        found = read_cubin(code, wanted)
+        found = read_contents(code, wanted, "cubin")
     return tuple((name, found[symbol]) for name, symbol in pairs if symbol in found)

@@ -100,6 +100,24 @@ def test_memory_that_a_launch_does_not_have(name: str) -> None:
     np.testing.assert_array_equal(x, np.arange(32))
 
 
+@pytest.mark.parametrize(
+    ("options", "declaration"),
+    [
+        (("-DDYN=extern __shared__",), "DYN float s[]"),
+        (("-DSH=__shared__",), "extern SH float s[]"),
+        (("-DDYN(n)=EXT __shared__ float n[]", "-DEXT=extern"), "DYN(s)"),
+    ],
+)
+def test_memory_that_options_declare(options: tuple[str, ...], declaration: str) -> None:
+    body = "s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[threadIdx.x] = s[31 - threadIdx.x];"
+    code = f'extern "C" __global__ void back(float* x) {{ {declaration}; {body} }}'
+    back, x = kerneltk.RawKernel(code, "back", options=options), np.arange(32, dtype="f4")
+    back((1,), (32,), (x,), shared_mem=128)
+    np.testing.assert_array_equal(x, np.arange(32)[::-1])
+    with pytest.raises(LaunchError, match="dynamic shared memory, of which the launch has 0 bytes"):
+        back((1,), (32,), (x,))
+
+
 def test_every_byte_is_guarded() -> None:
     code = (
         'extern "C" __global__ void store(int at) { extern __shared__ char s[]; s[at] = 1; }\n'

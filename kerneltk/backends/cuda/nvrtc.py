@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from kerneltk.backends.cuda import toolkit
 from kerneltk.backends.cuda.architectures import check_options, choose_target
-from kerneltk.backends.cuda.toolkit import load_library
 from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import (
     INCLUDE_DIRECTORY,
@@ -24,7 +24,7 @@ from kerneltk.errors import CompileError
 
 
 def _nvrtc() -> Any:
-    return load_library("nvrtc", "nvrtcVersion", "NVRTC, the compiler for GPUs,")
+    return toolkit.load_library("nvrtc", "nvrtcVersion", "NVRTC, the compiler for GPUs,")
 
 
 @cache
@@ -61,14 +61,7 @@ def target_for(architecture: str) -> Target:
 @cache
 def cuda_include_directories() -> tuple[str, ...]:
     """Return the directories that hold ``cuda_fp16.h`` and its like; empty where there are none."""
-    configured = get_settings().cuda_include
-    if configured:
-        return configured
-    from cuda.pathfinder import find_nvidia_header_directory
-
-    # `mma.h` is in one package and what it includes in another.
-    found = (find_nvidia_header_directory(name) for name in ("cudart", "cccl", "nvcc", "curand"))
-    return tuple(dict.fromkeys(str(path) for path in found if path))
+    return get_settings().cuda_include or toolkit.include_directories()
 
 
 # What `--minimal` leaves out is named so: textures, surfaces, the runtime's functions and types,

@@ -1,13 +1,15 @@
-"""Finds and runs the programs of the CUDA toolkit, and loads its libraries."""
+"""Finds the programs and headers of the CUDA toolkit, and loads its libraries."""
 
 from __future__ import annotations
 
+import glob
 import importlib
 import importlib.util
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,14 @@ from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError
 
 _PACKAGES = ("cu13", "cuda_{name}", "cuda_nvcc")
+# A header of each part of the toolkit, and NVIDIA's package for Python that has the part. `mma.h`
+# is in one package and what it includes in another.
+_HEADERS = {
+    "cuda_runtime.h": "cuda_runtime",
+    "cuda/std/version": "cuda_cccl",
+    "fatbinary_section.h": "cuda_nvcc",
+    "curand.h": "curand",
+}
 
 
 @cache
@@ -57,11 +67,36 @@ def find_program(name: str) -> Path | None:
     return None
 
 
-def _of_packages(name: str) -> Iterator[Path]:
+def _package_roots() -> Sequence[str]:
+    """Return where NVIDIA's packages for Python are."""
     package = importlib.util.find_spec("nvidia")
-    for root in (package.submodule_search_locations or ()) if package else ():
+    return (package.submodule_search_locations or ()) if package else ()
+
+
+def _of_packages(name: str) -> Iterator[Path]:
+    for root in _package_roots():
         for directory in _PACKAGES:
             yield Path(root, directory.format(name=name), "bin")
+
+
+def include_directories() -> tuple[str, ...]:
+    """Return where CUDA's headers are: in NVIDIA's packages for Python, or where a toolkit is
+    installed (`Settings.cuda_home`), the first of these for each part of it.
+    """
+    packages, toolkits = _package_roots(), get_settings().cuda_home
+    found: dict[str, None] = {}
+    for header, package in _HEADERS.items():
+        directories = [
+            f"{root}/{part}/include{inner}"
+            for part, inner in (("cu13", ""), ("cu13", "/cccl"), (package, ""))
+            for root in packages
+        ]
+        for home in toolkits:
+            includes = [f"{home}/include", *glob.glob(f"{glob.escape(home)}/targets/*/include")]
+            directories += [f"{path}{inner}" for path in includes for inner in ("/cccl", "")]
+        first = (path for path in directories if os.path.isfile(f"{path}/{header}"))
+        found |= dict.fromkeys(islice(first, 1))
+    return tuple(found)
 
 
 def run_program(command: Sequence[str], directory: str, time_limit: float) -> tuple[int, str, str]:

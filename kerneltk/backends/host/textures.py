@@ -287,15 +287,13 @@ class CUDAarray:
     def _check(self, array: Any) -> None:
         if not isinstance(array, np.ndarray):
             raise ArgumentTypeError(
-                f"An array in host memory is copied from and to NumPy's arrays, not an object of "
-                "type "
-                f"'{type(array).__name__}'."
+                "An array in host memory is copied from and to NumPy's arrays, not an object of "
+                f"type '{type(array).__name__}'."
             )
         if array.shape != self._elements.shape:
             raise ArgumentValueError(
                 f"The array has shape {array.shape}, and {self._elements.shape} is wanted: rows "
-                "hold "
-                "the channels of all their elements."
+                "hold the channels of all their elements."
             )
         if array.dtype != self.desc.dtype:
             raise ArgumentValueError(
@@ -423,8 +421,7 @@ class ResourceDescriptor:
             if self.pitch % _PITCH or self.pitch < self.width * desc.itemsize:
                 raise ArgumentValueError(
                     f"'pitchInBytes' is {self.pitch}: it must be a multiple of {_PITCH}, and at "
-                    "least "
-                    f"the {self.width * desc.itemsize} bytes of a row."
+                    f"least the {self.width * desc.itemsize} bytes of a row."
                 )
             needed = (self.height - 1) * self.pitch + self.width * desc.itemsize
         if needed > arr.nbytes:

@@ -38,7 +38,7 @@ from kerneltk.core.artifacts import (
     TranslationUnit,
     cupy_include_directory,
 )
-from kerneltk.core.lexer import foreign_headers, includes_by_option
+from kerneltk.core.lexer import foreign_headers, includes_by_option, joined_lines
 from kerneltk.core.patterns import pattern
 from kerneltk.core.records import record
 from kerneltk.core.settings import Settings, get_settings
@@ -735,7 +735,8 @@ def cuda_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     """
     if unit.raw:
         is_needed = (
-            includes_by_option(unit.options) or _OTHER_INCLUDE.search(unit.source) is not None
+            includes_by_option(unit.options)
+            or _OTHER_INCLUDE.search(joined_lines(unit.source)) is not None
         )
         return (stand_ins.directory("host"),) if is_needed else ()
     if not foreign_headers(unit.source):
@@ -852,9 +853,9 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     reflection: tuple[tuple[str, bytes], ...] = ()
     exports = unit.exports
     if unit.reflected:
-        from kerneltk.object_code.reflection import read_library  # raw kernels only
+        from kerneltk.object_code.reflection import read_contents  # raw kernels only
 
-        found = read_library(code, [symbol for _, symbol in unit.reflected])
+        found = read_contents(code, (symbol for _, symbol in unit.reflected), "library")
         reflection = tuple((name, found[s]) for name, s in unit.reflected if s in found)
         # What stands under a condition that does not hold is not there.
         absent = {name for name, symbol in unit.reflected if symbol not in found}

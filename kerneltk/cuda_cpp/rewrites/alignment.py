@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.tree import closing_parenthesis
 
 _SHARED = re.compile(r"\b((?:(?:extern|static)\s+)?__shared__)([\s\\]+)(alignas\s*)\(")
@@ -21,14 +22,13 @@ def with_early_alignment(source: str) -> str:
     >>> with_early_alignment("__shared__ alignas(16) float tile[32];")
     'alignas(16) __shared__ float tile[32];'
     """
-    parts: list[str] = []
-    position = 0
+    edits: list[tuple[int, int, str]] = []
     for found in _SHARED.finditer(source):
         end = closing_parenthesis(source, found.end(3))
         if end > 0:
-            words, blank = found[1], found[2]
-            parts += source[position : found.start()], source[found.start(3) : end], blank, words
-            position = end
-            if source[end : end + 1].isidentifier():
-                parts.append(" ")
-    return "".join((*parts, source[position:]))
+            alignment, gap = (
+                source[found.start(3) : end],
+                " " * source[end : end + 1].isidentifier(),
+            )
+            edits.append((found.start(), end, f"{alignment}{found[2]}{found[1]}{gap}"))
+    return with_edits(source, edits)

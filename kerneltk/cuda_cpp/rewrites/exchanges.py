@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import Unordered
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
-from kerneltk.cuda_cpp.syntax.tree import Lines, SourceTree, declared_name, function_declarator
-from kerneltk.cuda_cpp.syntax.volatile_names import VOLATILE, source_of, within
+from kerneltk.cuda_cpp.syntax.tree import (
+    LOOPS,
+    Lines,
+    SourceTree,
+    declared_name,
+    function_declarator,
+    source_of,
+    within,
+)
+from kerneltk.cuda_cpp.syntax.volatile_names import VOLATILE
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 _LANE = re.compile(r"(?:\((?:unsigned)?(?:int)?\))?([\w.]+)(?:[&%](?:31|32|0x1[fF]|warpSize))?")
 _INDEX = re.compile(r"([\w.]+)(?:([-+^])(\w+))?")
 _LIMIT = re.compile(r"\(([\w.]+)([<>]=?)(\w+)\)")
@@ -151,7 +158,7 @@ class _ExchangeReader:
                 self.read(child, stored, limit)
         elif node.type == "if_statement":
             self._read_if(node, stored, limit)
-        elif node.type in _LOOPS:
+        elif node.type in LOOPS:
             self._read_loop(node, stored, limit)
         elif node.type in ("expression_statement", "declaration"):
             self._read_expression(node, stored, limit)

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kerneltk.core.artifacts import BOUNDS_SUFFIX
+from kerneltk.core.lexer import with_edits
 from kerneltk.core.patterns import pattern
 
 if TYPE_CHECKING:
@@ -45,12 +46,9 @@ def with_bounds(source: str, kernels: Iterable[DeclaredKernel]) -> str:
     kernels : iterable of DeclaredKernel
         Those of this very source.
     """
-    parts: list[str] = []
-    position = 0
+    edits: list[tuple[int, int, str]] = []
     numbered = [(0, 1), *((found.end(), int(found[1])) for found in _LINE.finditer(source))]
     for kernel in sorted(_bounded(kernels), key=lambda kernel: kernel.start):
-        if kernel.start < position:
-            continue
         name = _constant(kernel)
         template = (
             f"template <{', '.join(kernel.template_parameters)}> "
@@ -60,14 +58,13 @@ def with_bounds(source: str, kernels: Iterable[DeclaredKernel]) -> str:
         start, first = numbered[bisect_right(numbered, kernel.start, key=itemgetter(0)) - 1]
         line = first + source.count("\n", start, kernel.start)
         column = kernel.start - source.rfind("\n", 0, kernel.start) - 1
-        parts += (
-            source[position : kernel.start],
+        declared = (
             f"\n#define {name}_known\n{template}constexpr unsigned int {name} = "
-            f"static_cast<unsigned int>({kernel.launch_bounds[0]});\n",
-            f"#line {line}\n{' ' * column}",
+            f"static_cast<unsigned int>({kernel.launch_bounds[0]});\n"
+            f"#line {line}\n{' ' * column}"
         )
-        position = kernel.start
-    return "".join((*parts, source[position:]))
+        edits.append((kernel.start, kernel.start, declared))
+    return with_edits(source, edits)
 
 
 def bound_of(expression: str, symbol: str, kernels: Iterable[DeclaredKernel]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kerneltk.cache.derived import derive, reader_of
+from kerneltk.core.lexer import joined_lines
 from kerneltk.cuda_cpp.syntax.declarations import (
     DeclaredStruct,
     HostOnly,
@@ -47,7 +48,7 @@ def read_directives(source: str) -> Preprocessed:
 
         return reader.read_directives(source)
 
-    if not any(word in source for word in _DIRECTIVE_WORDS):
+    if not any(word in joined_lines(source) for word in _DIRECTIVE_WORDS):
         return Preprocessed()
     return _cached("directives", source, Preprocessed, find)
 

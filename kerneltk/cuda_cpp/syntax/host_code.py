@@ -478,7 +478,7 @@ class HostReader:
         name_node = declared_name(declarator)
         if name_node is None:
             return
-        name = _last_name(self.tree.slice(name_node))
+        name = last_name(self.tree.slice(name_node))
         span = self.tree.span(node, scope)
         body = node.child_by_field_name("body")
         if body is not None and name_node.type == "identifier":
@@ -510,14 +510,14 @@ class HostReader:
     def keep(self, node: Node, declarator: Node, scope: Scope, *, is_kernel: bool = False) -> None:
         """Take note of a function with an annotation."""
         name = declared_name(declarator)
-        spelled = "" if name is None else _last_name(self.tree.slice(name))
+        spelled = "" if name is None else last_name(self.tree.slice(name))
         self.host.keep(self.tree.span(node, scope), spelled, is_kernel=is_kernel)
 
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
         """Leave out a function, unless device code may call it and does."""
         head = self.tree.plain[start : name.start_byte]
         if not (CONSTEXPR.search(head) or has_unknown_macro(head)):
-            names = frozenset((_last_name(self.tree.slice(name)),))
+            names = frozenset((last_name(self.tree.slice(name)),))
             self.host.candidates[span] = Candidate(span, names, False, is_function=True)
 
     def _is_host_function(self, node: Node, name: Node, start: int) -> bool:
@@ -576,7 +576,7 @@ class HostReader:
         span = self.tree.span(node, scope)
         self.host.candidates[span] = Candidate(
             span,
-            frozenset((_last_name(self.tree.slice(name_node)),)),
+            frozenset((last_name(self.tree.slice(name_node)),)),
             names_host and not is_device,
             is_specialization=name_node.type != "type_identifier",
             members=members,
@@ -621,7 +621,7 @@ class HostReader:
         if self._is_named(node.start_byte, node.end_byte):
             span = self.tree.span(node, scope)
             self.host.spans[span] = spelled = (
-                "" if name is None else _last_name(self.tree.slice(name))
+                "" if name is None else last_name(self.tree.slice(name))
             )
             if spelled.isidentifier() and function_declarator(node) is not None:
                 self.host.untold[span] = (*scope.names, spelled)
@@ -643,10 +643,10 @@ class HostReader:
             is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
             span = self.tree.span(node, scope)
             if scope.template is None and not (is_const and (pointers or "const" in head)):
-                self.host.spans[span] = _last_name(self.tree.slice(name))
+                self.host.spans[span] = last_name(self.tree.slice(name))
                 return
             found = [declared_name(declarator) for declarator in declarators]
-            names = frozenset(_last_name(self.tree.slice(n)) for n in found if n is not None)
+            names = frozenset(last_name(self.tree.slice(n)) for n in found if n is not None)
             self.host.candidates[span] = Candidate(span, names, False)
             floating = _FLOATING.fullmatch(head)
             if floating is not None and all("=" in d for d in declared):
@@ -673,7 +673,7 @@ class HostReader:
     def _offer(self, node: Node, scope: Scope, names: Iterable[Node | None]) -> None:
         """Leave out a declaration, unless device code refers to one of its names."""
         span = self.tree.span(node, scope)
-        found = frozenset(_last_name(self.tree.slice(name)) for name in names if name is not None)
+        found = frozenset(last_name(self.tree.slice(name)) for name in names if name is not None)
         self.host.candidates.setdefault(span, Candidate(span, found, False))
 
     def _is_at_head(self, position: int) -> bool:
@@ -732,7 +732,7 @@ class HostReader:
         found = [declared_name(declarator) for declarator in declarators]
         if node.type != "expression_statement":
             found += _tags(node)
-        names = frozenset(_last_name(self.tree.slice(name)) for name in found if name is not None)
+        names = frozenset(last_name(self.tree.slice(name)) for name in found if name is not None)
         span = self.tree.span(node, scope)
         if names:
             self.host.candidates[span] = Candidate(span, names, names_host)
@@ -770,7 +770,7 @@ def _functions_in_macro(prepared: Prepared, directive: Directive) -> Iterator[Sp
             yield first + own.start_of(start), first + own.end_of(end)
 
 
-def _last_name(spelled: str) -> str:
+def last_name(spelled: str) -> str:
     """Return a name without what it is in, and without template arguments."""
     return spelled.partition("<")[0].rpartition("::")[2].strip() or (
         re.sub(r"<[^<>]*>", "", spelled).rpartition("::")[2].strip()

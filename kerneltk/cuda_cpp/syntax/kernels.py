@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel, DeclaredParameter
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, prepare, split_arguments
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -19,6 +20,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     inner_declarator,
     parse,
     type_source,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -252,10 +254,7 @@ def with_child_launches(source: str) -> str:
     edits: dict[tuple[int, int], str] = {}
     for plain, words in prepared.variants():
         tree = SourceTree(prepared, plain, words)
-        pending = [tree.root]
-        while pending:
-            node = pending.pop()
-            pending += node.children
+        for node in within(tree.root):
             if node.type != "kernel_call_syntax" or node.parent is None:
                 continue
             callee = tree.slice(node.parent.children[0]).strip()
@@ -266,10 +265,4 @@ def with_child_launches(source: str) -> str:
             lines = "\n" * source.count("\n", start, first)
             name = collapse(callee).replace("\\", "").replace('"', "")
             edits[start, end] = f'::_kt_child<(&{collapse(callee)})>("{name}", {shape}){lines}'
-    parts: list[str] = []
-    position = 0
-    for (start, end), call in sorted(edits.items()):
-        if start >= position:
-            parts += source[position:start], call
-            position = end
-    return "".join((*parts, source[position:]))
+    return with_edits(source, ((*span, call) for span, call in sorted(edits.items())))

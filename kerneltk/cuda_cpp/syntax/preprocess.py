@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.core.lexer import CHARACTER, COMMENT, RAW_STRING, STRING, comma_spans
+from kerneltk.core.lexer import CHARACTER, COMMENT, RAW_STRING, STRING, comma_spans, joined_lines
 
 _NOISE = re.compile(
     rf"(?P<comment>{COMMENT})|(?P<raw>{RAW_STRING})"
@@ -37,6 +37,8 @@ _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
 _NAME = re.compile(r"[^\W\d]\w*")
 _WHOLE_NAME = re.compile(r"(?<!\w)[^\W\d]\w*")
+_OPENING = re.compile(r"\s*\(")
+_PARENTHESIS = re.compile(r"[()]")
 _TYPE = re.compile(r"[\w\s:<>,*&]+")
 _PIECE = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
@@ -225,7 +227,7 @@ class Prepared:
             words = self.words
             if hidden:
                 words = _outside(words, hidden)
-            yield _blank_spans(self.plain, hidden), words
+            yield blank_spans(self.plain, hidden), words
 
     def shown_at(self, offset: int) -> int:
         """Return where the source's character at `offset` is in `shown`."""
@@ -291,7 +293,7 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     spans = [(word.start, word.end) for word in words]
     if "_Pragma" in whole:
         spans += (found.span() for found in _PRAGMA.finditer(whole))
-    plain = _blank_spans(whole, spans)
+    plain = blank_spans(whole, spans)
     if not plain.isascii():
         plain = re.sub(r"[^\x00-\x7f]", "u", plain)  # so that bytes are characters
     return Prepared(
@@ -318,7 +320,8 @@ def _blank(source: str) -> str:
     return _VISIBLE.sub(" ", source)
 
 
-def _blank_spans(source: str, spans: Iterable[tuple[int, int]]) -> str:
+def blank_spans(source: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a source with blanks for the characters of some spans; lines stay."""
     parts: list[str] = []
     position = 0
     for start, end in sorted(spans):
@@ -386,8 +389,9 @@ def _read_noise(source: str) -> tuple[str, list[tuple[int, int]], list[Directive
 
 
 def _read_directive(content: str, start: int) -> Directive:
-    joined = re.sub(r"\\\r?\n", " ", content)
-    joined = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", joined)
+    joined = _COMMENT.sub(
+        lambda found: found[0] if found[0][0] == '"' else " ", joined_lines(content)
+    )
     found = _DIRECTIVE.match(joined)
     name, argument = (found[1] or "", found[2]) if found else ("", "")
     return Directive(name, " ".join(argument.split()), start, start + len(content))
@@ -499,17 +503,24 @@ def _expand_use(
     code: str, name: str, end: int, macros: dict[str, _Macro], budget: int
 ) -> tuple[str, int] | None:
     """Return the expansion of a macro's use, and where the use ends; None where it is no use."""
-    arguments: list[str] = []
-    if macros[name].parameters is not None:
-        opening = re.compile(r"\s*\(").match(code, end)
-        closing = closing_of(code, opening.end() - 1) if opening else -1
-        if opening is None or closing < 0:
-            return None
-        arguments = split_arguments(code[opening.end() : closing])
-        end = closing + 1
-    pieces = _expand(name, arguments, macros, (name,), [budget])
+    given = _arguments_of(macros[name], code, end)
+    if given is None:
+        return None
+    pieces = _expand(name, given[0], macros, (name,), [budget])
     # Newlines would be where the source has none.
-    return None if pieces is None else (" " + " ".join(pieces.split()) + " ", end)
+    return None if pieces is None else (" " + " ".join(pieces.split()) + " ", given[1])
+
+
+def _arguments_of(macro: _Macro, code: str, end: int) -> tuple[list[str], int] | None:
+    """Return the arguments of a macro's use, whose name ends at `end`, and where the use ends; None
+    where it is no use.
+    """
+    if macro.parameters is None:
+        return [], end
+    behind = behind_parentheses(code, end)
+    if behind < 0:
+        return None
+    return split_arguments(code[code.index("(", end) + 1 : behind - 1]), behind
 
 
 def _expand(
@@ -531,20 +542,14 @@ def _expand(
         inner = found[0]
         if found.start() < position or inner not in macros or inner in active:
             continue
-        end = found.end()
-        inner_arguments: list[str] = []
-        if macros[inner].parameters is not None:
-            opening = re.compile(r"\s*\(").match(source, end)
-            closing = closing_of(source, opening.end() - 1) if opening else -1
-            if opening is None or closing < 0:
-                continue
-            inner_arguments = split_arguments(source[opening.end() : closing])
-            end = closing + 1
-        expanded = _expand(inner, inner_arguments, macros, (*active, inner), budget)
+        given = _arguments_of(macros[inner], source, found.end())
+        if given is None:
+            continue
+        expanded = _expand(inner, given[0], macros, (*active, inner), budget)
         if expanded is None:
             return None
         parts += source[position : found.start()], expanded
-        position = end
+        position = given[1]
     return "".join((*parts, source[position:]))
 
 
@@ -587,11 +592,17 @@ def _mask_literals(source: str) -> str:
 def closing_of(source: str, opening: int) -> int:
     """Return where the parenthesis at `opening` is closed, or -1."""
     depth = 0
-    for found in re.compile(r"[()]").finditer(source, opening):
+    for found in _PARENTHESIS.finditer(source, opening):
         depth += 1 if found[0] == "(" else -1
         if depth == 0:
             return found.start()
     return -1
+
+
+def behind_parentheses(source: str, position: int) -> int:
+    """Return where parentheses end that begin at a position, behind blanks; -1 for none."""
+    opening = _OPENING.match(source, position)
+    return closing_of(source, opening.end() - 1) + 1 or -1 if opening else -1
 
 
 _WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?!\w)|\[\[")
@@ -613,10 +624,7 @@ def _find_words(code: str) -> list[Word]:
                 continue
             end = closing + 2
         elif found[0] in _CALLED:
-            opening = re.compile(r"\s*\(").match(code, end)
-            closing = closing_of(code, opening.end() - 1) if opening else -1
-            if closing >= 0:
-                end = closing + 1
+            end = max(end, behind_parentheses(code, end))
         words.append(Word(found[0], start, end))
         position = end
     return words

@@ -6,7 +6,7 @@ Nothing here decides whether the source is valid: the compiler does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,18 @@ from kerneltk.cuda_cpp.syntax.preprocess import (
     Directive,
     Prepared,
     Word,
+    blank_spans,
     included_name,
     prepare,
 )
-from kerneltk.cuda_cpp.syntax.tree import CLASSES, Scope, SourceTree, collapse, function_declarator
+from kerneltk.cuda_cpp.syntax.tree import (
+    CLASSES,
+    SCOPES,
+    Scope,
+    SourceTree,
+    collapse,
+    function_declarator,
+)
 from kerneltk.cuda_cpp.syntax.unsupported import UnsupportedFeatures
 from kerneltk.cuda_cpp.syntax.variables import memory_of, read_dynamic_shared, read_symbols
 from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
@@ -35,7 +43,6 @@ from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SCOPES = frozenset(("translation_unit", "declaration_list"))
 # CHECK_FUNC(_LT, <): an argument of no more than an operator.
 _OPERATOR_USE = re.compile(
     r"^[ \t]*([^\W\d]\w*)[ \t]*\((?:[^()\n]*,)?[ \t]*"
@@ -159,16 +166,6 @@ def _uses_with_operators(plain: str, host: HostCode) -> Iterator[tuple[int, int]
             yield use.span()
 
 
-def _without(plain: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a source with blanks in the place of pieces of it, lines unchanged."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in spans:
-        pieces += (plain[done:start], re.sub(r"[^\n]", " ", plain[start:end]))
-        done = end
-    return "".join((*pieces, plain[done:]))
-
-
 class _Branch:
     """Reads a source with one branch of each conditional."""
 
@@ -181,7 +178,7 @@ class _Branch:
             # do operators that are arguments.
             unread = [*self.macros, *_uses_with_operators(plain, found.host)]
             if unread:
-                self.tree = SourceTree(found.prepared, _without(plain, sorted(unread)), words)
+                self.tree = SourceTree(found.prepared, blank_spans(plain, unread), words)
         self.kernels = KernelReader(self.tree, found.kernels)
         self.host = HostReader(self.tree, found.host)
 
@@ -203,7 +200,7 @@ class _Branch:
         kind = node.type
         if kind == "ERROR":
             return replace(scope, is_broken=True)
-        if kind in _SCOPES:
+        if kind in SCOPES:
             return scope
         if kind == "namespace_definition":
             names = (*scope.names, *self.tree.namespace_names(node))

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
+from kerneltk.cuda_cpp.syntax.host_code import last_name
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, included_name, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
+    SCOPES,
     Lines,
     Scope,
     SourceTree,
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _COMPUTED = re.compile(r"\bconst(?:expr|eval)\b(?!\s*\()")
-_SCOPES = frozenset(("translation_unit", "declaration_list"))
 _DECLARATIONS = CLASSES | {
     "alias_declaration", "declaration", "enum_specifier", "expression_statement",
     "function_definition", "linkage_specification", "namespace_alias_definition",
@@ -223,7 +225,7 @@ class _Finder:
     def _item_at(tree: SourceTree, position: int) -> Node | None:
         """Return the declaration at namespace scope around a position."""
         node = tree.root.descendant_for_byte_range(position, position + 1)
-        while node is not None and (node.parent is None or node.parent.type not in _SCOPES):
+        while node is not None and (node.parent is None or node.parent.type not in SCOPES):
             node = node.parent
         return node if node is not None and node.type in _DECLARATIONS else None
 
@@ -305,7 +307,7 @@ class _Finder:
         if name is not None:
             self.refused.setdefault(span, self._described(tree, inner, cause, reason))
             # Another function of the name must not be called instead.
-            last = _last_name(tree.slice(name))
+            last = last_name(tree.slice(name))
             for other in self._functions[id(tree)].by_name[last]:
                 if other != inner:
                     self._refuse(tree, other, cause, reason)
@@ -319,13 +321,7 @@ class _Finder:
             if (start, end) not in self._blank:
                 rest = blanked(source[start + 1 : end - 1])
                 edits.append((start, end, f"{{ {_refusal(function)}{rest}}}"))
-        parts: list[str] = []
-        position = 0
-        for start, end, replacement in sorted(edits):
-            if start >= position:  # not inside of another
-                parts += source[position:start], replacement
-                position = end
-        return "".join((*parts, source[position:]))
+        return with_edits(source, sorted(edits))
 
 
 def _refusal(function: Refused) -> str:
@@ -386,7 +382,7 @@ def _declared_by(tree: SourceTree, node: Node) -> Iterator[str]:
         declarators = node.children_by_field_name("declarator")
         declared = [name for name in map(declared_name, declarators) if name is not None]
     for name in declared:
-        last = _last_name(tree.slice(name))
+        last = last_name(tree.slice(name))
         if _NAME.fullmatch(last):
             yield last
 
@@ -394,10 +390,6 @@ def _declared_by(tree: SourceTree, node: Node) -> Iterator[str]:
 def _name_of(function: Node) -> Node | None:
     declarator = function_declarator(function)
     return declared_name(declarator) if declarator is not None else None
-
-
-def _last_name(name: str) -> str:
-    return name.partition("<")[0].rpartition("::")[2].strip()
 
 
 def _is_special(node: Node) -> bool:
@@ -437,7 +429,7 @@ class _Functions:
         for node in self.nodes:
             name = _name_of(node)
             if name is not None:
-                found[_last_name(self._tree.slice(name))].append(node)
+                found[last_name(self._tree.slice(name))].append(node)
         return found
 
     def between(self, first: int, last: int) -> list[Node]:

@@ -24,6 +24,8 @@ _IDENTIFIERS = frozenset(
 _BODIES = frozenset(("function_definition", "field_declaration_list", "compound_statement"))
 _LINE = re.compile(r"(\d+)(?:\s+\"(.*)\")?")
 CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
+SCOPES = frozenset(("translation_unit", "declaration_list"))
+LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 
 
 @cache
@@ -39,6 +41,20 @@ def _parser() -> Parser:
 def parse(plain: str) -> Node:
     """Return the syntax tree of C++ that is all ASCII, so that its bytes are its characters."""
     return _parser().parse(plain.encode("ascii")).root_node
+
+
+def source_of(node: Node) -> str:
+    """Return a node's source."""
+    return (node.text or b"").decode("ascii")
+
+
+def within(node: Node) -> Iterator[Node]:
+    """Yield a node and what is in it."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed(node.children)
 
 
 class Lines:

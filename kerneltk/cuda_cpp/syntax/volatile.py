@@ -14,9 +14,11 @@ A point in each loop keeps lanes in the same round of it.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kerneltk.core.lexer import COMMENT
@@ -24,13 +26,12 @@ from kerneltk.cuda_cpp.syntax.declarations import Meetings, Unmarked
 from kerneltk.cuda_cpp.syntax.preprocess import (
     Directive,
     Prepared,
+    behind_parentheses,
     closing_of,
     prepare,
     split_arguments,
 )
-from kerneltk.cuda_cpp.syntax.tree import (
-    parse,
-)
+from kerneltk.cuda_cpp.syntax.tree import LOOPS, parse, source_of, within
 from kerneltk.cuda_cpp.syntax.volatile_names import (
     FUNCTIONS,
     VOLATILE,
@@ -44,8 +45,6 @@ from kerneltk.cuda_cpp.syntax.volatile_names import (
     is_volatile,
     last_name,
     names_in,
-    source_of,
-    within,
 )
 from kerneltk.cuda_cpp.syntax.volatile_points import PointWriter
 
@@ -71,8 +70,9 @@ _TYPEOF = re.compile(r"(?<!\w)(?:__typeof__|__typeof)(?=\s*\()")
 _PATHS = frozenset(
     ("identifier", "qualified_identifier", "subscript_expression", "field_expression")
 )
-_ACCESSES = _PATHS | {"pointer_expression", "call_expression"}
-_LVALUES = _ACCESSES | {"cast_expression", "conditional_expression"}
+_LVALUES = _PATHS | {
+    "pointer_expression", "call_expression", "cast_expression", "conditional_expression",
+}  # fmt: skip
 # Nothing in these is evaluated, or nothing may be put there.
 _PASSED_OVER = frozenset(
     ("sizeof_expression", "alignof_expression", "decltype", "gnu_asm_expression",
@@ -80,7 +80,6 @@ _PASSED_OVER = frozenset(
      "attribute_declaration", "attribute_specifier", "case_statement_value", "alignas_qualifier",
      "template_parameter_list", "requires_clause", "preproc_call")
 )  # fmt: skip
-_LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 # Those that read and write in one step, and those of a warp that name no lanes.
 _ATOMIC = re.compile(r"atomic[A-Z]\w*")
 _WHOEVER = re.compile(r"__(?:any|all|ballot|activemask|shfl(?:_up|_down|_xor)?)")
@@ -109,12 +108,12 @@ def with_meetings(
         return Meetings(source, tuple(directives))
     prepared = prepare(head + source, types=VOLATILE)
     names = Names(instantiated)
-    statements = _statement_macros(prepared)
+    macros = list(_macros(prepared))
+    statements = _statement_macros(macros)
     roots = [
         (parse(_with_semicolons(_with_decltype(plain), statements)), words)
         for plain, words in prepared.variants()
     ]
-    macros = list(_macros(prepared))
     _read_declaring_macros(prepared, macros, names)
     names.read_all(roots)
     _read_leading_macros(macros, names)
@@ -216,13 +215,9 @@ def _read_leading_macros(macros: list[_Macro], names: Names) -> None:
     names.qualified |= added
 
 
-def _statement_macros(prepared: Prepared) -> re.Pattern[str] | None:
+def _statement_macros(macros: list[_Macro]) -> re.Pattern[str] | None:
     """Return a pattern of the uses of macros that stand for statements, semicolon included."""
-    replacements = {}
-    for directive in prepared.directives:
-        found = _DEFINED.match(prepared.source, directive.start, directive.end)
-        if found is not None:
-            replacements[found["name"]] = _CONTINUED.sub(" ", found["replacement"]).rstrip()
+    replacements = {macro.name: macro.plain.rstrip() for macro in macros}
     names = {name for name, code in replacements.items() if code.endswith((";", "}"))}
     while True:
         more = {
@@ -242,9 +237,8 @@ def _with_semicolons(plain: str, statements: re.Pattern[str] | None) -> str:
     """
     ends = []
     for use in statements.finditer(plain) if statements else ():
-        arguments = re.compile(r"\s*\(").match(plain, use.end())
-        end = closing_of(plain, arguments.end() - 1) + 1 if arguments else use.end()
-        if end > 0 and plain[end : end + 1].isspace() and re.match(r"\s*[\w{*(}]", plain[end:]):
+        end = max(use.end(), behind_parentheses(plain, use.end()))
+        if plain[end : end + 1].isspace() and re.match(r"\s*[\w{*(}]", plain[end:]):
             ends.append(end)
     for end in ends:
         plain = f"{plain[:end]};{plain[end + 1 :]}"
@@ -274,7 +268,8 @@ class _Finder:
         self.macros: list[Scope] = []
         self.unmarked: list[tuple[int, str]] = []
         self._parameters: frozenset[str] = frozenset()  # of the macro that is read
-        self._offset: int | None = None  # of a macro's replacement, from what is parsed for it
+        # Where in the source a node begins and ends, by its bytes in what is parsed.
+        self._start_of, self._end_of = prepared.start_of, prepared.end_of
 
     # -- what is where ---------------------------------------------------------------------------
 
@@ -331,11 +326,11 @@ class _Finder:
                 continue
             scope = Scope(macro.name, None, shared=known | parameters, is_macro=True)
             scope.start, scope.end = macro.start, macro.end
-            self._parameters, self._offset = parameters, macro.start - len(_BEFORE)
+            self._parameters = parameters
+            self._start_of = self._end_of = partial(operator.add, macro.start - len(_BEFORE))
             body = root.children[0].child_by_field_name("body")
             if body is not None:
                 self.visit(body, scope, ())
-            self._parameters, self._offset = frozenset(), None
             self.macros.append(scope)
 
     def _given(self, macros: Sequence[_Macro], known: set[str]) -> dict[_Macro, set[str]]:
@@ -371,10 +366,10 @@ class _Finder:
 
     def _report(self, node: Node, scope: Scope | None, reason: str, is_read: bool = True) -> None:
         """Report a node, of which nothing can be marked, if there is an access in it."""
-        probe = Scope("", scope)
+        probe = Scope("", scope, is_macro=scope is not None and scope.is_macro)
         self.visit(node, probe, (), is_read)
         if probe.edits:
-            self.unmarked.append((self.prepared.start_of(node.start_byte), reason))
+            self.unmarked.append((self._start_of(node.start_byte), reason))
 
     def _report_initializers(self, node: Node, scope: Scope) -> None:
         """Report the accesses of a constructor's initializers: what a reference is bound to is not
@@ -390,9 +385,7 @@ class _Finder:
     def _span(self, node: Node) -> tuple[int, int] | None:
         """Return a node's characters in the source; None if they are not all its own."""
         start, end = node.start_byte, node.end_byte
-        if self._offset is not None:
-            return start + self._offset, end + self._offset
-        first, last = self.prepared.start_of(start), self.prepared.end_of(end)
+        first, last = self._start_of(start), self._end_of(end)
         if last - first != end - start or self._has_directive(first, last):
             return None
         return first, last
@@ -404,22 +397,13 @@ class _Finder:
         if span := self._span(node):
             scope.edits.append(Edit(*span, macro, key))
         elif macro != "_KT_MEET" and self._has_directive(
-            first := self.prepared.start_of(node.start_byte), self.prepared.end_of(node.end_byte)
+            first := self._start_of(node.start_byte), self._end_of(node.end_byte)
         ):
             # What a macro stands for is read where that is defined.
             self.unmarked.append((first, "around a line of the preprocessor"))
 
     def _at(self, position: int) -> float:
-        return float(
-            position + self._offset
-            if self._offset is not None
-            else self.prepared.start_of(position)
-        )
-
-    def _end(self, node: Node) -> int:
-        if self._offset is not None:
-            return node.end_byte + self._offset
-        return self.prepared.end_of(node.end_byte)
+        return float(self._start_of(position))
 
     def _key(self, node: Node, around: Key) -> Key:
         return (*around, self._at(node.start_byte))
@@ -445,7 +429,7 @@ class _Finder:
                     self._report(operand, scope, "of an asm statement")
             return
         if kind == "ERROR" and self._may_access(source_of(node), self.names.all):
-            self.unmarked.append((int(self._at(node.start_byte)), "where the parser is lost"))
+            self.unmarked.append((self._start_of(node.start_byte), "where the parser is lost"))
         if kind == "lambda_expression":
             body = node.child_by_field_name("body")
             for inner in within(node.child_by_field_name("captures") or node):
@@ -453,13 +437,13 @@ class _Finder:
                     value = inner.child_by_field_name("right")
                     if value is not None:
                         self.visit(value, scope, around)
-            if self._offset is None:
+            if not scope.is_macro:
                 self._read_function(node)
             elif body is not None:
                 self.visit(body, scope, ())
         elif kind == "for_range_loop":
             self._visit_range(node, scope, around)
-        elif kind in _LOOPS:
+        elif kind in LOOPS:
             self._visit_loop(node, scope, around)
         elif kind == "assignment_expression":
             self._visit_assignment(node, scope, around)
@@ -609,7 +593,7 @@ class _Finder:
             at = self._span(marks[-1]) if marks else None
             at = (at[0], at[0]) if at else None
         if at:
-            whole = (int(self._at(node.start_byte)), self._end(node))
+            whole = (self._start_of(node.start_byte), self._end_of(node.end_byte))
             scope.loops.append((*whole, Edit(*at, "_KT_MEET", (*late, 1.0))))
 
     def _visit_range(self, node: Node, scope: Scope, around: Key) -> None:
@@ -620,12 +604,12 @@ class _Finder:
             self.visit(values, scope, around, False)
             is_copied = declared is not None and declared.type != "reference_declarator"
             if is_copied and self._mentions(values, scope):
-                start = self.prepared.start_of(node.start_byte)
+                start = self._start_of(node.start_byte)
                 self.unmarked.append((start, "that a range-based loop copies"))
         if body is not None:
             self.visit(body, scope, around)
             if at := self._span(body):
-                whole = (int(self._at(node.start_byte)), self._end(node))
+                whole = (self._start_of(node.start_byte), self._end_of(node.end_byte))
                 late = (*around, self._at(node.end_byte) - 0.5)
                 scope.loops.append((*whole, Edit(*at, "_KT_ROUND", late)))
 
@@ -638,7 +622,7 @@ class _Finder:
             return False
         if any(inner.type == "lambda_expression" for inner in within(node)):
             # `decltype` takes none.
-            self.unmarked.append((int(self._at(node.start_byte)), "with a lambda in it"))
+            self.unmarked.append((self._start_of(node.start_byte), "with a lambda in it"))
             return False
         return True
 

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.preprocess import Word, prepare
-from kerneltk.cuda_cpp.syntax.tree import CLASSES
+from kerneltk.cuda_cpp.syntax.tree import (
+    CLASSES,
+    function_declarator,
+    inner_declarator,
+    source_of,
+    within,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -76,23 +82,9 @@ class Scope:
     is_kernel: bool = False
 
 
-def source_of(node: Node) -> str:
-    """Return a node's source."""
-    return (node.text or b"").decode("ascii")
-
-
 def is_volatile(node: Node) -> bool:
     """Return whether a node's source has the word."""
     return VOLATILE.search(source_of(node)) is not None
-
-
-def within(node: Node) -> Iterator[Node]:
-    """Yield a node and what is in it."""
-    pending = [node]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending += reversed(node.children)
 
 
 def names_in(node: Node) -> Iterator[str]:
@@ -115,15 +107,7 @@ def _declared(node: Node) -> tuple[str, frozenset[str]]:
         kinds.add(current.type)
         if current.type in _NAMES:
             return source_of(current), frozenset(kinds)
-        inner = current.child_by_field_name("declarator")
-        if inner is None:
-            declarators = [
-                c
-                for c in current.named_children
-                if "declarator" in c.type or c.type.endswith("identifier")
-            ]
-            inner = declarators[-1] if declarators and current.type.endswith("declarator") else None
-        current = inner
+        current = inner_declarator(current)
     return "", frozenset(kinds)
 
 
@@ -462,11 +446,7 @@ def _function_name(node: Node) -> str:
         declared = around.child_by_field_name("declarator") if around is not None else None
         is_named = around is not None and around.type == "init_declarator" and declared is not None
         return _declared(declared)[0] if is_named and declared is not None else ""
-    declared = node.child_by_field_name("declarator")
-    while declared is not None and declared.type != "function_declarator":
-        declared = declared.child_by_field_name("declarator") or next(
-            (c for c in declared.named_children if "declarator" in c.type), None
-        )
+    declared = function_declarator(node)
     inner = declared.child_by_field_name("declarator") if declared is not None else None
     return last_name(inner) if inner is not None else ""
 

@@ -828,6 +828,10 @@ STR = "#define STR_(x) #x\n#define STR(x) STR_(x)\n"
         (f'{STR}#include "a.h"', "// #include STR(BASE)\n", True),
         (f'{STR}#include "a.h"', "#ifdef CONFIG\n#include CONFIG\n#endif\n", True),
         ('#define NAME "b.h"\n#include "a.h"', "#include NAME\n", True),
+        # Of a name with a blank directives show nothing.
+        ('#define NAME "b c.h"\n#include "a.h"', "#include NAME\n", False),
+        ('#include "a.h"\n#include NAME', '#define NAME "b.h"\n', True),
+        ('#include "a.h"\n#include NAME', "#define NAME OTHER\n", False),
     ],
 )
 def test_a_name_that_macros_compute_in_a_header(

@@ -72,6 +72,23 @@ def test_values_are_moved_without_a_header() -> None:
     assert made.compile_for("sm_90").code
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["#inc\\\nlude <cuda_fp16.h>", "#\\\ninclude <cuda_fp16.h>", "#include <cuda_\\\nfp16.h>"],
+)
+def test_a_directive_may_go_on_behind_a_backslash(tmp_path: Path, line: str) -> None:
+    code = (
+        f"{line}\n#def\\\nine KERNEL __glo\\\nbal__ void\n"
+        'extern "C" KERNEL f(float* x) { x[threadIdx.x] = __half2float(__float2half(2.1f)); }\n'
+    )
+    (tmp_path / "own.cu").write_text(code)
+    for made in (kerneltk.RawKernel(code, "f"), kerneltk.load(tmp_path / "own.cu").f):
+        x = np.zeros(2, "f4")
+        made((1,), (2,), (x,))
+        np.testing.assert_array_equal(x, np.float32(np.float16(2.1)))
+        assert made.compile_for("sm_90").kind == "cubin"
+
+
 def test_null_characters_in_options_and_paths() -> None:
     with pytest.raises(SignatureError, match="null character"):
         kerneltk.RawKernel("__global__ void f() {}", "f", options=("-I/a\0b",))

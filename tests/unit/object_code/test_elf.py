@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kerneltk
 from kerneltk.object_code.elf import DYNAMIC_SYMBOLS, NO_BITS, ElfFile, extent, is_whole, writable
-from kerneltk.object_code.reflection import read_library
+from kerneltk.object_code.reflection import read_contents
 from kerneltk.object_code.symbols import read_cubin_addresses
 
 CODE = 'extern "C" __global__ void f(float* y) {} __device__ int counter[7];'
@@ -76,7 +76,7 @@ def test_damaged_bytes_are_a_value_error(draw: st.DataObject) -> None:
         writable,
         lambda data: list(ElfFile(data).symbols(DYNAMIC_SYMBOLS)),
         lambda data: ElfFile(data).section(".text"),
-        lambda data: read_library(data, ["_kt_entry_0_type"]),
+        lambda data: read_contents(data, ["_kt_entry_0_type"], "library"),
         lambda data: read_cubin_addresses(data, ["_kt_entry_0"]),
     ):
         with suppress(ValueError):  # and nothing else

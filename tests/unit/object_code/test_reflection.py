@@ -23,8 +23,7 @@ from kerneltk.object_code.reflection import (
     decode,
     decode_variable,
     normalised_name,
-    read_cubin,
-    read_library,
+    read_contents,
     read_ptx,
 )
 
@@ -106,7 +105,7 @@ def cubin() -> bytes:
 @cache
 def compiled(compiler: str, directory: Path) -> Compiled:
     if compiler == "cubin":
-        return read_cubin(cubin(), SYMBOLS)
+        return read_contents(cubin(), SYMBOLS, "cubin")
     if compiler == "ptx":
         return read_ptx(compile_cuda("compute_80").decode(), SYMBOLS)
     words = "#define __restrict__ __restrict\n"
@@ -123,7 +122,7 @@ def compiled(compiler: str, directory: Path) -> Compiled:
     options = ["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", f"-I{INCLUDE_DIRECTORY}"]
     run([*command, *options, "-c", str(source), "-o", str(made)], directory)
     run([*command, "-shared", "-nostdlib", str(made), "-o", str(library)], directory)
-    return read_library(library.read_bytes(), SYMBOLS)
+    return read_contents(library.read_bytes(), SYMBOLS, "library")
 
 
 def toolchain_zig() -> tuple[str, ...]:
@@ -311,7 +310,7 @@ def test_a_name_that_cannot_be_split_costs_no_more_than_the_name() -> None:
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"MZ" + bytes(100)])
 def test_no_cubin(data: bytes) -> None:
     with pytest.raises(ValueError, match="cubin"):
-        read_cubin(data, ["x"])
+        read_contents(data, ["x"], "cubin")
 
 
 @pytest.mark.parametrize("data", [b"", b"KTR1", bytes(64), b"KTR1" + b"\xff" * 60])
@@ -331,14 +330,14 @@ def test_damaged_bytes_are_a_value_error(draw: st.DataObject) -> None:
                 st.integers(0, 255)
             )
     with suppress(ValueError):  # and nothing else
-        for part in read_cubin(bytes(data), SYMBOLS).values():
+        for part in read_contents(bytes(data), SYMBOLS, "cubin").values():
             decode(part)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 200), st.integers(0, 255), st.integers(0, 300))
 def test_damaged_descriptions_are_a_value_error(place: int, value: int, length: int) -> None:
-    data = bytearray(read_cubin(cubin(), SYMBOLS)["_kt_2"])[: length or None]
+    data = bytearray(read_contents(cubin(), SYMBOLS, "cubin")["_kt_2"])[: length or None]
     if place < len(data):
         data[place] = value
     for read in (decode, decode_variable):

@@ -19,6 +19,7 @@ from kerneltk.cuda_cpp.syntax.kernels import KernelReader
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
+    SCOPES,
     SourceTree,
     collapse,
     declared_name,
@@ -131,7 +132,6 @@ _CONST_ALIAS = re.compile(
 _MAY_HOLD_DECLARATIONS = re.compile(r"\b(?:struct|class|union|extern|thread_local|auto)\b")
 _NUMBER = re.compile(r"\s+\(?\s*(0|[1-9]\d*)[uU]?[lL]{0,2}\s*\)?\s*")
 _STORAGE = re.compile(r"\b(?:static|volatile|const)\b")
-_SCOPES = frozenset(("translation_unit", "declaration_list"))
 _NO_BODY = frozenset(("default_method_clause", "delete_method_clause"))
 _ANNOTATE = "write '__device__' before it"
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for all.
@@ -273,7 +273,7 @@ class _Finder:
     def _visit(self, node: Node, scope: str, is_template: bool) -> str | None:
         """Read a node; return the scope of its children, None for not to look at them."""
         kind = node.type
-        if kind in _SCOPES or kind in ("namespace_definition", "linkage_specification"):
+        if kind in SCOPES or kind in ("namespace_definition", "linkage_specification"):
             return scope
         if kind in ("template_declaration", "friend_declaration"):
             return scope

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from kerneltk.cuda_cpp.syntax.preprocess import closing_of
+
 _PART = re.compile(r"\w+")
 _CALL = re.compile(r"\b([^\W\d]\w*)\s*\(")
-_BRACKET = re.compile(r"[()]")
 
 
 class Macros:
@@ -61,7 +62,8 @@ class Macros:
         found = set().union(*(self._parts[name] for name in pasting))
         for use in _CALL.finditer(code):
             if use[1] in self._functions or use[1] in pasting:
-                arguments = set(_PART.findall(code, use.end(), _closing(code, use.end())))
+                end = closing_of(code, use.end() - 1)
+                arguments = set(_PART.findall(code, use.end(), end if end >= 0 else len(code)))
                 # A macro that is an argument is used in the replacement.
                 if use[1] in pasting or arguments & pasting:
                     found |= arguments | {use[1]}
@@ -93,13 +95,3 @@ def _is_pasted(name: str, parts: Collection[str]) -> bool:
         starts = range(end == len(name), end)  # not the name itself
         ends[end] = any(ends[start] and name[start:end] in parts for start in starts)
     return ends[-1]
-
-
-def _closing(code: str, position: int) -> int:
-    """Return where the parenthesis is closed that is open at a position."""
-    depth = 1
-    for bracket in _BRACKET.finditer(code, position):
-        depth += 1 if bracket[0] == "(" else -1
-        if depth == 0:
-            return bracket.start()
-    return len(code)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place
 from kerneltk.cuda_cpp.syntax.host_code import (
@@ -25,6 +26,7 @@ from kerneltk.cuda_cpp.syntax.host_code import (
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
+    SCOPES,
     Lines,
     Scope,
     SourceTree,
@@ -35,7 +37,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SCOPES = frozenset(("translation_unit", "declaration_list"))
 _HEADS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 _ITEMS = CLASSES | {
     "alias_declaration", "concept_definition", "declaration", "enum_specifier",
@@ -121,7 +122,7 @@ class _Finder:
         if functions:
             self._leave_out_function(tree, functions[-1], position)
             return
-        inner = around[: next((n for n, a in enumerate(around) if a.type in _SCOPES), len(around))]
+        inner = around[: next((n for n, a in enumerate(around) if a.type in SCOPES), len(around))]
         item = next((found for found in reversed(inner) if found.type in _ITEMS), None)
         if item is not None and not _MEANT.search(place.message):
             self._leave_out_item(tree, item, inner, position)
@@ -264,18 +265,15 @@ class _Finder:
     def edited(self) -> str:
         """Return the source without what was found."""
         source = self.prepared.source
-        parts: list[str] = []
-        position = 0
+        edits: list[tuple[int, int, str]] = []
         # Of two that begin together the longer one is around the other.
         for (start, end), instead in sorted(self.edits.items(), key=lambda e: (e[0][0], -e[0][1])):
-            if start >= position:
-                rest = blanked(source[start:end])
-                same = rest[: len(instead)]
-                if "\n" not in same and not same.strip():
-                    rest = rest[len(instead) :]
-                parts += source[position:start], instead, rest
-                position = end
-        return "".join((*parts, source[position:]))
+            rest = blanked(source[start:end])
+            same = rest[: len(instead)]
+            if "\n" not in same and not same.strip():
+                rest = rest[len(instead) :]
+            edits.append((start, end, instead + rest))
+        return with_edits(source, edits)
 
 
 def _is_asked_about(tree: SourceTree, name: str, is_untyped: bool) -> bool:
@@ -303,7 +301,7 @@ def _classes(root: Node) -> Iterator[Node]:
         node = pending.pop()
         if node.type in CLASSES:
             yield node
-        elif node.type in _SCOPES or node.type in _AROUND:
+        elif node.type in SCOPES or node.type in _AROUND:
             pending += reversed(node.named_children)
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
+from kerneltk.cuda_cpp.syntax.tree import Lines
 
-_LINE = re.compile(r"(\d+)(?:\s+\"((?:\\.|[^\"\\])*)\")?\Z")
-_OPEN = ("if", "ifdef", "ifndef")
-_NEXT = ("elif", "elifdef", "elifndef", "else", "endif")
+_NAMED_LINE = re.compile(r"\d+\s+\".+\"\Z")
+OPENING = ("if", "ifdef", "ifndef")
+FOLLOWING = ("elif", "elifdef", "elifndef", "else", "endif")
 
 
 @dataclass(slots=True)
@@ -44,32 +46,22 @@ def with_numbers_behind_branches(source: str, name: str) -> str:
     if "line" not in source or "if" not in source:
         return source
     groups: list[_Group] = []
-    parts: list[str] = []
-    position, file, number = 0, name, 1  # where it has been read to, and the user's line there
-    for directive in prepare(source).directives:
+    edits: list[tuple[int, int, str]] = []
+    prepared = prepare(source)
+    lines = Lines(prepared, name)
+    for directive in prepared.directives:
         if directive.name == "line":
-            found = _LINE.match(directive.argument)
-            number += source.count("\n", position, directive.end)
+            is_own = _NAMED_LINE.match(directive.argument) is not None
             for group in groups:
                 group.has_lines = True
-                group.is_own = group.is_own and found is not None and found[2] is not None
-            if found is not None:
-                file, number = found[2] or file, int(found[1]) - 1
-        elif directive.name in _OPEN:
-            number += source.count("\n", position, directive.end)
-            groups.append(_Group(file))
-        elif directive.name in _NEXT and groups:
-            number += source.count("\n", position, directive.end)
+                group.is_own = group.is_own and is_own
+        elif directive.name in OPENING:
+            groups.append(_Group(lines.location_of(directive.start)[0]))
+        elif directive.name in FOLLOWING and groups:
             group = groups[-1]
-            parts.append(source[position : directive.end])
+            file, number = lines.location_of(directive.end)
             if group.has_lines and group.is_own and group.file == file:
-                parts.append(f'\n#line {number + 1} "{file}"')
-            position = directive.end
+                edits.append((directive.end, directive.end, f'\n#line {number + 1} "{file}"'))
             if directive.name == "endif":
                 groups.pop()
-            continue
-        else:
-            continue
-        parts.append(source[position : directive.end])
-        position = directive.end
-    return "".join((*parts, source[position:]))
+    return with_edits(source, edits)

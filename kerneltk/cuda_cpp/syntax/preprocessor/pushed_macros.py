@@ -2,19 +2,25 @@
 
 The preprocessor cannot copy a macro's definition, but it can compare numbers. So each definition of
 a name that is pushed has a number, which one macro stands for while it is in force; a push copies
-the number, and a pop defines the name by the number anew. Conditionals are the preprocessor's own.
+the number, and a pop defines the name by the number anew. Which push a pop belongs to is seen in
+the source, as for parentheses, each branch of a conditional by itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kerneltk.core.lexer import CHARACTER, COMMENT, STRING
-from kerneltk.cuda_cpp.syntax.preprocess import Directive, prepare
-from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import with_numbers_behind_branches
+from kerneltk.core.lexer import CHARACTER, COMMENT, STRING, joined_lines, with_edits
+from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, prepare
+from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import (
+    FOLLOWING,
+    OPENING,
+    with_numbers_behind_branches,
+)
+from kerneltk.cuda_cpp.syntax.tree import Lines
 
 UNKNOWN = "_kt_popped_macro_of_a_header"
 """What a name is where it was pushed with a definition that is not to be seen: of a system header.
@@ -25,7 +31,6 @@ _BARE_MOVE = re.compile(_MOVE.pattern + r"\s*\)")
 _QUOTED_MOVE = re.compile(r"\s*\"\s*(push|pop)_macro\s*\(\s*\\\"\s*(\w+)\s*\\\"\s*\)\s*\"\s*\)")
 _MADE_BY = re.compile(r"(\w+)\((\w+)\)\s*_Pragma\s*\(\s*#\s*\2\s*\)\s*\Z")
 _DEFINED = re.compile(r"\s*(?:#|%:)\s*define\s+([^\W\d]\w*)(.*)\Z", re.DOTALL)
-_SPLICE = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(f"({STRING}|{CHARACTER})|{COMMENT}")
 _MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a source defines
 # What NVRTC defines by itself, and sources push to include what has the name otherwise.
@@ -64,9 +69,8 @@ class _Name:
 
     name: str
     definitions: dict[str, int] = field(default_factory=dict)  # parameters and replacement
-    pushes: int = 0  # so far, of which each may be in a branch that is not taken
 
-    def _own(self, what: str) -> str:
+    def _own(self, what: object) -> str:
         return f"_kt_{what}_{self.name}"
 
     def number(self, definition: str) -> int:
@@ -85,39 +89,26 @@ class _Name:
         """Return the lines at a source's start for a definition that is in force there."""
         return [f"#ifdef {self.name}", *self.defined(definition), "#endif"]
 
-    def pushed(self) -> list[str]:
+    def pushed(self, depth: int) -> list[str]:
         """Return the lines for a push, which knows all definitions: after the source is read."""
-        lines: list[str] = []
-        for word, depth in self._by_depth():
-            saved = self._own(f"saved_{depth}")
-            lines += [f"#{word} {self._own('depth')} == {depth}", f"#undef {saved}"]
-            lines += [f"#if !defined({self.name})", f"#define {saved} 0"]
-            for number in self.definitions.values():
-                lines += [f"#elif {self._own('now')} == {number}", f"#define {saved} {number}"]
-            lines += ["#else", f"#define {saved} -1", "#endif", *self._moved(depth + 1)]
-        return [*lines, "#endif"]
+        saved, now = self._own(f"saved_{depth}"), self._own("now")
+        lines = [f"#undef {saved}", f"#if !defined({self.name})", f"#define {saved} 0"]
+        for number in self.definitions.values():
+            lines += [f"#elif {now} == {number}", f"#define {saved} {number}"]
+        return [*lines, "#else", f"#define {saved} -1", "#endif"]
 
-    def popped(self) -> list[str]:
-        """Return the lines for a pop, as those for a push."""
-        lines: list[str] = []
-        for word, depth in self._by_depth():
-            if depth == 0:
-                lines += [f"#{word} !{self._own('depth')}"]  # nothing is pushed: nothing is popped
-                continue
-            saved, now = self._own(f"saved_{depth - 1}"), self._own("now")
-            lines += [f"#{word} {self._own('depth')} == {depth}", *self._moved(depth - 1)]
-            lines += [f"#if {saved} == 0", f"#undef {self.name}", *self.undefined()]
-            for definition, number in self.definitions.items():
-                lines += [f"#elif {saved} == {number}", *self._again(definition)]
-            lines += [f"#elif !defined({self.name}) || defined({now})", f"#undef {self.name}"]
-            lines += [f'#define {self.name} {UNKNOWN}("{self.name}")', *self.undefined(), "#endif"]
-        return [*lines, "#endif"]
-
-    def _by_depth(self) -> list[tuple[str, int]]:
-        return [("elif" if depth else "if", depth) for depth in range(self.pushes + 1)]
-
-    def _moved(self, depth: int) -> list[str]:
-        return [f"#undef {self._own('depth')}", f"#define {self._own('depth')} {depth}"]
+    def popped(self, depth: int) -> list[str]:
+        """Return the lines for a pop, as those for a push; the push may be in a branch that is not
+        taken.
+        """
+        saved, now = self._own(f"saved_{depth}"), self._own("now")
+        lines = [f"#if !defined({saved})"]
+        lines += [f"#elif {saved} == 0", f"#undef {self.name}", *self.undefined()]
+        for definition, number in self.definitions.items():
+            lines += [f"#elif {saved} == {number}", *self._again(definition)]
+        lines += [f"#elif !defined({self.name}) || defined({now})", f"#undef {self.name}"]
+        lines += [f'#define {self.name} {UNKNOWN}("{self.name}")', *self.undefined()]
+        return [*lines, "#endif", f"#undef {saved}"]
 
     def _again(self, definition: str) -> list[str]:
         return [
@@ -164,7 +155,7 @@ def with_pushed_macros(source: str, name: str, given: Sequence[str]) -> str:
     if not pushed and not moves:
         return source
     names = {macro: _Name(macro) for macro in sorted(pushed)}
-    return _Rewriting(source, name, names).rewritten(prepared.directives, moves, given)
+    return _Rewriting(prepared, name, names).rewritten(moves, given)
 
 
 def _defines(directives: Iterable[Directive]) -> list[Directive]:
@@ -199,70 +190,48 @@ def _moves_in(source: str, code: str, directives: Sequence[Directive]) -> list[_
             if move is not None:
                 found.append((directive.start, directive.end, move[1], move[2]))
     for directive in defines:
-        for start in _uses(operators, source, directive.start, directive.end):
-            move = _operand(source, start)
-            found += [(start[0], move.end(), "", move[2])] if move else []
-    for start in _uses(operators, code, 0, len(code)):
-        move = _operand(source, start)
-        found += [(start[0], move.end(), move[1], move[2])] if move else []
+        for use in operators.finditer(source, directive.start, directive.end):
+            move = _operand(source, use.end())
+            found += [(use.start(), move.end(), "", move[2])] if move else []
+    for use in operators.finditer(code):
+        move = _operand(source, use.end())
+        found += [(use.start(), move.end(), move[1], move[2])] if move else []
     return sorted(found)
 
 
-def _uses(
-    operators: re.Pattern[str], source: str, start: int, end: int
-) -> Iterator[tuple[int, int]]:
-    """Yield where operators and what is behind their parentheses begin."""
-    return (found.span() for found in operators.finditer(source, start, end))
-
-
-def _operand(source: str, use: tuple[int, int]) -> re.Match[str] | None:
+def _operand(source: str, start: int) -> re.Match[str] | None:
     """Return the push or pop in an operator's parentheses, up to the closing one."""
-    return _QUOTED_MOVE.match(source, use[1]) or _BARE_MOVE.match(source, use[1])
+    return _QUOTED_MOVE.match(source, start) or _BARE_MOVE.match(source, start)
 
 
 class _Rewriting:
     """A source while directives are put into it."""
 
-    def __init__(self, source: str, name: str, names: dict[str, _Name]) -> None:
-        self._source = source
+    def __init__(self, prepared: Prepared, name: str, names: dict[str, _Name]) -> None:
+        self._prepared, self._source = prepared, prepared.source
         self._name = name
         self._names = names
         self._edits: list[_Edit] = []
 
-    def rewritten(
-        self, directives: Sequence[Directive], moves: Sequence[_Move], given: Sequence[str]
-    ) -> str:
+    def rewritten(self, moves: Sequence[_Move], given: Sequence[str]) -> str:
         """Return the source with the directives in it."""
         start = self._start(given)
-        for directive in _defines(directives):
+        for directive in _defines(self._prepared.directives):
             known = self._definition_of(directive)
             if known is not None:
                 known[0].number(known[1])
-        self._find_edits(directives, moves)
-        parts: list[str] = [*(f"{line}\n" for line in start)]
-        parts += [f'#line 1 "{self._name}"\n'] if start else []
-        position, number, file = 0, 1, self._name
-        lines = [d for d in directives if d.name == "line"]
+        self._find_edits(moves)
+        head = "".join(f"{line}\n" for line in (*start, *[f'#line 1 "{self._name}"'][: len(start)]))
+        lines = Lines(self._prepared, self._name)
+        edits: list[tuple[int, int, str]] = []
         for edit in sorted(self._edits):
-            for directive in [d for d in lines if position <= d.start < edit.start]:
-                pieces = directive.argument.split(None, 1)
-                if pieces and pieces[0].isdigit():
-                    number = int(pieces[0]) - 1 - self._source.count("\n", position, directive.end)
-                    file = pieces[1].strip('"') if len(pieces) > 1 else file
-            number += self._source.count("\n", position, edit.end)
-            parts.append(self._source[position : edit.start])
-            position = edit.end
+            end, instead = edit.end, _IN_A_MACRO
             if edit.lines:
-                parts.append("\n" + "\n".join(edit.lines))
-                parts.append(f'\n#line {number} "{file}"\n')
-                if self._source.startswith("\n", position):
-                    position += 1
-                    number += 1
-                    parts[-1] = f'\n#line {number} "{file}"\n'
-            else:
-                parts.append(_IN_A_MACRO)
-        parts.append(self._source[position:])
-        return with_numbers_behind_branches("".join(parts), self._name)
+                end += self._source.startswith("\n", end)
+                file, number = lines.location_of(end)
+                instead = "\n".join(("", *edit.lines, f'#line {number} "{file}"', ""))
+            edits.append((edit.start, end, instead))
+        return with_numbers_behind_branches(head + with_edits(self._source, edits), self._name)
 
     def _start(self, given: Sequence[str]) -> list[str]:
         """Return the lines at the start: what is defined there."""
@@ -276,38 +245,50 @@ class _Rewriting:
                 known.pop(found[1], None)
         lines: list[str] = []
         for macro, name in self._names.items():
-            lines.append(f"#define _kt_depth_{macro} 0")
             if macro in known:
                 lines += name.at_start(known[macro])
         return lines
 
     def _definition_of(self, directive: Directive) -> tuple[_Name, str] | None:
         """Return the name that a line defines, and how, where it is pushed somewhere."""
-        content = _SPLICE.sub("", self._source[directive.start : directive.end])
+        content = joined_lines(self._source[directive.start : directive.end])
         content = _COMMENT.sub(lambda found: found[1] or " ", content)
         found = _DEFINED.match(content)
         known = self._names.get(found[1]) if found is not None else None
         return None if found is None or known is None else (known, found[2].rstrip())
 
-    def _find_edits(self, directives: Sequence[Directive], moves: Sequence[_Move]) -> None:
+    def _find_edits(self, moves: Sequence[_Move]) -> None:
         at = {move[0]: move for move in moves}
-        behind = {d.start: d for d in directives if d.start not in at}
-        for start in sorted((*at, *behind)):
+        directives = {d.start: d for d in self._prepared.directives if d.start not in at}
+        depths = dict.fromkeys(self._names, 0)
+        # Of each open conditional: the depths where it begins, and the largest of its branches.
+        branches: list[tuple[dict[str, int], dict[str, int]]] = []
+        for start in sorted((*at, *directives)):
             if start in at:
-                self._add_move(at[start])
-            else:
-                self._add_lines_behind(behind[start])
+                self._add_move(at[start], depths)
+                continue
+            directive = directives[start]
+            if directive.name in OPENING:
+                branches.append((dict(depths), dict(depths)))
+            elif directive.name in FOLLOWING and branches:
+                first, largest = branches[-1]
+                largest.update((name, max(largest[name], depths[name])) for name in depths)
+                depths = dict(first)
+                if directive.name == "endif":
+                    depths = branches.pop()[1]
+            self._add_lines_behind(directive)
 
-    def _add_move(self, move: _Move) -> None:
+    def _add_move(self, move: _Move, depths: dict[str, int]) -> None:
         start, end, word, macro = move
         name = self._names.get(macro)
         if not word:
             self._edits.append(_Edit(start, end, ()))
         elif name is not None and word == "push":
-            self._edits.append(_Edit(start, end, name.pushed()))
-            name.pushes += 1
-        elif name is not None:
-            self._edits.append(_Edit(start, end, name.popped()))
+            self._edits.append(_Edit(start, end, name.pushed(depths[macro])))
+            depths[macro] += 1
+        elif name is not None and depths[macro]:  # else nothing is pushed: nothing is popped
+            depths[macro] -= 1
+            self._edits.append(_Edit(start, end, name.popped(depths[macro])))
 
     def _add_lines_behind(self, directive: Directive) -> None:
         lines: list[str] = []

@@ -8,7 +8,7 @@ of their size; functions of ``kerneltk::ptx`` take the lower bytes of one as the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 Headers = set[str]
@@ -133,6 +133,10 @@ class Instruction(NamedTuple):
     def has(self, *words: str) -> bool:
         """Return whether one of these is among its modifiers."""
         return any(word in self.modifiers for word in words)
+
+    def flag(self, *words: str) -> str:
+        """Return whether one of these is among its modifiers, in C++."""
+        return "true" if self.has(*words) else "false"
 
     def take(self, count: int) -> tuple[Operand, ...]:
         """Return its operands. Raises RefusedError unless there are as many."""
@@ -298,7 +302,7 @@ def _carry(of: Instruction) -> str:
     operands = ", ".join(operand.read(_unsigned(of.kind)) for operand in rest)
     name = "subtract" if of.opcode.startswith("sub") else "add"
     takes = "true" if of.opcode.endswith("c") else "false"
-    sets = "true" if of.has("cc") else "false"
+    sets = of.flag("cc")
     return d.write(f"kerneltk::ptx::{name}_with_carry<{takes}, {sets}>({operands})")
 
 
@@ -327,7 +331,7 @@ def _multiply(of: Instruction) -> str:
     if of.opcode == "mad" and not of.has("cc"):
         return d.write(f"kerneltk::ptx::add({product}, {c[0].read(kind)})")
     takes = "true" if of.opcode == "madc" else "false"
-    sets = "true" if of.has("cc") else "false"
+    sets = of.flag("cc")
     unsigned = _TYPES[_unsigned(kind)]
     return d.write(
         f"kerneltk::ptx::add_with_carry<{takes}, {sets}>"
@@ -341,8 +345,8 @@ def _multiply_24(of: Instruction) -> str:
     d, a, b, *c = of.take(4 if of.opcode == "mad24" else 3)
     if of.kind not in ("u32", "s32"):
         raise of.refuse()
-    high = "true" if of.has("hi") else "false"
-    product = f"kerneltk::ptx::multiply_24<{high}>({a.read(of.kind)}, {b.read(of.kind)})"
+    operands = f"{a.read(of.kind)}, {b.read(of.kind)}"
+    product = f"kerneltk::ptx::multiply_24<{of.flag('hi')}>({operands})"
     return d.write(f"kerneltk::ptx::add({product}, {c[0].read(of.kind)})" if c else product)
 
 
@@ -402,58 +406,30 @@ def _bitwise(of: Instruction) -> str:
     return d.write(f"static_cast<{c_type}>({values[0]} {sign} {values[1]})")
 
 
-def _shift(of: Instruction) -> str:
-    d, a, b = of.take(3)
-    of.only()
-    name = "shift_left" if of.opcode == "shl" else "shift_right"
-    return d.write(f"kerneltk::ptx::{name}({a.read(of.kind)}, {b.read('u32')})")
-
-
-def _funnel_shift(of: Instruction) -> str:
-    d, a, b, c = of.take(4)
-    of.only("l", "r", "wrap", "clamp")
-    suffix = ("l" if of.has("l") else "r") + ("c" if of.has("clamp") else "")
-    operands = ", ".join(operand.read("u32") for operand in (a, b, c))
-    return d.write(f"__funnelshift_{suffix}({operands})")
-
-
-def _typed(name: str, *kinds: str) -> Callable[[Instruction], str]:
+def _called(
+    name: str | Callable[[Instruction], str], *kinds: str, only: Sequence[str] = ()
+) -> Callable[[Instruction], str]:
     """Return the rule of an instruction that is a function: of its own type, where `kinds` has none
-    for an operand.
+    for an operand; `only` are its modifiers.
     """
 
     def rule(of: Instruction) -> str:
         d, *rest = of.take(len(kinds) + 1)
-        of.only()
+        of.only(*only)
+        if d.kind == "pair":
+            raise of.refuse()
         operands = ", ".join(o.read(k or of.kind) for o, k in zip(rest, kinds, strict=True))
-        return d.write(f"{name}({operands})")
+        return d.write(f"{name if isinstance(name, str) else name(of)}({operands})")
 
     return rule
 
 
-def _find(of: Instruction) -> str:
-    d, a = of.take(2)
-    of.only("shiftamt")
-    shift = "true" if of.has("shiftamt") else "false"
-    return d.write(f"kerneltk::ptx::find_first<{shift}>({a.read(of.kind)})")
+_PERMUTATIONS = ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 
 
-def _permute(of: Instruction) -> str:
-    d, a, b, c = of.take(4)
-    modes = ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
-    of.only(*modes)
-    mode = next((modes.index(word) + 1 for word in of.modifiers if word in modes), 0)
-    operands = ", ".join(operand.read("u32") for operand in (a, b, c))
-    return d.write(f"kerneltk::ptx::permute<{mode}>({operands})")
-
-
-def _lop3(of: Instruction) -> str:
-    d, a, b, c, table = of.take(5)
-    of.only()
-    if d.kind == "pair":
-        raise of.refuse()
-    operands = ", ".join(operand.read("u32") for operand in (a, b, c, table))
-    return d.write(f"kerneltk::ptx::look_up({operands})")
+def _permutation(of: Instruction) -> str:
+    mode = next((_PERMUTATIONS.index(w) + 1 for w in of.modifiers if w in _PERMUTATIONS), 0)
+    return f"kerneltk::ptx::permute<{mode}>"
 
 
 def _dot(of: Instruction) -> str:
@@ -580,7 +556,7 @@ def _convert(of: Instruction) -> str:
         d, a = of.take(2)
         if of.has("relu") or not of.has("rna", "rn"):
             raise of.refuse()
-        ties, finite = ("true" if of.has(word) else "false" for word in ("rna", "satfinite"))
+        ties, finite = (of.flag(word) for word in ("rna", "satfinite"))
         return d.write(f"kerneltk::ptx::to_tf32<{ties}, {finite}>({a.read('f32')})")
     if len(of.kinds) != 2 or of.has("satfinite"):
         raise of.refuse()
@@ -589,7 +565,7 @@ def _convert(of: Instruction) -> str:
         d, a, b = of.take(3)
         if of.rounding != "rn" or of.has("sat"):
             raise of.refuse()
-        relu = "true" if of.has("relu") else "false"
+        relu = of.flag("relu")
         return d.write(
             f"kerneltk::ptx::to_halves<{_TYPES[to]}, {relu}>({a.read('f32')}, {b.read('f32')})"
         )
@@ -697,15 +673,6 @@ def _atomic(of: Instruction) -> str:
     return f"{{ {fences}{d.write(f'{_ATOMICS[names[0]]}({pointer}, {operands})')} {fences}}}"
 
 
-def _nothing(of: Instruction) -> str:
-    """A hint for caches."""
-    return "(void)0;"
-
-
-def _fence(of: Instruction) -> str:
-    return "__threadfence();"
-
-
 def _barrier(of: Instruction) -> str:
     """Barriers of a block, all of it or a number of its threads, and of a warp."""
     if of.has("cluster"):
@@ -804,7 +771,7 @@ def _load_matrix(of: Instruction) -> str:
     parts = d.parts if d.kind == "vector" else (d,)
     if of.kind != "b16" or not of.has(f"x{len(parts)}"):
         raise of.refuse()
-    trans = "true" if of.has("trans") else "false"
+    trans = of.flag("trans")
     pointer = address.address("const char", True)
     writes = " ".join(part.write(f"_kt_rows[{k}]") for k, part in enumerate(parts))
     return (
@@ -874,30 +841,37 @@ _RULES: dict[str, Callable[[Instruction], str]] = {
     **dict.fromkeys(("abs", "neg"), _sign),
     **dict.fromkeys(("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), _approximate),
     **dict.fromkeys(("and", "or", "xor", "not", "cnot"), _bitwise),
-    **dict.fromkeys(("shl", "shr"), _shift),
+    "shl": _called("kerneltk::ptx::shift_left", "", "u32"),
+    "shr": _called("kerneltk::ptx::shift_right", "", "u32"),
     **dict.fromkeys(("set", "setp"), _compare),
     **dict.fromkeys(("selp", "slct"), _select),
     **dict.fromkeys(("ld", "ldu"), _load),
     **dict.fromkeys(("atom", "red"), _atomic),
-    **dict.fromkeys(("prefetch", "prefetchu", "discard", "applypriority"), _nothing),
-    **dict.fromkeys(("membar", "fence"), _fence),
+    **dict.fromkeys(("prefetch", "prefetchu", "discard", "applypriority"), _plain("(void)0;")),
+    **dict.fromkeys(("membar", "fence"), _plain("__threadfence();")),
     **dict.fromkeys(("bar", "barrier"), _barrier),
     **dict.fromkeys(("dp4a", "dp2a"), _dot),
-    "rem": _typed("kerneltk::ptx::remainder", "", ""),
+    "rem": _called("kerneltk::ptx::remainder", "", ""),
     **dict.fromkeys(("mul24", "mad24"), _multiply_24),
-    "sad": _typed("kerneltk::ptx::add_distance", "", "", ""),
-    "copysign": _typed("kerneltk::ptx::copy_sign", "", ""),
-    "bfe": _typed("kerneltk::ptx::extract_bits", "", "u32", "u32"),
-    "bfi": _typed("kerneltk::ptx::insert_bits", "", "", "u32", "u32"),
-    "brev": _typed("kerneltk::ptx::reverse_bits", ""),
-    "popc": _typed("kerneltk::ptx::count_bits", ""),
-    "clz": _typed("kerneltk::ptx::count_zeros", ""),
-    "fns": _typed("__fns", "b32", "b32", "s32"),
+    "sad": _called("kerneltk::ptx::add_distance", "", "", ""),
+    "copysign": _called("kerneltk::ptx::copy_sign", "", ""),
+    "bfe": _called("kerneltk::ptx::extract_bits", "", "u32", "u32"),
+    "bfi": _called("kerneltk::ptx::insert_bits", "", "", "u32", "u32"),
+    "brev": _called("kerneltk::ptx::reverse_bits", ""),
+    "popc": _called("kerneltk::ptx::count_bits", ""),
+    "clz": _called("kerneltk::ptx::count_zeros", ""),
+    "fns": _called("__fns", "b32", "b32", "s32"),
     "vabsdiff4": lambda of: _video(of, "__vabsdiff{}4"),
-    "bfind": _find,
-    "prmt": _permute,
-    "lop3": _lop3,
-    "shf": _funnel_shift,
+    "bfind": _called(
+        lambda of: f"kerneltk::ptx::find_first<{of.flag('shiftamt')}>", "", only=("shiftamt",)
+    ),
+    "prmt": _called(_permutation, "u32", "u32", "u32", only=_PERMUTATIONS),
+    "lop3": _called("kerneltk::ptx::look_up", "u32", "u32", "u32", "u32"),
+    "shf": _called(
+        lambda of: f"__funnelshift_{'l' if of.has('l') else 'r'}{'c' * of.has('clamp')}",
+        *("u32", "u32", "u32"),
+        only=("l", "r", "wrap", "clamp"),
+    ),
     "mov": _move,
     "cvta": _address_space,
     "cvt": _convert,
@@ -913,11 +887,8 @@ _RULES: dict[str, Callable[[Instruction], str]] = {
     "mma": _multiply_matrices,
     "bra": _branch,
     "nanosleep": lambda of: f"__nanosleep({of.take(1)[0].read('u32')});",
-    "trap": _plain("__trap();"),
-    "brkpt": _plain("__trap();"),
-    "pmevent": _plain("(void)0;"),
-    "griddepcontrol": _plain("(void)0;"),
-    "setmaxnreg": _plain("(void)0;"),
+    **dict.fromkeys(("trap", "brkpt"), _plain("__trap();")),
+    **dict.fromkeys(("pmevent", "griddepcontrol", "setmaxnreg"), _plain("(void)0;")),
 }
 
 
@@ -936,15 +907,6 @@ def _video(of: Instruction, name: str) -> str:
     )
 
 
-# Those that CPU cores do not have: refused by name where they are reached.
-_REFUSED = (
-    "addsub alloca barrier call clusterlaunchcontrol cp cvt exit fns getctarank istypep isspacep "
-    "lg2 mapa mbarrier movmatrix multimem nanosleep pmevent rem ret setmaxnreg stackrestore "
-    "stacksave stmatrix sured suld sust suq szext bmsk tcgen05 tensormap testp tex tld4 txq "
-    "trap vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 "
-    "vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4 wgmma wmma st ld mma brx"
-)
-OPCODES = frozenset((*_RULES, *_REFUSED.split()))
 # What can only be PTX: other processors' have no modifiers behind names of two letters or more.
 _PTX_WORD = re.compile(r"[a-z]\w+(?:\.\w+(?:::\w+)*)+")
 _BARE = frozenset(("activemask", "brkpt", "bra", "exit", "membar", "pmevent", "ret", "trap"))
@@ -970,9 +932,8 @@ def call_of(of: Instruction) -> Call:
     if not of.modifiers and of.opcode not in _BARE:
         raise NotPtxError  # x86 has some of the names, too
     if rule is None:
-        if of.opcode in OPCODES or _PTX_WORD.fullmatch(of.word):
-            raise of.refuse()
-        raise NotPtxError
+        is_ptx = of.opcode in _BARE or _PTX_WORD.fullmatch(of.word)
+        raise of.refuse() if is_ptx else NotPtxError
     try:
         code = rule(of)
     except RefusedError as refused:

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kerneltk.core.lexer import CHARACTER, COMMENT, NUMBER, RAW_STRING, STRING
+from kerneltk.core.lexer import CHARACTER, COMMENT, NUMBER, RAW_STRING, STRING, with_edits
 from kerneltk.cuda_cpp.syntax.ptx.instructions import (
     REGISTER_TYPES,
     Headers,
@@ -413,15 +413,15 @@ def with_inline_ptx(source: str) -> tuple[str, Headers]:
     """
     if "asm" not in source:
         return source, set()
-    pieces: list[str] = []
+    edits: list[tuple[int, int, str]] = []
     headers: Headers = set()
-    position = behind = 0
+    position = 0
     while found := _SCAN.search(source, position):
         position = found.end()
         if found["asm"]:
             made = translate_at(source, found.start())
             if made is not None:
-                pieces += source[behind : found.start()], made[1]
-                position = behind = made[0]
+                edits.append((found.start(), made[0], made[1]))
+                position = made[0]
                 headers |= made[2] | {"host_ptx.hpp"}
-    return "".join((*pieces, source[behind:])), headers
+    return with_edits(source, edits), headers

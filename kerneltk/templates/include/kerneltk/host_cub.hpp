@@ -105,8 +105,9 @@ class BlockScan {
         }
     }
     static T (&as_array(T& value))[1] { return reinterpret_cast<T(&)[1]>(value); }
-    static const T (&as_array(const T& value))[1] {
-        return reinterpret_cast<const T(&)[1]>(value);
+    template <int N>
+    static T (&as_array(T (&values)[N]))[N] {
+        return values;
     }
     template <bool INCLUSIVE, int N, class Operation>
     void scan(const T (&in)[N], T (&out)[N], const T* initial, Operation operation, T& aggregate,
@@ -130,101 +131,55 @@ class BlockScan {
 public:
     // In front of the first of a sum is zero; what is in front of the first of another scan without
     // an initial value stays as it was.
-    void InclusiveSum(T in, T& out, KERNELTK_CUB_PLACE) {
-        InclusiveScan(in, out, cub::Sum(), at);
+#define KERNELTK_CUB_ITEMS int N,
+#define KERNELTK_CUB_ZERO T{},
+#define KERNELTK_CUB_SUMS(Name, Scan, start, template_n, items, In, Out)                          \
+    template_n void Name(In, Out, KERNELTK_CUB_PLACE) { Scan(in, out, start cub::Sum(), at); }    \
+    template_n void Name(In, Out, T& total, KERNELTK_CUB_PLACE) {                                 \
+        Scan(in, out, start cub::Sum(), total, at);                                               \
+    }                                                                                             \
+    template <items KERNELTK_CUB_CALLBACK>                                                        \
+    void Name(In, Out, Callback& callback, KERNELTK_CUB_PLACE) {                                  \
+        Scan(in, out, cub::Sum(), callback, at);                                                  \
     }
-    void InclusiveSum(T in, T& out, T& total, KERNELTK_CUB_PLACE) {
-        InclusiveScan(in, out, cub::Sum(), total, at);
-    }
-    template <KERNELTK_CUB_CALLBACK>
-    void InclusiveSum(T in, T& out, Callback& callback, KERNELTK_CUB_PLACE) {
-        InclusiveScan(in, out, cub::Sum(), callback, at);
-    }
-    void ExclusiveSum(T in, T& out, KERNELTK_CUB_PLACE) {
-        ExclusiveScan(in, out, T{}, cub::Sum(), at);
-    }
-    void ExclusiveSum(T in, T& out, T& total, KERNELTK_CUB_PLACE) {
-        ExclusiveScan(in, out, T{}, cub::Sum(), total, at);
-    }
-    template <KERNELTK_CUB_CALLBACK>
-    void ExclusiveSum(T in, T& out, Callback& callback, KERNELTK_CUB_PLACE) {
-        ExclusiveScan(in, out, cub::Sum(), callback, at);
-    }
-    template <int N>
-    void InclusiveSum(T (&in)[N], T (&out)[N], KERNELTK_CUB_PLACE) {
-        InclusiveScan(in, out, cub::Sum(), at);
-    }
-    template <int N>
-    void InclusiveSum(T (&in)[N], T (&out)[N], T& total, KERNELTK_CUB_PLACE) {
-        InclusiveScan(in, out, cub::Sum(), total, at);
-    }
-    template <int N, KERNELTK_CUB_CALLBACK>
-    void InclusiveSum(T (&in)[N], T (&out)[N], Callback& callback, KERNELTK_CUB_PLACE) {
-        InclusiveScan(in, out, cub::Sum(), callback, at);
-    }
-    template <int N>
-    void ExclusiveSum(T (&in)[N], T (&out)[N], KERNELTK_CUB_PLACE) {
-        ExclusiveScan(in, out, T{}, cub::Sum(), at);
-    }
-    template <int N>
-    void ExclusiveSum(T (&in)[N], T (&out)[N], T& total, KERNELTK_CUB_PLACE) {
-        ExclusiveScan(in, out, T{}, cub::Sum(), total, at);
-    }
-    template <int N, KERNELTK_CUB_CALLBACK>
-    void ExclusiveSum(T (&in)[N], T (&out)[N], Callback& callback, KERNELTK_CUB_PLACE) {
-        ExclusiveScan(in, out, cub::Sum(), callback, at);
-    }
+    KERNELTK_CUB_SUMS(InclusiveSum, InclusiveScan, , , , T in, T& out)
+    KERNELTK_CUB_SUMS(ExclusiveSum, ExclusiveScan, KERNELTK_CUB_ZERO, , , T in, T& out)
+    KERNELTK_CUB_SUMS(InclusiveSum, InclusiveScan, , template <int N>, KERNELTK_CUB_ITEMS, T (&in)[N],
+                      T (&out)[N])
+    KERNELTK_CUB_SUMS(ExclusiveSum, ExclusiveScan, KERNELTK_CUB_ZERO, template <int N>,
+                      KERNELTK_CUB_ITEMS, T (&in)[N], T (&out)[N])
+#undef KERNELTK_CUB_SUMS
 
-#define KERNELTK_CUB_SCAN(Name, is_inclusive)                                                     \
-    template <class Operation>                                                                    \
-    void Name(T in, T& out, Operation operation, KERNELTK_CUB_PLACE) {                            \
+#define KERNELTK_CUB_SCAN(Name, is_inclusive, items, In, Out)                                     \
+    template <items class Operation>                                                              \
+    void Name(In, Out, Operation operation, T& total, KERNELTK_CUB_PLACE) {                       \
+        scan<is_inclusive>(as_array(in), as_array(out), nullptr, operation, total, at);           \
+    }                                                                                             \
+    template <items class Operation>                                                              \
+    void Name(In, Out, Operation operation, KERNELTK_CUB_PLACE) {                                 \
         T total;                                                                                  \
         scan<is_inclusive>(as_array(in), as_array(out), nullptr, operation, total, at);           \
     }                                                                                             \
-    template <class Operation>                                                                    \
-    void Name(T in, T& out, Operation operation, T& total, KERNELTK_CUB_PLACE) {                  \
-        scan<is_inclusive>(as_array(in), as_array(out), nullptr, operation, total, at);           \
+    template <items class Operation>                                                              \
+    void Name(In, Out, T initial, Operation operation, T& total, KERNELTK_CUB_PLACE) {            \
+        scan<is_inclusive>(as_array(in), as_array(out), &initial, operation, total, at);          \
     }                                                                                             \
-    template <class Operation>                                                                    \
-    void Name(T in, T& out, T initial, Operation operation, KERNELTK_CUB_PLACE) {                 \
+    template <items class Operation>                                                              \
+    void Name(In, Out, T initial, Operation operation, KERNELTK_CUB_PLACE) {                      \
         T total;                                                                                  \
         scan<is_inclusive>(as_array(in), as_array(out), &initial, operation, total, at);          \
     }                                                                                             \
-    template <class Operation>                                                                    \
-    void Name(T in, T& out, T initial, Operation operation, T& total, KERNELTK_CUB_PLACE) {       \
-        scan<is_inclusive>(as_array(in), as_array(out), &initial, operation, total, at);          \
-    }                                                                                             \
-    template <class Operation, KERNELTK_CUB_CALLBACK>                                             \
-    void Name(T in, T& out, Operation operation, Callback& callback, KERNELTK_CUB_PLACE) {        \
+    template <items class Operation, KERNELTK_CUB_CALLBACK>                                       \
+    void Name(In, Out, Operation operation, Callback& callback, KERNELTK_CUB_PLACE) {             \
         scan_behind<is_inclusive>(as_array(in), as_array(out), operation, callback, at);          \
-    }                                                                                             \
-    template <int N, class Operation>                                                             \
-    void Name(T (&in)[N], T (&out)[N], Operation operation, KERNELTK_CUB_PLACE) {                 \
-        T total;                                                                                  \
-        scan<is_inclusive>(in, out, nullptr, operation, total, at);                               \
-    }                                                                                             \
-    template <int N, class Operation>                                                             \
-    void Name(T (&in)[N], T (&out)[N], Operation operation, T& total, KERNELTK_CUB_PLACE) {       \
-        scan<is_inclusive>(in, out, nullptr, operation, total, at);                               \
-    }                                                                                             \
-    template <int N, class Operation>                                                             \
-    void Name(T (&in)[N], T (&out)[N], T initial, Operation operation, KERNELTK_CUB_PLACE) {      \
-        T total;                                                                                  \
-        scan<is_inclusive>(in, out, &initial, operation, total, at);                              \
-    }                                                                                             \
-    template <int N, class Operation>                                                             \
-    void Name(T (&in)[N], T (&out)[N], T initial, Operation operation, T& total,                  \
-              KERNELTK_CUB_PLACE) {                                                               \
-        scan<is_inclusive>(in, out, &initial, operation, total, at);                              \
-    }                                                                                             \
-    template <int N, class Operation, KERNELTK_CUB_CALLBACK>                                      \
-    void Name(T (&in)[N], T (&out)[N], Operation operation, Callback& callback,                   \
-              KERNELTK_CUB_PLACE) {                                                               \
-        scan_behind<is_inclusive>(in, out, operation, callback, at);                              \
     }
-    KERNELTK_CUB_SCAN(InclusiveScan, true)
-    KERNELTK_CUB_SCAN(ExclusiveScan, false)
+    KERNELTK_CUB_SCAN(InclusiveScan, true, , T in, T& out)
+    KERNELTK_CUB_SCAN(ExclusiveScan, false, , T in, T& out)
+    KERNELTK_CUB_SCAN(InclusiveScan, true, KERNELTK_CUB_ITEMS, T (&in)[N], T (&out)[N])
+    KERNELTK_CUB_SCAN(ExclusiveScan, false, KERNELTK_CUB_ITEMS, T (&in)[N], T (&out)[N])
 #undef KERNELTK_CUB_SCAN
+#undef KERNELTK_CUB_ZERO
+#undef KERNELTK_CUB_ITEMS
 };
 #undef KERNELTK_CUB_CALLBACK
 

@@ -466,7 +466,7 @@ KERNELTK_TEXTURE void store(byte* to, T value) {
         return kerneltk::textures::call;                                         \
     }
 #define KERNELTK_LIST(...) __VA_ARGS__
-#define KERNELTK_SAMPLED(name, parameters, gradient, at, layer)                                    \
+#define KERNELTK_SAMPLED_BY(name, parameters, at, layer)                                           \
     template <class T>                                                                             \
     KERNELTK_TEXTURE T name(cudaTextureObject_t object, parameters) {                              \
         const float place[] = {at};                                                                \
@@ -476,28 +476,13 @@ KERNELTK_TEXTURE void store(byte* to, T value) {
     KERNELTK_TEXTURE void name(T* to, cudaTextureObject_t object, parameters) {                    \
         const float place[] = {at};                                                                \
         *to = kerneltk::textures::sample<T>(#name, object, place layer);                           \
-    }                                                                                              \
-    template <class T>                                                                             \
-    KERNELTK_TEXTURE T name##Lod(cudaTextureObject_t object, parameters, float) {                  \
-        const float place[] = {at};                                                                \
-        return kerneltk::textures::sample<T>(#name "Lod", object, place layer);                    \
-    }                                                                                              \
-    template <class T>                                                                             \
-    KERNELTK_TEXTURE void name##Lod(T* to, cudaTextureObject_t object, parameters, float) {        \
-        const float place[] = {at};                                                                \
-        *to = kerneltk::textures::sample<T>(#name "Lod", object, place layer);                     \
-    }                                                                                              \
-    template <class T>                                                                             \
-    KERNELTK_TEXTURE T name##Grad(cudaTextureObject_t object, parameters, gradient, gradient) {    \
-        const float place[] = {at};                                                                \
-        return kerneltk::textures::sample<T>(#name "Grad", object, place layer);                   \
-    }                                                                                              \
-    template <class T>                                                                             \
-    KERNELTK_TEXTURE void name##Grad(T* to, cudaTextureObject_t object, parameters, gradient,      \
-                                     gradient) {                                                   \
-        const float place[] = {at};                                                                \
-        *to = kerneltk::textures::sample<T>(#name "Grad", object, place layer);                    \
     }
+#define KERNELTK_SAMPLED(name, parameters, gradient, at, layer)                                    \
+    KERNELTK_SAMPLED_BY(name, KERNELTK_LIST(parameters), KERNELTK_LIST(at), KERNELTK_LIST(layer))  \
+    KERNELTK_SAMPLED_BY(name##Lod, KERNELTK_LIST(parameters, float), KERNELTK_LIST(at),            \
+                        KERNELTK_LIST(layer))                                                      \
+    KERNELTK_SAMPLED_BY(name##Grad, KERNELTK_LIST(parameters, gradient, gradient),                 \
+                        KERNELTK_LIST(at), KERNELTK_LIST(layer))
 KERNELTK_SAMPLED(tex1D, KERNELTK_LIST(float x), float, x, )
 KERNELTK_SAMPLED(tex2D, KERNELTK_LIST(float x, float y), float2, KERNELTK_LIST(x, y), )
 KERNELTK_SAMPLED(tex3D, KERNELTK_LIST(float x, float y, float z), float4, KERNELTK_LIST(x, y, z), )
@@ -505,6 +490,7 @@ KERNELTK_SAMPLED(tex1DLayered, KERNELTK_LIST(float x, int layer), float, x, KERN
 KERNELTK_SAMPLED(tex2DLayered, KERNELTK_LIST(float x, float y, int layer), float2,
                  KERNELTK_LIST(x, y), KERNELTK_LIST(, &layer))
 #undef KERNELTK_SAMPLED
+#undef KERNELTK_SAMPLED_BY
 
 #define KERNELTK_CUBE(name, parameters, layer)                                                     \
     template <class T>                                                                             \

@@ -4,6 +4,10 @@
 // alignments are CUDA's, so that arrays of them may be shared and reinterpreted.
 #pragma once
 
+#define KERNELTK_EACH_INTEGER(one)                                             \
+    one(short) one(unsigned short) one(int) one(unsigned int) one(long)        \
+    one(unsigned long) one(long long) one(unsigned long long)
+
 #define KERNELTK_VECTORS(name, T, align2, align4)                                          \
     struct name##1 {                                                                       \
         T x;                                                                               \

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kerneltk.backends.cuda.toolkit import find_program, run_program
+from kerneltk.backends.cuda.toolkit import find_program, include_directories, run_program
 
 
 @pytest.fixture
@@ -17,6 +17,7 @@ def home(tmp_path: Path, environment: pytest.MonkeyPatch) -> Path:
     environment.setenv("PATH", str(tmp_path / "path"))
     environment.setenv("CUDA_HOME", str(tmp_path))
     environment.delenv("CUDA_PATH", raising=False)
+    environment.delenv("CONDA_PREFIX", raising=False)
     return tmp_path
 
 
@@ -38,6 +39,32 @@ def test_path_comes_before_the_toolkit(home: Path) -> None:
     assert find_program("tool") == own
     first = make(home / "path" / "tool")
     assert find_program("tool") == first
+
+
+def test_headers_in_packages_come_before_a_toolkits(
+    home: Path, monkeypatch: pytest.MonkeyPatch, environment: pytest.MonkeyPatch
+) -> None:
+    def add(directory: Path, header: str) -> str:
+        (directory / header).parent.mkdir(parents=True, exist_ok=True)
+        (directory / header).touch()
+        return str(directory)
+
+    def found() -> tuple[str, ...]:  # this machine may have a toolkit of its own
+        return tuple(path for path in include_directories() if path.startswith(str(home)))
+
+    conda, packages = home / "conda", home / "packages"
+    environment.setenv("CONDA_PREFIX", str(conda))
+    monkeypatch.setattr("kerneltk.backends.cuda.toolkit._package_roots", lambda: [str(packages)])
+    assert found() == ()
+    curand = add(conda / "targets" / "sbsa-linux" / "include", "curand.h")
+    cccl = add(home / "include" / "cccl", "cuda/std/version")
+    runtime = add(home / "include", "cuda_runtime.h")
+    assert found() == (runtime, cccl, curand)
+    runtime = add(packages / "cuda_runtime" / "include", "cuda_runtime.h")
+    assert found() == (runtime, cccl, curand)
+    everything = add(packages / "cu13" / "include", "cuda_runtime.h")
+    add(packages / "cu13" / "include", "curand.h")
+    assert found() == (everything, cccl)
 
 
 def test_what_a_program_prints(tmp_path: Path) -> None:

@@ -112,6 +112,12 @@ def test_macros_of_options_are_read() -> None:
             1,
             "in a macro that is no statement",
         ),
+        (
+            "__device__ volatile int s[4];\n\n#define SUM for (int v : s) t += v;\n"
+            "__global__ void f() { int t = 0; SUM }",
+            3,
+            "that a range-based loop copies",
+        ),
     ],
 )
 def test_what_cannot_be_marked_is_told(text: str, line: int, reason: str) -> None:

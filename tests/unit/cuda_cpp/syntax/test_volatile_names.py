@@ -7,9 +7,9 @@ import re
 import pytest
 
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
-from kerneltk.cuda_cpp.syntax.tree import parse
+from kerneltk.cuda_cpp.syntax.tree import parse, within
 from kerneltk.cuda_cpp.syntax.volatile import with_meetings
-from kerneltk.cuda_cpp.syntax.volatile_names import Names, has_volatile, last_name, within
+from kerneltk.cuda_cpp.syntax.volatile_names import Names, has_volatile, last_name
 
 
 def inside(body: str, head: str = "") -> str:
