@@ -33,7 +33,7 @@ from kerneltk.fusion.plan.steps import (
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose
 from kerneltk.fusion.trace.graph import Steps as Views
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument
+from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument, leaves_of
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Call, New, Steps
 
@@ -171,13 +171,16 @@ class Program:
         by arguments that are numbers.
         """
         writer = self._execution(self._backend.empty, shaped=[*args, *self._new_arrays])
-        tests = [
-            (writer.expression(expression), decision(value))
-            for expression, value in self.trace.guards.conditions.items()
-            if has_argument(expression)
-        ]
+        asked = {e: v for e, v in self.trace.guards.conditions.items() if has_argument(e)}
+        tests = [(writer.expression(e), decision(value)) for e, value in asked.items()]
+        leaves = leaves_of(asked)
+        numbers = [expression[1] for expression in leaves if expression[0] == "argument"]
+        is_outside = any(expression[0] == "outside" for expression in leaves)
+        known = None if is_outside else [decision(args[k]) for k in numbers]
 
         def test(*args: Any) -> bool:
+            if known is not None and [decision(args[k]) for k in numbers] == known:
+                return True
             values = [*args]
             try:
                 return all(decision(read(values)) == wanted for read, wanted in tests)
@@ -638,6 +641,10 @@ class _Described:
         return self._count - 1
 
     def _make(self, made: _Made, slot: int) -> None:
+        if type(made.extents) is not _Known and not self._library:  # they depend on numbers
+            given: list[Reader] = [made.extents, _Known(made.dtype), _Known(made.order)]
+            self._calls.append(Call(made.empty, tuple(map(self._slot_of, given)), (), (slot,)))
+            return
         shape = _known(made.extents)
         self._new.append(New(slot, shape, made.dtype, made.order, made.empty))
         if self._library:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -97,6 +97,18 @@ def has_argument(expression: Expression) -> bool:
     if expression[0] == "call":
         return any(map(has_argument, expression[2]))
     return expression[0] in ("argument", "outside")
+
+
+def leaves_of(expressions: Iterable[Expression]) -> set[Expression]:
+    """What some numbers are computed from."""
+    pending = [*expressions]
+    seen = set(pending)
+    while pending:
+        one = pending.pop()
+        if one[0] == "call":
+            pending += set(one[2]).difference(seen)
+            seen.update(one[2])
+    return {one for one in seen if one[0] != "call"}
 
 
 def operands_change_type(expression: Expression) -> bool:

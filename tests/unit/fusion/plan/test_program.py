@@ -12,6 +12,7 @@ import kerneltk
 from kerneltk import fuse
 from kerneltk.fusion.plan.program import Program, is_named_tuple, with_parts
 from kerneltk.launch import loops
+from kerneltk.launch.shortcuts import Steps
 
 X = np.ones((3, 4))
 
@@ -167,3 +168,27 @@ def test_large_programs_run_as_small_ones(monkeypatch: pytest.MonkeyPatch) -> No
     assert one.size > 256
     slots = {slot for call in one.calls for slot in call.slots}
     assert len(slots) < 20  # results of many launches, one after the other
+
+
+def test_arrays_whose_shapes_are_numbers_are_made_by_each_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def covered(x: Any, n: int) -> Any:
+        found = np.zeros((n, n))
+        for k in range(n):
+            found[k, k:] = x[k, k:n] * 2
+        return found, found.sum()
+
+    steps: list[Any] = []
+    made = Program.steps_for
+
+    def noted(self: Program, *args: Any) -> Any:
+        steps.append(made(self, *args))
+        return steps[-1]
+
+    monkeypatch.setattr(Program, "steps_for", noted)
+    fused, x = fuse(covered), np.random.default_rng(0).random((9, 9))
+    for n in (8, 8, 5, 8, 5, 1, 5):
+        for one, wanted in zip(fused(x, n), covered(x, n), strict=True):
+            np.testing.assert_allclose(one, wanted, rtol=1e-13)
+    assert all(isinstance(one, Steps) and one.fits for one in steps)
