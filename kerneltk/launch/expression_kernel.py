@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class ExpressionKernel(Called, ABC, Generic[D]):
     ----------
     nin, nout, nargs : int
         Number of inputs, of outputs, of both.
+    copies_overlapping : bool
+        Whether launches copy inputs that an output overlaps.
     """
 
     in_params: tuple[Parameter, ...] = given("signature.inputs", "The inputs.")
@@ -48,6 +50,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
 
     __slots__ = ("__dict__", "__weakref__", "_inline_cache")  # calls read the last one's slot
 
+    copies_overlapping: ClassVar[bool] = True
     _definition: D
     _dispatcher: LoopDispatcher
     _transient: tuple[str, ...] = ("_dispatcher", "_inline_cache")

@@ -220,9 +220,13 @@ static int make_call(PyObject *call, PyObject **values, Py_ssize_t count) {
 
 /* Executes a program, described as `kerneltk.launch.shortcuts.Steps`. MISSED before anything is called. */
 static enum step execute(const Shortcut *s, PyObject *const *args, PyObject **result) {
-    PyObject *steps = s->typed, *values[MOST_SLOTS];
+    PyObject *steps = s->typed, *few[MOST_SLOTS], **values = few;
     Py_ssize_t count = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, 0)), at = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, 4));
     PyObject *constants = PyTuple_GET_ITEM(steps, 1), *new = PyTuple_GET_ITEM(steps, 2), *calls = PyTuple_GET_ITEM(steps, 3);
+    if (count > MOST_SLOTS && !(values = PyMem_Malloc(sizeof *values * (size_t)count))) {
+        PyErr_NoMemory();
+        return FAILED;
+    }
     memset(values, 0, sizeof *values * (size_t)count);
     for (Py_ssize_t k = 0; k < s->count; ++k) values[k] = Py_NewRef(args[k]);
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(constants); ++k) {
@@ -239,6 +243,7 @@ static enum step execute(const Shortcut *s, PyObject *const *args, PyObject **re
         if (!make_call(PyTuple_GET_ITEM(calls, k), values, count)) step = FAILED;
     if (step == GO) *result = Py_NewRef(at < 0 || !values[at] ? Py_None : values[at]);
     for (Py_ssize_t k = 0; k < count; ++k) Py_XDECREF(values[k]);
+    if (values != few) PyMem_Free(values);
     return step;
 }
 

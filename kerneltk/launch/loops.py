@@ -288,9 +288,11 @@ def _overlap_pairs(
 
 
 def loop_launcher(
-    definition: KernelDefinition, types: tuple[type, ...], backend: Backend
+    definition: KernelDefinition, types: tuple[type, ...], backend: Backend, copies: bool = True
 ) -> LauncherTemplate:
-    """The launcher of a definition for arguments of these types: inputs, or inputs and outputs."""
+    """The launcher of a definition for arguments of these types: inputs, or inputs and outputs;
+    `copies` says that inputs that an output overlaps are copied.
+    """
     parameters = definition.signature.parameters
     call = backend.loop_call
     if isinstance(definition, WaitingDefinition):
@@ -306,6 +308,7 @@ def loop_launcher(
         backend.array_type,
         backend.arrays,
         call,
+        copies,
     )
 
 
@@ -321,6 +324,7 @@ def _loop_launcher(
     array_type: type,
     access: ArrayAccess,
     call: LaunchCall,
+    copies: bool,
 ) -> LauncherTemplate:
     """All that a launcher of loops depends on; it is bound to the plans of one kernel."""
     is_array = [issubclass(kind, array_type) for kind in types]
@@ -347,7 +351,9 @@ def _loop_launcher(
             access,
             call,
             packed=(*raws, *arrays, *(k for k in range(nin) if not is_array[k])),
-            overlaps=_overlap_pairs(is_raw, is_const, is_array[: len(types)], nin, in_place),
+            overlaps=_overlap_pairs(is_raw, is_const, is_array[: len(types)], nin, in_place)
+            if copies
+            else (),
             has_scratch=has_scratch,
             returns=returns,
             outputs=tuple(range(nin, len(is_raw))),
@@ -508,7 +514,8 @@ class LoopDispatcher(Dispatcher):
 
         def make(_: Any) -> _Launcher:
             plans: BoundedTable[Any, tuple[Any, ...]] = BoundedTable(MAX_PLANS)
-            template = loop_launcher(self._definition, types, backend)
+            copies = getattr(self._kernel, "copies_overlapping", True)
+            template = loop_launcher(self._definition, types, backend, copies)
             bound = template.bind(self.dispatch, plans, functools.partial(self._launch, key))
             return _Launcher(key, is_array, backend, template.spec.overlaps, plans, *bound)
 

@@ -17,7 +17,8 @@ from kerneltk.backends.base import ArrayAccess
 from kerneltk.interop import exchange
 from kerneltk.launch import compiled
 
-_MOST_ARGUMENTS, _MOST_VALUES = 64, 256  # of the extension module
+_MOST_ARGUMENTS = 64  # of the extension module
+_MOST_VALUES = 1 << 16  # in tuples of all values, of a large program
 MISSING = object()
 
 
@@ -107,7 +108,8 @@ class Steps(NamedTuple):
     def fits(self) -> bool:
         """Whether the extension module has capacity for it."""
         most = max((len(call.operands or ()) for call in self.calls), default=0)
-        return self.size <= _MOST_VALUES and most <= _MOST_ARGUMENTS
+        tuples = sum(call.operands is None for call in self.calls)
+        return most <= _MOST_ARGUMENTS and (self.size <= 256 or tuples * self.size <= _MOST_VALUES)
 
 
 class Distance(NamedTuple):

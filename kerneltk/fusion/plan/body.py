@@ -152,6 +152,19 @@ def operands_seen(node: Node, steps: Steps) -> list[tuple[Node, Steps]]:
     return []
 
 
+_MOST_NUMBERS = 64  # of the rounds of a loop that one kernel has as parameters
+
+
+def _is_literal(node: Scalar, operands: Operands) -> bool:
+    """Whether a number is part of a body's source."""
+    symbol = node.symbol
+    return symbol.is_constant or (
+        symbol.expression[0] == "round"
+        and len(operands.scalars) >= _MOST_NUMBERS
+        and (symbol.expression, node.dtype) not in operands.scalars
+    )
+
+
 class Walk:
     """Goes through what a body computes, each element of each view once, operands first."""
 
@@ -215,7 +228,7 @@ class Structure(Walk):
         if isinstance(node, View):
             return int(self.value(*operands_seen(node, steps)[0]))
         if isinstance(node, Scalar):
-            if node.symbol.is_constant:
+            if _is_literal(node, self._operands):
                 return self._entry(node.symbol.expression, node.dtype)
             return self._entry(self._operands.scalar(node.symbol, node.dtype), node.dtype)
         if isinstance(node, Cast | Apply):
@@ -256,7 +269,7 @@ class Body(Walk):
             leaf = view_leaf(in_memory, steps)
             return self._parameter(self._operands.leaf(leaf), node.dtype)
         if isinstance(node, Scalar):
-            if node.symbol.is_constant:
+            if _is_literal(node, self._operands):
                 with np.errstate(all="ignore"):
                     value = np.asarray(node.symbol.value).astype(node.dtype)[()]
                 return ir.Literal_(value, Number(node.dtype), SPAN)

@@ -40,6 +40,7 @@ from kerneltk.fusion.trace.graph import (
     Item,
     Load,
     Node,
+    Scalar,
     Shape,
     Slice,
     Steps,
@@ -48,7 +49,7 @@ from kerneltk.fusion.trace.graph import (
     ViewStep,
 )
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import Symbol, applied, constant
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant, of_round
 from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parser import parse_signature
 
@@ -66,6 +67,7 @@ def planned(
     """The plan of a trace that has ended: from the cache, if it is known there; `nodes` are all
     values, operands first.
     """
+    _number_rounds(trace)
     try:
         description = Description(trace, nodes, outputs)
         inputs = name, described_backend(backend), repr(tuple(device)), description.text
@@ -88,6 +90,30 @@ def planned(
         if _is_numpys_own():
             records.add(entry, 1)
     return plan
+
+
+_ROUNDS = 16  # values that an operand of one instruction has
+
+
+def _number_rounds(trace: Trace) -> None:
+    """Have one kernel serve all rounds of a loop: a constant that an instruction has many others of
+    is a number of each launch, as `rmax * i` of ``for i in range(n)``.
+    """
+    found: dict[Any, list[Scalar]] = {}
+    for node, location in trace.applied:
+        if location is None:
+            continue
+        for place, operand in enumerate(node.operands):
+            if isinstance(operand, Scalar) and operand.symbol.is_constant:
+                instruction = location.code, location.instruction
+                key = instruction, node.function, place, operand.dtype
+                found.setdefault(key, []).append(operand)
+    for scalars in found.values():
+        if len({scalar.symbol.expression for scalar in scalars}) >= _ROUNDS:
+            for scalar in scalars:
+                with np.errstate(all="ignore"):
+                    value = np.asarray(scalar.symbol.value).astype(scalar.dtype)[()]
+                object.__setattr__(scalar, "symbol", of_round(value))
 
 
 def _made(

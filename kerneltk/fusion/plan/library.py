@@ -56,10 +56,14 @@ _OWN: dict[str, Callable[..., Any]] = {
 
 
 def library_function(call: LibraryCall, library: Any, dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """``function(shape, *arrays)``: an array of such a dtype, also where NumPy has a scalar."""
+    """``function(shape, *arrays)``: an array of such a dtype, also where NumPy has a scalar; or a
+    ufunc, ``function(*arrays, out)``.
+    """
     options = dict(call.options)
     own = _OWN.get(call.function)
     named: Any = None if own is not None else operator.attrgetter(call.function)(library)
+    if isinstance(named, np.ufunc) and not options:
+        return named
     asarray, kind = library.asarray, library.ndarray
 
     def function(shape: Sequence[int], *arrays: Any) -> Any:

@@ -100,6 +100,7 @@ class Planner:
         self._stored: dict[int, Leaf] = {}  # values that are in memory, by identity
         self._nodes: list[Node] = []
         self._steps: list[Step] = []
+        self._again: set[int] = set()  # values that several segments compute, by identity
         self._aliases: dict[int, Leaf] = {}  # results that a reduction has already
 
     @property
@@ -155,7 +156,7 @@ class Planner:
                 roots.append(Root(node, target))
             results.append(leaf)
         for segment, later in self._segments(roots):
-            self._calls([root.node for root in segment if not _is_empty(root)])
+            self._calls([root.node for root in segment if not _is_empty(root)], later)
             self._keep_for_later(segment, later)
             self._segment(segment)
         self._steps = WriteOrder(self._trace, self._name, self.new_array).ordered(self._steps)
@@ -202,8 +203,10 @@ class Planner:
 
     # -- calls of the arrays' library ------------------------------------------------------------
 
-    def _calls(self, nodes: Sequence[Node]) -> None:
-        """Plan the calls that some values need, and before them what they read."""
+    def _calls(self, nodes: Sequence[Node], later: set[int]) -> None:
+        """Plan the calls that some values need, and before them what they read; `later` are values
+        that are needed behind them all.
+        """
         order = self._needed(nodes)
         calls = [node for node in order if isinstance(node, Call)]
         depth: dict[int, int] = {}
@@ -211,6 +214,10 @@ class Planner:
             below = max((depth.get(id(o), 0) for o in operands_of(one)), default=0)
             depth[id(one)] = below + isinstance(one, Call)
         uses = Counter(id(_whole(operand)) for node in calls for operand in node.operands)
+        users: dict[int, list[Node]] = {}
+        for one in order if calls else ():
+            for operand in operands_of(one):
+                users.setdefault(id(operand), []).append(one)
         for level in range(1, max(depth.values(), default=0) + 1):
             ready = [node for node in calls if depth[id(node)] == level]
             missing: dict[int, Node] = {}
@@ -222,6 +229,15 @@ class Planner:
                     missing[id(node)] = node
             roots = [Root(node, Target(self.new_array())) for node in missing.values()]
             if roots:
+                # What later levels need, too: rounds of a loop would compute all earlier ones.
+                own = {id(node) for node in self._needed([root.node for root in roots])}
+                again = {
+                    number
+                    for number in own.difference(missing)
+                    for one in users.get(number, ())
+                    if id(one) not in own and self.in_memory(one) is None
+                }
+                self._keep_for_later(roots, again | later)
                 self._segment(roots)
             for root in roots:
                 array, node = root.target.array, root.node
@@ -264,10 +280,18 @@ class Planner:
     # -- values that are computed once, because computing them again would take too much -------
 
     def _keep_for_later(self, roots: Sequence[Root], later: set[int]) -> None:
-        """Compute once what a segment and later ones need."""
+        """Compute once what a segment and later ones need: what takes long, and what is computed
+        from such a value that is not in memory. Rounds of a loop would begin with the first one.
+        """
         for node in self._needed([root.node for root in roots]) if later else ():
-            if id(node) in later and self._work([node], _LATER_WORK) >= _LATER_WORK:
+            if id(node) not in later:
+                continue
+            if self._work([node], _LATER_WORK) >= _LATER_WORK or any(
+                id(one) in self._again for one in self._needed(operands_of(node))
+            ):
                 self._compute([node])
+            else:
+                self._again.add(id(node))
 
     def _compute(self, nodes: Sequence[Node]) -> None:
         """Have values be in memory."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -32,13 +33,14 @@ from kerneltk.fusion.plan.steps import (
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose
 from kerneltk.fusion.trace.graph import Steps as Views
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument
+from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument, leaves_of
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Call, New, Steps
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
 Reader = Callable[[Values], Any]
+_Part = tuple[Callable[..., Any], tuple[Reader, ...]]  # of a view: takes an array, and operands
 _Step = tuple[Reader, int]  # what is called, and where its result is stored
 _Empty = Callable[[Sequence[int], np.dtype[Any], str], Any]
 _Calls = Callable[[Any], Callable[..., Any]]  # of kernels
@@ -169,13 +171,16 @@ class Program:
         by arguments that are numbers.
         """
         writer = self._execution(self._backend.empty, shaped=[*args, *self._new_arrays])
-        tests = [
-            (writer.expression(expression), decision(value))
-            for expression, value in self.trace.guards.conditions.items()
-            if has_argument(expression)
-        ]
+        asked = {e: v for e, v in self.trace.guards.conditions.items() if has_argument(e)}
+        tests = [(writer.expression(e), decision(value)) for e, value in asked.items()]
+        leaves = leaves_of(asked)
+        numbers = [expression[1] for expression in leaves if expression[0] == "argument"]
+        is_outside = any(expression[0] == "outside" for expression in leaves)
+        known = None if is_outside else [decision(args[k]) for k in numbers]
 
         def test(*args: Any) -> bool:
+            if known is not None and [decision(args[k]) for k in numbers] == known:
+                return True
             values = [*args]
             try:
                 return all(decision(read(values)) == wanted for read, wanted in tests)
@@ -258,6 +263,8 @@ class _Execution:
         self.trace, self._arrays, self._count = trace, arrays, count
         self._empty, self._calls, self._shaped = empty, calls, shaped
         self._makes_all = makes_all
+        self._views: dict[tuple[int, Views], _View] = {}  # launches of one view share it
+        self._numbers: dict[Expression, Reader] = {}
 
     # -- what a call reads ---------------------------------------------------------------------
 
@@ -270,9 +277,15 @@ class _Execution:
         return self._count + array
 
     def expression(self, expression: Expression) -> Reader:
-        """A number that each call knows."""
+        """A number that each call knows; launches of one share it."""
+        known = self._numbers.get(expression)
+        if known is None:
+            known = self._numbers[expression] = self._read(expression)
+        return known
+
+    def _read(self, expression: Expression) -> Reader:
         kind = expression[0]
-        if kind == "constant":
+        if kind in ("constant", "round"):
             return _Known(expression[2])
         if kind == "argument":
             return itemgetter(expression[1])
@@ -289,10 +302,14 @@ class _Execution:
         return _computed(_tuple, [self.expression(extent.expression) for extent in shape])
 
     def _viewed(self, slot: int, steps: Views) -> Reader:
-        read: Reader = itemgetter(slot)
-        for step in steps:
-            read = self._step(read, step)
-        return _View(slot, read, all(map(self._is_fixed, steps))) if steps else read
+        if not steps:
+            return itemgetter(slot)
+        known = self._views.get((slot, steps))
+        if known is None:
+            parts = tuple(map(self._step, steps))
+            known = _View(slot, parts, all(map(self._is_fixed, steps)))
+            self._views[slot, steps] = known
+        return known
 
     def _is_fixed(self, step: Any) -> bool:
         """Whether a view has one offset and strides for all arrays of the same layouts."""
@@ -300,18 +317,14 @@ class _Execution:
             return all(type(self._item(item)) is _Known for item in step.items)
         return isinstance(step, Transpose) or type(self._shape(step.shape)) is _Known
 
-    def _step(self, read: Reader, step: Any) -> Reader:
+    def _step(self, step: Any) -> _Part:
         if isinstance(step, Index):
-            key = _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)])
-            if type(key) is _Known:
-                known = key.value
-                return lambda values: read(values)[known]
-            return lambda values: read(values)[key(values)]
+            return operator.getitem, (
+                _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)]),
+            )
         if isinstance(step, Transpose):
-            axes = step.axes
-            return lambda values: read(values).transpose(axes)
-        shape = self._shape(step.shape)
-        return lambda values: np.broadcast_to(read(values), shape(values))
+            return operator.methodcaller("transpose", step.axes), ()
+        return np.broadcast_to, (self._shape(step.shape),)
 
     def _item(self, item: Item) -> Reader:
         if isinstance(item, Slice):
@@ -330,7 +343,7 @@ class _Execution:
         reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
         slots = [self._slot(target.array) for target in step.targets]
         if isinstance(step.kernel, LibraryCall):
-            return [(self._called(step.kernel, step.nodes[0], reads), slots[0])]
+            return self._called(step.kernel, step.nodes[0], reads, slots[0])
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
         if step.allocates and not self._makes_all:
@@ -354,12 +367,17 @@ class _Execution:
         options = _computed(_tuple, list(words.values()))
         return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
 
-    def _called(self, call: LibraryCall, node: Node, reads: Sequence[Reader]) -> Reader:
+    def _called(
+        self, call: LibraryCall, node: Node, reads: Sequence[Reader], slot: int
+    ) -> list[_Step]:
+        new = self._new(node.shape, node.dtype, self._order(node, node.shape, ()))
         if self._makes_all or call.is_allocation:
-            return self._new(node.shape, node.dtype, self._order(node, node.shape, ()))
+            return [(new, slot)]
         function = library_function(call, self._library, node.dtype)
-        read, shape = _all(reads), self._shape(node.shape)
-        return lambda values: function(shape(values), *read(values))
+        if isinstance(function, np.ufunc):
+            called = _Called(function, [*reads, itemgetter(slot)], None, False)
+            return [(new, slot), (called, _NOWHERE)]
+        return [(_Called(function, [self._shape(node.shape), *reads], None, False), slot)]
 
     def _call(
         self,
@@ -459,7 +477,7 @@ class _Execution:
             return result.reader(self) if part is None else part(result.reader(self))
         kind: Any = type(result)
         if kind is tuple or is_named_tuple(kind) or kind is list:
-            read = _all([self.structure(item, part) for item in result])
+            read = _computed(_tuple, [self.structure(item, part) for item in result])
             if kind is tuple:
                 return read
             make = list if kind is list else kind._make
@@ -474,10 +492,12 @@ class _Execution:
 class _Called:
     """A call of a launcher, or of a function, and its results."""
 
-    __slots__ = ("_count", "_read", "options", "reads", "run", "shape")
+    __slots__ = ("_count", "_read", "is_kernel", "options", "reads", "run", "shape")
 
-    def __init__(self, run: Any, reads: Sequence[Reader], options: Reader | None) -> None:
-        self.run, self.reads, self.options = run, reads, options
+    def __init__(
+        self, run: Any, reads: Sequence[Reader], options: Reader | None, is_kernel: bool = True
+    ) -> None:
+        self.run, self.reads, self.options, self.is_kernel = run, reads, options, is_kernel
         self.shape: Reader | None = None  # of its results, where they are in the order of C
         self._read, self._count = _all(reads), len(reads)
 
@@ -514,14 +534,17 @@ class _Turned:
 
 @record
 class _View:
-    """A view of one of a call's arrays."""
+    """A view of one of a call's arrays, made of it step by step."""
 
     slot: int
-    read: Reader
+    parts: tuple[_Part, ...]
     is_fixed: bool
 
     def __call__(self, values: Values) -> Any:
-        return self.read(values)
+        array = values[self.slot]
+        for function, operands in self.parts:
+            array = function(array, *[read(values) for read in operands])
+        return array
 
 
 class _NotDescribedError(Exception):
@@ -545,6 +568,7 @@ class _Described:
         self._new: list[New] = []
         self._calls: list[Call] = []
         self._library = library
+        self._known: dict[int, tuple[int, Reader]] = {}  # slots of what was read, by identity
         self._layouts: Values = [without_memory(value) for value in values] if library else []
 
     def steps(
@@ -557,6 +581,7 @@ class _Described:
             at = self._slot_of(structure(self._stored))
         except _NotDescribedError:
             return None
+        self._reuse(at)
         return Steps(
             run, self._count, tuple(self._constants), tuple(self._new), tuple(self._calls), at
         )
@@ -569,13 +594,13 @@ class _Described:
             self._make(call, slot)
         elif type(call) is _Turned:
             self._make(call.made, made := self._next())
-            back = call.back
-            self._view(_View(made, lambda values: values[made].transpose(back), True), slot)
-        elif type(call) is _Called:
+            turned = operator.methodcaller("transpose", call.back), ()
+            self._view(_View(made, (turned,), True), slot)
+        elif type(call) is _Called and (call.is_kernel or not self._library):
             options = () if call.options is None else (_known(call.options),)
             operands = tuple(map(self._slot_of, call.reads))
             self._calls.append(Call(call.run, operands, options, stored))
-            if (self._own | self._numbers).issuperset(operands):
+            if all(slot in self._own or slot in self._numbers for slot in operands):
                 self._own.update(stored)
             if self._library and call.shape is not None:
                 for index in stored:
@@ -585,6 +610,30 @@ class _Described:
         else:
             self._calls.append(Call(call, None, (), stored))
 
+    def _reuse(self, result: int) -> None:
+        """Have later results take the slots of those that nothing needs any more: that frees them,
+        and their memory is in a cache.
+        """
+        if any(call.operands is None for call in self._calls):
+            return  # which reads values by their slots
+        last = {
+            slot: place for place, call in enumerate(self._calls) for slot in call.operands or ()
+        }
+        lasting = {result, *range(self._first), *(slot for slot, _ in self._constants)}
+        lasting.update(array.slot for array in self._new)
+        places: dict[int, int] = {slot: slot for slot in lasting}
+        free: list[int] = []
+        for place, call in enumerate(self._calls):
+            operands = tuple(places.get(slot, slot) for slot in call.operands or ())
+            for slot in call.slots:
+                if slot not in lasting:
+                    places[slot] = free.pop() if free else slot
+            self._calls[place] = call._replace(
+                operands=operands, slots=tuple(places[slot] for slot in call.slots)
+            )
+            ended = {*(call.operands or ()), *call.slots}.difference(lasting)
+            free += (places[slot] for slot in ended if last.get(slot, place) == place)
+
     def _next(self) -> int:
         self._count += 1
         if self._library:
@@ -592,6 +641,10 @@ class _Described:
         return self._count - 1
 
     def _make(self, made: _Made, slot: int) -> None:
+        if type(made.extents) is not _Known and not self._library:  # they depend on numbers
+            given: list[Reader] = [made.extents, _Known(made.dtype), _Known(made.order)]
+            self._calls.append(Call(made.empty, tuple(map(self._slot_of, given)), (), (slot,)))
+            return
         shape = _known(made.extents)
         self._new.append(New(slot, shape, made.dtype, made.order, made.empty))
         if self._library:
@@ -599,7 +652,12 @@ class _Described:
 
     def _view(self, view: _View, slot: int) -> None:
         if self._library is None or view.slot in self._own:
-            self._calls.append(Call(view, None, (), (slot,)))
+            at = view.slot
+            for place, (function, operands) in enumerate(view.parts, 1):
+                made = slot if place == len(view.parts) else self._next()
+                given = (at, *map(self._slot_of, operands))
+                self._calls.append(Call(function, given, (), (made,)))
+                at = made
             self._own.add(slot)
             return
         whole = self._layouts[view.slot]
@@ -619,13 +677,19 @@ class _Described:
             indices = read.__reduce__()[1]
             if len(indices) == 1:
                 return int(indices[0])
+        if id(read) in self._known:
+            return self._known[id(read)][0]
         slot = self._next()
+        self._known[id(read)] = slot, read
         if type(read) is _View:
             self._view(read, slot)
             return slot
         self._numbers.add(slot)
         if type(read) is _Known:
             self._constants.append((slot, read.value))
+        elif type(read) is _Computed:
+            operands = tuple(map(self._slot_of, read.operands))
+            self._calls.append(Call(read.compute, operands, (), (slot,)))
         else:
             self._calls.append(Call(read, None, (), (slot,)))
         return slot
@@ -704,7 +768,18 @@ def _computed(compute: Callable[..., Any], operands: Sequence[Reader]) -> Reader
     """What is computed from operands: at once, where all are known."""
     if all(type(read) is _Known for read in operands):
         return _Known(compute(*[read([]) for read in operands]))
-    return lambda values: compute(*[read(values) for read in operands])
+    return _Computed(compute, operands)
+
+
+@record
+class _Computed:
+    """What is computed from operands in each call."""
+
+    compute: Callable[..., Any]
+    operands: Sequence[Reader]
+
+    def __call__(self, values: Values) -> Any:
+        return self.compute(*[read(values) for read in self.operands])
 
 
 def _itself(kernel: Any) -> Any:

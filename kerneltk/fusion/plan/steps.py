@@ -96,7 +96,11 @@ class Target:
 
 
 class FusedElementwise(ElementwiseKernel):
-    """An elementwise kernel of a plan, or one of rows."""
+    """An elementwise kernel of a plan, or one of rows. The plan has copies where they are needed:
+    columns of one array overlap by their addresses, and have no element in common.
+    """
+
+    copies_overlapping = False
 
     def __init__(self, definition: ElementwiseDefinition) -> None:
         self._begin(definition)

@@ -152,6 +152,8 @@ class Description:
         kind = expression[0]
         if kind == "constant":
             return described_number(expression[2])
+        if kind == "round":
+            return f"r{described_number(expression[2])}"
         if kind == "argument":
             return f"a{expression[1]}"
         if kind == "extent":

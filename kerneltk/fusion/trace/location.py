@@ -101,9 +101,13 @@ def is_called(frame: FrameType) -> bool:
 
 def location_of(code: CodeType, instruction: int, names: dict[str, Any]) -> Location:
     """An instruction of a function with some globals."""
-    line = next(itertools.islice(code.co_positions(), instruction // 2, None))[0]
     found = {name: names.get(name) for name in ("__name__", "__loader__")}
-    return Location(code, instruction, line or 0, found)
+    return Location(code, instruction, _line_of(code, instruction), found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _line_of(code: CodeType, instruction: int) -> int:
+    return next(itertools.islice(code.co_positions(), instruction // 2, None))[0] or 0
 
 
 def in_try() -> bool:

@@ -7,9 +7,10 @@ whose arguments give the guards the same values.
 
 from __future__ import annotations
 
+import functools
 import operator
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +19,8 @@ import numpy as np
 from kerneltk.fusion.trace.location import in_try
 
 # ("constant", its kind, value), ("argument", index), ("extent", array, axis),
-# ("outside", OutsideNumber) or ("call", function, operands)
+# ("outside", OutsideNumber), ("call", function, operands), or ("round", its kind, value): a
+# constant that other rounds of a loop have others of, and so a parameter of one kernel for all.
 Expression: TypeAlias = tuple[Any, ...]
 
 
@@ -79,7 +81,7 @@ class Environment(NamedTuple):
 def evaluated(expression: Expression, environment: Environment) -> Any:
     """The value of an expression in a call."""
     kind = expression[0]
-    if kind == "constant":
+    if kind in ("constant", "round"):
         return expression[2]
     if kind == "argument":
         return environment.arguments[expression[1]]
@@ -95,6 +97,18 @@ def has_argument(expression: Expression) -> bool:
     if expression[0] == "call":
         return any(map(has_argument, expression[2]))
     return expression[0] in ("argument", "outside")
+
+
+def leaves_of(expressions: Iterable[Expression]) -> set[Expression]:
+    """What some numbers are computed from."""
+    pending = [*expressions]
+    seen = set(pending)
+    while pending:
+        one = pending.pop()
+        if one[0] == "call":
+            pending += set(one[2]).difference(seen)
+            seen.update(one[2])
+    return {one for one in seen if one[0] != "call"}
 
 
 def operands_change_type(expression: Expression) -> bool:
@@ -135,9 +149,22 @@ def constant(value: Any) -> Symbol:
 _SIGNED = (float, complex, np.inexact)
 
 
+def of_round(value: Any) -> Symbol:
+    """A constant that other rounds of a loop have others of."""
+    return Symbol(("round", *constant(value).expression[1:]), value)
+
+
 def as_symbol(value: Any) -> Symbol:
     """A number of each call as it is; anything else is a constant."""
-    return value if isinstance(value, Symbol) else constant(value)
+    kind = type(value)
+    if kind is Symbol:
+        return value  # type: ignore[no-any-return]
+    return _plain(value) if value is None or kind is int else constant(value)
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain(value: int | None) -> Symbol:
+    return constant(value)
 
 
 def applied(function: Callable[..., Any], *operands: Symbol) -> Symbol:
@@ -153,7 +180,7 @@ def applied(function: Callable[..., Any], *operands: Symbol) -> Symbol:
     if is_constant:
         return constant(value)
     if guards is not None:
-        if in_try():
+        if function not in _TOTAL and in_try():
             guards.note_raising(function, operands)
         elif function in _RAISING or isinstance(function, NumberFunction):
             guards.computed.append((function, operands))
@@ -234,6 +261,9 @@ class Guards:
         self.conditions: dict[Expression, Any] = {}
         self.only_broadcast = True  # whether nothing else than broadcasting decided anything
         self.equals: dict[Expression, Expression] = {}
+        # Of each expression, the calls in `equals` that have it as an operand.
+        self._calls_of: dict[Expression, list[Expression]] = {}
+        self._found: dict[Expression, Expression] = {}  # canonical ones, until others are equal
         # What may raise an exception in a later call, also if no result needs it.
         self.computed: list[tuple[Callable[..., Any], Sequence[Symbol]]] = []
 
@@ -302,7 +332,15 @@ class Guards:
         """The one of equal numbers that stands for all of them, by what the trace decided."""
         return Symbol(self._canonical(symbol.expression), symbol.value)
 
-    def _canonical(self, expression: Expression) -> Expression:
+    def _canonical(self, given: Expression) -> Expression:
+        if given[0] == "constant":
+            return given
+        found = self._found.get(given)
+        if found is None:
+            found = self._found[given] = self._sought(given)
+        return found
+
+    def _sought(self, expression: Expression) -> Expression:
         if expression[0] == "call":
             operands = tuple(map(self._canonical, expression[2]))
             expression = ("call", expression[1], operands)
@@ -320,8 +358,23 @@ class Guards:
                 if _rank(second) < _rank(first):
                     first, second = second, first
                 self.equals[second] = first
+                self._found = {}
                 # Calls of the same function are equal where their operands are now.
-                pending += (pair for pair in self.equals.items() if pair[0][0] == "call")
+                pending += ((call, self.equals[call]) for call in self._calls_of.get(second, ()))
+                for operand in _operands_within(second):
+                    self._calls_of.setdefault(operand, []).append(second)
+
+
+def _operands_within(expression: Expression) -> set[Expression]:
+    """The operands of a call, and theirs."""
+    found: set[Expression] = set()
+    pending = [expression]
+    while pending:
+        one = pending.pop()
+        if one[0] == "call":
+            found.update(one[2])
+            pending += one[2]
+    return found
 
 
 def _rank(expression: Expression) -> tuple[Any, ...]:
@@ -358,6 +411,10 @@ def equal(left: Any, right: Any) -> bool:
 def is_one(extent: int) -> bool:
     """Whether an extent is broadcast."""
     return extent == 1
+
+
+# Of extents that there are: what none of them raises needs no guard in a 'try'.
+_TOTAL = frozenset((equal, is_one, product, sliced_extent))
 
 
 def broadcast_extent(guards: Guards, left: Symbol, right: Symbol) -> Symbol | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -139,6 +140,21 @@ def test_programs_are_executed() -> None:
     assert way(call, X.astype(F8)) == "otherwise"
     nothing = steps._replace(run=lambda x: None, calls=(), result=-1)
     assert shortcut_of([Kind(np.ndarray, F4)], (0,), nothing, otherwise, ON_HOST)(x) is None
+
+
+def test_large_programs_are_executed() -> None:
+    """Of more values than the extension module has on its stack."""
+    count = 400
+    calls = [Call(operator.add, (k, 1), (), (k + 1,)) for k in range(1, count)]
+    calls[0] = Call(operator.neg, (0,), (), (2,))
+    steps = Steps(lambda x: -x + 398 * 3, count + 1, ((1, 3),), (), tuple(calls), count)
+    assert steps.fits
+    x = X + 1
+    assert shortcut_of([Kind(np.ndarray, F4)], (0,), steps, otherwise, ON_HOST)(x).tolist() == (
+        (398 * 3 - x).tolist()
+    )
+    whole = Call(list, None, (), ())
+    assert not steps._replace(size=1 << 16, calls=(*calls, whole, whole)).fits
 
 
 def test_what_programs_raise_is_raised(launcher: str) -> None:

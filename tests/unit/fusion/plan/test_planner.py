@@ -272,3 +272,53 @@ def test_views_of_views_are_no_more_than_their_parts() -> None:
     assert kernel.kind == "elementwise"
     (text,) = sources(smoothed, np.ones(100))
     assert text.count(" + ") < 45
+
+
+def products(p: Any, v: Any, a: Any) -> Any:
+    found = np.zeros((30, 2))
+    for k in range(30):
+        v = v + 0.5 * (a @ np.tanh(p * 0.25))
+        p = p + 0.1 * v
+        v = v + 0.5 * (a @ np.tanh(p * 0.5))
+        found[k, 0] = (p * p).sum()
+        found[k, 1] = (v * v).sum()
+    return p, v, found
+
+
+def test_rounds_with_products_do_not_begin_with_the_first_one() -> None:
+    rng = np.random.default_rng(5)
+    args = rng.random(8), rng.random(8), rng.random((8, 8)) / 8
+    found = sources(products, *args)
+    assert len(set(found)) < 12
+    for one, other in zip(kerneltk.fuse(products)(*args), products(*args), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def rings(x: Any, n: int) -> Any:
+    found = np.zeros(n)
+    for k in range(n):
+        found[k] = np.where((x >= k * 0.1) & (x < x.max() * (k + 1) / n), x, 0).sum()
+    return found
+
+
+def test_numbers_of_rounds_are_parameters_of_one_kernel() -> None:
+    x = np.random.default_rng(6).random(50)
+    assert len(set(sources(rings, x, 12))) > 12  # few are constants of their kernels
+    found = sources(rings, x, 40)
+    assert len(set(found)) < 5
+    units = kerneltk.fuse(rings).translation_units(x, 40, backend="cuda")
+    for unit in {unit.source: unit for unit in units}.values():
+        assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+    np.testing.assert_allclose(kerneltk.fuse(rings)(x, 40), rings(x, 40), rtol=1e-12)
+
+
+def powers(x: Any) -> Any:
+    for k in range(200):
+        x = x * 0.5 + k
+    return x
+
+
+def test_one_kernel_has_few_numbers_of_rounds() -> None:
+    x = np.arange(5.0)
+    assert max(text.count("double s") for text in sources(powers, x)) < 200
+    np.testing.assert_allclose(kerneltk.fuse(powers)(x), powers(x), rtol=1e-12)

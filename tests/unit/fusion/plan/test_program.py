@@ -6,10 +6,13 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 import kerneltk
 from kerneltk import fuse
-from kerneltk.fusion.plan.program import is_named_tuple, with_parts
+from kerneltk.fusion.plan.program import Program, is_named_tuple, with_parts
+from kerneltk.launch import loops
+from kerneltk.launch.shortcuts import Steps
 
 X = np.ones((3, 4))
 
@@ -125,3 +128,67 @@ def test_results_keep_their_classes() -> None:
         np.testing.assert_array_equal(found["y"], x + 1)
         np.testing.assert_array_equal(found[3].second[1]["text"], x * 3)
     assert [*several(x, 4)[0]] == ["y", 4]
+
+
+def sweeps(p: Any, q: Any, c: float) -> Any:
+    n = p.shape[0]
+    for j in range(1, n - 1):
+        p[1:-1, j] = -c / (c * 0.5 * p[1:-1, j - 1] + 2)
+        q[1:-1, j] = (q[2:, j] - q[:-2, j]) * p[1:-1, j - 1]
+    for j in range(n - 2, 0, -1):
+        q[:, j] = p[:, j] * q[:, j + 1] + q[:, j]
+    return p @ q[:, 1], q
+
+
+def test_large_programs_run_as_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of one array are no copies: they overlap by their addresses alone."""
+
+    def refused(*args: Any, **words: Any) -> Any:
+        raise AssertionError("an input is copied")
+
+    monkeypatch.setattr(loops, "copy_for_launch", refused)
+    fused = fuse(sweeps)
+    steps: list[Any] = []
+    made = Program.steps_for
+
+    def noted(self: Program, *args: Any) -> Any:
+        steps.append(made(self, *args))
+        return steps[-1]
+
+    monkeypatch.setattr(Program, "steps_for", noted)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        own, other = rng.random((2, 60, 60)), np.empty((2, 60, 60))
+        other[...] = own
+        for one, wanted in zip(fused(*own, 0.3), sweeps(*other, 0.3), strict=True):
+            np.testing.assert_allclose(one, wanted, rtol=1e-12)
+        np.testing.assert_allclose(own, other, rtol=1e-12)
+    (one,) = steps
+    assert one.fits
+    assert one.size > 256
+    slots = {slot for call in one.calls for slot in call.slots}
+    assert len(slots) < 20  # results of many launches, one after the other
+
+
+def test_arrays_whose_shapes_are_numbers_are_made_by_each_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def covered(x: Any, n: int) -> Any:
+        found = np.zeros((n, n))
+        for k in range(n):
+            found[k, k:] = x[k, k:n] * 2
+        return found, found.sum()
+
+    steps: list[Any] = []
+    made = Program.steps_for
+
+    def noted(self: Program, *args: Any) -> Any:
+        steps.append(made(self, *args))
+        return steps[-1]
+
+    monkeypatch.setattr(Program, "steps_for", noted)
+    fused, x = fuse(covered), np.random.default_rng(0).random((9, 9))
+    for n in (8, 8, 5, 8, 5, 1, 5):
+        for one, wanted in zip(fused(x, n), covered(x, n), strict=True):
+            np.testing.assert_allclose(one, wanted, rtol=1e-13)
+    assert all(isinstance(one, Steps) and one.fits for one in steps)

@@ -243,3 +243,23 @@ def test_calls_of_equal_operands_are_equal() -> None:
     assert len({guards.canonical(half) for half in (*halves, other)}) == 1
     guards.note_equal(k, constant(4))
     assert guards.canonical(halves[1]) == guards.canonical(other) == constant(2)
+
+
+def test_equalities_of_rounds_cost_no_more_than_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = 0
+    own = Guards._sought
+
+    def counted(self: Guards, expression: Any) -> Any:
+        nonlocal looked_at
+        looked_at += 1
+        return own(self, expression)
+
+    monkeypatch.setattr(Guards, "_sought", counted)
+    guards = Guards()
+    extents = [Symbol(("extent", number, 0), 200) for number in range(2)]
+    for k in range(100):
+        bounds = [constant(bound) for bound in (None, k, None)]
+        one, other = (applied(sliced_extent, extent, *bounds) for extent in extents)
+        guards.note_equal(one, other)
+        assert guards.canonical(one) == guards.canonical(other)
+    assert looked_at < 1000  # those of all rounds before in each would be 10,000
