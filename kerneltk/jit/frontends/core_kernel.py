@@ -4,6 +4,7 @@ dimensions.
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Iterable, Sequence
@@ -56,7 +57,13 @@ from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.launch.dispatch import launched
 from kerneltk.launch.loops import copy_for_launch
-from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
+from kerneltk.signature.resolve import (
+    OVERLAP_HINT,
+    SHARED_HINT,
+    is_aligned,
+    overlap_message,
+    share_memory,
+)
 
 _WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
 _MOST_GUESSES = 4  # of outputs' dtypes; each is wider than the one before
@@ -375,6 +382,13 @@ class CoreKernel:
             sentence = overlap_message(what, backend.describe(out)[0])
             if sentence:
                 raise ArgumentValueError(f"{sentence}\n  Hint: {OVERLAP_HINT}")
+        described = enumerate(map(backend.describe, given), 1)
+        for (first, (a, at)), (second, (b, address)) in itertools.combinations(described, 2):
+            if share_memory(a, b, address - at):
+                raise ArgumentValueError(
+                    f"The arrays that are given for results {first} and {second} of '{self.name}' "
+                    f"share memory.\n  Hint: {SHARED_HINT}"
+                )
 
     def _apart(
         self, own: Sequence[Any], given: Sequence[Any], backend: Backend, stream: int | None
