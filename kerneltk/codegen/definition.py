@@ -69,6 +69,11 @@ class KernelDefinition(ABC):
     user_sources: tuple[tuple[str, str], ...] = field(default=(), repr=False, kw_only=True)
 
     @cached_property
+    def has_atomics(self) -> bool:
+        """Whether the source has atomic operations."""
+        return any(name.startswith("atomic") for name in self.facts.names)
+
+    @cached_property
     def expressions(self) -> tuple[tuple[str, str], ...]:
         """The sources inside of the kernel's function, by the names that messages give them."""
         return tuple((name, attrgetter(path)(self)) for name, path in self.expression_paths)

@@ -272,11 +272,6 @@ class ElementwiseDefinition(KernelDefinition):
         """Whether the body may change ``i``."""
         return "i" in self.facts.changed
 
-    @cached_property
-    def has_atomics(self) -> bool:
-        """Whether the source has atomic operations."""
-        return any(name.startswith("atomic") for name in self.facts.names)
-
 
 @record(slots=False)
 class WaitingDefinition(ElementwiseDefinition):

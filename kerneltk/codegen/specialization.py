@@ -12,7 +12,7 @@ from kerneltk.codegen.conditionals import with_widened_operands
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.core.dtypes import describe
+from kerneltk.core.dtypes import bool_bytes, describe
 from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access
@@ -228,7 +228,7 @@ class Specialization(ABC):
                     access.chunk >= size or size % access.chunk != 0,
                     size,
                     f"kerneltk::chunk<{size}>::type",
-                    dtype.kind == "b",
+                    bool(bool_bytes(dtype)),
                 )
             )
         return found

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.codegen.specialization import Specialization, ended
-from kerneltk.core.dtypes import describe
+from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.dtypes import bool_bytes, describe
 from kerneltk.core.lexer import uses_textures
 from kerneltk.core.patterns import pattern
 
@@ -149,9 +152,31 @@ def _is_for_vector_loops(definition: KernelDefinition) -> bool:
 
 def _declarations(specialization: Specialization) -> str:
     texts = [describe(dtype).declaration for dtype in specialization.binding.dtypes]
+    texts += [_settling(dtype, specialization.backend) for dtype in specialization.binding.dtypes]
     if not specialization.backend.emulates_cuda:
         texts.append(real_overloads(specialization.definition.facts.names))
     return "\n".join(dict.fromkeys(text for text in texts if text))
+
+
+def _settling(dtype: np.dtype[Any], backend: Capabilities) -> str:
+    """The functions of ``memory.hpp`` for records with bools, whose bytes become 0 or 1."""
+    runs = bool_bytes(dtype) if dtype.names is not None else ()
+    if not runs:
+        return ""
+    name = describe(dtype).ctype
+    calls = " ".join(f"settle_bytes(&r, {first}, {count});" for first, count in runs)
+    lines = [
+        "namespace kerneltk {",
+        f"__device__ __forceinline__ void settle({name}& r) {{ {calls} }}",
+        f"__device__ __forceinline__ {name} get(const {name}* a) "
+        f"{{ {name} r = *a; settle(r); return r; }}",
+    ]
+    if backend.walks_chunks:
+        lines += [
+            f"__forceinline__ void fetch({name}& r, const void* a) "
+            "{ __builtin_memcpy(static_cast<void*>(&r), a, sizeof(r)); settle(r); }"
+        ]
+    return "\n".join([*lines, "}"])
 
 
 def template_input(specialization: Specialization) -> TemplateInput:

@@ -197,6 +197,28 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     return DtypeInfo(name, declaration, "", tuple(headers), alignment if natural else 1)
 
 
+@lru_cache(maxsize=1024)
+def bool_bytes(dtype: np.dtype[Any]) -> tuple[tuple[int, int], ...]:
+    """Return where the bools of an element lie: the first byte and the number of bytes of each run.
+
+    >>> bool_bytes(np.dtype([("n", "i4"), ("flags", "?", 3), ("x", "f4")]))
+    ((4, 3),)
+    """
+    is_bool = np.zeros(dtype.itemsize + 2, bool)
+    _mark_bools(dtype, is_bool[1:-1])
+    first, last = np.flatnonzero(np.diff(is_bool)).reshape(-1, 2).T
+    return tuple(zip(first.tolist(), (last - first).tolist(), strict=True))
+
+
+def _mark_bools(dtype: np.dtype[Any], is_bool: np.ndarray[Any, Any]) -> None:
+    for name in dtype.names or ():
+        field, offset = dtype.fields[name][:2]  # type: ignore[index]
+        for item in range(offset, offset + field.itemsize, field.base.itemsize or 1):
+            _mark_bools(field.base, is_bool[item : item + field.base.itemsize])
+    if dtype.kind == "b":
+        is_bool[:] = True
+
+
 def _digest(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 

@@ -602,9 +602,9 @@ class RawProgram:
         self, backend: Capabilities, making: pipeline.Making[T]
     ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         self.source = self.source.serving(self.requests())
-        if backend.emulates_cuda:
-            self._refuse_host_parts()
         known = self._found_for(backend)
+        if backend.emulates_cuda:
+            self._refuse_host_parts(known)
         refusals = self._refusals(backend)
         first: CompileError | None = None
         units: list[tuple[TranslationUnit, Trace]] = []
@@ -674,14 +674,18 @@ class RawProgram:
         add_unit()
         return make()
 
-    def _refuse_host_parts(self) -> None:
+    def _refuse_host_parts(self, known: _Findings) -> None:
         """Raise CompileError for what NVRTC would refuse, whatever the preprocessor makes of it."""
         part = next((part for part in self.source.host_parts if not part.found.guard), None)
         if part is not None:
             raise part.error(title_of(self.requests(), self.source.name))
-        for name in self.expressions or ():
+        for name in (*(self.expressions or ()), *self._added):
             if is_device_function(self.source, plain_name(name)):
-                raise self._unknown(name, "it is '__device__', and a kernel is '__global__'")
+                reason = "it is '__device__', and a kernel is '__global__'"
+                if name in self._added:  # the other kernels of the module stay
+                    known.left_out = {**known.left_out, name: reason}
+                else:
+                    raise self._unknown(name, reason)
 
     def _has_refusable_host_code(self) -> bool:
         return self.source.has_host_code and self.source.compiler == "nvrtc"

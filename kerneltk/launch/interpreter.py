@@ -498,12 +498,12 @@ class LoopInterpreter(Interpreter):
         return self._result(values)
 
     def _overlaps(self, row: Any, addresses: Sequence[int]) -> bool:
-        """Whether an output overlaps an input in another way than its plan lets pass."""
+        """Whether an output overlaps another array in another way than its plan lets pass."""
         limits = iter(row[self._limits])
         for k, j in self._spec.overlaps:
-            low, high, same = next(limits), next(limits), next(limits)
+            low, high, apart = next(limits), next(limits), next(limits)
             distance = addresses[j] - addresses[k]
-            if low < distance < high and (same or distance):
+            if low < distance < high and distance != apart:
                 return True
         return False
 

@@ -397,7 +397,7 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         const int64_t *limit = p->limits + 3 * k;
         int64_t distance = (int64_t)(c->arrays[l->overlaps[k].output].address -
                                      c->arrays[l->overlaps[k].input].address);
-        if (limit[0] < distance && distance < limit[1] && (limit[2] || distance)) return SLOW;
+        if (limit[0] < distance && distance < limit[1] && distance != limit[2]) return SLOW;
     }
     return GO;
 }

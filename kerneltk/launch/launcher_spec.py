@@ -114,7 +114,7 @@ class LauncherSpec:
     packed : tuple of int
         The arguments by their order in the block of parameters; empty for their own order.
     overlaps : tuple of (int, int)
-        Pairs of an input and an output whose overlap is refused; the plan has their limits.
+        Pairs of an array and an output whose overlap is refused; the plan has their limits.
     has_scratch : bool
         Whether launches may need memory of their own.
     returns : {"none", "one", "tuple"}

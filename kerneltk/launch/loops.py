@@ -38,7 +38,15 @@ from kerneltk.launch.compiled import LauncherTemplate, is_outdated
 from kerneltk.launch.dispatch import Dispatcher, Run, launched
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 from kerneltk.signature.parser import parse_signature
-from kerneltk.signature.resolve import Binding, Resolved, convert_scalar, is_aligned, overlap_limits
+from kerneltk.signature.resolve import (
+    Binding,
+    Resolved,
+    convert_scalar,
+    is_aligned,
+    overlap_limits,
+    share_memory,
+    shared_outputs,
+)
 
 _NO_KEY = "0" * 64
 _MOST_HELD = 64 << 20
@@ -239,8 +247,8 @@ class Plan(NamedTuple):
         One an output.
     raw_geometry : tuple of tuple of int
     limits : tuple of tuple
-        For each pair of an input and an output, the difference of addresses between which they
-        overlap, and whether they do at the same address.
+        For each pair of an array and an output, the differences of addresses between which they
+        overlap, and one between these at which they do not.
     """
 
     function: Any
@@ -256,7 +264,7 @@ class Plan(NamedTuple):
     scratch: int
     dtypes: tuple[Any, ...]
     raw_geometry: tuple[tuple[int, ...], ...]
-    limits: tuple[tuple[int, int, bool], ...]
+    limits: tuple[tuple[int, int, int], ...]
 
     def row(self) -> tuple[Any, ...]:
         """The values that a launcher unpacks, in its order."""
@@ -270,20 +278,20 @@ def _overlap_pairs(
     is_raw: Sequence[bool],
     is_const: Sequence[bool],
     is_array: Sequence[bool],
-    nin: int,
     in_place: bool,
 ) -> tuple[tuple[int, int], ...]:
-    """The pairs (input, output) of given arrays whose overlap is checked.
+    """The pairs of given arrays whose overlap is checked, of which the second is written: each
+    input that is read with each output, and each two outputs.
 
     An input that the body may write counts as an output too. Where elements are read before they
-    are written, raw arrays are the body's affair.
+    are written, raw arrays are the body's affair, and those of two outputs always.
     """
     given = [k for k, own in enumerate(is_array) if own and not (is_raw[k] and in_place)]
     return tuple(
         (k, j)
         for k in given
         for j in given
-        if k != j and k < nin and is_const[k] and not is_const[j]
+        if not is_const[j] and (is_const[k] or (k < j and not (is_raw[k] or is_raw[j])))
     )
 
 
@@ -351,7 +359,7 @@ def _loop_launcher(
             access,
             call,
             packed=(*raws, *arrays, *(k for k in range(nin) if not is_array[k])),
-            overlaps=_overlap_pairs(is_raw, is_const, is_array[: len(types)], nin, in_place)
+            overlaps=_overlap_pairs(is_raw, is_const, is_array[: len(types)], in_place)
             if copies
             else (),
             has_scratch=has_scratch,
@@ -503,6 +511,7 @@ class LoopDispatcher(Dispatcher):
             row = launcher.plans[key] = plan.row()
         if any(launcher.is_array):  # other types do not tell the backend
             self.inline_cache[len(args)] = launcher.run
+        self._check_outputs(launcher, key, row, args)
         return launcher.run(*self._apart(launcher, args, row, stream), stream, options)
 
     # -- plans ------------------------------------------------------------------------------
@@ -570,27 +579,51 @@ class LoopDispatcher(Dispatcher):
     def _copied(self, backend: Backend, array: Any, stream: int | None) -> Any:
         return copy_for_launch(backend, array, stream, records=self._records)
 
+    def _check_outputs(
+        self, launcher: _Launcher, key: Any, row: tuple[Any, ...], args: tuple[Any, ...]
+    ) -> None:
+        """Raise where two outputs share memory. Where they lie in each other's gaps, the plan
+        learns that they do not at this distance.
+        """
+        signature, describe = self._definition.signature, launcher.backend.describe
+        for pair, (k, j) in enumerate(launcher.overlaps):
+            if signature.parameters[k].is_const:
+                continue
+            start = len(row) - 3 * (len(launcher.overlaps) - pair)
+            low, high, apart = row[start : start + 3]
+            (first, begin), (second, end) = describe(args[k]), describe(args[j])
+            if low < end - begin < high and end - begin != apart:
+                if share_memory(first, second, end - begin):
+                    raise shared_outputs(signature, k, j)
+                row = (*row[: start + 2], end - begin, *row[start + 3 :])
+                launcher.plans[key] = row
+                launcher.forget()
+
     def _apart(
         self, launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
     ) -> tuple[Any, ...]:
         """Copy the inputs that an output overlaps, as the launcher's plan tells."""
         backend, pairs, copies = launcher.backend, launcher.overlaps, {}
         limits = iter(row[len(row) - 3 * len(pairs) :])
-        for (k, j), low, high, same in zip(pairs, limits, limits, limits, strict=False):
+        for (k, j), low, high, apart in zip(pairs, limits, limits, limits, strict=False):
             distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
-            if k not in copies and low < distance < high and (same or distance):
+            is_read = self._definition.signature.parameters[k].is_const
+            if is_read and k not in copies and low < distance < high and distance != apart:
                 copies[k] = self._copied(backend, args[k], stream)
         return _replaced(args, copies)
+
+    def _limits(self, resolved: Resolved, k: int, j: int) -> tuple[int, int, int]:
+        """The limits of a plan for two arrays. Atomic operations may be on one from two outputs."""
+        definition, is_output = self._definition, k >= self._nin
+        if not definition.signature.parameters[k].is_const and definition.has_atomics:
+            return 0, 0, 0
+        in_place = definition.in_place and not is_output
+        return overlap_limits(resolved.specs[k], resolved.specs[j], resolved.shape, in_place)
 
     def _plan(self, launcher: _Launcher, resolved: Resolved, options: Any) -> Plan:
         definition, backend = self._definition, launcher.backend
         outputs = resolved.binding.dtypes[self._nin :]
-        limits = tuple(
-            overlap_limits(
-                resolved.specs[k], resolved.specs[j], resolved.shape, definition.in_place
-            )
-            for k, j in launcher.overlaps
-        )
+        limits = tuple(self._limits(resolved, k, j) for k, j in launcher.overlaps)
         found = self._kept.find(resolved, backend, options) or self._made(
             resolved, backend, options
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Collection, Sequence
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -483,23 +484,60 @@ def overlap_limits(
     result: ArraySpec | None,
     shape: tuple[int, ...],
     in_place: bool,
-) -> tuple[int, int, bool]:
+) -> tuple[int, int, int]:
     """Return between which differences of addresses (result - source, bytes, exclusive) two
-    arrays overlap, and whether the same address is an overlap: it is not where both are walked
-    equally, broadcast to `shape`, and every element is read before it is written (`in_place`).
+    arrays overlap, and one difference that is none: zero where both are walked equally, broadcast
+    to `shape`, and every element is read before it is written (`in_place`).
     """
     assert source is not None
     assert result is not None
     low_in, high_in = byte_extent(source.shape, source.strides, source.dtype.itemsize)
     low_out, high_out = byte_extent(result.shape, result.strides, result.dtype.itemsize)
     if low_in == high_in or low_out == high_out:
-        return 0, 0, False
+        return 0, 0, 0
+    low, high = low_in - high_out, high_in - low_out
     if not in_place:
-        return low_in - high_out, high_in - low_out, True
+        return low, high, low
     equal = source.dtype.itemsize == result.dtype.itemsize and broadcast_strides(
         source.shape, source.strides, shape
     ) == broadcast_strides(result.shape, result.strides, shape)
-    return low_in - high_out, high_in - low_out, not equal
+    return low, high, 0 if equal else low
+
+
+def share_memory(first: ArraySpec, second: ArraySpec, distance: int) -> bool:
+    """Return whether two arrays, the second `distance` bytes behind the first, have a byte in
+    common. NumPy decides it, which solves for the indices; what takes long counts as shared.
+    """
+    views = [
+        SimpleNamespace(
+            __array_interface__={
+                "data": (_SOMEWHERE + offset, True),
+                "shape": spec.shape,
+                "strides": spec.strides,
+                "typestr": f"|V{spec.dtype.itemsize}",
+                "version": 3,
+            }
+        )
+        for spec, offset in ((first, 0), (second, distance))
+    ]
+    decide: Any = np.shares_memory
+    try:
+        return bool(decide(*map(np.asarray, views), max_work=10**4))
+    except np.exceptions.TooHardError:
+        return True
+
+
+_SOMEWHERE = 1 << 60  # an address that is not read
+
+
+def shared_outputs(signature: Signature, first: int, second: int) -> ArgumentValueError:
+    """Return the error for two arrays that are written and share memory, by their parameters."""
+    names = [f"'{signature.parameters[index].name}'" for index in (first, second)]
+    sentence = f"The arrays for {' and '.join(names)} are written, and share memory."
+    return ArgumentValueError(signature.message(sentence, second, hint=SHARED_HINT))
+
+
+SHARED_HINT = "give an array for each output."
 
 
 # -- reductions ------------------------------------------------------------------------------------

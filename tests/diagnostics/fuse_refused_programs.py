@@ -830,4 +830,10 @@ REFUSED: list[tuple[str, str, str]] = [
         "  program.py:2:     return np.average(x, weights=x[0])\n"
         "                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^",
     ),
+    (
+        "return {x.sum(): 1}",
+        "UnsupportedError",
+        "The function returns a dict with an array among its keys.\n"
+        "  Hint: return keys and values, and make the dict outside of the function.",
+    ),
 ]

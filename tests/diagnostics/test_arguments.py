@@ -22,6 +22,7 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import NotCompiledError
 
 X = np.arange(4, dtype=np.float32)
+Y = np.zeros(4, np.float32)
 READ_ONLY = np.arange(4, dtype=np.float32)
 READ_ONLY.flags.writeable = False
 RAW = ElementwiseKernel("raw T x", "T y", "y = x[i]", "r")
@@ -33,6 +34,10 @@ K = ElementwiseKernel("T x, T w, float32 a", "T y", "y = x", "k")
 
 def _first(x: Any) -> Any:
     return x[0]
+
+
+def _both(x: Any) -> Any:
+    return x[0], x[1]
 
 
 class OnOtherDevice:
@@ -161,6 +166,30 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
         "  out_params: T y\n"
         "              ^^^\n"
         "  Hint: write to an array of its own, such as a copy, and assign that.",
+    ),
+    "one array for two outputs": (
+        lambda: ElementwiseKernel("T x", "T y, T z", "y = x; z = -x", "k")(X, Y, Y),
+        VALUE,
+        "The arrays for 'y' and 'z' are written, and share memory.\n"
+        "  out_params: T y, T z\n"
+        "                   ^^^\n"
+        "  Hint: give an array for each output.",
+    ),
+    "views of one array for two results of a reduction": (
+        lambda: ReductionKernel("T x", "T y, T z", "x", "a + b", "y = a; z = -a", "0")(
+            np.ones((4, 3), np.float32), axis=1, out=(Y, Y[::-1])
+        ),
+        VALUE,
+        "The arrays for 'y' and 'z' are written, and share memory.\n"
+        "  out_params: T y, T z\n"
+        "                   ^^^\n"
+        "  Hint: give an array for each output.",
+    ),
+    "one array for two results of a core kernel": (
+        lambda: vectorize(_both, signature="(n)->(),()")(np.ones((4, 3), np.float32), out=(Y, Y)),
+        VALUE,
+        "The arrays that are given for results 1 and 2 of '_both' share memory.\n"
+        "  Hint: give an array for each output.",
     ),
     "core kernel's output on itself": (
         lambda: vectorize(_first, signature="(n)->()")(np.ones((4, 3), np.float32), out=ON_ITSELF),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import COMPLEXES, FLOATS, INTEGERS, WEAK, Semantics, kind_of, sample
+from .numbers import COMPLEXES, EXTREMES, FLOATS, INTEGERS, WEAK, Semantics, kind_of, sample
 from .tree import Expr
 
 __all__ = [
@@ -139,6 +139,14 @@ class Expressions:
     def join(self, *values: Expr) -> str | None:
         """Return the kind of a variable that values are assigned to, or of a choice of them."""
         return self.semantics.join(*((value.kind, value.is_known) for value in values))
+
+    def chosen(self, *values: Expr) -> str | None:
+        """Return the kind of NumPy's functions that give one of their arguments; None if none."""
+        kind = self.common(*(value.kind for value in values))
+        has_int = any(value.kind == "int" and not value.is_known for value in values)
+        if kind not in INTEGERS or not has_int:
+            return kind
+        return None if kind == "uint64" else "int64"
 
     # -- leaves --------------------------------------------------------------------------------
 
@@ -669,8 +677,9 @@ class Expressions:
         values = [self.number(depth) for _ in range(count)]
         if count > 1 and self.rng.random() < 0.3:
             values[-1] = self.literal(self.common(*(value.kind for value in values[:-1])))
-        kind = self.common(*(value.kind for value in values))
-        if "bool" in [value.kind for value in values]:
+        kinds = [value.kind for value in values]
+        kind = self.chosen(*values) if name in EXTREMES else self.common(*kinds)
+        if kind is None or "bool" in kinds:
             return None
         if kind in WEAK:  # NumPy's results have dtypes
             kind = np.dtype(WEAK[kind]).name
@@ -722,8 +731,8 @@ class Expressions:
 
     def where(self, depth: int) -> Expr | None:
         then, orelse = self.pair(depth)
-        kind = self.common(then.kind, orelse.kind)
-        if kind in WEAK:
+        kind = self.chosen(then, orelse)
+        if kind is None or kind in WEAK:
             return None
         return self.expr(
             "np.where({0}, {1}, {2})",

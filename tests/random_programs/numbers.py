@@ -17,7 +17,16 @@ import numpy as np
 
 from .exclusions import EXCLUSIONS
 
-__all__ = ["FLOATS", "INTEGERS", "WEAK", "Semantics", "UndefinedError", "kind_of", "sample"]
+__all__ = [
+    "EXTREMES",
+    "FLOATS",
+    "INTEGERS",
+    "WEAK",
+    "Semantics",
+    "UndefinedError",
+    "kind_of",
+    "sample",
+]
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float16", "float32", "float64")

@@ -20,7 +20,7 @@ def shrunk(
     program: Program, outcome: Outcome, backend: Backend | None, most: int = 300
 ) -> tuple[Program, Outcome]:
     """Return a smaller program with an outcome of the same status, and that outcome."""
-    common = Semantics(program.mode).common
+    join = Semantics(program.mode).join
     tried = 0
     progress = True
     seen: set[str] = set()
@@ -28,7 +28,7 @@ def shrunk(
         progress = False
         for candidate in smaller(program):
             text = candidate.source()
-            if text in seen or not candidate.is_consistent(common):
+            if text in seen or not candidate.is_consistent(join):
                 continue
             seen.add(text)
             tried += 1

@@ -74,7 +74,7 @@ def test_an_int_is_rounded_to_itself() -> None:
     assert Semantics("numpy").rounded(2**62 + 1) == 2**62 + 1
 
 
-@pytest.mark.parametrize("seed", [9192, 9326])
+@pytest.mark.parametrize("seed", [9192, 9326, 123458])
 def test_seed_that_differed(backend: Backend, seed: int) -> None:
     program, wanted = defined_program(seed)
     outcome = outcome_of(program, wanted, backend)

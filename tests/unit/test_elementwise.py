@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, DivisionError, ElementwiseKernel, KernelToolkitError
+from kerneltk import (
+    ArraySpec,
+    DivisionError,
+    ElementwiseKernel,
+    KernelToolkitError,
+    ReductionKernel,
+)
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.codegen import elementwise as definitions
 from kerneltk.launch import loops
@@ -372,6 +378,25 @@ def test_ahead_of_time_takes_defaults_and_keywords() -> None:
     scale = ElementwiseKernel("T x, T a = 2", "T y", "y = a * x", "scale")
     spec = ArraySpec.make("float32", (16,))
     assert scale.translation_unit(spec) == scale.translation_unit(x=spec, a=float)
+
+
+@pytest.mark.parametrize("align", [False, True])
+def test_bools_of_records_are_true_whatever_their_byte(align: bool) -> None:
+    x = np.zeros(20, np.dtype([("n", "i4"), ("f", [("b", "?"), ("c", "u1")], 2)], align=align))
+    raw = x.view(np.uint8).reshape(20, -1)
+    raw[:, x.dtype.fields["f"][1] + 2] = given = np.array([0, 1, 2, 255] * 5)
+    double, copy = (
+        ElementwiseKernel("T x", out, body)
+        for out, body in (("int32 y", "y = x.f[1].b + x.f[1].b"), ("T y", "y = x"))
+    )
+    total = ReductionKernel("T x", "int32 y", "x.f[1].b + x.f[1].b", "a + b", "y = a", "0")
+    for view, wanted in ((x, given), (x[::-3], given[::-3])):
+        assert double(view).tolist() == (2 * (wanted != 0)).tolist()
+        assert copy(view)["f"]["b"][:, 1].tobytes() == (wanted != 0).tobytes()
+        assert total(view) == 2 * np.count_nonzero(wanted)
+    assert raw.max() == 255
+    for kernel in (double, total):
+        kernel.compile(ArraySpec.make(x.dtype, (20,)), target="sm_90")
 
 
 def test_bools_are_true_whatever_their_byte() -> None:

@@ -483,6 +483,11 @@ class _Execution:
             make = list if kind is list else kind._make
             return lambda values: make(read(values))
         if kind is dict or kind is OrderedDict:
+            if any(isinstance(key, Result) and key.leaf is not None for key in result):
+                raise UnsupportedError(
+                    "The function returns a dict with an array among its keys.\n"
+                    "  Hint: return keys and values, and make the dict outside of the function."
+                )
             keys = _all([self.structure(key) for key in result])
             entries = _all([self.structure(entry, part) for entry in result.values()])
             return lambda values: kind(zip(keys(values), entries(values), strict=True))

@@ -4,6 +4,7 @@ dimensions.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -58,7 +59,13 @@ from kerneltk.launch.dispatch import ArrayFunction, Call, written_arguments
 from kerneltk.launch.interpreter import address_of
 from kerneltk.launch.loops import copy_for_launch
 from kerneltk.launch.shortcuts import Kind, shortcut_of
-from kerneltk.signature.resolve import OVERLAP_HINT, is_aligned, overlap_message
+from kerneltk.signature.resolve import (
+    OVERLAP_HINT,
+    SHARED_HINT,
+    is_aligned,
+    overlap_message,
+    share_memory,
+)
 
 _WORK = (4096, 16384), (64, 256)  # of a core with more elements than the first number
 _MOST_GUESSES = 4  # of outputs' dtypes; each is wider than the one before
@@ -388,6 +395,13 @@ class CoreKernel(ArrayFunction):
             sentence = overlap_message(what, backend.describe(out)[0])
             if sentence:
                 raise ArgumentValueError(f"{sentence}\n  Hint: {OVERLAP_HINT}")
+        described = enumerate(map(backend.describe, given), 1)
+        for (first, (a, at)), (second, (b, address)) in itertools.combinations(described, 2):
+            if share_memory(a, b, address - at):
+                raise ArgumentValueError(
+                    f"The arrays that are given for results {first} and {second} of '{self.name}' "
+                    f"share memory.\n  Hint: {SHARED_HINT}"
+                )
 
     def _apart(
         self, own: Sequence[Any], given: Sequence[Any], backend: Backend, stream: int | None

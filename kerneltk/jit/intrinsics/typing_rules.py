@@ -51,7 +51,7 @@ def arguments_of(
 
 def static_value(low: Builder, value: Value, span: ir.Span, what: str) -> Any:
     """Return a value that has to be known when the kernel is compiled."""
-    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
         return value.value
     raise low.fail(
         f"{what} must be known when the kernel is compiled.",
@@ -63,7 +63,8 @@ def static_value(low: Builder, value: Value, span: ir.Span, what: str) -> Any:
 def all_static(values: Sequence[Value]) -> bool:
     """Return whether there are values, all of them plain Python objects."""
     return bool(values) and all(
-        isinstance(value, Static) and not hasattr(value.value, "value_rule") for value in values
+        isinstance(value, Static) and not hasattr(type(value.value), "value_rule")
+        for value in values
     )
 
 

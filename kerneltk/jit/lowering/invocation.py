@@ -225,7 +225,7 @@ def _is_run_time(value: Any) -> bool:
         return bool(value) and all(map(_is_run_time, value))
     if isinstance(value, bool | np.bool_):
         return True
-    if hasattr(value, "value_rule"):
+    if hasattr(type(value), "value_rule"):
         return True
     return isinstance(value, int | float | complex | np.number)
 

@@ -278,7 +278,7 @@ def _has_value(value: Any) -> bool:
     if value is None or isinstance(value, str | type | types.FunctionType | LocalFunction):
         return False
     return isinstance(value, bool | int | float | complex | np.generic) or hasattr(
-        value, "value_rule"
+        type(value), "value_rule"
     )
 
 

@@ -206,9 +206,9 @@ def test_overlaps_are_planned() -> None:
     x, near, far = memory[:8], memory[2:10], memory[32:40]
     buffers: list[Any] = [(bytearray(16), 99)]
     pack = struct.Struct("<QQ").pack_into
-    for same, expected in ((False, None), (True, "unplanned")):
+    for apart, expected in ((0, None), (-64, "unplanned")):
         plans[run.key_of((x, x))] = (
-            7, 1, 1, 1, pack, pack, None, buffers, (), "C", 0, -64, 64, same,
+            7, 1, 1, 1, pack, pack, None, buffers, (), "C", 0, -64, 64, apart,
         )  # fmt: skip
         run._last = (None, None)
         assert [run(x, y) for y in (x, near, far)] == [expected, "unplanned", None]

@@ -110,6 +110,35 @@ def test_inputs_that_an_output_overlaps_are_copied() -> None:
             np.testing.assert_array_equal(x[into], expected)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (np.s_[:, :6], np.s_[:, 6:]), (np.s_[:, ::2], np.s_[:, 1::2]),
+        (np.s_[:, ::2], np.s_[:, ::-2]), (np.s_[:, 6:], np.s_[:, 5::-1]),
+    ],
+)  # fmt: skip
+def test_outputs_may_lie_in_each_others_gaps(first: Any, second: Any) -> None:
+    made = dispatcher("y = x; z = -x", inputs="T x", outputs="T y, T z")
+    x = np.arange(30.0).reshape(5, 6)
+    for _ in range(3):
+        memory = np.zeros((5, 12))
+        call(made, x, memory[first], memory[second])
+        np.testing.assert_array_equal(memory[first], x)
+        np.testing.assert_array_equal(memory[second], -x)
+    memory = np.zeros((5, 13))
+    for other in (memory[:, :6], memory[::-1, :6], memory[:, 5:11]):
+        with pytest.raises(ArgumentValueError, match="for 'y' and 'z' are written, and share"):
+            call(made, x, memory[:, :6], other)
+    assert not memory.any()
+
+
+def test_atomic_operations_may_share_an_output() -> None:
+    made = dispatcher("atomicAdd(&y, x); atomicAdd(&z, x)", inputs="T x", outputs="T y, T z")
+    x, y = np.arange(5.0), np.zeros(5)
+    call(made, x, y, y)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
 def test_raw_inputs_that_are_not_aligned_are_copied() -> None:
     made = dispatcher("y = x[i] + a", inputs="raw T x, T a", outputs="T y")
     memory = np.zeros(41, np.uint8)

@@ -142,17 +142,18 @@ def test_other_types_are_passed_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "same", "delta", "overlaps"),
+    ("low", "high", "apart", "delta", "overlaps"),
     [
-        (-16, 16, True, 0, True), (-16, 16, False, 0, False), (-16, 16, False, 4, True),
-        (-16, 16, False, 12, True), (-16, 16, False, 16, False), (0, 0, False, 4, False),
+        (-16, 16, -16, 0, True), (-16, 16, 0, 0, False), (-16, 16, 0, 4, True),
+        (-16, 16, 0, 12, True), (-16, 16, 0, 16, False), (0, 0, 0, 4, False),
+        (-16, 16, 8, 8, False), (-16, 16, 8, 12, True), (-16, 16, 8, 0, True),
     ],
 )  # fmt: skip
 def test_overlaps_are_passed_on(
-    low: int, high: int, same: bool, delta: int, overlaps: bool
+    low: int, high: int, apart: int, delta: int, overlaps: bool
 ) -> None:
     memory = np.zeros(64, np.float32)
-    prepared = plan("QQ", limits=((low, high, same),))
+    prepared = plan("QQ", limits=((low, high, apart),))
     run, calls = launcher(definition("T x"), Recorder(), prepared, np.ndarray, np.ndarray)
     x, y = memory[:4], memory[delta // 4 : delta // 4 + 4]
     assert run(x, y) == "overlapping" if overlaps else run(x, y) is y
@@ -166,11 +167,12 @@ def test_pairs_are_of_inputs_that_are_read_and_arrays_that_are_written() -> None
         return written.spec.overlaps
 
     assert pairs("T x, T n", "T y", "ana") == ((0, 2),)
-    assert pairs("raw T r, T x", "T y, T z", "aaaa") == ((1, 2), (1, 3))
+    assert pairs("raw T r, T x", "T y, T z", "aaaa") == ((1, 2), (1, 3), (2, 3))
+    assert pairs("T x", "raw T y, raw T z", "aaa") == ()
     assert pairs("T x, T y", "T z", "aa") == ()
-    assert pairs("_non_const T w, T x", "T z", "aaa") == ((1, 0), (1, 2))
+    assert pairs("_non_const T w, T x", "T z", "aaa") == ((0, 2), (1, 0), (1, 2))
     # A reduction reads elements behind those that it has written results for.
-    assert _overlap_pairs((True, False), (True, False), (True, True), 1, False) == ((0, 1),)
+    assert _overlap_pairs((True, False), (True, False), (True, True), False) == ((0, 1),)
 
 
 def test_results_have_bytes_of_their_own_dtypes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from kerneltk.signature.resolve import (
     overlap_limits,
     plain_axis,
     resolve_reduction,
+    share_memory,
 )
 
 make = ArraySpec.make
@@ -299,9 +301,36 @@ def test_every_element_has_to_be_aligned(strides: int, offset: int, expected: bo
 
 def test_between_which_addresses_arrays_overlap() -> None:
     short, long = make("f4", 2), make("f4", 4)
-    assert overlap_limits(short, long, (4,), False) == (-16, 8, True)
-    assert overlap_limits(long, short, (4,), False) == (-8, 16, True)
-    assert overlap_limits(long, long, (4,), True) == (-16, 16, False)
-    assert overlap_limits(long, make("f4", 4, strides=[-4]), (4,), True) == (-4, 28, True)
-    assert overlap_limits(make("f8", 4), long, (4,), True) == (-16, 32, True)
-    assert overlap_limits(make("f4", 0), long, (4,), True) == (0, 0, False)
+    assert overlap_limits(short, long, (4,), False) == (-16, 8, -16)
+    assert overlap_limits(long, short, (4,), False) == (-8, 16, -8)
+    assert overlap_limits(long, long, (4,), True) == (-16, 16, 0)
+    assert overlap_limits(long, make("f4", 4, strides=[-4]), (4,), True) == (-4, 28, -4)
+    assert overlap_limits(make("f8", 4), long, (4,), True) == (-16, 32, -16)
+    assert overlap_limits(make("f4", 0), long, (4,), True) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "distance", "expected"),
+    [
+        (make("f4", 4), make("f4", 4), 0, True),
+        (make("f4", 4), make("f4", 4), -16, False),
+        (make("f4", 4), make("f8", 1), -5, True),
+        (make("f4", 4, strides=[8]), make("f4", 4, strides=[8]), 4, False),
+        (make("f4", 4, strides=[8]), make("f4", 4, strides=[-8]), 28, False),
+        (make("f4", 4, strides=[8]), make("f4", 4, strides=[-8]), 24, True),
+        (make("f4", (5, 3), strides=[24, 4]), make("f4", (5, 3), strides=[24, 4]), 12, False),
+        (make("f4", (5, 3), strides=[24, 4]), make("f4", (5, 3), strides=[24, 4]), -12, False),
+        (make("f4", (5, 3), strides=[24, 4]), make("f4", (5, 3), strides=[24, 4]), 8, True),
+        (make("f4", 0), make("f4", 4), 0, False),
+    ],
+)
+def test_whether_two_arrays_share_memory(
+    first: ArraySpec, second: ArraySpec, distance: int, expected: bool
+) -> None:
+    assert share_memory(first, second, distance) is expected
+
+
+def test_what_takes_long_to_decide_counts_as_shared() -> None:
+    steps = [random.Random(k).randrange(10**8, 10**9) for k in range(8)]
+    many = make("u1", (90,) * 8, strides=steps)
+    assert share_memory(many, many, 7)

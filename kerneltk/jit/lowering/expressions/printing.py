@@ -86,7 +86,7 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
                     "write the number of digits as a constant.",
                 )
             specification += str(part.value)
-        if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+        if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
             _note_printed(low, value)
             if piece.conversion in _CONVERSIONS:
                 value = Static(_CONVERSIONS[piece.conversion](value.value))
@@ -112,7 +112,7 @@ def _note_printed(low: FunctionBuilder, value: Static) -> None:
 
 def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     """Return how a value is printed without a format."""
-    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
         _note_printed(low, value)
         return [str(value.value)]
     found = low.as_expression(value, span)

@@ -114,7 +114,7 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
     found = _item_by_class(low, value, node, span)
     if found is not None:
         return found
-    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
         if isinstance(node.slice, ast.Slice):
             key: Value = Static(_static_slice(low, node.slice))
         else:

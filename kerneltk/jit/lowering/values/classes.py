@@ -100,13 +100,27 @@ def method_of(
     raise own_method(low, kind, name, span)
 
 
-def own_method(low: Context, kind: type, name: str, span: ir.Span) -> Exception:
+def own_method(low: Context, kind: type, name: str, span: ir.Span, hint: str = "") -> Exception:
     """Return the error for what a class has under a name, and kernels do not run."""
     return low.refuse(
         f"'{kind.__name__}' has '{name}' of its own, which kernels do not run.",
         span,
-        "write a plain function of its fields.",
+        hint or "write a plain function of its fields.",
     )
+
+
+_OF_NUMBERS = (vars(int).keys() | vars(float).keys()) - vars(object).keys()
+_OF_NUMBERS |= {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+
+
+def check_number(low: Context, kind: type, span: ir.Span) -> None:
+    """Raise for a number of a class with operators of its own: kernels compute with plain ones."""
+    for owner in kind.__mro__:
+        if owner.__module__ in ("builtins", "numpy", "ml_dtypes"):
+            return
+        for name in sorted(vars(owner).keys() & _OF_NUMBERS):
+            if getattr(vars(owner)[name], "__module__", "") != "enum":  # flags are ints
+                raise own_method(low, kind, name, span, "make it a plain number before.")
 
 
 def no_tuple(low: Context, kind: type, what: str, span: ir.Span) -> Exception:

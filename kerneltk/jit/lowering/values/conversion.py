@@ -30,6 +30,7 @@ from kerneltk.jit.ir.types import (
 )
 from kerneltk.jit.lowering.context import Context, LocalFunction
 from kerneltk.jit.lowering.values.classes import (
+    check_number,
     is_tuple_class,
     method_of,
     no_tuple,
@@ -117,6 +118,8 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
     found = value.value
     if isinstance(found, bool | np.bool_):
         return ir.Literal_(bool(found), BOOL, span)
+    if isinstance(found, int | float | complex | np.generic):
+        check_number(low, type(found), span)
     if isinstance(found, int) and not isinstance(found, np.generic):
         if not -(2**63) <= found < 2**64:
             shown = "This number" if found.bit_length() > 200 else f"The number {found}"
@@ -146,14 +149,13 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
         maker = type(found) if names else None
         kind = Tuple(tuple(item.type for item in items), names, maker)
         return ir.Construct(items, kind, span)
-    if dataclasses.is_dataclass(found) and not hasattr(found, "__name__"):  # no function
+    if dataclasses.is_dataclass(found) and not isinstance(found, type):
         fields = [field.name for field in dataclasses.fields(found)]
         items = tuple(as_item(low, Static(getattr(found, name)), span) for name in fields)
         kind = Tuple(tuple(item.type for item in items), tuple(fields), type(found))
         return ir.Construct(items, kind, span)
-    rule = getattr(found, "value_rule", None)
-    if rule is not None:  # a coordinate, a constant of the device
-        return rule(low, span)  # type: ignore[no-any-return]
+    if hasattr(type(found), "value_rule"):  # a coordinate, a constant of the device
+        return found.value_rule(low, span)  # type: ignore[no-any-return]
     raise without_value(low, found, span)
 
 
@@ -270,7 +272,7 @@ def _as_view(value: ir.Expression, target: Array, span: ir.Span) -> ir.Expressio
 def truth_of(low: Context, value: Value, span: ir.Span) -> ir.Expression | Static:
     """Return whether a value is true."""
     if isinstance(value, Static):
-        if isinstance(value.value, Intrinsic) or not hasattr(value.value, "value_rule"):
+        if isinstance(value.value, Intrinsic) or not hasattr(type(value.value), "value_rule"):
             if isinstance(value.value, np.ndarray) and value.value.ndim:
                 raise without_value(low, value.value, span)
             try:

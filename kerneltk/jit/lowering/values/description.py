@@ -14,7 +14,7 @@ from kerneltk.jit.lowering.context import LocalFunction
 
 def is_object(value: Value) -> bool:
     """Return whether a value is a plain Python object, not one that only a thread has."""
-    return isinstance(value, Static) and not hasattr(value.value, "value_rule")
+    return isinstance(value, Static) and not hasattr(type(value.value), "value_rule")
 
 
 def name_of(value: Any) -> str:

@@ -252,7 +252,7 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Not):
         truth = truth_of(low, value, span)
         return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
-    if isinstance(value, Static) and not hasattr(value.value, "value_rule"):
+    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
         if isinstance(value.value, np.bool_):
             value = Static(bool(value.value))
         functions: dict[type[ast.unaryop], Callable[[Any], Any]] = {

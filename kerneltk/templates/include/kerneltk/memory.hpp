@@ -71,6 +71,12 @@ __device__ __forceinline__ void settle(bool& value) {
     unsigned char& byte = reinterpret_cast<unsigned char&>(value);
     if (byte > 1) byte = 1;
 }
+// The same for bytes of a record.
+__device__ __forceinline__ void settle_bytes(void* record, int first, int count) {
+    unsigned char* bytes = static_cast<unsigned char*>(record) + first;
+    for (int k = 0; k < count; ++k)
+        if (bytes[k] > 1) bytes[k] = 1;
+}
 // The same where a value need not be aligned.
 template <class T>
 __forceinline__ void fetch(T& value, const void* address) {

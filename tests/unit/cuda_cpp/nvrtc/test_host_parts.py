@@ -69,6 +69,18 @@ def test_what_is_no_kernel(source: str, said: str) -> None:
     assert said in message(source)
 
 
+@pytest.mark.parametrize(
+    "source", ["__device__ void f(int* x) {}", 'extern "C" __host__ __device__ void f(int* x) {}']
+)
+def test_what_is_asked_of_a_module_later_is_no_kernel(source: str) -> None:
+    module = kerneltk.RawModule(code=f"{source}\n__global__ void k(int* x) {{ x[0] = 3; }}")
+    x = np.zeros(1, np.int32)
+    with pytest.raises(CompileError, match="'f': it is '__device__', and a kernel is '__global__'"):
+        module.get_function("f")((1,), (1,), (x,))
+    module.get_function("k")((1,), (1,), (x,))
+    assert x[0] == 3
+
+
 def test_files_have_code_of_the_host_and_kernels_do_not_use_it(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text(

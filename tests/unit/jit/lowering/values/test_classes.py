@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from kerneltk.jit.intrinsics.base import Static
@@ -102,6 +104,36 @@ def test_what_a_decorator_made_is_none_of_the_users() -> None:
     assert Own("tuple", tuple) == Own("tuple", tuple)
 
 
+class Metres(float):
+    def __mul__(self, other: Any) -> Any:
+        return NotImplemented
+
+
+class Backward(np.float64):
+    def __gt__(self, other: Any) -> Any:
+        return other > float(self)
+
+
+class Level(enum.IntFlag):
+    LOW = 1
+    HIGH = 4
+
+
+class Sum(int):
+    def shown(self) -> str:
+        return str(self)
+
+
+@dataclass
+class Searched:
+    x: float
+
+    def __getattr__(self, name: str) -> Any:
+        return 77
+
+
+METRES, BACKWARD, LEVEL, TOTAL, SEARCHED = Metres(2), Backward(2), Level.HIGH, Sum(3), Searched(2.0)
+
 VALUES = [
     (lambda f: Point(f) + 2.0, "v_add_2(Point(f, 1), 2.0)"),
     (lambda f: 2.0 + Point(f), "v_radd_2(Point(f, 1), 2.0)"),
@@ -118,6 +150,9 @@ VALUES = [
     (lambda f: 2.0 in Items(f), "v_contains_2(Items(f), 2.0)"),
     (lambda f: Asking(f) * Answering(f), "v_rmul_2(Answering(f), Asking(f))"),
     (lambda f: Asking(f) * Asking(f), "v_mul_2(Asking(f), Asking(f))"),
+    (lambda f: f + LEVEL, "f + 4.0"),
+    (lambda f: f + TOTAL, "f + 3.0"),
+    (lambda f: f + SEARCHED.x, "f + 2.0"),
 ]
 
 
@@ -148,6 +183,10 @@ REFUSED = [
      "Hint: write a plain function of its fields."),
     (lambda f: 1 if Other(f) else 2, "'__bool__' of 'Other' returns a number of type 'float', not "
      "a bool."),
+    (lambda f: f * METRES, "'Metres' has '__mul__' of its own, which kernels do not run. Hint: "
+     "make it a plain number before."),
+    (lambda f: f < BACKWARD, "'Backward' has '__gt__' of its own, which kernels do not run. Hint: "
+     "make it a plain number before."),
 ]  # fmt: skip
 
 
