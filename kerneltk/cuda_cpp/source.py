@@ -515,8 +515,8 @@ class RawSource:
 
     @cached_property
     def _own_integers(self) -> dict[str, tuple[str, bool]]:
-        """The integer types of ``<stdint.h>`` that the source defines itself, as sources for NVRTC
-        may: what they are, and whether that header's are the same.
+        """The integer types of the C library that the source defines itself, as sources for NVRTC
+        may: what they are, and whether the library's are the same.
         """
         sources = (self.code, *(header.code for header in self.included))
         if not any("typedef" in code or "using" in code for code in sources):
