@@ -524,7 +524,7 @@ class RawModule(_MadeFromSource):
         chosen = foreign_arrays.backend_named(backend)
         with written_to(log_stream):
             for program in self._programs.all:
-                program.module(chosen)
+                program.load(chosen)
 
     def compile_for(self, target: str) -> ObjectCode:
         """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``
