@@ -29,6 +29,7 @@ __all__ = [
     "SourceError",
     "SourceNotFoundError",
     "TypingError",
+    "UndefinedNameError",
     "UnsupportedError",
     "render_message",
 ]
@@ -127,6 +128,10 @@ class NoSuchAttributeError(UnsupportedError, AttributeError):
 
 class TypingError(KernelToolkitError, TypeError):
     """The types in a decorated function do not fit each other."""
+
+
+class UndefinedNameError(TypingError, NameError):
+    """A decorated function reads a name that nothing defines. Also Python's ``NameError``."""
 
 
 class DivisionError(LaunchError, ZeroDivisionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -28,6 +29,14 @@ from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, covering_grid
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
+
+
+_CUCOMPLEX = re.compile(r"(#[ \t]*include[ \t]*)<[ \t]*cuComplex\.h[ \t]*>")
+
+
+def _checked_code(code: Any, translate_cucomplex: bool) -> str:
+    code = checked_text("code", code, "surrogateescape")
+    return _CUCOMPLEX.sub(r"\1<cupy/cuComplex_bridge.h>", code) if translate_cucomplex else code
 
 
 class _MadeFromSource:
@@ -77,7 +86,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     backend : {"nvrtc", "nvcc"}
         The compiler for GPUs.
     translate_cucomplex : bool
-        Kept for programs written for CuPy: ``cuComplex.h`` is taken as it is on both backends.
+        Whether ``#include <cuComplex.h>`` of the source gives its names to ``complex<T>``, which
+        has operators.
     enable_cooperative_groups : bool
         Whether every launch is cooperative, so that ``grid.sync()`` works.
     jitify : bool, optional
@@ -126,7 +136,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         checks: bool | None = None,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
-        code = checked_text("code", code, "surrogateescape")
+        code = _checked_code(code, translate_cucomplex)
         name = checked_text("name", name)
         source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
         self._set_up(
@@ -422,7 +432,7 @@ class RawModule(_MadeFromSource):
                 raise ArgumentTypeError(f"'path' must be the path of a file, not {path!r}.")
             program = BinaryProgram(Path(path))
         else:
-            text = checked_text("code", code, "surrogateescape")
+            text = _checked_code(code, translate_cucomplex)
             compiler = checked_compiler(backend)
             links = checked_links(link, compiler)
             source = RawSource(text, "code", lasting_options(options), compiler, links=links)
@@ -514,7 +524,7 @@ class RawModule(_MadeFromSource):
         chosen = foreign_arrays.backend_named(backend)
         with written_to(log_stream):
             for program in self._programs.all:
-                program.module(chosen)
+                program.load(chosen)
 
     def compile_for(self, target: str) -> ObjectCode:
         """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,6 +151,17 @@ def _is_for_vector_loops(definition: KernelDefinition) -> bool:
     return _CALLS_FLOAT_MATH.search(source) is not None and _BRANCHES.search(source) is None
 
 
+def _takes_addresses_of_bools(specialization: Specialization) -> bool:
+    """Whether a body may take the address of an element of a raw bool array: ``&x[0]``. An ``&``
+    that is another operator costs nothing.
+    """
+    definition = specialization.definition
+    parameters = zip(definition.signature.parameters, specialization.binding.dtypes, strict=True)
+    names = [p.name for p, dtype in parameters if p.raw and p.is_const and dtype.kind == "b"]
+    taken = rf"&\s*(?:{'|'.join(names)})\s*\["
+    return bool(names) and any(re.search(taken, source) for _, source in definition.origins)
+
+
 def _declarations(specialization: Specialization) -> str:
     texts = [describe(dtype).declaration for dtype in specialization.binding.dtypes]
     texts += [_settling(dtype, specialization.backend) for dtype in specialization.binding.dtypes]
@@ -197,6 +209,8 @@ def template_input(specialization: Specialization) -> TemplateInput:
     }
     names = definition.facts.names
     includes = [f"#include <{h}>\n" for words, h in _BUILT_IN if any(map(words.match, names))]
+    if _takes_addresses_of_bools(specialization):
+        includes.append("#define KERNELTK_BOOL_ADDRESSES\n")
     return TemplateInput(
         f"{specialization.template}.{specialization.backend.template_suffix}.j2",
         context,

@@ -89,6 +89,8 @@ class BinaryProgram:
             self._modules[device] = backend.load_module(self._code)
         return self._modules[device], self._code
 
+    load = module
+
     def kernel(self, backend: Backend, symbol: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
         module, _ = self.module(backend)

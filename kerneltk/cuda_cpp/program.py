@@ -53,6 +53,7 @@ T = TypeVar("T")
 _NVRTC_NAMES = "__nv_name_map"
 _ASSEMBLER = re.compile(r": Error: |<inline asm>")  # what an assembler's messages have
 _LIBRARY = re.compile(r"/(thrust|cub)/")
+_PART = 16  # kernels that CPU cores compile together of a module that names more than twice as many
 _MOST_TRIES = 8  # of a compilation that leaves out more and more names and functions
 
 _programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
@@ -349,6 +350,7 @@ class RawProgram:
         self._c_names = c_names
         self._modules: dict[tuple[BackendName, int], LoadedModule] = {}
         self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
+        self._parts: dict[int, RawProgram] = {}  # for CPU cores, by the index of the first kernel
         self._added: tuple[str, ...] = ()
         self._offered: dict[tuple[str, ...], frozenset[str]] = {}  # by what was added
         # By what was added, and whether they are all or those of kernels.
@@ -821,6 +823,27 @@ class RawProgram:
                 self._modules[key] = LoadedModule(module, symbols, reflection, outcome)
             return self._modules[key]
 
+    def load(self, backend: Backend) -> None:
+        """Load all kernels on the current device. Raises as :meth:`module`."""
+        if self._is_in_parts(backend):
+            for expression in (self.expressions or ())[::_PART]:
+                self._part_of(expression).load(backend)
+        else:
+            self.module(backend)
+
+    def _is_in_parts(self, backend: Backend) -> bool:
+        """Whether kernels are compiled a few at a time, each when it is first asked for. A host
+        compiler needs a minute for the 710 of awkward's module, and a call of awkward needs six.
+        """
+        is_large = self.expressions is not None and len(self.expressions) > 2 * _PART
+        return is_large and backend.capabilities.emulates_cuda and not self._has_state()
+
+    def _part_of(self, expression: str) -> RawProgram:
+        assert self.expressions is not None
+        first = self.expressions.index(expression) // _PART * _PART
+        wanted = self.expressions[first : first + _PART]
+        return self._parts.setdefault(first, RawProgram(self.source, wanted))
+
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
         key = (backend.name, backend.device_key(), expression)
@@ -831,6 +854,8 @@ class RawProgram:
         return loaded
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
+        if expression in (self.expressions or ()) and self._is_in_parts(backend):
+            return self._part_of(expression).kernel(backend, expression)
         module, symbols, reflection, outcome = self.module(backend)
         symbol, reflected = symbols.get(expression), reflection.get(expression)
         refused = _refusal_of(plain_name(expression), outcome.refused)

@@ -22,7 +22,7 @@ from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.core.artifacts import BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
-from kerneltk.core.lexer import foreign_headers, uses_textures
+from kerneltk.core.lexer import blanked, foreign_headers, uses_textures
 from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
@@ -98,6 +98,11 @@ _CALLED = re.compile(r"\b([a-z]\w*)\s*\(")
 _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTILINE)
 _MAYBE_BY_MACRO = re.compile(r"include[ \t]+[^\W\d]")  # a search for letters is fast
+_DIRECTIVE = re.compile(
+    r"^[ \t]*#[ \t]*(?:define[ \t]+(?P<name>\w+)(?P<meant>(?:\\\r?\n|[^\n#])*)"
+    r"|(?:include|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|line)\b[^\n#]*)$",
+    re.MULTILINE,
+)
 _DEFINES = re.compile(r"[ \t]*(?:#|%:)[ \t]*define\b")
 _DIRECTIVE_MARKS = ("#", "%:", "??=")
 # What a rewrite for CPU cores may be for: a header that has one is put into the source.
@@ -419,31 +424,41 @@ class RawSource:
         in a way that is not seen: by a macro, a header, another declaration, or inline PTX.
         """
         found = self._by_name.get(plain_name(expression).removeprefix("::"), [])
-        if len(found) != 1 or self._has_macros:
+        macros = self._macros
+        if len(found) != 1 or macros is None:
             return True
         kernel = found[0]
         at = next((p for p in kernel.parameters if p.name == parameter), None)
         if at is None:
             return True
         body = self.code[at.end : kernel.end]
-        return _HIDES_NAMES.search(body) is not None or next(_uses(body, parameter), -1) >= 0
+        names, more = {parameter}, [parameter]
+        while more:  # the macros that name it, by others too
+            more = [m for m, meant in macros if m not in names and _is_named(meant, names)]
+            names.update(more)
+        return _HIDES_NAMES.search(body) is not None or _is_named(body, names)
 
     @cached_property
-    def _has_macros(self) -> bool:
-        """Whether the source may use macros of the user's: whether it has a directive but for
-        includes of headers that the package or CUDA has, or an option defines or includes.
+    def _macros(self) -> list[tuple[str, str]] | None:
+        """The macros that the source defines, and what they stand for. None where others are
+        possible: an option defines or includes, a header that neither the package nor CUDA has, a
+        macro makes names, a directive is spelt by digraphs or over several lines.
         """
         directories, files = named_in_options(self._options())
         if files or self.included or any(map(_DEFINING.search, self.options)):
-            return True
-        if sum(map(self.code.count, _DIRECTIVE_MARKS)) != len(self.includes):
-            return True
-        return any(
+            return None
+        plain = blanked(self.code)
+        found = list(_DIRECTIVE.finditer(plain))
+        if plain.count("#") != len(found) or any(mark in plain for mark in _DIRECTIVE_MARKS[1:]):
+            return None
+        if any(
             include.is_quoted
             or not _has_stand_in(include.name)
             or _first_file(directories, include.name) is not None
             for include in self.includes
-        )
+        ):
+            return None
+        return [(directive["name"], directive["meant"]) for directive in found if directive["name"]]
 
     def may_declare(self, name: str) -> bool:
         """Return whether the source could declare something of a name in a way that is not seen: by
@@ -535,8 +550,8 @@ class RawSource:
 
     @cached_property
     def _own_integers(self) -> dict[str, tuple[str, bool]]:
-        """The integer types of ``<stdint.h>`` that the source defines itself, as sources for NVRTC
-        may: what they are, and whether that header's are the same.
+        """The integer types of the C library that the source defines itself, as sources for NVRTC
+        may: what they are, and whether the library's are the same.
         """
         sources = (self.code, *(header.code for header in self.included))
         if not any("typedef" in code or "using" in code for code in sources):

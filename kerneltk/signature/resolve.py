@@ -366,8 +366,12 @@ def _describe_outputs(
         if spec is None:
             given[index] = ArraySpec.dense(binding.dtypes[index], shape, order)
         elif not parameter.raw and not is_same_shape(spec.shape, shape):
-            sentence = f"Output '{parameter.name}' has shape {spec.shape}, but {why} {shape}."
+            sentence = _mismatched(parameter.name, spec.shape, why, shape)
             raise ArgumentValueError(signature.message(sentence, index))
+
+
+def _mismatched(name: str, own: Sequence[int], why: str, shape: tuple[int, ...]) -> str:
+    return f"Out shape is mismatched. Output '{name}' has shape {own}, but {why} {shape}."
 
 
 def is_same_shape(first: Sequence[Any], second: Sequence[Any]) -> bool:
@@ -452,9 +456,7 @@ def _broadcast(
                 label = f"this argument has shape {own}"
             else:
                 name, label = signature.parameters[index].name, ""
-                sentence = (
-                    f"Output '{name}' has shape {own}, but the arguments broadcast to {shape}."
-                )
+                sentence = _mismatched(name, own, "the arguments broadcast to", shape)
             raise ArgumentValueError(signature.message(sentence, index, label)) from None
     return shape
 

@@ -53,7 +53,7 @@ NOTHING = None
 
 @refused(
     """
-    TypingError: The name 'threshold' is not defined.
+    UndefinedNameError: The name 'threshold' is not defined.
       +2:     x[0] = threshold
                      ^^^^^^^^^
       Hint: did you mean 'treshold'?
@@ -67,7 +67,7 @@ def a_name_that_is_not_defined(x):
 
 @refused(
     """
-    TypingError: The name 'undefined_quantity' is not defined.
+    UndefinedNameError: The name 'undefined_quantity' is not defined.
       +1:     x[0] = undefined_quantity
                      ^^^^^^^^^^^^^^^^^^
     """,

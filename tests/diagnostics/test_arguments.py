@@ -120,14 +120,15 @@ MESSAGES: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] 
     "output's shape": (
         lambda: K(X, X, 1, np.zeros(3, np.float32)),
         VALUE,
-        "Output 'y' has shape (3,), but the arguments broadcast to (4,).\n"
+        "Out shape is mismatched. Output 'y' has shape (3,), but the arguments broadcast to (4,).\n"
         "  out_params: T y\n"
         "              ^^^",
     ),
     "output's shape in broadcasting": (
         lambda: K(X, X, 1, np.zeros((2, 1), np.float32)),
         VALUE,
-        "Output 'y' has shape (2, 1), but the arguments broadcast to (2, 4).\n"
+        "Out shape is mismatched. Output 'y' has shape (2, 1), but the arguments broadcast to "
+        "(2, 4).\n"
         "  out_params: T y\n"
         "              ^^^",
     ),

@@ -188,19 +188,19 @@ CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
     ),
     "out: shape": (
         lambda: SUM(X, out=empty(3), axis=0), VALUE,
-        "Output 'y' has shape (3,), but the reduction gives (4,).\n"
+        "Out shape is mismatched. Output 'y' has shape (3,), but the reduction gives (4,).\n"
         "  out_params: T y\n"
         "              ^^^",
     ),
     "out: shape, kept": (
         lambda: SUM(X, empty(4), axis=0, keepdims=True), VALUE,
-        "Output 'y' has shape (4,), but the reduction gives (1, 4).\n"
+        "Out shape is mismatched. Output 'y' has shape (4,), but the reduction gives (1, 4).\n"
         "  out_params: T y\n"
         "              ^^^",
     ),
     "out: shape, masked": (
         lambda: TWO(X, out=(empty(), empty(1)), where=X > 1), VALUE,
-        "Output 'z' has shape (1,), but the reduction gives ().\n"
+        "Out shape is mismatched. Output 'z' has shape (1,), but the reduction gives ().\n"
         "  out_params: T y, T z\n"
         "                   ^^^",
     ),

@@ -733,7 +733,8 @@ def test_an_output_of_another_shape(backend: Any) -> None:
     with pytest.raises(ArgumentValueError) as error:
         twice(backend.asarray(values("int32", 4)), out=backend.asarray(values("int32", 5)))
     first, place, _ = str(error.value).splitlines()
-    assert first == "Output 'out' has shape (5,), but the arguments broadcast to (4,)."
+    mismatched = "Output 'out' has shape (5,), but the arguments broadcast to (4,)."
+    assert first == f"Out shape is mismatched. {mismatched}"
     assert place.endswith(": def twice(x):")
 
 

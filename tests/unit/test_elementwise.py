@@ -409,3 +409,14 @@ def test_bools_are_true_whatever_their_byte() -> None:
         assert kernel(apart).view(np.uint8).tolist() == (x == 0).tolist()
     ElementwiseKernel("int8 n", "bool y", "y = !y")(np.zeros(x.size, np.int8), changed)
     assert np.ascontiguousarray(changed).view(np.uint8).tolist() == (x == 0).tolist()
+
+
+def test_the_address_of_an_element_of_a_raw_bool_array() -> None:
+    expr = "const unsigned char* d = (const unsigned char*)&x[0]; y = d[i] + 1000 * (x[i] == true)"
+    kernel = ElementwiseKernel("raw T x", "int32 y", expr)
+    x = np.array([0, 1, 2, 255], np.uint8)
+    assert kernel(x.view(bool), np.empty(4, np.int32)).tolist() == [0, 1001, 1002, 1255]
+    flags, out = ArraySpec.make("bool", (4,)), ArraySpec.make("int32", (4,))
+    assert kernel.compile(flags, out, target="sm_90").code
+    const = ElementwiseKernel("raw T x", "int32 y", "const bool* p = &x[{i}]; y = *p + x[0];")
+    assert const(x[:2].view(bool), np.empty(2, np.int32)).tolist() == [0, 1]

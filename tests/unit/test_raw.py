@@ -326,6 +326,36 @@ def test_attributes_of_the_constructor() -> None:
     assert kernel.comment == "y becomes a x + y."
 
 
+TRANSLATED = """
+#include <cuComplex.h>
+extern "C" __global__ void f(cuComplex* z, cuDoubleComplex w, cuComplex* y, double* r) {
+    cuFloatComplex a = make_cuComplex(cuCrealf(z[0]), -cuCimagf(z[0]));
+    y[0] = cuCadd(z[0], z[1]) * cuConjf(a) + 1.0f;
+    y[1] = cuCfmaf(z[0], z[1], a);
+    y[2] = cuComplexDoubleToFloat(cuCdiv(w, cuCsub(cuComplexFloatToDouble(z[1]), w)));
+    y[3] = cuCmulf(make_cuFloatComplex(0, 1), z[0]);
+    r[0] = cuCabs(w) + cuCreal(w) + cuCimag(w);
+}
+"""
+
+
+@pytest.mark.parametrize("standard", ["c++11", "c++17"])
+def test_cucomplex_by_complex_numbers_with_operators(standard: str) -> None:
+    module = kerneltk.RawModule(
+        code=TRANSLATED, options=(f"-std={standard}",), translate_cucomplex=True
+    )
+    z, w = np.array([1 + 2j, 3 - 1j], np.complex64), 2 + 1j
+    y, r = np.zeros(4, np.complex64), np.zeros(1)
+    module.get_function("f")((1,), (1,), (z, w, y, r))
+    wanted = [(z[0] + z[1]) * z[0] + 1, z[0] * z[1] + z[0].conj(), w / (z[1] - w), 1j * z[0]]
+    np.testing.assert_allclose(y, wanted, rtol=1e-6)
+    np.testing.assert_allclose(r, abs(w) + 3)
+    kernel = kerneltk.RawKernel(TRANSLATED, "f", (f"-std={standard}",), translate_cucomplex=True)
+    assert kernel.compile_for("sm_90").code
+    with pytest.raises(CompileError, match="cuComplex"):
+        kerneltk.RawKernel(TRANSLATED, "f").compile_for("sm_90")
+
+
 def test_constructors_refuse_nonsense() -> None:
     with pytest.raises(ArgumentTypeError):
         kerneltk.RawModule()

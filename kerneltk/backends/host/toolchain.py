@@ -474,10 +474,13 @@ _WITHOUT_EFFECT = (
     r"|device-int128|device-float128|lineinfo|generate-line-info|G|device-debug|(ftz|prec-div|prec-sqrt)=(true|false)"
     r"|maxrregcount=\d+)"
 )
-# They are for ptxas, the linker of device code and the messages of NVRTC and nvcc.
+# They are for ptxas, the linker of device code, nvcc's own host compiler and the time and messages
+# of NVRTC and nvcc.
 _DROPPED = re.compile(
-    r"--?(?:(?P<valued>Xptxas|ptxas-options|rdc|relocatable-device-code|diag-(?:suppress|error|warn))"
-    r"|dc|device-c|dlto|dlink-time-opt|(?:no-)?display-error-number|err-no|brief-diagnostics|Werror)"
+    r"--?(?:(?P<valued>Xptxas|ptxas-options|rdc|relocatable-device-code|diag-(?:suppress|error|warn)"
+    r"|Xcompiler|compiler-options|split-compile|threads|time|optimize|Ofast-compile|dopt)"
+    r"|dc|device-c|dlto|dlink-time-opt|(?:no-)?display-error-number|err-no|brief-diagnostics|Werror"
+    r"|O[1-3]|W[a-z-]+|minimal|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda)"
     r"(?P<value>=.*)?"
 )
 

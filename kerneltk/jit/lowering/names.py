@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.errors import UndefinedNameError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.joining import hint_for, plain
@@ -77,7 +78,10 @@ def _global_value(low: Context, name: str, span: ir.Span) -> Static:
     known = {*low.types, *low.bindings, *namespace, *function.__code__.co_freevars}
     close = difflib.get_close_matches(name, sorted(known), n=1)
     hint = f"did you mean '{close[0]}'?" if close else ""
-    raise low.fail(f"The name '{name}' is not defined.", span, hint)
+    message = render_message(
+        f"The name '{name}' is not defined.", low.source.snippet(span), hint=hint
+    )
+    raise UndefinedNameError(message)
 
 
 def learn(low: Context, name: str, kind: Type, span: ir.Span) -> Type:

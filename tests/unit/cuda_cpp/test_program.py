@@ -293,3 +293,24 @@ def test_declared_parameters() -> None:
     assert found.declared_parameters("ns::inner", 1) == found.declared_parameters("::ns::inner")
     assert found.declared_parameters("ns::inner", 2) == ()
     assert found.declared_parameters("inner") == ()
+
+
+def test_cpu_cores_compile_a_large_module_in_parts() -> None:
+    code = "template <int N> __global__ void f(int* x) { x[0] = N; }"
+    names = [f"f<{n}>" for n in range(40)]
+    module = kerneltk.RawModule(code=code, name_expressions=names)
+    x = np.zeros(1, np.int32)
+    for n in (3, 7, 39):
+        module.get_function(f"f<{n}>")(1, 1, (x,))
+        assert x == [n]
+    assert list(module._program._parts) == [0, 32]  # type: ignore[union-attr]
+    module.compile(backend="host")
+    assert list(module._program._parts) == [0, 32, 16]  # type: ignore[union-attr]
+    module.get_function("f<99>")(1, 1, (x,))
+    assert x == [99]
+    # Kernels with a variable share it.
+    counter = "__device__ int total;\ntemplate <int N> __global__ void f() { total += N; }"
+    module = kerneltk.RawModule(code=counter, name_expressions=names)
+    for name in ("f<3>", "f<39>"):
+        module.get_function(name)(1, 1, (), backend="host")
+    assert module.get_array("total", backend="host") == 42

@@ -205,6 +205,8 @@ HEAD = "__global__ void f(float* x)"
         (f"# define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
         (f"/**/ %:  define BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
         (f"#de\\\nfine BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"#define ONE x[0]\n#define BODY \\\n ONE = 1\n{HEAD} {{ BODY; }}", ()),
+        (f"#define PART(a) a##x[0] = 1\n{HEAD} {{ PART(); }}", ()),
         (f'#include "body.h"\n{HEAD} {{ BODY; }}', ("-I{headers}",)),
         (f"#include <body.h>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
         (f"#include <cstdint>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
@@ -234,6 +236,19 @@ def test_pointers_that_macros_read_are_checked() -> None:
     with pytest.raises(ArgumentValueError, match="read-only"):
         kernel(1, 1, (frozen,))
     assert frozen == [0]
+
+
+def test_pointers_that_no_macro_of_the_body_reads() -> None:
+    macros = (
+        "#ifndef H // x\n#define H\n#define BODY x[0] = 1\n#define SIZE 4\n#define PUT(y) \\\n"
+        "  y[0] = SIZE\n#endif\n#pragma unroll 2\n"
+    )
+    source = f"{macros}{HEAD[:-1]}, float* z) {{ PUT(z); }}"
+    assert not RawSource(source, "code").names_again("f", "x")
+    assert RawSource(source, "code").names_again("f", "z")
+    z = np.zeros(1, np.float32)
+    kerneltk.RawKernel(source, "f")(1, 1, (0, z))
+    assert z == [4]
 
 
 def test_pointers_that_are_not_read_behind_headers_of_cuda() -> None:

@@ -177,7 +177,8 @@ def test_given_outputs(axis: Any, keepdims: bool, shape: tuple[int, ...]) -> Non
         with pytest.raises(ArgumentValueError) as caught:
             resolved(make("f4", (2, 3)), make("f4", wrong), axis=axis, keepdims=keepdims)
         assert str(caught.value) == (
-            f"Output 'y' has shape {wrong}, but the reduction gives {shape}.\n"
+            f"Out shape is mismatched. Output 'y' has shape {wrong}, but the reduction gives "
+            f"{shape}.\n"
             "  out_params: T y\n"
             "              ^^^"
         )

@@ -1,4 +1,4 @@
-"""The integer types of ``<stdint.h>`` that a source defines itself.
+"""The integer types of ``<stdint.h>`` and ``<sys/types.h>`` that a source defines itself.
 
 Sources that were written for NVRTC alone do so: it declares none of them.
 """
@@ -12,25 +12,29 @@ from kerneltk.cuda_cpp.syntax.preprocess import prepare
 # Where a `long` has 64 bits.
 _LP64_TYPES = {
     f"{sign}{name}_t": f"{'unsigned ' if sign else ''}{type_}"
-    for sign in ("", "u")
-    for name, type_ in (
-        ("int8", "char" if sign else "signed char"), ("int16", "short"), ("int32", "int"),
-        ("int64", "long"), ("intptr", "long"), ("intmax", "long"),
+    for sign in ("", "u", "u_")
+    for size, type_ in (
+        ("8", "char" if sign else "signed char"), ("16", "short"), ("32", "int"), ("64", "long"),
+        ("ptr", "long"), ("max", "long"),
     )
+    for name in (f"int{size}", *[f"int_least{size}"] * size.isdecimal())
+} | {
+    "ssize_t": "long", "ushort": "unsigned short", "uint": "unsigned int", "ulong": "unsigned long",
 }  # fmt: skip
 
-_NAME = rf"(?:{'|'.join(_LP64_TYPES)})"
+# Beside them those that C libraries choose: never taken for the same.
+_NAME = rf"(?:{'|'.join(_LP64_TYPES)}|u?int_fast(?:8|16|32|64)_t)"
 _DEFINED = re.compile(
     rf"\btypedef\s+(?P<type>[\w\s]+?)\s+(?P<name>{_NAME})\s*;"
     rf"|\busing\s+(?P<alias>{_NAME})\s*=\s*(?P<meant>[\w\s]+?)\s*;"
 )
-_MAY_DEFINE = re.compile(r"\b(?:typedef|using)\b[^;{}]*\bu?int(?:8|16|32|64|ptr|max)_t\b")
+_MAY_DEFINE = re.compile(rf"\b(?:typedef|using)\b[^;{{}}]*\b{_NAME}\b")
 _GUARD = re.compile(r"\(?!defined\((\w+)\)\)?\Z")
 
 
 def own_integers(source: str) -> list[tuple[str, str, bool]]:
     """Return the names that a source defines whatever its conditionals say, their types, and
-    whether they are those of <stdint.h>.
+    whether they are those of the C library.
 
     Examples
     --------
@@ -47,7 +51,7 @@ def own_integers(source: str) -> list[tuple[str, str, bool]]:
         own = _GUARD.match(guard)  # of a header that is read once
         if not guard or (own and re.search(rf"#\s*define\s+{own[1]}\b", source)):
             type_ = _canonical(defined["type"] or defined["meant"])
-            found.append((name, type_, type_ == _LP64_TYPES[name]))
+            found.append((name, type_, type_ == _LP64_TYPES.get(name)))
     return found
 
 

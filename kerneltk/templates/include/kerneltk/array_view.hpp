@@ -31,25 +31,43 @@ struct element_of {
 // A bool in memory may be any byte: all but 0 are true. Where only one of them is read, it is read as
 // a byte. A reference to one that may be written needs 0 or 1 in memory: any other byte becomes 1,
 // which is what every thread that reads it at the same time takes it for.
+#ifdef KERNELTK_BOOL_ADDRESSES
+// An element where a body takes the address of one, as in &x[0].
+struct bool_element {
+    const unsigned char* place;
+
+    __device__ __forceinline__ operator bool() const { return *place != 0; }
+    __device__ __forceinline__ const bool* operator&() const {
+        return reinterpret_cast<const bool*>(place);
+    }
+};
+#else
+using bool_element = bool;
+#endif
 template <>
 struct element_of<const bool> {
-    using type = bool;
-    using constant = bool;
-    static __device__ __forceinline__ bool at(const bool* place) { return read(place); }
-    static __device__ __forceinline__ bool read(const bool* place) {
-        return *reinterpret_cast<const unsigned char*>(place) != 0;
+    using type = bool_element;
+    using constant = bool_element;
+    static __device__ __forceinline__ bool_element at(const bool* place) { return read(place); }
+    static __device__ __forceinline__ bool_element read(const bool* place) {
+        const unsigned char* const byte = reinterpret_cast<const unsigned char*>(place);
+#ifdef KERNELTK_BOOL_ADDRESSES
+        return {byte};
+#else
+        return *byte != 0;
+#endif
     }
 };
 template <>
 struct element_of<bool> {
     using type = bool&;
-    using constant = bool;
+    using constant = bool_element;
     static __device__ __forceinline__ bool& at(bool* place) {
         unsigned char* const byte = reinterpret_cast<unsigned char*>(place);
         if (*byte > 1) *byte = 1;
         return *place;
     }
-    static __device__ __forceinline__ bool read(const bool* place) {
+    static __device__ __forceinline__ bool_element read(const bool* place) {
         return element_of<const bool>::read(place);
     }
 };

@@ -302,6 +302,8 @@ def test_a_static_variable_of_a_function_needs_a_constant() -> None:
             ("--ptxas-options=-v", "-Xptxas", "-O3", "-Xptxas=-v", "-DN", "-rdc=true", "-dc"),
             ("-DN",),
         ),
+        (("-O3", "-Xcompiler", "-fPIC", "--split-compile=2", "-dopt=on", "--minimal"), ()),
+        (("--expt-relaxed-constexpr", "-Wno-deprecated-declarations", "--threads=2"), ()),
         (("--diag-suppress=186,177", "-diag-suppress", "20012", "--diag-error=1", "-Werror"), ()),
     ],
 )
