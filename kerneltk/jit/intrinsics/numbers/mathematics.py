@@ -354,7 +354,8 @@ def _part(name: str) -> Rule:
     return rule
 
 
-def _conjugate(low: Builder, site: CallSite) -> Value:
+def conjugate(low: Builder, site: CallSite) -> Value:
+    """Type ``np.conjugate(z)``."""
     value, kind = number_argument(low, site)
     return call(CONJUGATE, [value], kind, site) if kind.is_complex else value
 
@@ -550,7 +551,7 @@ def _table() -> dict[Any, Rule]:
     add(_absolute, np.abs, np.absolute)
     add(_part("real"), np.real)
     add(_part("imag"), np.imag)
-    add(_conjugate, np.conjugate)
+    add(conjugate, np.conjugate)
     add(angle, np.angle)
     add(_square, np.square)
     add(_float_power, np.float_power)
