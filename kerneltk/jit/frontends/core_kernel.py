@@ -50,7 +50,7 @@ from kerneltk.jit.frontends.vectorized_kernel import (
     strong,
 )
 from kerneltk.jit.ir.joining import join
-from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, FLOAT64, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
@@ -666,7 +666,7 @@ class CoreKernel:
             if has_literals and dtype.kind in "biu":
                 floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
                 if _has_fractions(lowered(floats), name):
-                    found.append(Number(np.dtype(np.float64)))
+                    found.append(FLOAT64)
             for kind in found:
                 is_weak_int = kind.weak and kind.is_integer and dtype.kind != "b"
                 if not is_weak_int and not np.can_cast(kind.dtype, dtype, "same_kind"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, Operation, Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
 
 STRIDE = Operation("stride", "{0}.stride({static0})")
 """The step of an array along an axis (bytes)."""

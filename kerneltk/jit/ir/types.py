@@ -59,9 +59,12 @@ class Number(Node):
     weak: bool = False  # Python's own
 
     def __str__(self) -> str:
-        if self.weak:
-            return {"i": "int", "f": "float", "c": "complex"}[self.dtype.kind]
-        return self.dtype.name
+        return self.python_class.__name__ if self.weak else self.dtype.name
+
+    @property
+    def python_class(self) -> type[Any]:
+        """Python's own class of such numbers, of which there is none for a bool."""
+        return {"i": int, "u": int, "f": float, "c": complex}[self.dtype.kind]
 
     @property
     def is_integer(self) -> bool:
@@ -83,12 +86,18 @@ class Number(Node):
         """The type of a complex number's parts."""
         if self.weak:
             return PY_FLOAT
-        return Number(np.dtype(np.float32 if self.dtype == np.complex64 else np.float64))
+        return FLOAT32 if self.dtype == np.complex64 else FLOAT64
 
     @property
     def is_complex(self) -> bool:
         """Whether it has an imaginary part."""
         return self.dtype.kind == "c"
+
+
+@lru_cache(maxsize=64)
+def number(dtype: Any) -> Number:
+    """Return the strong number of a dtype."""
+    return Number(np.dtype(dtype))
 
 
 @node_class
@@ -200,17 +209,14 @@ class Void(Node):
 Type: TypeAlias = Number | Record | Array | Tuple | Opaque | Void
 
 VOID = Void()
-BOOL = Number(np.dtype(np.bool_))
-UINT64 = Number(np.dtype(np.uint64))
+BOOL = number(np.bool_)
+INT32, UINT32, UINT64 = number(np.int32), number(np.uint32), number(np.uint64)
+FLOAT32, FLOAT64 = number(np.float32), number(np.float64)
 PY_INT = Number(np.dtype(np.int64), True)
 PY_FLOAT = Number(np.dtype(np.float64), True)
 PY_COMPLEX = Number(np.dtype(np.complex128), True)
-
-
-@lru_cache(maxsize=64)
-def number(dtype: Any) -> Number:
-    """Return the strong number of a dtype."""
-    return Number(np.dtype(dtype))
+OF_PYTHON: dict[Any, Number] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
+"""The types of Python's own numbers, by their classes."""
 
 
 def element_type(dtype: np.dtype[Any], *, packed: bool = False) -> Number | Record | Array:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import PY_INT, Number
+from kerneltk.jit.ir.types import INT32, PY_INT, Number
 from kerneltk.jit.passes.expression_ranges import (
     EXTENT,
     EXTENTS,
@@ -30,7 +30,6 @@ from kerneltk.jit.passes.expression_ranges import (
 )
 from kerneltk.jit.passes.intervals import Interval, limits_of
 
-_INT32 = Number(np.dtype(np.int32))
 _ROUNDS = 4
 
 
@@ -319,7 +318,7 @@ class _Simplifier:
             low, high = interval_of(node.operand, env)
             if low >= -(2**31) and high < 2**31:
                 operand = _as_int32(operand)
-        elif node.type == _INT32 and _is_widened(operand):
+        elif node.type == INT32 and _is_widened(operand):
             return operand.operand
         return _rebuilt(node, operand=operand)
 
@@ -333,7 +332,7 @@ class _Simplifier:
         ):
             op = _TRUNCATING[op]
         elif self.short and op in _SHORT_OPERATIONS and _are_short(env, node, *_operands(node)):
-            short = ir.Binary(op, _as_int32(left), _as_int32(right), _INT32, node.span)
+            short = ir.Binary(op, _as_int32(left), _as_int32(right), INT32, node.span)
             return ir.Cast(short, PY_INT, node.span)
         return _rebuilt(node, op=op, left=left, right=right)
 
@@ -360,7 +359,7 @@ class _Simplifier:
         condition = self.expression(node.condition, env)
         if self.short and _are_short(env, node.then, node.orelse):
             arms = (_as_int32(then), _as_int32(orelse))
-            return ir.Cast(ir.Select(condition, *arms, _INT32, node.span), PY_INT, node.span)
+            return ir.Cast(ir.Select(condition, *arms, INT32, node.span), PY_INT, node.span)
         return _rebuilt(node, condition=condition, then=then, orelse=orelse)
 
     def element(self, node: ir.Element, env: Environment) -> Any:
@@ -386,7 +385,7 @@ class _Simplifier:
             and _are_short(env, *node.arguments)
         ):
             shorter = tuple(map(_as_int32, arguments))
-            call = ir.Call(node.operation, shorter, _INT32, node.span, node.static)
+            call = ir.Call(node.operation, shorter, INT32, node.span, node.static)
             return ir.Cast(call, PY_INT, node.span)
         return _rebuilt(node, arguments=arguments)
 
@@ -423,13 +422,13 @@ def _are_short(env: Environment, *nodes: Any) -> bool:
 def _as_int32(node: Any) -> Any:
     """Return a Python int that fits 32 bits as an int32."""
     if isinstance(node, ir.Literal_):
-        return ir.Literal_(np.int32(node.value), _INT32, node.span)
-    return node.operand if _is_widened(node) else ir.Cast(node, _INT32, node.span)
+        return ir.Literal_(np.int32(node.value), INT32, node.span)
+    return node.operand if _is_widened(node) else ir.Cast(node, INT32, node.span)
 
 
 def _is_widened(node: Any) -> bool:
     """Whether an expression is an int32 as a Python int."""
-    return isinstance(node, ir.Cast) and node.type == PY_INT and node.operand.type == _INT32
+    return isinstance(node, ir.Cast) and node.type == PY_INT and node.operand.type == INT32
 
 
 def _is_plain(condition: Any) -> bool:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.execution.combinations import (
@@ -23,10 +21,9 @@ from kerneltk.jit.intrinsics.opaque import Methods, method
 from kerneltk.jit.intrinsics.templates import HEADERS, Collective, Scope, Template, memory_text
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
 from kerneltk.jit.intrinsics.values import fits
-from kerneltk.jit.ir.types import BOOL, Array, Number, Opaque, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, INT32, Array, Number, Opaque, Tuple, Type
 
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
-_INT = Number(np.dtype(np.int32))
 
 
 def _owner(low: Builder, owner: ir.Expression, site: CallSite) -> Collective:
@@ -59,7 +56,7 @@ def _checked(
 def _valid(low: Builder, value: Value, span: ir.Span) -> tuple[ir.Expression, ...]:
     if isinstance(value, Static) and value.value is None:
         return ()
-    return (low.cast(integer(low, value, span, "'valid'"), _INT),)
+    return (low.cast(integer(low, value, span, "'valid'"), INT32),)
 
 
 def _head(
@@ -177,7 +174,7 @@ def _broadcast(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     values = arguments_of(low, site, ("input", "source"), {"source": 0})
     at = site.places(("input", "source"))
     value = _checked(low, values["input"], at["input"], collective.item, collective)
-    source = low.cast(integer(low, values["source"], at["source"], "A rank"), _INT)
+    source = low.cast(integer(low, values["source"], at["source"], "A rank"), INT32)
     found = call(_BROADCAST, [owner, value, source], collective.item, site, collective)
     return low.temporary(found)
 

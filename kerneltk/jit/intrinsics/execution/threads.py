@@ -21,10 +21,9 @@ from kerneltk.jit.intrinsics.base import (
     Value,
 )
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
-from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
+from kerneltk.jit.ir.types import BOOL, INT32, PY_INT, UINT32, VOID, Number, Type
 
 _THREAD = frozenset((ir.Effect.THREAD,))
-_UINT = Number(np.dtype(np.uint32))
 
 
 class DeviceValue(Named):
@@ -216,8 +215,8 @@ def _syncwarp(low: Builder, site: CallSite) -> Value:
 def as_mask(low: Builder, value: Value, site: CallSite) -> ir.Expression:
     """Return a mask of lanes: 32 bits; -1 is all of them."""
     if isinstance(value, Static) and isinstance(value.value, int):
-        return ir.Literal_(np.uint32(value.value & 0xFFFFFFFF), _UINT, site.span_of(0))
-    return low.cast(integer(low, value, site.span_of(0), "A mask"), _UINT)
+        return ir.Literal_(np.uint32(value.value & 0xFFFFFFFF), UINT32, site.span_of(0))
+    return low.cast(integer(low, value, site.span_of(0), "A mask"), UINT32)
 
 
 _SLEEP = Operation("nanosleep", "__nanosleep({0})", _WAITS)
@@ -225,7 +224,7 @@ _SLEEP = Operation("nanosleep", "__nanosleep({0})", _WAITS)
 
 def _nanosleep(low: Builder, site: CallSite) -> Value:
     value = arguments_of(low, site, ("ns",))["ns"]
-    time = low.cast(integer(low, value, site.span_of(0), "A time"), _UINT)
+    time = low.cast(integer(low, value, site.span_of(0), "A time"), UINT32)
     return emitted(low, _SLEEP, [time], site)
 
 
@@ -262,7 +261,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "Wait until every thread of the block is here; what they wrote is then seen.",
     ),
     "syncthreads_count": (
-        _voting_barrier("syncthreads_count", Number(np.dtype(np.int32))),
+        _voting_barrier("syncthreads_count", INT32),
         "As ``syncthreads``; return for how many threads ``predicate`` is true.",
     ),
     "syncthreads_and": (

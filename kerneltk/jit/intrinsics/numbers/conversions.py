@@ -12,7 +12,7 @@ from kerneltk.core.dtypes import as_dtype, dtype_names
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, element_of
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
+from kerneltk.jit.ir.types import BOOL, FLOAT32, FLOAT64, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
 
 def cast_to(target: Number, default: Any = 0) -> Rule:
@@ -50,8 +50,7 @@ def _converted(low: Builder, found: ir.Literal_, target: Number, site: CallSite)
     try:
         with np.errstate(all="ignore"):
             if target.weak:
-                python = {"i": int, "f": float, "c": complex}[target.dtype.kind]
-                return Static(python(value))
+                return Static(target.python_class(value))
             return Static(np.array(value).astype(target.dtype)[()])
     except (OverflowError, ValueError) as error:
         raise low.fail(f"This number cannot be converted: {error}.", site.span) from error
@@ -61,7 +60,7 @@ _COMPLEX = Operation("complex", "{type}({0}, {1})")
 
 
 def _complex_to(target: Number) -> Rule:
-    part = Number(np.dtype(np.float32 if target.dtype == np.complex64 else np.float64))
+    part = FLOAT32 if target.dtype == np.complex64 else FLOAT64
 
     def rule(low: Builder, site: CallSite) -> Value:
         if len(site.arguments) + len(site.keywords) < 2:

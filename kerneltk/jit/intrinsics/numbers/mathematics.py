@@ -40,13 +40,11 @@ from kerneltk.jit.intrinsics.typing_rules import (
     uncomputable,
 )
 from kerneltk.jit.ir.promotion import SHIFTS
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT64, Number
+from kerneltk.jit.ir.types import BOOL, FLOAT32, INT32, PY_FLOAT, PY_INT, UINT64, Number
 
 _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
 _MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")
-_FLOAT = Number(np.dtype(np.float32))
-_INT = Number(np.dtype(np.int32))
 
 # C name, objects; those with a star also take complex numbers.
 _UNARY: dict[str, tuple[Any, ...]] = {
@@ -232,7 +230,7 @@ def _log(low: Builder, site: CallSite) -> Value:
         return _unary("log*", math.log)(low, site)
     numbers, kind = numbers_of(low, site, ("x", "base"))
     if kind.is_half:  # rounded once, at the end
-        numbers = [low.cast(low.cast(number, kind), _FLOAT) for number in numbers]
+        numbers = [low.cast(low.cast(number, kind), FLOAT32) for number in numbers]
     one = _unary("log", math.log)
     parts = []
     for k, number in enumerate(numbers):
@@ -285,7 +283,7 @@ def _pair(function: Any, first: Operation, second: Operation, exponent: Number |
         value, kind = number_argument(low, site)
         kind = floating_of(real_number(low, site, kind))
         once = low.temporary(low.cast(value, kind))
-        other: ir.Expression = call(second, [once], kind if exponent is None else _INT, site)
+        other: ir.Expression = call(second, [once], kind if exponent is None else INT32, site)
         if exponent is not None:
             other = low.cast(other, exponent)
         return low.make_tuple([call(first, [once], kind, site), other], site.span)
@@ -398,7 +396,7 @@ def _bitwise_count(low: Builder, site: CallSite) -> Value:
     value, kind = number_argument(low, site)
     if not kind.is_integer:
         raise uncomputable(low, site, kind)
-    found = call(_POPCOUNT, [value], _INT, site)
+    found = call(_POPCOUNT, [value], INT32, site)
     return low.cast(found, Number(np.dtype(np.uint8)))
 
 
@@ -537,7 +535,7 @@ def _table() -> dict[Any, Rule]:
     add(_ldexp(math.ldexp), math.ldexp)
     add(_ldexp(np.ldexp), np.ldexp)
     add(_pair(math.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, PY_INT), math.frexp)
-    add(_pair(np.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, _INT), np.frexp)
+    add(_pair(np.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, INT32), np.frexp)
     for function in (math.modf, np.modf):
         add(_pair(function, _MODF_FRACTION, _MODF_WHOLE, None), function)
     add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)

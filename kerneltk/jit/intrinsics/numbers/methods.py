@@ -125,6 +125,4 @@ def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Spa
 
 
 def _class_of(kind: Number) -> type:
-    if kind == BOOL or not kind.weak:
-        return kind.dtype.type
-    return {"i": int, "f": float, "c": complex}[kind.dtype.kind]
+    return kind.python_class if kind.weak else kind.dtype.type

@@ -13,7 +13,7 @@ import numpy as np
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, UINT64, Array, Number, Tuple
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.classes import (
     called,
@@ -185,8 +185,7 @@ def _compared_by_value(
     values[signed] = temporary(low, cast(low, values[signed], PY_INT))
     zero = ir.Literal_(0, PY_INT, span)
     below = ir.Compare("<", values[signed], zero, span)
-    wide = Number(np.dtype(np.uint64))
-    same = ir.Compare(spelling, cast(low, values[0], wide), cast(low, values[1], wide), span)
+    same = ir.Compare(spelling, cast(low, values[0], UINT64), cast(low, values[1], UINT64), span)
     # A negative number is less than every unsigned one.
     less = ("<", "<=") if signed == 0 else (">", ">=")
     if spelling in (*less, "!="):

@@ -51,8 +51,7 @@ def _cast_literal(low: Context, value: ir.Literal_, target: Number) -> ir.Expres
         if not -(2**63) <= plain < 2**63:  # nor is NaN
             raise low.fail(f"The number {found} does not fit 'int'.", value.span)
     if target.weak:
-        python = {"i": int, "f": float, "c": complex}[target.dtype.kind]
-        return ir.Literal_(python(found), target, value.span)
+        return ir.Literal_(target.python_class(found), target, value.span)
     if target == BOOL:
         return ir.Literal_(bool(found), BOOL, value.span)
     if target.is_integer and value.type == PY_INT:
