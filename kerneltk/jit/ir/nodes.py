@@ -28,8 +28,9 @@ __all__ = [
     "Element", "Evaluate", "Expression", "Extent", "Field", "For", "Function", "If", "Invoke",
     "Literal_", "Local", "Logical", "Not", "Nothing", "Parameter", "Print", "Program", "Return",
     "Section", "Select", "Slice", "Span", "Statement", "Store", "ThreadLoop", "Unary", "Update",
-    "While", "array_type", "bodies", "children", "controls", "is_packed", "number_type",
-    "reachable", "rebuilt", "statements", "taken_out", "unchanged", "walk", "with_bodies",
+    "While", "array_type", "base_of", "bodies", "children", "controls", "declared_names",
+    "is_packed", "number_type", "reachable", "rebuilt", "statements", "taken_out", "unchanged",
+    "walk", "with_bodies",
     "with_children", "with_recursion", "with_statements",
 ]  # fmt: skip
 
@@ -671,6 +672,24 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
         return change(with_children(node, visit))
 
     return _with_each(value, visit)
+
+
+def declared_names(function: Function) -> set[str]:
+    """Return the names that a function declares."""
+    names = {p.name for p in function.parameters} | {name for name, _ in function.locals}
+    for node in statements(function.body):
+        if isinstance(node, Declare | Update):
+            names.add(node.name)
+        elif isinstance(node, For):
+            names.add(node.variable.name)
+    return names
+
+
+def base_of(lvalue: Any) -> Any:
+    """Return the value that a field, or a field of one, belongs to; anything else as it is."""
+    while isinstance(lvalue, Field):
+        lvalue = lvalue.value
+    return lvalue
 
 
 def is_packed(lvalue: Any) -> bool:

@@ -46,34 +46,25 @@ _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
 _MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")
 
-# C name, objects; those with a star also take complex numbers.
+
+def _of_numpy(name: str) -> Any:
+    """Return NumPy's function of a name of C's: ``asin`` is ``np.arcsin``."""
+    return getattr(np, name, None) or getattr(np, f"arc{name[1:]}")
+
+
+# C names of what Python and NumPy both have; those with a star also take complex numbers.
+_SHARED = (
+    *("sin*", "cos*", "tan*", "asin*", "acos*", "atan*", "sinh*", "cosh*", "tanh*"),
+    *("asinh*", "acosh*", "atanh*", "exp*", "exp2*", "expm1*", "log2*", "log10*", "log1p*"),
+    *("sqrt*", "cbrt", "fabs"),
+)
 _UNARY: dict[str, tuple[Any, ...]] = {
-    "sin*": (math.sin, np.sin),
-    "cos*": (math.cos, np.cos),
-    "tan*": (math.tan, np.tan),
-    "asin*": (math.asin, np.arcsin),
-    "acos*": (math.acos, np.arccos),
-    "atan*": (math.atan, np.arctan),
-    "sinh*": (math.sinh, np.sinh),
-    "cosh*": (math.cosh, np.cosh),
-    "tanh*": (math.tanh, np.tanh),
-    "asinh*": (math.asinh, np.arcsinh),
-    "acosh*": (math.acosh, np.arccosh),
-    "atanh*": (math.atanh, np.arctanh),
-    "exp*": (math.exp, np.exp),
-    "exp2*": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
-    "expm1*": (math.expm1, np.expm1),
+    **{name: (getattr(math, name.strip("*")), _of_numpy(name.strip("*"))) for name in _SHARED},
     "log*": (np.log,),
-    "log2*": (math.log2, np.log2),
-    "log10*": (math.log10, np.log10),
-    "log1p*": (math.log1p, np.log1p),
-    "sqrt*": (math.sqrt, np.sqrt),
-    "cbrt": (math.cbrt, np.cbrt) if hasattr(math, "cbrt") else (np.cbrt,),
     "erf": (math.erf,),
     "erfc": (math.erfc,),
     "tgamma": (math.gamma,),
     "lgamma": (math.lgamma,),
-    "fabs": (math.fabs, np.fabs),
     "cyl_bessel_i0": (np.i0,),
 }
 _OWN_UNARY: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
@@ -132,6 +123,11 @@ def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] =
     return rule
 
 
+_OPERATORS: dict[str, Any] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide,
+    "%": np.remainder, "**": np.power, "<<": np.left_shift, ">>": np.right_shift,
+    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor,
+}  # fmt: skip
 _OF_BOOLS = {"+": "|", "*": "&"}
 _INT8 = Number(np.dtype(np.int8))
 
@@ -480,21 +476,8 @@ def _table() -> dict[Any, Rule]:
     for name, functions in _BINARY.items():
         for function in functions:
             add(_binary(name, function), function)
-    for op, functions in {
-        "+": (np.add,),
-        "-": (np.subtract,),
-        "*": (np.multiply,),
-        "/": (np.divide, np.true_divide),
-        "//": (np.floor_divide,),
-        "%": (np.mod, np.remainder),
-        "**": (np.power,),
-        "<<": (np.left_shift,),
-        ">>": (np.right_shift,),
-        "&": (np.bitwise_and,),
-        "|": (np.bitwise_or,),
-        "^": (np.bitwise_xor,),
-    }.items():
-        add(_operator(op, functions[0]), *functions)
+    for op, function in _OPERATORS.items():
+        add(_operator(op, function), function)
     for node, function in (
         (ast.Lt(), np.less),
         (ast.LtE(), np.less_equal),
