@@ -190,7 +190,7 @@ class Context:
         leaves = any(isinstance(node, ir.Return) for node in ir.walk(*self.statements))
         return self.statements is self._first and not leaves
 
-    def copied(self, value: ir.Expression) -> ir.Expression:
+    def copied(self, value: ir.Expression) -> ir.Local:
         """Return a value as it is now, in a variable of its own."""
         name = self.add_local("t", value.type)
         local = ir.Local(name, value.type, value.span)

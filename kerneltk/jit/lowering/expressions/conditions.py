@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from kerneltk.jit import ir
@@ -11,7 +11,7 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Pending
-from kerneltk.jit.lowering.values.comparisons import combined
+from kerneltk.jit.lowering.values.comparisons import combined, short_circuit
 from kerneltk.jit.lowering.values.conversion import kept
 from kerneltk.jit.lowering.values.evaluation import evaluate
 from kerneltk.jit.lowering.values.joins import joined_values
@@ -22,7 +22,9 @@ def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static
     """Return whether an expression is true; its value beside that is of no interest."""
     span = low.span(node)
     if isinstance(node, ast.BoolOp):
-        return _logical(low, node, span)
+        word: Literal["and", "or"] = "and" if isinstance(node.op, ast.And) else "or"
+        parts = (partial(condition_of, low, part) for part in node.values)
+        return short_circuit(low, word, parts, span)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         inner = condition_of(low, node.operand)
         return Static(not inner.value) if isinstance(inner, Static) else ir.Not(inner, span)
@@ -31,56 +33,6 @@ def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static
     except Pending:
         # What stands behind the condition may show the type: 'if first or x > m: m = x'.
         return ir.Literal_(True, BOOL, span)
-
-
-def _logical(low: FunctionBuilder, node: ast.BoolOp, span: ir.Span) -> ir.Expression | Static:
-    is_and = isinstance(node.op, ast.And)
-    word: Literal["and", "or"] = "and" if is_and else "or"
-    operands: list[ir.Expression] = []
-    for index, part in enumerate(node.values):
-        with low.captured() as added:
-            found = condition_of(low, part)
-        if isinstance(found, Static):
-            if not operands:
-                low.statements += added
-            if bool(found.value) != is_and:  # what follows is never evaluated
-                if not operands:
-                    return found
-                operands.append(ir.Literal_(bool(found.value), BOOL, low.span(part)))
-                break
-            continue
-        if added and operands:
-            return stepwise(low, word, operands, node.values[index:], found, added, span)
-        low.statements += added
-        operands.append(found)
-    if not operands:
-        return Static(is_and)
-    return combined(word, operands, span)
-
-
-def stepwise(
-    low: FunctionBuilder,
-    word: Literal["and", "or"],
-    before: list[ir.Expression],
-    rest: Sequence[ast.expr],
-    first: ir.Expression,
-    added: list[ir.Statement],
-    span: ir.Span,
-) -> ir.Expression:
-    """Return a condition whose later part needs statements, which run only if it matters."""
-    result = low.temporary(combined(word, before, span))
-    assert isinstance(result, ir.Local)
-    with low.captured() as body:
-        low.statements += added
-        operands = [first]
-        if len(rest) > 1:
-            tail = ast.BoolOp(ast.And() if word == "and" else ast.Or(), list(rest[1:]))
-            found = _logical(low, ast.copy_location(tail, rest[1]), span)
-            operands.append(low.as_expression(found, span))
-        low.emit(ir.Store(result, combined(word, operands, span), span))
-    test = result if word == "and" else ir.Not(result, span)
-    low.emit(ir.If(test, tuple(body), (), span))
-    return result
 
 
 def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:

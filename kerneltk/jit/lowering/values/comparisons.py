@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -45,6 +47,41 @@ def combined(
     return operands[0] if len(operands) == 1 else ir.Logical(word, tuple(operands), span)
 
 
+def short_circuit(
+    low: Context,
+    word: Literal["and", "or"],
+    parts: Iterable[Callable[[], ir.Expression | Static]],
+    span: ir.Span,
+) -> ir.Expression | Static:
+    """Return conditions joined by a word. Each of `parts` lowers one; the statements that a later
+    one needs run only where those before it do not decide.
+    """
+    operands: list[ir.Expression] = []
+    pending = iter(parts)
+    for part in pending:
+        with low.captured() as added:
+            found = part()
+        if added and operands:
+            result = low.copied(combined(word, operands, span))
+            with low.captured() as body:
+                low.statements += added
+                rest = short_circuit(low, word, chain([partial(_known, found)], pending), span)
+                low.emit(ir.Store(result, as_expression(low, rest, span), span))
+            test = result if word == "and" else ir.Not(result, span)
+            low.emit(ir.If(test, tuple(body), (), span))
+            return result
+        low.statements += added
+        if not isinstance(found, Static):
+            operands.append(found)
+        elif bool(found.value) != (word == "and"):  # what follows is never evaluated
+            return found
+    return combined(word, operands, span) if operands else Static(word == "and")
+
+
+def _known(found: ir.Expression | Static) -> ir.Expression | Static:
+    return found
+
+
 def compare_node(low: Context, node: ast.Compare) -> Value:
     """Lower ``a < b < c``."""
     span = low.span(node)
@@ -52,64 +89,31 @@ def compare_node(low: Context, node: ast.Compare) -> Value:
     if len(node.ops) == 1:
         spans = (low.span(node.left), low.span(node.comparators[0]))
         return compare(low, node.ops[0], left, right, span, spans)
-    return _chain(low, node, 0, left, right, span)
+    return _chain(low, node, [left, evaluated_once(low, right)], span)
 
 
-def _chain(
-    low: Context, node: ast.Compare, first: int, left: Value, right: Value, span: ir.Span
-) -> Value:
-    """Return whether comparisons of a chain hold, from one on whose operands are given.
+def _chain(low: Context, node: ast.Compare, values: list[Value], span: ir.Span) -> Value:
+    """Return whether comparisons of a chain hold, of which the first two values are given.
 
     What stands between two comparisons is evaluated once, and only if those before it hold.
     """
     nodes = [node.left, *node.comparators]
-    last = len(node.ops) - 1
-    if first < last:
-        right = evaluated_once(low, right)
-    operands: list[ir.Expression] = []
-    for k in range(first, last + 1):
+
+    def holds(k: int) -> ir.Expression | Static:
+        if k:
+            with low.captured() as added:
+                following = evaluate(low, nodes[k + 1])
+                if k + 1 < len(node.ops):
+                    following = evaluated_once(low, following)
+            if added:
+                values[k] = settled(low, values[k])
+                low.statements += added
+            values.append(following)
         spans = low.span(nodes[k]), low.span(nodes[k + 1])
-        found = compare(low, node.ops[k], left, right, span, spans)
-        if not isinstance(found, Static):
-            operands.append(found)
-        elif not found.value:
-            return found
-        if k == last:
-            break
-        with low.captured() as added:
-            following = evaluate(low, nodes[k + 2])
-            if k + 1 < last:
-                following = evaluated_once(low, following)
-        if added:
-            right = settled(low, right)
-            if operands:
-                return _rest_of_chain(low, node, k + 1, operands, right, following, added, span)
-            low.statements += added
-        left, right = right, following
-    if not operands:
-        return Static(True)
-    return combined("and", operands, span)
+        found = compare(low, node.ops[k], values[k], values[k + 1], span, spans)
+        return truth_of(low, found, span)
 
-
-def _rest_of_chain(
-    low: Context,
-    node: ast.Compare,
-    first: int,
-    before: list[ir.Expression],
-    left: Value,
-    right: Value,
-    added: list[ir.Statement],
-    span: ir.Span,
-) -> Value:
-    """Return a chain whose next operand needs statements, which run only if it matters."""
-    result = temporary(low, combined("and", before, span))
-    assert isinstance(result, ir.Local)
-    with low.captured() as body:
-        low.statements += added
-        rest = _chain(low, node, first, left, right, span)
-        low.emit(ir.Store(result, as_expression(low, rest, span), span))
-    low.emit(ir.If(result, tuple(body), (), span))
-    return result
+    return short_circuit(low, "and", (partial(holds, k) for k in range(len(node.ops))), span)
 
 
 def compare(
@@ -283,7 +287,7 @@ def _compare_items(
     if isinstance(op, ast.Eq | ast.NotEq):
         if len(a) != len(b):
             return Static(isinstance(op, ast.NotEq))
-        found = _all_equal(low, list(zip(a, b, strict=True)), span)
+        found = _all_equal(low, zip(a, b, strict=True), span)
         return found if isinstance(op, ast.Eq) else _negated(low, found, span)
     _, function = COMPARISONS[type(op)]
     pairs = [
@@ -298,39 +302,13 @@ def once_of(low: Context, value: Value) -> Value:
     return evaluated_once(low, value) if is_number else value
 
 
-def _all_equal(low: Context, pairs: list[tuple[Value, Value]], span: ir.Span) -> Value:
+def _all_equal(low: Context, pairs: Iterable[tuple[Value, Value]], span: ir.Span) -> Value:
     """Return whether all pairs are equal; what follows one that is not is not compared."""
-    operands: list[ir.Expression] = []
-    for number, (first, second) in enumerate(pairs):
-        with low.captured() as added:
-            equal = compare(low, ast.Eq(), first, second, span)
-            found = truth_of(low, equal, span)
-        if added and operands:
-            result = temporary(low, combined("and", operands, span))
-            with low.captured() as body:
-                low.statements += added
-                rest = _all_equal(low, pairs[number + 1 :], span)
-                both = found if _is_true(rest) else rest
-                if not isinstance(found, Static) and not isinstance(rest, Static):
-                    both = combined("and", (found, rest), span)
-                elif _is_true(found):
-                    both = rest
-                elif isinstance(found, Static):
-                    both = found
-                stored = as_expression(low, both, span)
-                low.emit(ir.Store(result, stored, span))  # type: ignore[arg-type]
-            low.emit(ir.If(result, tuple(body), (), span))
-            return result
-        low.statements += added
-        if not isinstance(found, Static):
-            operands.append(found)
-        elif not found.value:
-            return found
-    return combined("and", operands, span) if operands else Static(True)
+    return short_circuit(low, "and", (partial(_is_equal, low, *pair, span) for pair in pairs), span)
 
 
-def _is_true(value: Value) -> bool:
-    return isinstance(value, Static) and value.value is True
+def _is_equal(low: Context, left: Value, right: Value, span: ir.Span) -> ir.Expression | Static:
+    return truth_of(low, compare(low, ast.Eq(), left, right, span), span)
 
 
 def _first_difference(
@@ -340,7 +318,7 @@ def _first_difference(
     if not pairs:
         return Static(longer)
     (first, second), rest = pairs[0], pairs[1:]
-    equal = truth_of(low, compare(low, ast.Eq(), first, second, span), span)
+    equal = _is_equal(low, first, second, span)
     if isinstance(equal, Static):
         if equal.value:
             return _first_difference(low, op, rest, longer, span)
@@ -406,19 +384,12 @@ def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir
     else:
         items = parts_of(low, right, span)
     once = left if isinstance(left, Static) else temporary(low, left)
-    operands: list[ir.Expression] = []
-    for item in items:
-        pair = (once, item) if class_of(item) is None else (item, once)  # a class has the first say
-        same = truth_of(low, compare(low, ast.Eq(), *pair, span), span)
-        if isinstance(same, Static):
-            if same.value:
-                return Static(isinstance(op, ast.In))
-        else:
-            operands.append(same)
-    if not operands:
-        return Static(isinstance(op, ast.NotIn))
-    whole = combined("or", operands, span)
-    return whole if isinstance(op, ast.In) else ir.Not(whole, span)
+    # A class has the first say.
+    pairs = ((once, item) if class_of(item) is None else (item, once) for item in items)
+    any_is = short_circuit(
+        low, "or", (partial(_is_equal, low, *pair, span) for pair in pairs), span
+    )
+    return any_is if isinstance(op, ast.In) else _negated(low, any_is, span)
 
 
 def _not_searched(low: Context, value: Value, span: ir.Span) -> TypingError:
