@@ -440,10 +440,7 @@ class Emitter:
             ):
                 name = f"kerneltk::jit::power_constant<{int(exponent)}>"
                 return f"{name}({self.text(node.left)})", _PRIMARY
-        return (
-            f"{_FUNCTIONS[op]}({self.text(node.left)}, {self.text(node.right)})",
-            _PRIMARY,
-        )
+        return (f"{_FUNCTIONS[op]}({self.text(node.left)}, {self.text(node.right)})", _PRIMARY)
 
     def _grouped(self, node: ir.Expression, text: str, precedence: int) -> str:
         if isinstance(node, ir.Binary) and _INFIX.get(node.op, precedence) != precedence:

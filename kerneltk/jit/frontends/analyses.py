@@ -20,11 +20,7 @@ from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.core.dtypes import UndescribedError, described_dtype
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, Type, Void
-from kerneltk.jit.source.lookups import (
-    Descriptions,
-    Lookups,
-    are_current,
-)
+from kerneltk.jit.source.lookups import Descriptions, Lookups, are_current
 
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.rawkernel import Definition

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import BOOL, Node, Number
+from kerneltk.jit.ir.types import BOOL, Number
 from kerneltk.jit.passes.expression_ranges import Environment, interval_of
 from kerneltk.jit.passes.liveness import live_in, mentioned
 from kerneltk.jit.passes.uniformity import stored_names
@@ -116,7 +116,7 @@ def _key(node: Any) -> Any:
     """Return a key that is equal for equal expressions, wherever they stand."""
     if isinstance(node, tuple):
         return tuple(map(_key, node))
-    if not isinstance(node, Node) or not hasattr(node, "span"):
+    if not hasattr(node, "span"):
         return node
     names = [name for name in node.__match_args__ if name != "span"]
     return (type(node).__name__, *(_key(getattr(node, name)) for name in names))

@@ -56,14 +56,6 @@ def shorten(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Funct
     return replace(function, body=_Simplifier(function, is_32bit_indexable, short=True).run())
 
 
-def index_ranges(function: ir.Function) -> list[tuple[ir.Element, tuple[Interval, ...]]]:
-    """Return the elements that can be reached, with the intervals of their indices."""
-    narrower = _Simplifier(function)
-    narrower.found = []
-    narrower.run()
-    return narrower.found
-
-
 _Node = TypeVar("_Node")
 _Statements: TypeAlias = "tuple[ir.Statement, ...]"
 
@@ -71,16 +63,7 @@ _Statements: TypeAlias = "tuple[ir.Statement, ...]"
 class _Simplifier:
     """A walk over a function: statements are rewritten, or only followed while a loop settles."""
 
-    __slots__ = (
-        "assigned",
-        "breaks",
-        "continues",
-        "env",
-        "found",
-        "function",
-        "rewriting",
-        "short",
-    )
+    __slots__ = ("assigned", "breaks", "continues", "env", "function", "rewriting", "short")
 
     def __init__(self, function: ir.Function, is_32bit: bool = False, short: bool = False) -> None:
         self.function = function
@@ -91,7 +74,6 @@ class _Simplifier:
         self.breaks: Environment | None = None
         self.continues: Environment | None = None
         self.assigned: dict[int, dict[str, Interval]] = {}
-        self.found: list[tuple[ir.Element, tuple[Interval, ...]]] | None = None
 
     def run(self) -> _Statements:
         count = self.function.index_ndim
@@ -372,8 +354,6 @@ class _Simplifier:
                     for wraps, index in zip(wrap, node.indices, strict=True)
                 ]
             )
-        if self.found is not None:
-            self.found.append((node, tuple(interval_of(index, env) for index in node.indices)))
         wrap = node.wrap if wrap == node.wrap else wrap
         return _rebuilt(node, array=array, indices=indices, wrap=wrap)
 

@@ -23,6 +23,7 @@ from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, in
 from kerneltk.jit.intrinsics.values import fits
 from kerneltk.jit.ir.types import BOOL, INT32, Array, Number, Opaque, Tuple, Type
 
+_SUM = Static(FUNCTORS["Sum"])
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 
 
@@ -98,13 +99,13 @@ def _reduction(*, of_sums: bool, everywhere: bool) -> Any:
 
     def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         collective = _owner(low, owner, site)
-        values = arguments_of(low, site, names, {"valid": None})
+        values, at = arguments_of(low, site, names, {"valid": None}), site.places(names)
         item = collective.item
-        at = site.places(names)
         value = _checked(low, values["input"], at["input"], item, collective)
-        op = values["reduction_op"] if not of_sums else Static(FUNCTORS["Sum"])
-        where = site.span if of_sums else at["reduction_op"]
-        combination, captured = combination_of(low, site, op, item, where)
+        op = values.get("reduction_op", _SUM)
+        combination, captured = combination_of(
+            low, site, op, item, at.get("reduction_op", site.span)
+        )
         valid = _valid(low, values["valid"], at["valid"])
         arguments = [owner, value, *valid, *captured]
         facts = (collective, combination, bool(valid), everywhere)
@@ -140,13 +141,11 @@ def _scan(*, exclusive: bool, of_sums: bool) -> Any:
 
     def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         collective = _owner(low, owner, site)
-        values = arguments_of(low, site, names, {"total": False})
+        values, at = arguments_of(low, site, names, {"total": False}), site.places(names)
         item = collective.item
-        at = site.places(names)
         value = _checked(low, values["input"], at["input"], item, collective)
-        op = values["scan_op"] if not of_sums else Static(FUNCTORS["Sum"])
-        where = site.span if of_sums else at["scan_op"]
-        combination, captured = combination_of(low, site, op, item, where)
+        op = values.get("scan_op", _SUM)
+        combination, captured = combination_of(low, site, op, item, at.get("scan_op", site.span))
         initial: list[ir.Expression] = []
         if exclusive:
             begin = Static(0 if item != BOOL else False) if of_sums else values["initial"]

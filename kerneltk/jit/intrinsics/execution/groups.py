@@ -134,10 +134,7 @@ _THREAD = frozenset((ir.Effect.THREAD,))
 _LANE_HEADERS = ("jit_threads.hpp",)
 _LANE = Operation("lane of tile", "(KERNELTK_LANE & {static0})", _THREAD, _LANE_HEADERS)
 _TILE_MASK = Operation(
-    "lanes of tile",
-    "({static0} << (KERNELTK_LANE & {static1}))",
-    _THREAD,
-    _LANE_HEADERS,
+    "lanes of tile", "({static0} << (KERNELTK_LANE & {static1}))", _THREAD, _LANE_HEADERS
 )
 
 

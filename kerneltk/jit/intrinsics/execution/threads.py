@@ -159,11 +159,11 @@ def _index(low: Builder, site: CallSite) -> Value:
     return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
 
-def _plain(operation: Operation, kind: Type, names: tuple[str, ...] = ()) -> Rule:
+def _plain(operation: Operation, kind: Type) -> Rule:
     """Return the rule of an intrinsic without arguments."""
 
     def rule(low: Builder, site: CallSite) -> Value:
-        arguments_of(low, site, names)
+        arguments_of(low, site, ())
         found = call(operation, (), kind, site)
         if kind == VOID:
             return emitted(low, operation, (), site)
@@ -278,10 +278,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "Let no thread of the device see later writes before earlier ones.",
     ),
     "threadfence_block": (_fence("threadfence_block"), "The same for the threads of the block."),
-    "threadfence_system": (
-        _fence("threadfence_system"),
-        "The same for all devices and the host.",
-    ),
+    "threadfence_system": (_fence("threadfence_system"), "The same for all devices and the host."),
     "nanosleep": (_nanosleep, "Pause the thread for about ``ns`` nanoseconds."),
     "clock": (_plain(_CLOCK32, PY_INT), "Return a counter of the multiprocessor's cycles."),
     "clock64": (_plain(_CLOCK, PY_INT), "Return the counter of cycles in 64 bits."),

@@ -41,12 +41,6 @@ def cast_to(target: Number, default: Any = 0) -> Rule:
 def _converted(low: Builder, found: ir.Literal_, target: Number, site: CallSite) -> Value:
     """Return a constant in another type; integers wrap around, as in C."""
     value = found.value
-    if target.is_integer and isinstance(value, int | np.integer) and not target.weak:
-        bits = 8 * target.dtype.itemsize
-        wrapped = int(value) & ((1 << bits) - 1)
-        if target.dtype.kind == "i" and wrapped >> (bits - 1):
-            wrapped -= 1 << bits
-        return Static(target.dtype.type(wrapped))
     try:
         with np.errstate(all="ignore"):
             if target.weak:
