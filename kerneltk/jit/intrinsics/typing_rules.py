@@ -128,8 +128,7 @@ def common_number(low: Builder, values: Sequence[ir.Expression], site: CallSite)
     """Return the type that all arguments meet in."""
     kind = ir.number_type(values[0])
     for value in values[1:]:
-        assert isinstance(value.type, Number)
-        joined = common_type(kind, value.type, low.mode)
+        joined = common_type(kind, ir.number_type(value), low.mode)
         if joined is None:
             raise low.fail(
                 f"'{site.name}' cannot be computed for '{kind}' and '{value.type}'.", site.span
@@ -156,8 +155,7 @@ def chosen_type(
 def number_argument(low: Builder, site: CallSite, name: str = "x") -> tuple[ir.Expression, Number]:
     """Return the only argument of a call, a number, and its type."""
     value = low.as_number(arguments_of(low, site, (name,))[name], site.span_of(0))
-    assert isinstance(value.type, Number)
-    return value, value.type
+    return value, ir.number_type(value)
 
 
 def numbers_of(

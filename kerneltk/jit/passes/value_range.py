@@ -68,8 +68,8 @@ class _Simplifier:
     def __init__(self, function: ir.Function, is_32bit: bool = False, short: bool = False) -> None:
         self.function = function
         self.short = short
-        # Its own; None: no way leads here.
-        self.env: Environment | None = {EXTENTS: INDEX_32BIT} if is_32bit else {}
+        # Its own environment; None, which no statement is visited with: no way leads here.
+        self.env: Any = {EXTENTS: INDEX_32BIT} if is_32bit else {}
         self.rewriting = True
         self.breaks: Environment | None = None
         self.continues: Environment | None = None
@@ -77,7 +77,7 @@ class _Simplifier:
 
     def run(self) -> _Statements:
         count = self.function.index_ndim
-        if count and self.env is not None:  # the index of an element
+        if count:  # the index of an element
             indices = self.function.parameters[-count:]
             # The only number of one dimension counts all elements, of all axes.
             most = self.env.get(EXTENTS, EXTENT) if count > 1 else EXTENT
@@ -102,7 +102,6 @@ class _Simplifier:
 
     def store(self, node: ir.Store) -> ir.Store:
         target, env = node.target, self.env
-        assert env is not None
         new: ir.Store = self.parts(node, env)
         if isinstance(target, ir.Local):
             kind = target.type
@@ -111,7 +110,6 @@ class _Simplifier:
         return new
 
     def update(self, node: ir.Update) -> Any:
-        assert self.env is not None
         env = {name: known for name, known in self.env.items() if name != node.name}
         return self.parts(node, env)
 
@@ -120,7 +118,6 @@ class _Simplifier:
 
     def branch(self, node: ir.If) -> ir.If:
         env = self.env
-        assert env is not None
         condition = self.expression(node.condition, env) if self.rewriting else node.condition
         yes, no = assume(node.condition, True, env), assume(node.condition, False, env)
         if yes is no and yes is not None:
@@ -134,7 +131,6 @@ class _Simplifier:
 
     def while_loop(self, node: ir.While) -> ir.While:
         env = self.env
-        assert env is not None
         condition = node.condition
 
         def enter(head: Environment) -> Environment | None:
@@ -149,7 +145,6 @@ class _Simplifier:
 
     def for_loop(self, node: ir.For) -> ir.For:
         env = self.env
-        assert env is not None
         first, last = interval_of(node.start, env), interval_of(node.stop, env)
         step = interval_of(node.step, env)
         ascending = node.ascending
@@ -229,7 +224,6 @@ class _Simplifier:
         return body
 
     def thread_loop(self, node: ir.ThreadLoop) -> ir.ThreadLoop:
-        assert self.env is not None
         # What one thread assigns another one may read, or not: nothing is known of it.
         assigned = self.assigned_in(node)
         env = {name: known for name, known in self.env.items() if name not in assigned}
@@ -253,7 +247,6 @@ class _Simplifier:
 
     def assertion(self, node: ir.Assert) -> Any:
         env = self.env
-        assert env is not None
         self.env = assume(node.condition, True, env)
         return self.parts(node, env)
 

@@ -61,10 +61,8 @@ def _complex_to(target: Number) -> Rule:
             return cast_to(target)(low, site)
         values = arguments_of(low, site, ("real", "imag"), {"real": 0, "imag": 0})
         parts = [low.as_number(value, site.span, "A part") for value in values.values()]
-        for value in parts:
-            assert isinstance(value.type, Number)
-            if value.type.is_complex:
-                raise low.fail("The parts of a complex number must be real.", site.span)
+        if any(ir.number_type(value).is_complex for value in parts):
+            raise low.fail("The parts of a complex number must be real.", site.span)
         return call(_COMPLEX, [low.cast(value, part) for value in parts], target, site)
 
     return rule

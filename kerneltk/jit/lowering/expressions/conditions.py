@@ -11,11 +11,8 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Pending
-from kerneltk.jit.lowering.values.comparisons import combined, short_circuit
-from kerneltk.jit.lowering.values.conversion import kept
+from kerneltk.jit.lowering.values.comparisons import choose, combined, short_circuit
 from kerneltk.jit.lowering.values.evaluation import evaluate
-from kerneltk.jit.lowering.values.joins import joined_values
-from kerneltk.jit.lowering.values.references import record_at
 
 
 def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static:
@@ -68,10 +65,10 @@ def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:
         assert not isinstance(truth, Static)
         first: tuple[Value, list[ir.Statement]] = (right, added)
         second: tuple[Value, list[ir.Statement]] = (left, [])
-        spans = (low.span(part), location) if is_and else (location, low.span(part))
-        found = _choose(
-            low, truth, *(first if is_and else second), *(second if is_and else first), span, spans
-        )
+        if is_and:
+            found = choose(low, truth, first, second, span, (low.span(part), location))
+        else:
+            found = choose(low, truth, second, first, span, (location, low.span(part)))
         location = span
     return found
 
@@ -93,35 +90,4 @@ def ternary_node(low: FunctionBuilder, node: ast.IfExp) -> Value:
     except Pending:
         return then
     spans = (low.span(node.body), low.span(node.orelse))
-    return _choose(low, condition, then, then_added, orelse, orelse_added, span, spans)
-
-
-def _choose(
-    low: FunctionBuilder,
-    condition: ir.Expression,
-    then: Value,
-    then_added: list[ir.Statement],
-    orelse: Value,
-    orelse_added: list[ir.Statement],
-    span: ir.Span,
-    spans: tuple[ir.Span, ir.Span],
-) -> Value:
-    """Return one of two values, of the type that both join to."""
-    # What a reference needs before it is made belongs into its own branch.
-    with low.captured() as more:
-        a = kept(low, then, spans[0])
-    with low.captured() as others:
-        b = kept(low, orelse, spans[1])
-    branches = [*then_added, *more], [*orelse_added, *others]
-    kind = joined_values(low, (a, b), spans)
-    if not any(branches):
-        a = low.convert(a, kind, span, "the result")
-        b = low.convert(b, kind, span, "the result")
-        return record_at(ir.Select(condition, a, b, kind, span))
-    local = ir.Local(low.add_local("t", kind), kind, span)
-    for value, added in zip((a, b), branches, strict=True):
-        with low.captured() as late:
-            low.emit(ir.Store(local, low.convert(value, kind, span, "the result"), span))
-        added += late
-    low.emit(ir.If(condition, tuple(branches[0]), tuple(branches[1]), span))
-    return record_at(local)
+    return choose(low, condition, (then, then_added), (orelse, orelse_added), span, spans)

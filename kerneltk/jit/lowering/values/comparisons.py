@@ -15,7 +15,7 @@ import numpy as np
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_INT, UINT64, Array, Number, Tuple
+from kerneltk.jit.ir.types import PY_INT, UINT64, Array, Number, Tuple
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.classes import (
     called,
@@ -29,15 +29,18 @@ from kerneltk.jit.lowering.values.classes import (
 from kerneltk.jit.lowering.values.conversion import (
     as_expression,
     as_number,
+    convert,
     is_tuple,
+    kept,
     parts_of,
     truth_of,
 )
 from kerneltk.jit.lowering.values.description import description_of, is_object
 from kerneltk.jit.lowering.values.evaluation import evaluate, evaluated_once, in_order, settled
+from kerneltk.jit.lowering.values.joins import joined_values
 from kerneltk.jit.lowering.values.numbers import cast
 from kerneltk.jit.lowering.values.operators import COMPARISONS, fold, operation_type, uncomputable
-from kerneltk.jit.lowering.values.references import temporary
+from kerneltk.jit.lowering.values.references import record_at, temporary
 
 
 def combined(
@@ -141,9 +144,7 @@ def compare(
         return _compare_tuples(low, op, left, right, span)
     first, second = spans or (span, span)
     a, b = as_number(low, left, first), as_number(low, right, second)
-    assert isinstance(a.type, Number)
-    assert isinstance(b.type, Number)
-    kind = operation_type(low, spelling, a.type, b.type, span)
+    kind = operation_type(low, spelling, ir.number_type(a), ir.number_type(b), span)
     for literal, other in ((a, b), (b, a)):
         # A constant beyond the other's range decides, as in NumPy.
         if (
@@ -329,13 +330,37 @@ def _first_difference(
     with low.captured() as else_added:
         different = truth_of(low, compare(low, op, first, second, span), span)
         orelse = as_expression(low, different, span)
-    if not then_added and not else_added:
-        return ir.Select(equal, then, orelse, BOOL, span)
-    local = ir.Local(low.add_local("t", BOOL), BOOL, span)
-    then_added.append(ir.Store(local, then, span))
-    else_added.append(ir.Store(local, orelse, span))
-    low.emit(ir.If(equal, tuple(then_added), tuple(else_added), span))
-    return local
+    return choose(low, equal, (then, then_added), (orelse, else_added), span, (span, span))
+
+
+def choose(
+    low: Context,
+    condition: ir.Expression,
+    then: tuple[Value, list[ir.Statement]],
+    orelse: tuple[Value, list[ir.Statement]],
+    span: ir.Span,
+    spans: tuple[ir.Span, ir.Span],
+) -> ir.Expression:
+    """Return one of two values, of the type that both join to; each is given with the statements
+    that it needs.
+    """
+    values, branches = [], []
+    for (value, added), location in zip((then, orelse), spans, strict=True):
+        # What a reference needs before it is made belongs into its own branch.
+        with low.captured() as more:
+            values.append(kept(low, value, location))
+        branches.append([*added, *more])
+    kind = joined_values(low, values, spans)
+    if not any(branches):
+        a, b = (convert(low, value, kind, span, "the result") for value in values)
+        return record_at(ir.Select(condition, a, b, kind, span))
+    local = ir.Local(low.add_local("t", kind), kind, span)
+    for value, branch in zip(values, branches, strict=True):
+        with low.captured() as late:
+            low.emit(ir.Store(local, convert(low, value, kind, span, "the result"), span))
+        branch += late
+    low.emit(ir.If(condition, tuple(branches[0]), tuple(branches[1]), span))
+    return record_at(local)
 
 
 def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:

@@ -121,9 +121,7 @@ def _as_computed(
         return left, right
     a = as_number(low, Static(left), spans[0])
     b = as_number(low, Static(right), spans[1])
-    assert isinstance(a.type, Number)
-    assert isinstance(b.type, Number)
-    kind = operation_type(low, op, a.type, b.type, span)
+    kind = operation_type(low, op, ir.number_type(a), ir.number_type(b), span)
     x, y = cast(low, a, kind), b if op in SHIFTS else cast(low, b, kind)
     assert isinstance(x, ir.Literal_)
     assert isinstance(y, ir.Literal_)
@@ -166,9 +164,7 @@ def binary(
     a, b = as_number(low, left, first), as_number(low, right, second)
     if low.mode == "numpy":
         a, b = _within(low, left, a, b.type, first), _within(low, right, b, a.type, second)
-    assert isinstance(a.type, Number)
-    assert isinstance(b.type, Number)
-    kind = operation_type(low, op, a.type, b.type, span)
+    kind = operation_type(low, op, ir.number_type(a), ir.number_type(b), span)
     if op == "**":
         return _power(low, a, b, kind, span)
     if op in ("<<", ">>"):
