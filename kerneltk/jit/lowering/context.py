@@ -161,17 +161,13 @@ class Context:
         """Return the location of a syntax node."""
         return self.source.span(node)
 
-    def fail(self, sentence: str, span: ir.Span, hint: str = "", label: str = "") -> TypingError:
+    def fail(self, sentence: str, span: ir.Span, hint: str = "") -> TypingError:
         """Return the error for types that do not fit."""
-        return TypingError(render_message(sentence, self.source.snippet(span, label), hint=hint))
+        return TypingError(render_message(sentence, self.source.snippet(span), hint=hint))
 
-    def refuse(
-        self, sentence: str, span: ir.Span, hint: str = "", label: str = ""
-    ) -> UnsupportedError:
+    def refuse(self, sentence: str, span: ir.Span, hint: str = "") -> UnsupportedError:
         """Return the error for what restricted Python does not have."""
-        return UnsupportedError(
-            render_message(sentence, self.source.snippet(span, label), hint=hint)
-        )
+        return UnsupportedError(render_message(sentence, self.source.snippet(span), hint=hint))
 
     def clash(self, sentence: str, *uses: tuple[ir.Span, str], hint: str) -> TypingError:
         """Return the error for uses of one thing that do not go together."""

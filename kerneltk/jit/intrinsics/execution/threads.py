@@ -184,11 +184,6 @@ def barrier(low: Builder, span: ir.Span) -> Static:
     return Static(None)
 
 
-def _syncthreads(low: Builder, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    return barrier(low, site.span)
-
-
 def _voting_barrier(name: str, kind: Number) -> Rule:
     text = f"__{name}({{0}})" + (" != 0" if kind == BOOL else "")
     text, count = (f"({text})", None) if kind == BOOL else (text, (0, _MOST_THREADS["x"]))
@@ -257,7 +252,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
     ),
     "laneid": (_plain(_LANE, PY_INT), "Return the thread's place in its warp: 0 to 31."),
     "syncthreads": (
-        _syncthreads,
+        _plain(BARRIER, VOID),
         "Wait until every thread of the block is here; what they wrote is then seen.",
     ),
     "syncthreads_count": (

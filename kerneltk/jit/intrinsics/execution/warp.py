@@ -21,7 +21,7 @@ from kerneltk.jit.ir.types import BOOL, INT32, PY_INT, UINT32, Number, Record, T
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
 
 
-def _shuffle(name: str, lane: str) -> Rule:
+def _shuffle(name: str) -> Rule:
     operation, of_variable = (
         Operation(
             name,
@@ -33,12 +33,12 @@ def _shuffle(name: str, lane: str) -> Rule:
     )
 
     def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("mask", "var", lane, "width"), {"width": 32})
+        values = arguments_of(low, site, ("mask", "var", "val_id", "width"), {"width": 32})
         mask = as_mask(low, values["mask"], site)
         var = low.exchanged(values["var"], site.span_of(1))
         if not isinstance(var.type, Number | Tuple | Record):
             raise low.fail(f"{low.describe(var)} cannot be exchanged.", site.span_of(1))
-        place = low.cast(integer(low, values[lane], site.span_of(2), "A lane"), INT32)
+        place = low.cast(integer(low, values["val_id"], site.span_of(2), "A lane"), INT32)
         span = site.places(tuple(values))["width"]
         if not isinstance(values["width"], Static):  # a power of two, as CUDA has it
             parts = low.cast(integer(low, values["width"], span, "'width'"), INT32)
@@ -108,19 +108,19 @@ def _value(operation: Operation) -> Rule:
 
 _ROWS: dict[str, tuple[Rule, str]] = {
     "shfl_sync": (
-        _shuffle("shfl_sync", "val_id"),
+        _shuffle("shfl_sync"),
         "Return ``var`` of the lane ``val_id``, within parts of ``width`` lanes.",
     ),
     "shfl_up_sync": (
-        _shuffle("shfl_up_sync", "val_id"),
+        _shuffle("shfl_up_sync"),
         "Return ``var`` of the lane that is ``val_id`` lower; the lowest get their own.",
     ),
     "shfl_down_sync": (
-        _shuffle("shfl_down_sync", "val_id"),
+        _shuffle("shfl_down_sync"),
         "Return ``var`` of the lane that is ``val_id`` higher; the highest get their own.",
     ),
     "shfl_xor_sync": (
-        _shuffle("shfl_xor_sync", "val_id"),
+        _shuffle("shfl_xor_sync"),
         "Return ``var`` of the lane whose number differs in the bits of ``val_id``.",
     ),
     "all_sync": (
