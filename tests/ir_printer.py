@@ -241,8 +241,8 @@ class _Shower:
     def _declare(self, node: ir.Declare) -> None:
         kind = node.type
         text = f"declare {node.name}: {show_type(kind)}"
-        if isinstance(kind, Opaque) and node.data:
-            text += f", {node.data.decode()}"
+        if isinstance(kind, Opaque):
+            text += ", shared"
         elif isinstance(kind, Array) and node.data and isinstance(kind.element, Number):
             values = np.frombuffer(node.data, kind.element.dtype)
             shown = [str(value) for value in values[:_MOST_VALUES]]

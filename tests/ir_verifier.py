@@ -522,7 +522,7 @@ class _Checker:
         kind = node.type
         if isinstance(kind, Array):
             self.declared_array(node, kind)
-        elif node.dynamic or node.data not in (b"", b"shared"):  # where a variable is kept
+        elif node.dynamic or node.data:
             self.fail(node, f"a {kind} is dynamic or has data")
         if node.alignment < 0 or node.alignment & (node.alignment - 1):
             self.fail(node, f"the alignment {node.alignment} is no power of two")

@@ -172,7 +172,7 @@ LEAVE = ir.Break(AT)
             "declare c: constant int16[2] = [1, 2]\n",
         ),
         (
-            ir.Declare("g", Opaque("storage", "s"), AT, data=b"shared"),
+            ir.Declare("g", Opaque("storage", "s"), AT),
             "declare g: storage, shared\n",
         ),
     ],

@@ -17,9 +17,10 @@ Iterators are returned as Thrust does: behind what was written, or at what was f
 Everything is restricted Python, compiled with the kernel on both backends.
 """
 
-from __future__ import annotations
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+# Restricted Python: kernels give the types.
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
@@ -50,12 +51,12 @@ device = Policy("device")
 """As `seq`, which Thrust makes of it within kernels."""
 
 
-def make_constant_iterator(x: Any) -> Any:
+def make_constant_iterator(x):
     """Return an iterator of a range of equal values."""
     return ConstantIterator(x, 0)
 
 
-def make_counting_iterator(x: Any) -> Any:
+def make_counting_iterator(x):
     """Return an iterator of ``x``, ``x + 1``, …"""
     return CountingIterator(x)
 
@@ -63,57 +64,57 @@ def make_counting_iterator(x: Any) -> Any:
 # -- what the algorithms share ---------------------------------------------------------------------
 
 
-def _iterator(of: Any) -> Any:
+def _iterator(of):
     """Return an iterator; of an array, which stands for its first element, one of that."""
     if isinstance(of, (ArrayIterator, ConstantIterator, CountingIterator)):
         return of
     return of.begin()
 
 
-def _length(first: Any, last: Any) -> Any:
+def _length(first, last):
     return _iterator(last) - _iterator(first)
 
 
-def _put(to: Any, index: Any, value: Any) -> None:
+def _put(to, index, value):
     at = _iterator(to)
     at.array[at.position + index] = value
 
 
-def _zero(of: Any) -> Any:
+def _zero(of):
     at = _iterator(of)
     if isinstance(at, ArrayIterator):
         return at.array.dtype.type(0)
     return at[0] * 0  # of an iterator that makes its values
 
 
-def _plus(x: Any, y: Any) -> Any:
+def _plus(x, y):
     return x + y
 
 
-def _times(x: Any, y: Any) -> Any:
+def _times(x, y):
     return x * y
 
 
-def _minus(x: Any, y: Any) -> Any:
+def _minus(x, y):
     return x - y
 
 
-def _less(x: Any, y: Any) -> Any:
+def _less(x, y):
     return x < y
 
 
-def _equal(x: Any, y: Any) -> Any:
+def _equal(x, y):
     return x == y
 
 
-def _or(function: Any, default: Any) -> Any:
+def _or(function, default):
     return default if function is None else function
 
 
 # -- searches and comparisons ----------------------------------------------------------------------
 
 
-def count(policy: Any, first: Any, last: Any, value: Any) -> Any:
+def count(policy, first, last, value):
     """Return how many elements equal ``value``."""
     found = 0
     for k in range(_length(first, last)):
@@ -122,7 +123,7 @@ def count(policy: Any, first: Any, last: Any, value: Any) -> Any:
     return found
 
 
-def find(policy: Any, first: Any, last: Any, value: Any) -> Any:
+def find(policy, first, last, value):
     """Return an iterator at the first element that equals ``value``, or ``last``."""
     k = 0
     length = _length(first, last)
@@ -131,18 +132,18 @@ def find(policy: Any, first: Any, last: Any, value: Any) -> Any:
     return _iterator(first) + k
 
 
-def equal(policy: Any, first1: Any, last1: Any, first2: Any, binary_pred: Any = None) -> Any:
+def equal(policy, first1, last1, first2, binary_pred=None):
     """Return whether two ranges have equal elements."""
     return _first_difference(first1, last1, first2, binary_pred) == _length(first1, last1)
 
 
-def mismatch(policy: Any, first1: Any, last1: Any, first2: Any, pred: Any = None) -> Any:
+def mismatch(policy, first1, last1, first2, pred=None):
     """Return a pair of iterators at the first elements that differ."""
     k = _first_difference(first1, last1, first2, pred)
     return _iterator(first1) + k, _iterator(first2) + k
 
 
-def _first_difference(first1: Any, last1: Any, first2: Any, pred: Any) -> Any:
+def _first_difference(first1, last1, first2, pred):
     same = _or(pred, _equal)
     k = 0
     length = _length(first1, last1)
@@ -151,17 +152,17 @@ def _first_difference(first1: Any, last1: Any, first2: Any, pred: Any) -> Any:
     return k
 
 
-def is_sorted(policy: Any, first: Any, last: Any, comp: Any = None) -> Any:
+def is_sorted(policy, first, last, comp=None):
     """Return whether no element comes before its predecessor."""
     return _sorted_length(first, last, comp) == _length(first, last)
 
 
-def is_sorted_until(policy: Any, first: Any, last: Any, comp: Any = None) -> Any:
+def is_sorted_until(policy, first, last, comp=None):
     """Return an iterator at the first element that comes before its predecessor, or ``last``."""
     return _iterator(first) + _sorted_length(first, last, comp)
 
 
-def _sorted_length(first: Any, last: Any, comp: Any) -> Any:
+def _sorted_length(first, last, comp):
     before = _or(comp, _less)
     length = _length(first, last)
     k = min(1, length)
@@ -173,10 +174,7 @@ def _sorted_length(first: Any, last: Any, comp: Any) -> Any:
 # -- binary searches -------------------------------------------------------------------------------
 
 
-def lower_bound(
-    policy: Any, first: Any, last: Any, value: Any, value_last: Any = None, result: Any = None,
-    comp: Any = None,
-) -> Any:  # fmt: skip
+def lower_bound(policy, first, last, value, value_last=None, result=None, comp=None):
     """Return an iterator at the first element of a sorted range that is not before ``value``; or,
     given a range of values and a result, write the positions, and return the result's end.
 
@@ -187,27 +185,21 @@ def lower_bound(
     return _each(_lower, first, last, value, value_last, result, comp)
 
 
-def upper_bound(
-    policy: Any, first: Any, last: Any, value: Any, value_last: Any = None, result: Any = None,
-    comp: Any = None,
-) -> Any:  # fmt: skip
+def upper_bound(policy, first, last, value, value_last=None, result=None, comp=None):
     """As `lower_bound`, of the first element that is after ``value``."""
     if result is None:
         return _iterator(first) + _upper(first, last, value, value_last)
     return _each(_upper, first, last, value, value_last, result, comp)
 
 
-def binary_search(
-    policy: Any, first: Any, last: Any, value: Any, value_last: Any = None, result: Any = None,
-    comp: Any = None,
-) -> Any:  # fmt: skip
+def binary_search(policy, first, last, value, value_last=None, result=None, comp=None):
     """As `lower_bound`, of whether a sorted range has a value."""
     if result is None:
         return _has(first, last, value, value_last)
     return _each(_has, first, last, value, value_last, result, comp)
 
 
-def equal_range(policy: Any, first: Any, last: Any, value: Any, comp: Any = None) -> Any:
+def equal_range(policy, first, last, value, comp=None):
     """Return iterators at the first element of a sorted range that is not before ``value``, and at
     the first that is after it.
     """
@@ -215,16 +207,14 @@ def equal_range(policy: Any, first: Any, last: Any, value: Any, comp: Any = None
     return begin + _lower(first, last, value, comp), begin + _upper(first, last, value, comp)
 
 
-def _each(
-    search: Any, first: Any, last: Any, values: Any, values_last: Any, result: Any, comp: Any
-) -> Any:
+def _each(search, first, last, values, values_last, result, comp):
     length = _length(values, values_last)
     for k in range(length):
         _put(result, k, search(first, last, values[k], comp))
     return _iterator(result) + length
 
 
-def _lower(first: Any, last: Any, value: Any, comp: Any) -> Any:
+def _lower(first, last, value, comp):
     before = _or(comp, _less)
     low = 0
     high = _length(first, last)
@@ -237,7 +227,7 @@ def _lower(first: Any, last: Any, value: Any, comp: Any) -> Any:
     return low
 
 
-def _upper(first: Any, last: Any, value: Any, comp: Any) -> Any:
+def _upper(first, last, value, comp):
     before = _or(comp, _less)
     low = 0
     high = _length(first, last)
@@ -250,7 +240,7 @@ def _upper(first: Any, last: Any, value: Any, comp: Any) -> Any:
     return low
 
 
-def _has(first: Any, last: Any, value: Any, comp: Any) -> Any:
+def _has(first, last, value, comp):
     before = _or(comp, _less)
     k = _lower(first, last, value, comp)
     return k < _length(first, last) and not before(value, first[k])
@@ -259,7 +249,7 @@ def _has(first: Any, last: Any, value: Any, comp: Any) -> Any:
 # -- copies ----------------------------------------------------------------------------------------
 
 
-def copy(policy: Any, first: Any, last: Any, result: Any) -> Any:
+def copy(policy, first, last, result):
     """Copy a range."""
     length = _length(first, last)
     for k in range(length):
@@ -267,19 +257,19 @@ def copy(policy: Any, first: Any, last: Any, result: Any) -> Any:
     return _iterator(result) + length
 
 
-def fill(policy: Any, first: Any, last: Any, value: Any) -> None:
+def fill(policy, first, last, value):
     """Assign a value to all elements."""
     for k in range(_length(first, last)):
         _put(first, k, value)
 
 
-def sequence(policy: Any, first: Any, last: Any, init: Any = 0, step: Any = 1) -> None:
+def sequence(policy, first, last, init=0, step=1):
     """Assign ``init``, ``init + step``, …"""
     for k in range(_length(first, last)):
         _put(first, k, init + k * step)
 
 
-def gather(policy: Any, map_first: Any, map_last: Any, input_first: Any, result: Any) -> Any:
+def gather(policy, map_first, map_last, input_first, result):
     """Copy the elements at the positions of a map."""
     length = _length(map_first, map_last)
     for k in range(length):
@@ -287,18 +277,18 @@ def gather(policy: Any, map_first: Any, map_last: Any, input_first: Any, result:
     return _iterator(result) + length
 
 
-def scatter(policy: Any, first: Any, last: Any, map: Any, result: Any) -> None:
+def scatter(policy, first, last, map, result):
     """Copy elements to the positions of a map."""
     for k in range(_length(first, last)):
         _put(result, map[k], first[k])
 
 
-def reverse(policy: Any, first: Any, last: Any) -> None:
+def reverse(policy, first, last):
     """Reverse a range in place."""
     _reverse(first, 0, _length(first, last))
 
 
-def reverse_copy(policy: Any, first: Any, last: Any, result: Any) -> Any:
+def reverse_copy(policy, first, last, result):
     """Copy a range in reverse."""
     length = _length(first, last)
     for k in range(length):
@@ -306,7 +296,7 @@ def reverse_copy(policy: Any, first: Any, last: Any, result: Any) -> Any:
     return _iterator(result) + length
 
 
-def swap_ranges(policy: Any, first1: Any, last1: Any, first2: Any) -> Any:
+def swap_ranges(policy, first1, last1, first2):
     """Exchange the elements of two ranges."""
     length = _length(first1, last1)
     for k in range(length):
@@ -316,16 +306,14 @@ def swap_ranges(policy: Any, first1: Any, last1: Any, first2: Any) -> Any:
     return _iterator(first2) + length
 
 
-def replace(policy: Any, first: Any, last: Any, old_value: Any, new_value: Any) -> None:
+def replace(policy, first, last, old_value, new_value):
     """Replace the elements that equal a value."""
     for k in range(_length(first, last)):
         if first[k] == old_value:
             _put(first, k, new_value)
 
 
-def replace_copy(
-    policy: Any, first: Any, last: Any, result: Any, old_value: Any, new_value: Any
-) -> Any:
+def replace_copy(policy, first, last, result, old_value, new_value):
     """Copy a range, with another value for the elements that equal one."""
     length = _length(first, last)
     for k in range(length):
@@ -336,12 +324,12 @@ def replace_copy(
     return _iterator(result) + length
 
 
-def remove(policy: Any, first: Any, last: Any, value: Any) -> Any:
+def remove(policy, first, last, value):
     """Move the elements that differ from a value to the front, and return their end."""
     return remove_copy(policy, first, last, first, value)
 
 
-def remove_copy(policy: Any, first: Any, last: Any, result: Any, value: Any) -> Any:
+def remove_copy(policy, first, last, result, value):
     """Copy the elements that differ from a value."""
     remaining = 0
     for k in range(_length(first, last)):
@@ -352,14 +340,12 @@ def remove_copy(policy: Any, first: Any, last: Any, result: Any, value: Any) -> 
     return _iterator(result) + remaining
 
 
-def unique(policy: Any, first: Any, last: Any, binary_pred: Any = None) -> Any:
+def unique(policy, first, last, binary_pred=None):
     """Move the first of each run of equal elements to the front, and return their end."""
     return unique_by_key(policy, first, last, None, binary_pred)
 
 
-def unique_by_key(
-    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, binary_pred: Any = None
-) -> Any:
+def unique_by_key(policy, keys_first, keys_last, values_first, binary_pred=None):
     """As `unique` of keys, and their values with them; return the ends of both."""
     same = _or(binary_pred, _equal)
     remaining = 0
@@ -377,7 +363,7 @@ def unique_by_key(
 # -- sums ------------------------------------------------------------------------------------------
 
 
-def reduce(policy: Any, first: Any, last: Any, init: Any = None, binary_op: Any = None) -> Any:
+def reduce(policy, first, last, init=None, binary_op=None):
     """Return ``init`` and all elements, combined from the first to the last; without ``init``, zero
     of the elements' type.
     """
@@ -388,10 +374,7 @@ def reduce(policy: Any, first: Any, last: Any, init: Any = None, binary_op: Any 
     return total
 
 
-def inner_product(
-    policy: Any, first1: Any, last1: Any, first2: Any, init: Any, binary_op1: Any = None,
-    binary_op2: Any = None,
-) -> Any:  # fmt: skip
+def inner_product(policy, first1, last1, first2, init, binary_op1=None, binary_op2=None):
     """Return ``init`` and the products of two ranges' elements, combined."""
     combined = _or(binary_op1, _plus)
     product = _or(binary_op2, _times)
@@ -401,9 +384,7 @@ def inner_product(
     return total
 
 
-def adjacent_difference(
-    policy: Any, first: Any, last: Any, result: Any, binary_op: Any = None
-) -> Any:
+def adjacent_difference(policy, first, last, result, binary_op=None):
     """Write the first element, and the difference of each other to its predecessor."""
     combined = _or(binary_op, _minus)
     length = _length(first, last)
@@ -417,7 +398,7 @@ def adjacent_difference(
     return _iterator(result) + length
 
 
-def inclusive_scan(policy: Any, first: Any, last: Any, result: Any, binary_op: Any = None) -> Any:
+def inclusive_scan(policy, first, last, result, binary_op=None):
     """Write the prefix sums: of the elements up to and with each."""
     combined = _or(binary_op, _plus)
     length = _length(first, last)
@@ -430,9 +411,7 @@ def inclusive_scan(policy: Any, first: Any, last: Any, result: Any, binary_op: A
     return _iterator(result) + length
 
 
-def exclusive_scan(
-    policy: Any, first: Any, last: Any, result: Any, init: Any = None, binary_op: Any = None
-) -> Any:
+def exclusive_scan(policy, first, last, result, init=None, binary_op=None):
     """Write the sums of ``init``, by default zero, and the elements before each."""
     combined = _or(binary_op, _plus)
     length = _length(first, last)
@@ -444,10 +423,7 @@ def exclusive_scan(
     return _iterator(result) + length
 
 
-def inclusive_scan_by_key(
-    policy: Any, first1: Any, last1: Any, first2: Any, result: Any, binary_pred: Any = None,
-    binary_op: Any = None,
-) -> Any:  # fmt: skip
+def inclusive_scan_by_key(policy, first1, last1, first2, result, binary_pred=None, binary_op=None):
     """As `inclusive_scan`, from the start again at each run of equal keys."""
     same = _or(binary_pred, _equal)
     combined = _or(binary_op, _plus)
@@ -463,9 +439,8 @@ def inclusive_scan_by_key(
 
 
 def exclusive_scan_by_key(
-    policy: Any, first1: Any, last1: Any, first2: Any, result: Any, init: Any = None,
-    binary_pred: Any = None, binary_op: Any = None,
-) -> Any:  # fmt: skip
+    policy, first1, last1, first2, result, init=None, binary_pred=None, binary_op=None
+):
     """As `exclusive_scan`, from ``init`` again at each run of equal keys."""
     same = _or(binary_pred, _equal)
     combined = _or(binary_op, _plus)
@@ -482,9 +457,15 @@ def exclusive_scan_by_key(
 
 
 def reduce_by_key(
-    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, keys_output: Any,
-    values_output: Any, binary_pred: Any = None, binary_op: Any = None,
-) -> Any:  # fmt: skip
+    policy,
+    keys_first,
+    keys_last,
+    values_first,
+    keys_output,
+    values_output,
+    binary_pred=None,
+    binary_op=None,
+):
     """Write the first key of each run of equal keys, and the total of its values; return the ends
     of both results.
     """
@@ -512,80 +493,58 @@ def reduce_by_key(
 # -- sets of sorted ranges -------------------------------------------------------------------------
 
 
-def set_union(
-    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
-) -> Any:
-    """Write what is in either of two sorted ranges, as often as in the one that has it more often;
-    what both have is of the first.
-    """
-    takes = (True, True, True)
-    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
+def _set_operation(name, doc, *takes):
+    """Return the two functions of an operation on sets, and name them; ``takes`` are `_set`'s."""
+
+    def operation(policy, first1, last1, first2, last2, result, comp=None):
+        return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
+
+    def by_key(
+        policy, keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
+        keys_result, values_result, comp=None,
+    ):  # fmt: skip
+        return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
+                    keys_result, values_result, comp, takes)  # fmt: skip
+
+    operation.__name__, by_key.__name__ = name, f"{name}_by_key"
+    operation.__doc__ = doc
+    by_key.__doc__ = f"As `{name}` of keys, and their values with them; return the ends of both."
+    return operation, by_key
 
 
-def set_intersection(
-    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
-) -> Any:
-    """Write what is in both of two sorted ranges, of the first."""
-    takes = (False, False, True)
-    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
-
-
-def set_difference(
-    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
-) -> Any:
-    """Write what is in the first of two sorted ranges and not in the second."""
-    takes = (True, False, False)
-    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
-
-
-def set_symmetric_difference(
-    policy: Any, first1: Any, last1: Any, first2: Any, last2: Any, result: Any, comp: Any = None
-) -> Any:
-    """Write what is in one of two sorted ranges and not in the other."""
-    takes = (True, True, False)
-    return _set(first1, last1, first2, last2, None, None, result, None, comp, takes)
-
-
-def set_union_by_key(
-    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
-    values_first1: Any, values_first2: Any, keys_result: Any, values_result: Any, comp: Any = None,
-) -> Any:  # fmt: skip
-    """As `set_union` of keys, and their values with them; return the ends of both results."""
-    return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
-                keys_result, values_result, comp, (True, True, True))  # fmt: skip
+set_union, set_union_by_key = _set_operation(
+    "set_union",
+    "Write what is in either of two sorted ranges, as often as in the one that has it more often; "
+    "what both have is of the first.",
+    *(True, True, True),
+)
+set_difference, set_difference_by_key = _set_operation(
+    "set_difference",
+    "Write what is in the first of two sorted ranges and not in the second.",
+    *(True, False, False),
+)
+set_symmetric_difference, set_symmetric_difference_by_key = _set_operation(
+    "set_symmetric_difference",
+    "Write what is in one of two sorted ranges and not in the other.",
+    *(True, True, False),
+)
+set_intersection, _ = _set_operation(
+    "set_intersection",
+    "Write what is in both of two sorted ranges, of the first.",
+    *(False, False, True),
+)
 
 
 def set_intersection_by_key(
-    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
-    values_first1: Any, keys_result: Any, values_result: Any, comp: Any = None,
-) -> Any:  # fmt: skip
+    policy, keys_first1, keys_last1, keys_first2, keys_last2, values_first1, keys_result,
+    values_result, comp=None,
+):  # fmt: skip
     """As `set_intersection` of keys, and the first range's values with them."""
     return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first1,
                 keys_result, values_result, comp, (False, False, True))  # fmt: skip
 
 
-def set_difference_by_key(
-    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
-    values_first1: Any, values_first2: Any, keys_result: Any, values_result: Any, comp: Any = None,
-) -> Any:  # fmt: skip
-    """As `set_difference` of keys, and their values with them."""
-    return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
-                keys_result, values_result, comp, (True, False, False))  # fmt: skip
-
-
-def set_symmetric_difference_by_key(
-    policy: Any, keys_first1: Any, keys_last1: Any, keys_first2: Any, keys_last2: Any,
-    values_first1: Any, values_first2: Any, keys_result: Any, values_result: Any, comp: Any = None,
-) -> Any:  # fmt: skip
-    """As `set_symmetric_difference` of keys, and their values with them."""
-    return _set(keys_first1, keys_last1, keys_first2, keys_last2, values_first1, values_first2,
-                keys_result, values_result, comp, (True, True, False))  # fmt: skip
-
-
-def _set(
-    first1: Any, last1: Any, first2: Any, last2: Any, values1: Any, values2: Any, result: Any,
-    values_result: Any, comp: Any, takes: Any,
-) -> Any:  # fmt: skip
+def _set(first1, last1, first2, last2, values1, values2, result, values_result, comp, takes):
     """Merge two sorted ranges; ``takes`` says whether elements that only the first, only the second
     and both have are written.
     """
@@ -621,14 +580,12 @@ def _set(
 # -- sorting ---------------------------------------------------------------------------------------
 
 
-def sort(policy: Any, first: Any, last: Any, comp: Any = None) -> None:
+def sort(policy, first, last, comp=None):
     """Sort a range in place; equal elements keep their order."""
     _sort(first, last, None, comp)
 
 
-def sort_by_key(
-    policy: Any, keys_first: Any, keys_last: Any, values_first: Any, comp: Any = None
-) -> None:
+def sort_by_key(policy, keys_first, keys_last, values_first, comp=None):
     """Sort keys in place, and their values with them; equal keys keep their order."""
     _sort(keys_first, keys_last, values_first, comp)
 
@@ -639,7 +596,7 @@ _RUN = 16  # elements that are sorted by insertion: shorter runs are merged at a
 _DEPTH = 64  # parts of a merge that wait: one for each halving of a range
 
 
-def _sort(keys: Any, last: Any, values: Any, comp: Any) -> None:
+def _sort(keys, last, values, comp):
     """Sort runs by insertion, and merge neighbours in place, by rotations (P. Kim, A. Kutzner,
     Stable Minimum Storage Merging by Symmetric Comparisons, ESA 2004): a thread has no memory for a
     copy.
@@ -659,7 +616,7 @@ def _sort(keys: Any, last: Any, values: Any, comp: Any) -> None:
         size *= 2
 
 
-def _merge(keys: Any, values: Any, before: Any, begin: Any, middle: Any, end: Any) -> None:
+def _merge(keys, values, before, begin, middle, end):
     waiting = _local_memory(np.int64, (_DEPTH, 3))
     waiting[0, 0] = begin
     waiting[0, 1] = middle
@@ -698,7 +655,7 @@ def _merge(keys: Any, values: Any, before: Any, begin: Any, middle: Any, end: An
         parts += 2
 
 
-def _rotate(keys: Any, values: Any, begin: Any, middle: Any, end: Any) -> None:
+def _rotate(keys, values, begin, middle, end):
     """Exchange two neighbouring ranges, by three reversals."""
     _reverse(keys, begin, middle)
     _reverse(keys, middle, end)
@@ -709,18 +666,18 @@ def _rotate(keys: Any, values: Any, begin: Any, middle: Any, end: Any) -> None:
         _reverse(values, begin, end)
 
 
-def _reverse(of: Any, begin: Any, end: Any) -> None:
+def _reverse(of, begin, end):
     for k in range((end - begin) // 2):
         _swap(of, begin + k, end - 1 - k)
 
 
-def _exchange(keys: Any, values: Any, i: Any, j: Any) -> None:
+def _exchange(keys, values, i, j):
     _swap(keys, i, j)
     if values is not None:
         _swap(values, i, j)
 
 
-def _swap(of: Any, i: Any, j: Any) -> None:
+def _swap(of, i, j):
     x = of[i]
     _put(of, i, of[j])
     _put(of, j, x)

@@ -8,17 +8,6 @@ from typing import Any
 from kerneltk.jit import ir
 
 
-def variable_names(function: ir.Function) -> set[str]:
-    """The names that a function declares."""
-    names = {p.name for p in function.parameters} | {name for name, _ in function.locals}
-    for node in ir.walk(*function.body):
-        if isinstance(node, ir.Declare | ir.Update):
-            names.add(node.name)
-        elif isinstance(node, ir.For):
-            names.add(node.variable.name)
-    return names
-
-
 def declaration_sites(function: ir.Function) -> tuple[set[int], set[str], list[str]]:
     """Return the stores at which variables are declared, the variables that are stored to once,
     and those that have to be declared at the top.

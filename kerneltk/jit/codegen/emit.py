@@ -13,8 +13,9 @@ from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions, may_have_equal_shape
-from kerneltk.jit.codegen.declarations import declaration_sites, variable_names
+from kerneltk.jit.codegen.declarations import declaration_sites
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
+from kerneltk.jit.passes.liveness import mentioned
 
 # Precedences of C++, higher binds tighter.
 _PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
@@ -439,10 +440,7 @@ class Emitter:
             ):
                 name = f"kerneltk::jit::power_constant<{int(exponent)}>"
                 return f"{name}({self.text(node.left)})", _PRIMARY
-        return (
-            f"{_FUNCTIONS[op]}({self.text(node.left)}, {self.text(node.right)})",
-            _PRIMARY,
-        )
+        return (f"{_FUNCTIONS[op]}({self.text(node.left)}, {self.text(node.right)})", _PRIMARY)
 
     def _grouped(self, node: ir.Expression, text: str, precedence: int) -> str:
         if isinstance(node, ir.Binary) and _INFIX.get(node.op, precedence) != precedence:
@@ -641,8 +639,7 @@ class Emitter:
     def _declare(self, node: ir.Declare) -> None:
         kind = node.type
         if isinstance(kind, Opaque):
-            space = "__shared__ " if node.data == b"shared" else ""
-            self._line(f"{space}{self.ctype(kind)} {node.name};")
+            self._line(f"__shared__ {self.ctype(kind)} {node.name};")
             return
         assert isinstance(kind, Array)
         element = self.ctype(kind.element)
@@ -707,7 +704,7 @@ class Emitter:
             and not is_bool
             and not _is_promoted(value.type)
             and not _may_overflow(value)
-            and not _mentions(value.right, node.name)
+            and node.name not in mentioned((value.right,))
         ):
             self._line(f"{target} {value.op}= {self.text(value.right)};")
             return
@@ -846,7 +843,7 @@ class Emitter:
         self._function = function
         self._lines = []
         self._where = None
-        self._variables = variable_names(function)
+        self._variables = ir.declared_names(function)
         self._first, self._once, self._top = declaration_sites(function)
         self._lines.append(f"{self._head(function)} {{")
         self._depth = 1
@@ -965,10 +962,6 @@ def _has_open_comma(text: str) -> bool:
     """Whether a comma stands outside of parentheses."""
     commas = (k for k, letter in enumerate(text) if letter == ",")
     return any(text.count("(", 0, k) == text.count(")", 0, k) for k in commas)
-
-
-def _mentions(node: Any, name: str) -> bool:
-    return any(isinstance(item, ir.Local) and item.name == name for item in ir.walk(node))
 
 
 def _is_zero(node: ir.Expression) -> bool:

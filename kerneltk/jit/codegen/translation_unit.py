@@ -38,14 +38,7 @@ def unit_of(
     if "jit_dynamic.hpp" in headers:
         source = f"#define KERNELTK_DYNAMIC\n{source}"
     return TranslationUnit(
-        backend.name,
-        source,
-        "",
-        options,
-        origins,
-        entry,
-        exports=((entry, symbol),),
-        raw=True,
+        backend.name, source, "", options, origins, entry, exports=((entry, symbol),), raw=True
     )
 
 

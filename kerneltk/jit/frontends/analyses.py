@@ -19,17 +19,11 @@ from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.capabilities import Capabilities, described_backend
 from kerneltk.core.dtypes import UndescribedError, described_dtype
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
-from kerneltk.jit.ir.types import VOID, Array, Number, Record, Type, Void
-from kerneltk.jit.source.lookups import (
-    Descriptions,
-    Lookups,
-    are_current,
-)
+from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, Type, Void
+from kerneltk.jit.source.lookups import Descriptions, Lookups, are_current
 
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.rawkernel import Definition
-
-_SINGLE = Number(np.dtype(np.float32))
 
 
 def _described_type(kind: Type) -> str:
@@ -212,7 +206,7 @@ def _referred(kind: Type) -> Type:
 
 _PASSINGS: dict[str, Any] = {
     "as it is": lambda kind: kind,
-    "float32": lambda _: _SINGLE,
+    "float32": lambda _: FLOAT32,
     "nothing": lambda _: VOID,
     "referred": _referred,
 }

@@ -51,7 +51,7 @@ from kerneltk.jit.frontends.vectorized_kernel import (
     strong,
 )
 from kerneltk.jit.ir.joining import join
-from kerneltk.jit.ir.types import BOOL, VOID, Array, Number, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, FLOAT64, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
@@ -123,7 +123,8 @@ class CoreKernel(ArrayFunction):
         self._roles = tuple(roles)
         self._otypes = otypes
         self._inputs = [k for k, role in enumerate(self._roles) if role == "input"]
-        self._writes = "output" in self._roles
+        self._written = [k for k, role in enumerate(self._roles) if role == "output"]
+        self._writes = bool(self._written)
         self._is_element = [role == "input" for role in self._roles]
         cores = iter(signature.inputs)
         self._cores: list[Core] = [next(cores) if is_in else () for is_in in self._is_element]
@@ -345,11 +346,7 @@ class CoreKernel(ArrayFunction):
         return kind, is_dense
 
     def _output_shapes(
-        self,
-        typed: _Typed,
-        sizes: dict[str, int],
-        loop: tuple[int, ...],
-        given: Sequence[Any] = (),
+        self, typed: _Typed, sizes: dict[str, int], loop: tuple[int, ...], given: Sequence[Any] = ()
     ) -> list[tuple[int, ...]]:
         """Return the outputs' shapes; `sizes` gets the extents that only results tell."""
         for core, result in zip(self._signature.outputs, typed.results, strict=False):
@@ -568,9 +565,9 @@ class CoreKernel(ArrayFunction):
         """Raise for an output that the function does not write to; one that is given may stay as it
         is where the function so decides.
         """
-        positions = [k for k, role in enumerate(self._roles) if role == "output"]
-        for position, core in zip(positions, self._signature.outputs, strict=True):
-            name = _given_name(program, self._roles, position)
+        outputs = zip(self._written, self._signature.outputs, strict=True)
+        for index, (position, core) in enumerate(outputs):
+            name = self._given_name(program, index)
             path = self._definition.paths[position]
             if name not in written:
                 raise ArgumentTypeError(
@@ -588,6 +585,11 @@ class CoreKernel(ArrayFunction):
                         hint="write to it on every way, or pass an array as 'out'.",
                     )
                 )
+
+    def _given_name(self, program: ir.Program, index: int) -> str:
+        """Return how a lowered function calls an output: parameters that are known are left out."""
+        before = sum(role != "constant" for role in self._roles[: self._written[index]])
+        return str(program.kernel.parameters[before].name)
 
     def _returns_and_writes(self) -> ArgumentTypeError:
         source = self._definition.source
@@ -671,8 +673,7 @@ class CoreKernel(ArrayFunction):
         raise self._unknown_dtype(0)
 
     def _stores_bools(self, program: ir.Program, index: int) -> bool:
-        position = [k for k, role in enumerate(self._roles) if role == "output"][index]
-        found = stored_kinds(program, _given_name(program, self._roles, position))
+        found = stored_kinds(program, self._given_name(program, index))
         if found is None:
             raise self._unknown_dtype(index)
         kinds, has_literals = found
@@ -680,24 +681,18 @@ class CoreKernel(ArrayFunction):
 
     def _check_stored(self, program: ir.Program, lowered: Any, dtypes: DTypes) -> None:
         """Raise where the arrays that are given do not hold what the function stores."""
-        positions = [k for k, role in enumerate(self._roles) if role == "output"]
-        for index, (position, dtype) in enumerate(zip(positions, dtypes, strict=True)):
+        for index, dtype in enumerate(dtypes):
             shown = program
             if dtype.kind == "b":  # what becomes a bool does not show what it was
-                shown = lowered(
-                    [np.dtype(np.int64) if k == index else d for k, d in enumerate(dtypes)]
-                )
-            name = _given_name(shown, self._roles, position)
-            kinds, has_literals = stored_kinds(shown, name) or ([], False)
+                shown = lowered(_with_dtype(dtypes, index, np.int64))
+            kinds, has_literals = stored_kinds(shown, self._given_name(shown, index)) or ([], False)
             found = [kind for kind in kinds if isinstance(kind, Number)]
-            if has_literals and dtype.kind in "biu":
-                floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
-                if _has_fractions(lowered(floats), name):
-                    found.append(Number(np.dtype(np.float64)))
+            if has_literals and dtype.kind in "biu" and self._has_fractions(lowered, dtypes, index):
+                found.append(FLOAT64)
             for kind in found:
                 is_weak_int = kind.weak and kind.is_integer and dtype.kind != "b"
                 if not is_weak_int and not np.can_cast(kind.dtype, dtype, "same_kind"):
-                    output = self._definition.parameters[position]
+                    output = self._definition.parameters[self._written[index]]
                     raise ArgumentTypeError(
                         f"'{self.name}' stores '{kind.dtype}' to '{output}', and the array that "
                         f"was given for it has dtype '{dtype}'.\n"
@@ -708,9 +703,7 @@ class CoreKernel(ArrayFunction):
         self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int
     ) -> np.dtype[Any]:
         """Return the dtype that holds all that is stored in an output, at least what it has."""
-        position = [k for k, role in enumerate(self._roles) if role == "output"][index]
-        name = _given_name(program, self._roles, position)
-        found = stored_kinds(program, name)
+        found = stored_kinds(program, self._given_name(program, index))
         if found is None:
             raise self._unknown_dtype(index)
         kinds, has_literals = found
@@ -720,16 +713,28 @@ class CoreKernel(ArrayFunction):
                 raise self._unknown_dtype(index)
             # Python's numbers that are computed have 64 bits, as those that are returned.
             dtype = _joined([Number(dtype), Number(kind.dtype)])
-        if has_literals and dtype.kind in "biu":
-            # A literal was converted already; as floats, those with a fraction show.
-            floats = [np.dtype(np.float64) if k == index else d for k, d in enumerate(dtypes)]
-            if _has_fractions(lowered(floats), name):
-                dtype = np.dtype(np.promote_types(dtype, np.float64))
+        if has_literals and dtype.kind in "biu" and self._has_fractions(lowered, dtypes, index):
+            dtype = np.dtype(np.promote_types(dtype, np.float64))
         return dtype
 
+    def _has_fractions(self, lowered: Any, dtypes: DTypes, index: int) -> bool:
+        """Whether literals that are stored in an output have fractions: they were converted to its
+        dtype already, and show them as floats.
+        """
+        program = lowered(_with_dtype(dtypes, index, np.float64))
+        name = self._given_name(program, index)
+        return any(
+            isinstance(node, ir.Store)
+            and isinstance(node.target, ir.Element)
+            and isinstance(node.target.array, ir.Local)
+            and node.target.array.name == name
+            and isinstance(node.value, ir.Literal_)
+            and float(node.value.value) % 1 != 0
+            for node in ir.walk(*program.kernel.body)
+        )
+
     def _unknown_dtype(self, index: int) -> ArgumentTypeError:
-        positions = [k for k, role in enumerate(self._roles) if role == "output"]
-        path = self._definition.paths[positions[index]]
+        path = self._definition.paths[self._written[index]]
         return ArgumentTypeError(
             path.message(
                 f"The dtype of output '{path.name}' of '{self.name}' does not follow from what is "
@@ -739,22 +744,8 @@ class CoreKernel(ArrayFunction):
         )
 
 
-def _given_name(program: ir.Program, roles: Sequence[str], position: int) -> str:
-    """Return how a lowered function calls a parameter: those that are known are left out."""
-    before = sum(role != "constant" for role in roles[:position])
-    return str(program.kernel.parameters[before].name)
-
-
-def _has_fractions(program: ir.Program, name: str) -> bool:
-    return any(
-        isinstance(node, ir.Store)
-        and isinstance(node.target, ir.Element)
-        and isinstance(node.target.array, ir.Local)
-        and node.target.array.name == name
-        and isinstance(node.value, ir.Literal_)
-        and float(node.value.value) % 1 != 0
-        for node in ir.walk(*program.kernel.body)
-    )
+def _with_dtype(dtypes: DTypes, index: int, dtype: type[np.generic]) -> list[np.dtype[Any]]:
+    return [np.dtype(dtype) if k == index else own for k, own in enumerate(dtypes)]
 
 
 def _joined(kinds: Sequence[Number]) -> np.dtype[Any]:

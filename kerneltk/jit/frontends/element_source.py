@@ -23,6 +23,7 @@ from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import user_signature
 from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
 from kerneltk.jit.launch.marshalling import is_array
+from kerneltk.jit.passes.uniformity import is_shared
 
 
 def may_trap(node: Any) -> bool:
@@ -187,7 +188,7 @@ def check_operations(program: ir.Program) -> None:
     """Raise UnsupportedError for what needs a block or its threads."""
     for function in program.functions:
         for node in ir.walk(*function.body):
-            if isinstance(node, ir.Declare) and _is_shared(node):
+            if isinstance(node, ir.Declare) and is_shared(node):
                 raise UnsupportedError(
                     render_message(
                         "A '@jit.kernel' has no shared memory: its elements have no block.",
@@ -207,11 +208,6 @@ def check_operations(program: ir.Program) -> None:
                         hint="use 'jit.index(ndim)' for the element's place, or '@jit.rawkernel'.",
                     )
                 )
-
-
-def _is_shared(node: ir.Declare) -> bool:
-    kind = node.type
-    return kind.space == "shared" if isinstance(kind, Array) else node.data == b"shared"
 
 
 def result_types(kind: Type) -> tuple[Number, ...]:

@@ -14,10 +14,8 @@ from kerneltk.backends.base import Backend
 from kerneltk.backends.disassembly import disassemble
 from kerneltk.core.arrays import ArraySpec, c_strides
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Type
+from kerneltk.jit.ir.types import OF_PYTHON, Type
 from kerneltk.jit.launch.marshalling import ArgumentPath, array_of, element_of, type_of
-
-_WEAK: dict[object, Type] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
 
 
 def described(value: Any) -> Type | None:
@@ -29,7 +27,7 @@ def described(value: Any) -> Type | None:
         return element_of(value)
     if isinstance(value, type) and issubclass(value, np.generic):
         return element_of(np.dtype(value))
-    return _WEAK.get(value) if isinstance(value, type) else None
+    return OF_PYTHON.get(value) if isinstance(value, type) else None
 
 
 def described_argument(value: Any, path: ArgumentPath) -> tuple[Type, Any, Backend | None]:

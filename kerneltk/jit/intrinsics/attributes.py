@@ -9,7 +9,7 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, Operation, Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
 
 STRIDE = Operation("stride", "{0}.stride({static0})")
 """The step of an array along an axis (bytes)."""
@@ -68,24 +68,22 @@ def _strides(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     return ir.Construct(items, Tuple((PY_INT,) * kind.ndim), span)
 
 
-def _element_dtype(kind: Array) -> np.dtype[np.generic]:
-    assert isinstance(kind.element, Number | Record)
-    return kind.element.dtype
+def _element_dtype(array: ir.Expression) -> np.dtype[np.generic]:
+    return ir.array_type(array).element.dtype
+
+
+def _nbytes(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
+    return low.binary("*", _size(low, array, span), Static(_element_dtype(array).itemsize), span)
 
 
 _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "shape": _shape,
     "size": _size,
     "strides": _strides,
-    "ndim": lambda low, array, span: Static(array.type.ndim),  # type: ignore[union-attr]
-    "dtype": lambda low, array, span: Static(_element_dtype(array.type)),  # type: ignore[arg-type]
-    "itemsize": lambda low, array, span: Static(_element_dtype(array.type).itemsize),  # type: ignore[arg-type]
-    "nbytes": lambda low, array, span: low.binary(
-        "*",
-        _size(low, array, span),
-        Static(_element_dtype(array.type).itemsize),  # type: ignore[arg-type]
-        span,
-    ),
+    "ndim": lambda low, array, span: Static(ir.array_type(array).ndim),
+    "dtype": lambda low, array, span: Static(_element_dtype(array)),
+    "itemsize": lambda low, array, span: Static(_element_dtype(array).itemsize),
+    "nbytes": _nbytes,
 }
 
 

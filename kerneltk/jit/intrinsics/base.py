@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kerneltk.core.records import record
 from kerneltk.errors import UnsupportedError
@@ -12,9 +12,8 @@ from kerneltk.jit import ir
 from kerneltk.jit.ir.operations import Operation as Operation
 
 if TYPE_CHECKING:
-    import ast
-
-    from kerneltk.jit.ir.types import Number, Type
+    from kerneltk.jit.ir.types import Type
+    from kerneltk.jit.lowering.builder import FunctionBuilder
 
 
 @record(eq=False)
@@ -59,113 +58,7 @@ class Signature:
     static: Static = _NONE  # what a call is that has no result at run time
 
 
-class Builder(Protocol):
-    """What the lowering offers to the rules of intrinsics."""
-
-    @property
-    def mode(self) -> str:
-        """``"cuda"`` or ``"numpy"``."""
-
-    def fail(self, sentence: str, span: ir.Span, hint: str = "", label: str = "") -> Exception:
-        """Return the error for types that do not fit."""
-
-    def refuse(self, sentence: str, span: ir.Span, hint: str = "", label: str = "") -> Exception:
-        """Return the error for what restricted Python does not have."""
-
-    def as_expression(self, value: Value, span: ir.Span) -> ir.Expression:
-        """Return a value as an expression; raises for what has no value at run time."""
-
-    def as_number(self, value: Value, span: ir.Span, what: str = "") -> ir.Expression:
-        """Return a value as a number; raises for anything else."""
-
-    def cast(self, value: ir.Expression, target: Number) -> ir.Expression:
-        """Return a number as one of another type."""
-
-    def fitted(self, value: ir.Expression, target: Number) -> ir.Expression:
-        """Return a number as one of another type; raises for a finite constant that it would make
-        infinite.
-        """
-
-    def joined_values(self, values: Sequence[ir.Expression], spans: Sequence[ir.Span]) -> Type:
-        """Return the type of an expression that is one of several values; raises if they have
-        none.
-        """
-
-    def convert(self, value: Value, target: Type, span: ir.Span, what: str) -> ir.Expression:
-        """Return a value as one of a type that it can be stored to; raises where it cannot."""
-
-    def exchanged(self, value: Value, span: ir.Span) -> ir.Expression:
-        """Return a value as other threads can be given it: records themselves, no references."""
-
-    def truth(self, value: Value, span: ir.Span) -> ir.Expression | Static:
-        """Return whether a value is true."""
-
-    def declare(
-        self,
-        element: Any,
-        shape: tuple[int, ...] | None,
-        space: str,
-        span: ir.Span,
-        alignment: int = 0,
-        data: bytes = b"",
-    ) -> ir.Expression:
-        """Declare memory where the call stands, and return it; a shape of None is the block's
-        dynamic shared memory.
-        """
-
-    def declare_opaque(self, kind: Type, span: ir.Span, stem: str, shared: bool) -> ir.Expression:
-        """Declare a variable of a type that only intrinsics know."""
-
-    def temporary(self, value: ir.Expression) -> ir.Expression:
-        """Return an expression that can be used several times and is evaluated once, now."""
-
-    def element(self, array: Value, index: Value, span: ir.Span) -> ir.Element:
-        """Return an element of an array."""
-
-    def emit(self, statement: ir.Statement) -> None:
-        """Add a statement before the one that is being lowered."""
-
-    def binary(
-        self, op: str, left: Value, right: Value, span: ir.Span, spans: Any = None, *,
-        in_place: bool = False,
-    ) -> Value:  # fmt: skip
-        """Return an operation with Python's meaning."""
-
-    def compare(self, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
-        """Return a comparison with Python's meaning."""
-
-    def make_tuple(self, values: Sequence[Value], span: ir.Span) -> Value:
-        """Return a tuple of values."""
-
-    def items_of(self, value: Value, span: ir.Span) -> list[Value]:
-        """Return the items of a tuple; raises for anything else."""
-
-    def index(self, ndim: int, span: ir.Span) -> tuple[ir.Local, ...]:
-        """Return the index of the element that the function computes."""
-
-    def lowered(
-        self, function: Any, arguments: tuple[Value, ...], site: CallSite
-    ) -> tuple[Signature, tuple[ir.Expression, ...]] | None:
-        """Lower a Python function for these arguments; return it with the arguments of a call of
-        it, captured variables included. None for another object.
-        """
-
-    def describe(self, value: Value) -> str:
-        """Return the words for a value at the beginning of a sentence."""
-
-    def phrase(self, value: Value) -> str:
-        """Return the words for a value within a sentence."""
-
-    def not_computed(
-        self,
-        error: Exception,
-        operands: Sequence[Any],
-        span: ir.Span,
-        spans: Sequence[ir.Span] | None = None,
-    ) -> Exception:
-        """Return the error for constants that Python itself cannot compute with."""
-
-
+Builder: TypeAlias = "FunctionBuilder"  # of the lowering, which stands above the rules
 Rule: TypeAlias = "Callable[[Builder, CallSite], Value]"
 
 

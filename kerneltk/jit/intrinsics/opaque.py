@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +12,12 @@ if TYPE_CHECKING:
     from kerneltk.jit.intrinsics.base import CallSite, Rule, Value
 
 
-class Methods(Mapping[str, "Rule"]):
-    """The methods of an opaque value by their names; part of its type, which can be a key."""
+class Methods(dict[str, "Rule"]):
+    """The methods of an opaque value by their names; part of its type, and so equal to itself alone
+    and a key.
+    """
 
-    def __init__(self, rules: Mapping[str, Rule]) -> None:
-        self._rules = dict(rules)
-
-    def __getitem__(self, name: str) -> Rule:
-        return self._rules[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rules)
-
-    def __len__(self) -> int:
-        return len(self._rules)
-
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    __eq__, __hash__ = object.__eq__, object.__hash__  # type: ignore[assignment]
 
 
 def method(rule: Callable[[Any, ir.Expression, CallSite], Value]) -> Rule:

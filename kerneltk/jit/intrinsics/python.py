@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from kerneltk.jit import ir
@@ -162,6 +163,14 @@ def _range(low: Builder, site: CallSite) -> Value:
     raise low.refuse("'range' can only be looped over.", site.span, "for i in range(n): ...")
 
 
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "<<": operator.lshift,
+    ">>": operator.rshift, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
+"""Python's functions of the operators, by how these are spelled."""
+
+
 def _operator(op: str) -> Rule:
     def rule(low: Builder, site: CallSite) -> Value:
         a, b = arguments_of(low, site, ("a", "b")).values()
@@ -181,16 +190,5 @@ TABLE: dict[Any, Rule] = {
     builtins.sum: _sum,
     builtins.tuple: _tuple,
     builtins.range: _range,
-    operator.add: _operator("+"),
-    operator.sub: _operator("-"),
-    operator.mul: _operator("*"),
-    operator.truediv: _operator("/"),
-    operator.floordiv: _operator("//"),
-    operator.mod: _operator("%"),
-    operator.pow: _operator("**"),
-    operator.and_: _operator("&"),
-    operator.or_: _operator("|"),
-    operator.xor: _operator("^"),
-    operator.lshift: _operator("<<"),
-    operator.rshift: _operator(">>"),
+    **{function: _operator(op) for op, function in OPERATORS.items()},
 }

@@ -288,7 +288,7 @@ class TempStorage:
         if count > 1:
             ctype = f"kerneltk::jit::several<{ctype}, {count}>"
         memory = Opaque(f"memory of {kind.name}", ctype, kind.details)
-        local = low.declare_opaque(memory, span, "storage", True)
+        local = low.declare_opaque(memory, span, "storage")
         return ir.Call(_STORAGE, (local,), kind, span, (count,))
 
     def __repr__(self) -> str:

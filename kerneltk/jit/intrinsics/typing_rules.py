@@ -7,12 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.core.dtypes import as_dtype, is_supported
+from kerneltk.core.dtypes import is_supported
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.foreign import as_numpys
+from kerneltk.jit.intrinsics.values import dtype_of
 from kerneltk.jit.ir.promotion import common_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Number, Record, Type, element_type
+from kerneltk.jit.ir.types import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    PY_FLOAT,
+    PY_INT,
+    VOID,
+    Number,
+    Record,
+    Type,
+    element_type,
+)
 
 
 def count_error(low: Builder, site: CallSite, wanted: str) -> Exception:
@@ -71,18 +83,11 @@ def all_static(values: Sequence[Value]) -> bool:
 def element_of(low: Builder, value: Value, span: ir.Span) -> Number | Record:
     """Return the type of elements that a dtype argument names."""
     found = as_numpys(static_value(low, value, span, "A dtype"))
-    plain = {int: PY_INT.dtype, float: PY_FLOAT.dtype, bool: BOOL.dtype}
     try:
-        dtype = plain.get(found) if isinstance(found, type) else None
-        if dtype is None:
-            named = getattr(found, "__name__", "") == "bfloat16"
-            dtype = as_dtype("bfloat16" if named else found)
+        dtype = dtype_of(found)
     except (TypeError, ValueError):
-        raise low.fail(
-            f"{low.describe(value)} is no dtype.",
-            span,
-            "for example 'np.float32'.",
-        ) from None
+        what = low.describe(value)
+        raise low.fail(f"{what} is no dtype.", span, "for example 'np.float32'.") from None
     if not is_supported(dtype):
         raise low.fail(f"Kernels have no memory of dtype '{dtype}'.", span)
     kind = element_type(dtype)
@@ -117,15 +122,14 @@ def floating_of(kind: Number) -> Number:
     """Return the type that a real function is computed in: of integers float64, as in NumPy."""
     if kind.is_floating or kind.is_complex:
         return kind
-    return PY_FLOAT if kind.weak or kind == BOOL else Number(np.dtype(np.float64))
+    return PY_FLOAT if kind.weak or kind == BOOL else FLOAT64
 
 
 def common_number(low: Builder, values: Sequence[ir.Expression], site: CallSite) -> Number:
     """Return the type that all arguments meet in."""
     kind = ir.number_type(values[0])
     for value in values[1:]:
-        assert isinstance(value.type, Number)
-        joined = common_type(kind, value.type, low.mode)
+        joined = common_type(kind, ir.number_type(value), low.mode)
         if joined is None:
             raise low.fail(
                 f"'{site.name}' cannot be computed for '{kind}' and '{value.type}'.", site.span
@@ -152,8 +156,7 @@ def chosen_type(
 def number_argument(low: Builder, site: CallSite, name: str = "x") -> tuple[ir.Expression, Number]:
     """Return the only argument of a call, a number, and its type."""
     value = low.as_number(arguments_of(low, site, (name,))[name], site.span_of(0))
-    assert isinstance(value.type, Number)
-    return value, value.type
+    return value, ir.number_type(value)
 
 
 def numbers_of(
@@ -188,7 +191,7 @@ def in_floats(
     floats in float32, and rounded.
     """
     kind = floating_of(real_number(low, site, kind))
-    wide = Number(np.dtype(np.float32)) if kind.is_half else kind
+    wide = FLOAT32 if kind.is_half else kind
     numbers = [low.cast(low.fitted(value, kind), wide) for value in values]
     return low.cast(call(operation, numbers, wide, site), kind)
 

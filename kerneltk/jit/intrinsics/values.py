@@ -10,14 +10,16 @@ import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, describe
 from kerneltk.errors import ArgumentTypeError
-from kerneltk.jit.ir.types import BOOL, Number, Record, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, OF_PYTHON, Number, Record, Tuple, Type
 
-_PLAIN: dict[Any, type[np.generic]] = {
-    int: np.int64,
-    float: np.float64,
-    complex: np.complex128,
-    bool: np.bool_,
-}
+
+def dtype_of(value: Any) -> np.dtype[Any]:
+    """Return the dtype that an object names: of Python's ``int`` 64 bits, on all systems. Raises
+    TypeError or ValueError for another object.
+    """
+    if isinstance(value, type) and value in OF_PYTHON:
+        return OF_PYTHON[value].dtype
+    return as_dtype("bfloat16" if getattr(value, "__name__", "") == "bfloat16" else value)
 
 
 def item_type(dtype: Any) -> Type:
@@ -31,9 +33,7 @@ def item_type(dtype: Any) -> Type:
             return Tuple(tuple(item_type(hints[name]) for name in names), names, dtype)
     if isinstance(dtype, str | np.dtype | type) or hasattr(dtype, "dtype"):
         try:
-            if getattr(dtype, "__name__", "") == "bfloat16":
-                dtype = "bfloat16"
-            found = as_dtype(_PLAIN.get(dtype, dtype) if isinstance(dtype, type) else dtype)
+            found = dtype_of(dtype)
             describe(found)
         except TypeError:
             raise ArgumentTypeError(f"{dtype!r} is no dtype of values in kernels.") from None

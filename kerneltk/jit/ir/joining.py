@@ -11,10 +11,7 @@ import numpy as np
 from kerneltk.core.dtypes import as_dtype, is_supported
 from kerneltk.jit.ir.promotion import join_numbers, narrow_join_numbers, nothing_joined
 from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_COMPLEX,
-    PY_FLOAT,
-    PY_INT,
+    OF_PYTHON,
     Array,
     Joined,
     Number,
@@ -29,8 +26,8 @@ _Numbers: TypeAlias = Callable[[Number, Number, str], Number | None]
 
 def type_of_annotation(value: Any) -> Number | None:
     """Return the type that an annotation names; None if it names none of numbers."""
-    if isinstance(value, type) and value in (int, float, complex, bool):
-        return {int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX, bool: BOOL}[value]
+    if isinstance(value, type) and value in OF_PYTHON:
+        return OF_PYTHON[value]
     if isinstance(value, np.dtype | str) or (
         isinstance(value, type) and issubclass(value, np.generic)
     ):

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Node, Number, Record, Type, node_class
+from kerneltk.core.records import record
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
 from kerneltk.jit.source.location import Span
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ __all__ = [
     "Element", "Evaluate", "Expression", "Extent", "Field", "For", "Function", "If", "Invoke",
     "Literal_", "Local", "Logical", "Not", "Nothing", "Parameter", "Print", "Program", "Return",
     "Section", "Select", "Slice", "Span", "Statement", "Store", "ThreadLoop", "Unary", "Update",
-    "While", "array_type", "bodies", "children", "controls", "is_packed", "number_type",
-    "reachable", "rebuilt", "statements", "taken_out", "unchanged", "walk", "with_bodies",
+    "While", "array_type", "base_of", "bodies", "children", "controls", "declared_names",
+    "is_packed", "number_type", "reachable", "rebuilt", "statements", "taken_out", "unchanged",
+    "walk", "with_bodies",
     "with_children", "with_recursion", "with_statements",
 ]  # fmt: skip
 
@@ -37,8 +39,8 @@ __all__ = [
 # -- expressions ----------------------------------------------------------------------------------
 
 
-@node_class
-class Literal_(Node):  # noqa: N801 (typing has Literal)
+@record
+class Literal_:  # noqa: N801 (typing has Literal)
     """A number that is known: of Python's own class, or a NumPy scalar's value."""
 
     value: Any
@@ -46,8 +48,8 @@ class Literal_(Node):  # noqa: N801 (typing has Literal)
     span: Span
 
 
-@node_class
-class Local(Node):
+@record
+class Local:
     """A parameter, a variable, or declared memory."""
 
     name: str
@@ -55,8 +57,8 @@ class Local(Node):
     span: Span
 
 
-@node_class
-class Cast(Node):
+@record
+class Cast:
     """A number in another type, converted as C does."""
 
     operand: Expression
@@ -64,8 +66,8 @@ class Cast(Node):
     span: Span
 
 
-@node_class
-class Unary(Node):
+@record
+class Unary:
     """``-`` or ``~`` of a number of the same type."""
 
     op: Literal["-", "~"]
@@ -74,8 +76,8 @@ class Unary(Node):
     span: Span
 
 
-@node_class
-class Not(Node):
+@record
+class Not:
     """``not`` of a bool."""
 
     operand: Expression
@@ -84,8 +86,8 @@ class Not(Node):
     type: ClassVar[Number] = BOOL
 
 
-@node_class
-class Binary(Node):
+@record
+class Binary:
     """An operation with Python's meaning on two numbers of the type `type`.
 
     ``/`` is the true quotient, so that its type is no integer. The right operand of a shift may
@@ -99,8 +101,8 @@ class Binary(Node):
     span: Span
 
 
-@node_class
-class Compare(Node):
+@record
+class Compare:
     """A comparison of two numbers of one type."""
 
     op: str  # < <= > >= == !=
@@ -111,8 +113,8 @@ class Compare(Node):
     type: ClassVar[Number] = BOOL
 
 
-@node_class
-class Logical(Node):
+@record
+class Logical:
     """``and`` or ``or`` of bools; what comes later is evaluated only if it matters."""
 
     op: Literal["and", "or"]
@@ -122,8 +124,8 @@ class Logical(Node):
     type: ClassVar[Number] = BOOL
 
 
-@node_class
-class Select(Node):
+@record
+class Select:
     """One of two values of the same type; the other is not evaluated."""
 
     condition: Expression
@@ -133,8 +135,8 @@ class Select(Node):
     span: Span
 
 
-@node_class
-class Element(Node):
+@record
+class Element:
     """An element of an array, which can be stored to.
 
     `wrap` tells for each index, an integer, whether it may be negative and then counts from the
@@ -148,8 +150,8 @@ class Element(Node):
     span: Span
 
 
-@node_class
-class Slice(Node):
+@record
+class Slice:
     """A part of an axis; None is Python's default. Bounds are clipped as Python does."""
 
     start: Expression | None
@@ -158,8 +160,8 @@ class Slice(Node):
     span: Span
 
 
-@node_class
-class Section(Node):
+@record
+class Section:
     """A view of an array: one part an axis, an integer (which removes it) or a slice."""
 
     array: Expression
@@ -168,8 +170,8 @@ class Section(Node):
     span: Span
 
 
-@node_class
-class Extent(Node):
+@record
+class Extent:
     """The extent of an array along an axis (elements)."""
 
     array: Expression
@@ -179,8 +181,8 @@ class Extent(Node):
     type: ClassVar[Number] = PY_INT
 
 
-@node_class
-class Field(Node):
+@record
+class Field:
     """A field of a record, by name, or an item of a tuple, by number; can be stored to."""
 
     value: Expression
@@ -189,8 +191,8 @@ class Field(Node):
     span: Span
 
 
-@node_class
-class Nothing(Node):
+@record
+class Nothing:
     """None as an item of a tuple; it has no memory."""
 
     span: Span
@@ -198,8 +200,8 @@ class Nothing(Node):
     type: ClassVar[Type] = VOID
 
 
-@node_class
-class Construct(Node):
+@record
+class Construct:
     """A tuple of values."""
 
     items: tuple[Expression, ...]
@@ -207,8 +209,8 @@ class Construct(Node):
     span: Span
 
 
-@node_class
-class Call(Node):
+@record
+class Call:
     """An intrinsic: a row of the tables in `intrinsics`.
 
     `static` are the facts that its source depends on beside the arguments.
@@ -221,8 +223,8 @@ class Call(Node):
     static: tuple[Any, ...] = ()
 
 
-@node_class
-class Invoke(Node):
+@record
+class Invoke:
     """A call of another function of the program, by its unique name."""
 
     function: str
@@ -267,8 +269,8 @@ def number_type(node: Expression) -> Number:
 # -- statements -----------------------------------------------------------------------------------
 
 
-@node_class
-class Declare(Node):
+@record
+class Declare:
     """Memory of a fixed shape that begins to exist here: shared, local or constant.
 
     `data` are the bytes of constant memory. A dynamic one is the block's dynamic shared memory.
@@ -282,8 +284,8 @@ class Declare(Node):
     data: bytes = b""
 
 
-@node_class
-class Store(Node):
+@record
+class Store:
     """An assignment to a local, an element or a field, of a value of its type."""
 
     target: Local | Element | Field
@@ -291,8 +293,8 @@ class Store(Node):
     span: Span
 
 
-@node_class
-class Update(Node):
+@record
+class Update:
     """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
 
     The target is evaluated once; in `value` it is the local `name`.
@@ -304,16 +306,16 @@ class Update(Node):
     span: Span
 
 
-@node_class
-class Evaluate(Node):
+@record
+class Evaluate:
     """An expression for its effect."""
 
     value: Expression
     span: Span
 
 
-@node_class
-class If(Node):
+@record
+class If:
     """A branch."""
 
     condition: Expression
@@ -322,8 +324,8 @@ class If(Node):
     span: Span
 
 
-@node_class
-class While(Node):
+@record
+class While:
     """A loop as long as a condition holds."""
 
     condition: Expression
@@ -331,8 +333,8 @@ class While(Node):
     span: Span
 
 
-@node_class
-class For(Node):
+@record
+class For:
     """A loop over ``range(start, stop, step)``, integers of the variable's type.
 
     Bounds are evaluated once. `ascending` is None where the step's sign is not known. `private`
@@ -351,30 +353,30 @@ class For(Node):
     span: Span
 
 
-@node_class
-class Break(Node):
+@record
+class Break:
     """Leaves the innermost loop."""
 
     span: Span
 
 
-@node_class
-class Continue(Node):
+@record
+class Continue:
     """Goes on with the innermost loop."""
 
     span: Span
 
 
-@node_class
-class Return(Node):
+@record
+class Return:
     """Leaves the function."""
 
     value: Expression | None
     span: Span
 
 
-@node_class
-class Assert(Node):
+@record
+class Assert:
     """Ends the launch with an error unless a condition holds; one of debug mode is checked there
     alone.
     """
@@ -385,16 +387,16 @@ class Assert(Node):
     is_debug: bool = False
 
 
-@node_class
-class Print(Node):
+@record
+class Print:
     """A line of output: strings, and numbers with their formats (of C's printf)."""
 
     parts: tuple[str | tuple[str, Expression], ...]
     span: Span
 
 
-@node_class
-class ThreadLoop(Node):
+@record
+class ThreadLoop:
     """The threads of a block one after the other: what stands between two barriers.
 
     Only barrier fission makes it, for CPU cores.
@@ -424,8 +426,8 @@ Statement: TypeAlias = (
 # -- functions ------------------------------------------------------------------------------------
 
 
-@node_class
-class Parameter(Node):
+@record
+class Parameter:
     """A parameter of a function; its location for messages is `span`."""
 
     name: str
@@ -433,8 +435,8 @@ class Parameter(Node):
     span: Span
 
 
-@node_class
-class Function(Node):
+@record
+class Function:
     """A function with all types decided."""
 
     name: str  # unique in the program, and a C++ identifier
@@ -452,8 +454,8 @@ class Function(Node):
     is_recursive: bool = False  # it calls itself, or functions that do: it is known before its body
 
 
-@node_class
-class Program(Node):
+@record
+class Program:
     """A kernel and the functions that it calls, callees first; the kernel is the last. Among
     functions that call each other any is first.
     """
@@ -671,6 +673,24 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
         return change(with_children(node, visit))
 
     return _with_each(value, visit)
+
+
+def declared_names(function: Function) -> set[str]:
+    """Return the names that a function declares."""
+    names = {p.name for p in function.parameters} | {name for name, _ in function.locals}
+    for node in statements(function.body):
+        if isinstance(node, Declare | Update):
+            names.add(node.name)
+        elif isinstance(node, For):
+            names.add(node.variable.name)
+    return names
+
+
+def base_of(lvalue: Any) -> Any:
+    """Return the value that a field, or a field of one, belongs to; anything else as it is."""
+    while isinstance(lvalue, Field):
+        lvalue = lvalue.value
+    return lvalue
 
 
 def is_packed(lvalue: Any) -> bool:

@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Joined, Number
+from kerneltk.jit.ir.types import (
+    BOOL,
+    FLOAT64,
+    PY_COMPLEX,
+    PY_FLOAT,
+    PY_INT,
+    UINT64,
+    Joined,
+    Number,
+)
 
 _ORDER: tuple[str, ...] = (
     "bool",
@@ -59,7 +68,7 @@ def common_type(left: Number, right: Number, mode: str) -> Number | None:
             return right if left == BOOL else left
         if right.is_complex:  # an integer counts as a float64
             return Number(np.dtype(_COMPLEX.get(left.dtype.name, "complex128")))
-        return Number(np.dtype(np.float64))
+        return FLOAT64
     return _strong(left.dtype, right.dtype, mode)
 
 
@@ -103,7 +112,7 @@ def operand_type(op: str, left: Number, right: Number, mode: str) -> Number | No
     if op in ("//", "%") and kind.is_complex:
         return None
     if op == "/" and kind.is_integer:
-        return PY_FLOAT if kind.weak else Number(np.dtype(np.float64))
+        return PY_FLOAT if kind.weak else FLOAT64
     return kind
 
 
@@ -187,11 +196,10 @@ def clashing(first: Number, second: Number, mode: str) -> tuple[Number, Number]:
     for pair in product(_parts(first).strong, _parts(second).strong):
         if _strong_join(frozenset(pair), mode) is None:
             return pair
-    unsigned = Number(np.dtype(np.uint64))
-    if unsigned in _parts(first).strong and _parts(second).signed:
-        return unsigned, PY_INT
-    if unsigned in _parts(second).strong and _parts(first).signed:
-        return PY_INT, unsigned
+    if UINT64 in _parts(first).strong and _parts(second).signed:
+        return UINT64, PY_INT
+    if UINT64 in _parts(second).strong and _parts(first).signed:
+        return PY_INT, UINT64
     return Number(first.dtype, first.weak), Number(second.dtype, second.weak)
 
 
@@ -232,7 +240,7 @@ def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
     strong = a.strong | b.strong
     kind = _strong_join(strong, mode) if strong else None
     signed = a.signed or b.signed
-    if (strong and kind is None) or (signed and Number(np.dtype(np.uint64)) in strong):
+    if (strong and kind is None) or (signed and UINT64 in strong):
         return None
     unknown, constant = _both(a.unknown, b.unknown, mode), _both(a.constant, b.constant, mode)
     held = a.held & b.held if a.constant and b.constant else a.held or b.held

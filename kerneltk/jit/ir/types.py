@@ -6,62 +6,34 @@ Python number is *weak*, as in NumPy (NEP 50): it takes the dtype of what it mee
 
 from __future__ import annotations
 
-import operator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
+from kerneltk.core.records import record
 
 Space = Literal["global", "shared", "local", "constant"]
 Layout = Literal["C", "strided", "fixed"]
 
 
-class Node:
-    """What the dataclasses of the IR share: they are equal if their fields are."""
-
-    _content: ClassVar[Any] = staticmethod(lambda node: ())
-    __match_args__: ClassVar[tuple[str, ...]] = ()
-
-    def __eq__(self, other: object) -> bool:
-        return other.__class__ is self.__class__ and self._content(other) == self._content(self)
-
-    def __hash__(self) -> int:
-        return hash(self._content(self))
-
-    def __repr__(self) -> str:
-        shown = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-
-_Kind = TypeVar("_Kind", bound=Node)
-
-
-@dataclass_transform(frozen_default=True)
-def node_class(kind: type[_Kind]) -> type[_Kind]:
-    """Make a dataclass that is frozen for mypy alone: methods of its own, and slots, would be
-    compiled for each of these classes at every import, in five times the time.
-    """
-    made = dataclass(eq=False, repr=False)(kind)
-    if made.__match_args__:
-        made._content = operator.attrgetter(*made.__match_args__)
-    return made
-
-
-@node_class
-class Number(Node):
+@record
+class Number:
     """A number."""
 
     dtype: np.dtype[Any]  # what it is computed in; of a weak one int64, float64 or complex128
     weak: bool = False  # Python's own
 
     def __str__(self) -> str:
-        if self.weak:
-            return {"i": "int", "f": "float", "c": "complex"}[self.dtype.kind]
-        return self.dtype.name
+        return self.python_class.__name__ if self.weak else self.dtype.name
+
+    @property
+    def python_class(self) -> type[Any]:
+        """Python's own class of such numbers, of which there is none for a bool."""
+        return {"i": int, "u": int, "f": float, "c": complex}[self.dtype.kind]
 
     @property
     def is_integer(self) -> bool:
@@ -83,7 +55,7 @@ class Number(Node):
         """The type of a complex number's parts."""
         if self.weak:
             return PY_FLOAT
-        return Number(np.dtype(np.float32 if self.dtype == np.complex64 else np.float64))
+        return FLOAT32 if self.dtype == np.complex64 else FLOAT64
 
     @property
     def is_complex(self) -> bool:
@@ -91,7 +63,13 @@ class Number(Node):
         return self.dtype.kind == "c"
 
 
-@node_class
+@lru_cache(maxsize=64)
+def number(dtype: Any) -> Number:
+    """Return the strong number of a dtype."""
+    return Number(np.dtype(dtype))
+
+
+@record
 class Joined(Number):
     """The number of a variable, with what its type was joined from: dtypes, Python's numbers that
     are not known, and constants, of which only the dtypes count that hold them all.
@@ -104,8 +82,8 @@ class Joined(Number):
     signed: bool = False  # whether one is a Python int that uint64 may not hold
 
 
-@node_class
-class Record(Node):
+@record
+class Record:
     """A structured value: one element of an array of records."""
 
     dtype: np.dtype[Any]
@@ -119,8 +97,8 @@ class Record(Node):
         return describe(self.dtype).alignment == 1
 
 
-@node_class
-class Array(Node):
+@record
+class Array:
     """An array, a view of one, shared memory or local memory."""
 
     element: Number | Record
@@ -146,7 +124,7 @@ class Array(Node):
         return self.space == "local" and not self.writable
 
 
-@node_class
+@record
 class Reference(Array):
     """A record in memory, as variables, tuples, parameters and results have it: a view of no
     dimensions, which stands for the record itself.
@@ -161,8 +139,8 @@ class Reference(Array):
         return cls(record, 0, "C", (), memory.space, memory.writable, packed)
 
 
-@node_class
-class Tuple(Node):
+@record
+class Tuple:
     """A tuple, a named tuple or a dataclass."""
 
     items: tuple[Type, ...]
@@ -175,8 +153,8 @@ class Tuple(Node):
         return f"tuple of ({', '.join(map(str, self.items))})"
 
 
-@node_class
-class Opaque(Node):
+@record
+class Opaque:
     """A value that only intrinsics know what to do with: a group of threads, a collective's
     memory.
     """
@@ -189,8 +167,8 @@ class Opaque(Node):
         return self.name
 
 
-@node_class
-class Void(Node):
+@record
+class Void:
     """No value."""
 
     def __str__(self) -> str:
@@ -200,17 +178,14 @@ class Void(Node):
 Type: TypeAlias = Number | Record | Array | Tuple | Opaque | Void
 
 VOID = Void()
-BOOL = Number(np.dtype(np.bool_))
-UINT64 = Number(np.dtype(np.uint64))
+BOOL = number(np.bool_)
+INT32, UINT32, UINT64 = number(np.int32), number(np.uint32), number(np.uint64)
+FLOAT32, FLOAT64 = number(np.float32), number(np.float64)
 PY_INT = Number(np.dtype(np.int64), True)
 PY_FLOAT = Number(np.dtype(np.float64), True)
 PY_COMPLEX = Number(np.dtype(np.complex128), True)
-
-
-@lru_cache(maxsize=64)
-def number(dtype: Any) -> Number:
-    """Return the strong number of a dtype."""
-    return Number(np.dtype(dtype))
+OF_PYTHON: dict[Any, Number] = {bool: BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
+"""The types of Python's own numbers, by their classes."""
 
 
 def element_type(dtype: np.dtype[Any], *, packed: bool = False) -> Number | Record | Array:

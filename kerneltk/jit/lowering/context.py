@@ -161,17 +161,13 @@ class Context:
         """Return the location of a syntax node."""
         return self.source.span(node)
 
-    def fail(self, sentence: str, span: ir.Span, hint: str = "", label: str = "") -> TypingError:
+    def fail(self, sentence: str, span: ir.Span, hint: str = "") -> TypingError:
         """Return the error for types that do not fit."""
-        return TypingError(render_message(sentence, self.source.snippet(span, label), hint=hint))
+        return TypingError(render_message(sentence, self.source.snippet(span), hint=hint))
 
-    def refuse(
-        self, sentence: str, span: ir.Span, hint: str = "", label: str = ""
-    ) -> UnsupportedError:
+    def refuse(self, sentence: str, span: ir.Span, hint: str = "") -> UnsupportedError:
         """Return the error for what restricted Python does not have."""
-        return UnsupportedError(
-            render_message(sentence, self.source.snippet(span, label), hint=hint)
-        )
+        return UnsupportedError(render_message(sentence, self.source.snippet(span), hint=hint))
 
     def clash(self, sentence: str, *uses: tuple[ir.Span, str], hint: str) -> TypingError:
         """Return the error for uses of one thing that do not go together."""
@@ -190,7 +186,7 @@ class Context:
         leaves = any(isinstance(node, ir.Return) for node in ir.walk(*self.statements))
         return self.statements is self._first and not leaves
 
-    def copied(self, value: ir.Expression) -> ir.Expression:
+    def copied(self, value: ir.Expression) -> ir.Local:
         """Return a value as it is now, in a variable of its own."""
         name = self.add_local("t", value.type)
         local = ir.Local(name, value.type, value.span)

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import BOOL, Node, Number
+from kerneltk.jit.ir.types import BOOL, Number
 from kerneltk.jit.passes.expression_ranges import Environment, interval_of
-from kerneltk.jit.passes.liveness import live_in
+from kerneltk.jit.passes.liveness import live_in, mentioned
 from kerneltk.jit.passes.uniformity import stored_names
 
 _Names = frozenset[str]
@@ -116,7 +116,7 @@ def _key(node: Any) -> Any:
     """Return a key that is equal for equal expressions, wherever they stand."""
     if isinstance(node, tuple):
         return tuple(map(_key, node))
-    if not isinstance(node, Node) or not hasattr(node, "span"):
+    if not hasattr(node, "span"):
         return node
     names = [name for name in node.__match_args__ if name != "span"]
     return (type(node).__name__, *(_key(getattr(node, name)) for name in names))
@@ -221,7 +221,7 @@ class _Flow:
         self._note(then, orelse, Way("this condition does not hold", node.span))
         self._note(orelse, then, Way("this condition holds", node.span))
         varying = after.varying
-        if self._changed and _names_in(node.condition) & self._changed[-1]:
+        if self._changed and mentioned([node.condition]) & self._changed[-1]:
             varying = then.assigned | orelse.assigned | then.varying | orelse.varying
         # Both branches meet: that a path has passed the condition says nothing any more.
         return replace(
@@ -375,7 +375,7 @@ def _decided(
         is_integer = isinstance(target.type, Number) and target.type.is_integer
         if is_integer and _is_steady(value) and _key(value) == _key(other):
             pair = 0, 0
-        if None in pair or target.name in _names_in(other):
+        if None in pair or target.name in mentioned([other]):
             continue
         holds = _COMPARISONS[node.op](*(pair if is_left else pair[::-1]))
         key, truth = next(_facts(node, True))
@@ -400,10 +400,6 @@ def _is_steady(value: Any) -> bool:
         or (isinstance(part, ir.Call) and part.operation.effects - {ir.Effect.THREAD})
         for part in ir.walk(value)
     )
-
-
-def _names_in(node: Any) -> _Names:
-    return frozenset(part.name for part in ir.walk(node) if isinstance(part, ir.Local))
 
 
 def _runs_once(node: ir.For | ir.While, ranges: Environment) -> bool:

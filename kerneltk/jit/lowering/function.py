@@ -357,12 +357,8 @@ def _has_effect(statement: Any, impure: Container[str]) -> bool:
     for node in ir.walk(statement):
         if isinstance(node, ir.Update | ir.Assert | ir.Print):
             return True
-        if isinstance(node, ir.Store):
-            root: Any = node.target
-            while isinstance(root, ir.Field):
-                root = root.value
-            if isinstance(root, ir.Element):
-                return True
+        if isinstance(node, ir.Store) and isinstance(ir.base_of(node.target), ir.Element):
+            return True
         if isinstance(node, ir.Call) and not node.operation.is_repeatable:
             return True
         if isinstance(node, ir.Evaluate) or (

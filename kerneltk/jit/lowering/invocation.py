@@ -46,9 +46,7 @@ def callee_of(low: Context, function: Any, site: CallSite) -> Callee | None:
     except KernelToolkitError as error:
         sentence, _, hint = str(error.args[0]).partition("\n  Hint: ")
         raise low.refuse(
-            f"'{site.name}' cannot be called: {sentence[:1].lower()}{sentence[1:]}",
-            site.span,
-            hint,
+            f"'{site.name}' cannot be called: {sentence[:1].lower()}{sentence[1:]}", site.span, hint
         ) from None
     given = function.__defaults__ or ()
     positional = [*source.node.args.posonlyargs, *source.node.args.args]
@@ -144,10 +142,7 @@ def _check_defaults(
 
 
 def _captured_variables(
-    low: Context,
-    source: FunctionSource,
-    around: Context | None,
-    site: CallSite,
+    low: Context, source: FunctionSource, around: Context | None, site: CallSite
 ) -> dict[str, Value]:
     """Return the variables of the function around that a nested one reads."""
     if around is None:

@@ -255,12 +255,10 @@ def declare(
     return ir.Local(name, kind, span)
 
 
-def declare_opaque(
-    low: Context, kind: Type, span: ir.Span, stem: str, shared: bool
-) -> ir.Expression:
-    """Declare a variable of a type that only intrinsics know."""
+def declare_opaque(low: Context, kind: Type, span: ir.Span, stem: str) -> ir.Expression:
+    """Declare shared memory of a type that only intrinsics know."""
     name = low.fresh(low.declared_as or stem)
-    low.emit(ir.Declare(name, kind, span, dynamic=False, data=b"shared" if shared else b""))
+    low.emit(ir.Declare(name, kind, span))
     return ir.Local(name, kind, span)
 
 

@@ -24,10 +24,7 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Import: ("An import", "import it at the top of the file."),
     ast.ImportFrom: ("An import", "import it at the top of the file."),
     ast.JoinedStr: ("A formatted string outside of 'print'", "print it where it is made."),
-    ast.List: (
-        "A list",
-        "use a tuple if it does not change, or 'jit.local_memory(dtype, shape)'.",
-    ),
+    ast.List: ("A list", "use a tuple if it does not change, or 'jit.local_memory(dtype, shape)'."),
     ast.ListComp: (
         "A list comprehension",
         "fill a 'jit.local_memory(dtype, shape)' in a 'for' loop.",

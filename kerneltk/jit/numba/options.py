@@ -13,11 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    SignatureError,
-)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError
 from kerneltk.jit.launch.marshalling import number_as
 
 _SPELLINGS = {

@@ -118,9 +118,7 @@ class _Splitter:
             self._open(self._body, ())
 
     def _open(
-        self,
-        body: tuple[ir.Statement, ...],
-        around: tuple[ir.If | ir.While | ir.For, ...],
+        self, body: tuple[ir.Statement, ...], around: tuple[ir.If | ir.While | ir.For, ...]
     ) -> None:
         for statement in body:
             if isinstance(statement, ir.If | ir.While | ir.For):
@@ -136,9 +134,7 @@ class _Splitter:
                 self._needed |= mentioned([statement.value]) & set(self._types)
 
     def _wants_to_open(
-        self,
-        statement: ir.If | ir.While | ir.For,
-        around: tuple[ir.If | ir.While | ir.For, ...],
+        self, statement: ir.If | ir.While | ir.For, around: tuple[ir.If | ir.While | ir.For, ...]
     ) -> bool:
         if has_barrier(statement):
             return True
@@ -165,9 +161,7 @@ class _Splitter:
         )
 
     def _open_jump(
-        self,
-        jump: ir.Break | ir.Continue,
-        around: tuple[ir.If | ir.While | ir.For, ...],
+        self, jump: ir.Break | ir.Continue, around: tuple[ir.If | ir.While | ir.For, ...]
     ) -> None:
         loop = max(k for k, outer in enumerate(around) if not isinstance(outer, ir.If))
         if id(around[loop]) in self._is_open:
@@ -177,9 +171,7 @@ class _Splitter:
                 self._open_one(outer, around)
 
     def _open_one(
-        self,
-        statement: ir.If | ir.While | ir.For,
-        around: tuple[ir.If | ir.While | ir.For, ...],
+        self, statement: ir.If | ir.While | ir.For, around: tuple[ir.If | ir.While | ir.For, ...]
     ) -> None:
         if id(statement) in self._is_open:
             return

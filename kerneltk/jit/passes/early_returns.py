@@ -24,19 +24,25 @@ def with_marked_returns(kernel: ir.Function) -> ir.Function:
     has returned has not, as in a split kernel.
     """
 
-    def marked(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-        done: list[ir.Statement] = []
-        for statement in body:
-            if isinstance(statement, ir.Return):
-                call = ir.Call(_RETURN_EARLY, (), VOID, statement.span)
-                done.append(ir.Evaluate(call, statement.span))
-            done.append(ir.with_bodies(statement, marked))
-        return tuple(done)
+    def notified(span: ir.Span) -> ir.Statement:
+        return ir.Evaluate(ir.Call(_RETURN_EARLY, (), VOID, span), span)
 
     body, end = kernel.body, kernel.body[-1:]
     if end and isinstance(end[0], ir.Return):
-        return replace(kernel, body=(*marked(body[:-1]), *end))
-    return replace(kernel, body=marked(body))
+        return replace(kernel, body=(*_before_returns(body[:-1], notified), *end))
+    return replace(kernel, body=_before_returns(body, notified))
+
+
+def _before_returns(
+    body: tuple[ir.Statement, ...], note: Callable[[ir.Span], ir.Statement]
+) -> tuple[ir.Statement, ...]:
+    """Return statements with a note in front of each return among them."""
+    done: list[ir.Statement] = []
+    for statement in body:
+        if isinstance(statement, ir.Return):
+            done.append(note(statement.span))
+        done.append(ir.with_bodies(statement, lambda part: _before_returns(part, note)))
+    return tuple(done)
 
 
 def without_returns(
@@ -107,7 +113,8 @@ class _Leaving:
             yield from self._cut(loop)
         else:
             yield self._count(0, span)
-            body = (*self._flagged(loop.body), self._count(1, span))
+            flagged = _before_returns(loop.body, lambda at: self._set(self._flag, True, at))
+            body = (*flagged, self._count(1, span))
             yield replace(loop, body=(*self._unless_gone(span), *body))
             yield self._unless_alive(span)
 
@@ -142,14 +149,6 @@ class _Leaving:
         alive, none = ir.Local(self._alive, PY_INT, span), ir.Literal_(0, PY_INT, span)
         condition = ir.Compare("==", alive, none, span)
         return ir.If(condition, (ir.Return(None, span),), (), span)
-
-    def _flagged(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-        done: list[ir.Statement] = []
-        for statement in body:
-            if isinstance(statement, ir.Return):
-                done.append(self._set(self._flag, True, statement.span))
-            done.append(ir.with_bodies(statement, self._flagged))
-        return tuple(done)
 
     def _count(self, value: int, span: ir.Span) -> ir.Statement:
         alive = ir.Local(self._alive, PY_INT, span)

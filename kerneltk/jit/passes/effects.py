@@ -19,9 +19,8 @@ def _roots(node: Any, sources: dict[str, set[str]]) -> set[str]:
 
 def _array_of(lvalue: Any) -> Any:
     """Return the array that an lvalue is an element of, however deep the field."""
-    while isinstance(lvalue, ir.Field):
-        lvalue = lvalue.value
-    return lvalue.array if isinstance(lvalue, ir.Element) else lvalue
+    base = ir.base_of(lvalue)
+    return base.array if isinstance(base, ir.Element) else base
 
 
 def written_parameters(program: ir.Program) -> frozenset[str]:

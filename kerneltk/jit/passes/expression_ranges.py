@@ -224,7 +224,7 @@ def _assume_cast(node: ir.Cast, truth: bool, env: Environment) -> Environment | 
     return _refine(node.operand, *without(interval_of(node.operand, env), 0), env)
 
 
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def _assume_compare(node: ir.Compare, truth: bool, env: Environment) -> Environment | None:
@@ -232,7 +232,7 @@ def _assume_compare(node: ir.Compare, truth: bool, env: Environment) -> Environm
     kind: Any = left.type
     if kind.dtype.kind not in "iu":
         return env
-    op = node.op if truth else _NEGATED[node.op]
+    op = node.op if truth else NEGATED[node.op]
     if op in (">", ">="):
         left, right, op = right, left, "<" if op == ">" else "<="
     a, b = interval_of(left, env), interval_of(right, env)

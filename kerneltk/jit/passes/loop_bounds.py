@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Number
-from kerneltk.jit.passes.expression_ranges import interval_of
+from kerneltk.jit.passes.expression_ranges import NEGATED, interval_of
 from kerneltk.jit.passes.intervals import limits_of
 from kerneltk.jit.passes.rematerialization import is_cheap
 from kerneltk.jit.passes.renaming import with_expressions
@@ -20,7 +20,6 @@ from kerneltk.jit.passes.thread_loops import block_variables
 
 _Slope = Literal["same", "up", "down"]
 _TURNED: dict[_Slope, _Slope] = {"same": "same", "up": "down", "down": "up"}
-_INVERSE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _ALONG_X = (ir.Coordinate("threadIdx", "x"), ir.Coordinate("grid", "x"))
 _ALONG_OTHER_AXES = tuple(known._replace(axis=axis) for known in _ALONG_X for axis in ("y", "z"))
 
@@ -93,7 +92,7 @@ def _parts(condition: ir.Expression, inverted: bool) -> list[ir.Expression]:
     if isinstance(condition, ir.Logical) and condition.op == ("or" if inverted else "and"):
         return [part for operand in condition.operands for part in _parts(operand, inverted)]
     if isinstance(condition, ir.Compare) and inverted and _is_ordered(condition):
-        inverse = _INVERSE[condition.op]
+        inverse = NEGATED[condition.op]
         return [ir.Compare(inverse, condition.left, condition.right, condition.span)]
     return [ir.Not(condition, condition.span) if inverted else condition]
 

@@ -9,12 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import PY_FLOAT, Number
-
-_SINGLE = Number(np.dtype(np.float32))
+from kerneltk.jit.ir.types import FLOAT32, PY_FLOAT
 
 
 def narrow_parameters(program: ir.Program) -> ir.Program:
@@ -31,7 +27,7 @@ def narrow_parameters(program: ir.Program) -> ir.Program:
     for node in ir.walk(*function.body):
         if isinstance(node, ir.Local) and node.name in weak:
             uses[node.name] += 1
-        elif isinstance(node, ir.Cast) and node.type == _SINGLE:
+        elif isinstance(node, ir.Cast) and node.type == FLOAT32:
             operand = node.operand
             if isinstance(operand, ir.Local) and operand.name in weak:
                 casts[operand.name] += 1
@@ -39,7 +35,7 @@ def narrow_parameters(program: ir.Program) -> ir.Program:
     if not narrow:
         return program
     parameters = tuple(
-        replace(p, type=_SINGLE) if p.name in narrow else p for p in function.parameters
+        replace(p, type=FLOAT32) if p.name in narrow else p for p in function.parameters
     )
     body = ir.rebuilt(function.body, lambda node: _without_cast(node, narrow))
     changed = replace(function, parameters=parameters, body=body)
@@ -51,5 +47,5 @@ def _without_cast(node: Any, narrow: set[str]) -> Any:
     if isinstance(node, ir.Cast):
         operand = node.operand
         if isinstance(operand, ir.Local) and operand.name in narrow:
-            return ir.Local(operand.name, _SINGLE, operand.span)
+            return ir.Local(operand.name, FLOAT32, operand.span)
     return node

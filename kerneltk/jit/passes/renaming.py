@@ -36,12 +36,7 @@ class Names:
     """Makes names that a function does not have."""
 
     def __init__(self, function: ir.Function) -> None:
-        self._taken = {p.name for p in function.parameters} | {n for n, _ in function.locals}
-        for statement in ir.statements(function.body):
-            if isinstance(statement, ir.Declare | ir.Update):
-                self._taken.add(statement.name)
-            elif isinstance(statement, ir.For):
-                self._taken.add(statement.variable.name)
+        self._taken = ir.declared_names(function)
 
     def fresh(self, stem: str) -> str:
         """Return `stem`, or what is made of it where that is taken."""

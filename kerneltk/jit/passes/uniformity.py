@@ -27,18 +27,9 @@ def root_of(expression: Any) -> str | None:
     return expression.name
 
 
-def _base(lvalue: ir.Expression) -> ir.Expression:
-    """Return the value that a field belongs to."""
-    while isinstance(lvalue, ir.Field):
-        lvalue = lvalue.value
-    return lvalue
-
-
 def is_shared(memory: ir.Declare) -> bool:
     """Whether all threads of a block have the same memory."""
-    if isinstance(memory.type, Array):
-        return memory.type.space == "shared"
-    return memory.dynamic or memory.data == b"shared"
+    return not isinstance(memory.type, Array) or memory.type.space == "shared"
 
 
 def stored_names(node: Any) -> Iterable[str]:
@@ -47,14 +38,14 @@ def stored_names(node: Any) -> Iterable[str]:
     What is stored through an array is no assignment to a variable.
     """
     if isinstance(node, ir.Store | ir.Update):
-        base = _base(node.target)
+        base = ir.base_of(node.target)
         if isinstance(base, ir.Local):
             yield base.name
     elif isinstance(node, ir.For):
         yield node.variable.name
     elif isinstance(node, ir.Call):
         for lvalue in (node.arguments[k] for k in node.operation.writes):
-            base = _base(lvalue)
+            base = ir.base_of(lvalue)
             if isinstance(base, ir.Local):
                 yield base.name
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import PY_INT, Number
+from kerneltk.jit.ir.types import INT32, PY_INT, Number
 from kerneltk.jit.passes.expression_ranges import (
     EXTENT,
     EXTENTS,
@@ -30,7 +30,6 @@ from kerneltk.jit.passes.expression_ranges import (
 )
 from kerneltk.jit.passes.intervals import Interval, limits_of
 
-_INT32 = Number(np.dtype(np.int32))
 _ROUNDS = 4
 
 
@@ -57,14 +56,6 @@ def shorten(function: ir.Function, is_32bit_indexable: bool = False) -> ir.Funct
     return replace(function, body=_Simplifier(function, is_32bit_indexable, short=True).run())
 
 
-def index_ranges(function: ir.Function) -> list[tuple[ir.Element, tuple[Interval, ...]]]:
-    """Return the elements that can be reached, with the intervals of their indices."""
-    narrower = _Simplifier(function)
-    narrower.found = []
-    narrower.run()
-    return narrower.found
-
-
 _Node = TypeVar("_Node")
 _Statements: TypeAlias = "tuple[ir.Statement, ...]"
 
@@ -72,31 +63,21 @@ _Statements: TypeAlias = "tuple[ir.Statement, ...]"
 class _Simplifier:
     """A walk over a function: statements are rewritten, or only followed while a loop settles."""
 
-    __slots__ = (
-        "assigned",
-        "breaks",
-        "continues",
-        "env",
-        "found",
-        "function",
-        "rewriting",
-        "short",
-    )
+    __slots__ = ("assigned", "breaks", "continues", "env", "function", "rewriting", "short")
 
     def __init__(self, function: ir.Function, is_32bit: bool = False, short: bool = False) -> None:
         self.function = function
         self.short = short
-        # Its own; None: no way leads here.
-        self.env: Environment | None = {EXTENTS: INDEX_32BIT} if is_32bit else {}
+        # Its own environment; None, which no statement is visited with: no way leads here.
+        self.env: Any = {EXTENTS: INDEX_32BIT} if is_32bit else {}
         self.rewriting = True
         self.breaks: Environment | None = None
         self.continues: Environment | None = None
         self.assigned: dict[int, dict[str, Interval]] = {}
-        self.found: list[tuple[ir.Element, tuple[Interval, ...]]] | None = None
 
     def run(self) -> _Statements:
         count = self.function.index_ndim
-        if count and self.env is not None:  # the index of an element
+        if count:  # the index of an element
             indices = self.function.parameters[-count:]
             # The only number of one dimension counts all elements, of all axes.
             most = self.env.get(EXTENTS, EXTENT) if count > 1 else EXTENT
@@ -121,7 +102,6 @@ class _Simplifier:
 
     def store(self, node: ir.Store) -> ir.Store:
         target, env = node.target, self.env
-        assert env is not None
         new: ir.Store = self.parts(node, env)
         if isinstance(target, ir.Local):
             kind = target.type
@@ -130,7 +110,6 @@ class _Simplifier:
         return new
 
     def update(self, node: ir.Update) -> Any:
-        assert self.env is not None
         env = {name: known for name, known in self.env.items() if name != node.name}
         return self.parts(node, env)
 
@@ -139,7 +118,6 @@ class _Simplifier:
 
     def branch(self, node: ir.If) -> ir.If:
         env = self.env
-        assert env is not None
         condition = self.expression(node.condition, env) if self.rewriting else node.condition
         yes, no = assume(node.condition, True, env), assume(node.condition, False, env)
         if yes is no and yes is not None:
@@ -153,7 +131,6 @@ class _Simplifier:
 
     def while_loop(self, node: ir.While) -> ir.While:
         env = self.env
-        assert env is not None
         condition = node.condition
 
         def enter(head: Environment) -> Environment | None:
@@ -168,7 +145,6 @@ class _Simplifier:
 
     def for_loop(self, node: ir.For) -> ir.For:
         env = self.env
-        assert env is not None
         first, last = interval_of(node.start, env), interval_of(node.stop, env)
         step = interval_of(node.step, env)
         ascending = node.ascending
@@ -248,7 +224,6 @@ class _Simplifier:
         return body
 
     def thread_loop(self, node: ir.ThreadLoop) -> ir.ThreadLoop:
-        assert self.env is not None
         # What one thread assigns another one may read, or not: nothing is known of it.
         assigned = self.assigned_in(node)
         env = {name: known for name, known in self.env.items() if name not in assigned}
@@ -272,7 +247,6 @@ class _Simplifier:
 
     def assertion(self, node: ir.Assert) -> Any:
         env = self.env
-        assert env is not None
         self.env = assume(node.condition, True, env)
         return self.parts(node, env)
 
@@ -319,7 +293,7 @@ class _Simplifier:
             low, high = interval_of(node.operand, env)
             if low >= -(2**31) and high < 2**31:
                 operand = _as_int32(operand)
-        elif node.type == _INT32 and _is_widened(operand):
+        elif node.type == INT32 and _is_widened(operand):
             return operand.operand
         return _rebuilt(node, operand=operand)
 
@@ -333,7 +307,7 @@ class _Simplifier:
         ):
             op = _TRUNCATING[op]
         elif self.short and op in _SHORT_OPERATIONS and _are_short(env, node, *_operands(node)):
-            short = ir.Binary(op, _as_int32(left), _as_int32(right), _INT32, node.span)
+            short = ir.Binary(op, _as_int32(left), _as_int32(right), INT32, node.span)
             return ir.Cast(short, PY_INT, node.span)
         return _rebuilt(node, op=op, left=left, right=right)
 
@@ -360,7 +334,7 @@ class _Simplifier:
         condition = self.expression(node.condition, env)
         if self.short and _are_short(env, node.then, node.orelse):
             arms = (_as_int32(then), _as_int32(orelse))
-            return ir.Cast(ir.Select(condition, *arms, _INT32, node.span), PY_INT, node.span)
+            return ir.Cast(ir.Select(condition, *arms, INT32, node.span), PY_INT, node.span)
         return _rebuilt(node, condition=condition, then=then, orelse=orelse)
 
     def element(self, node: ir.Element, env: Environment) -> Any:
@@ -373,8 +347,6 @@ class _Simplifier:
                     for wraps, index in zip(wrap, node.indices, strict=True)
                 ]
             )
-        if self.found is not None:
-            self.found.append((node, tuple(interval_of(index, env) for index in node.indices)))
         wrap = node.wrap if wrap == node.wrap else wrap
         return _rebuilt(node, array=array, indices=indices, wrap=wrap)
 
@@ -386,7 +358,7 @@ class _Simplifier:
             and _are_short(env, *node.arguments)
         ):
             shorter = tuple(map(_as_int32, arguments))
-            call = ir.Call(node.operation, shorter, _INT32, node.span, node.static)
+            call = ir.Call(node.operation, shorter, INT32, node.span, node.static)
             return ir.Cast(call, PY_INT, node.span)
         return _rebuilt(node, arguments=arguments)
 
@@ -423,13 +395,13 @@ def _are_short(env: Environment, *nodes: Any) -> bool:
 def _as_int32(node: Any) -> Any:
     """Return a Python int that fits 32 bits as an int32."""
     if isinstance(node, ir.Literal_):
-        return ir.Literal_(np.int32(node.value), _INT32, node.span)
-    return node.operand if _is_widened(node) else ir.Cast(node, _INT32, node.span)
+        return ir.Literal_(np.int32(node.value), INT32, node.span)
+    return node.operand if _is_widened(node) else ir.Cast(node, INT32, node.span)
 
 
 def _is_widened(node: Any) -> bool:
     """Whether an expression is an int32 as a Python int."""
-    return isinstance(node, ir.Cast) and node.type == PY_INT and node.operand.type == _INT32
+    return isinstance(node, ir.Cast) and node.type == PY_INT and node.operand.type == INT32
 
 
 def _is_plain(condition: Any) -> bool:

@@ -118,12 +118,7 @@ def _atomic(name: str, dtypes: tuple[str, ...]) -> Rule:
 
 
 _CAS = Operation(
-    "atomic_cas",
-    "kerneltk::jit::atomic_cas({0}, {1}, {2})",
-    _EFFECTS,
-    _HEADERS,
-    (0,),
-    (0,),
+    "atomic_cas", "kerneltk::jit::atomic_cas({0}, {1}, {2})", _EFFECTS, _HEADERS, (0,), (0,)
 )
 _CAS_DTYPES = ("int16", "uint16", *_INTEGERS, "float32", "float64")
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
 from kerneltk.jit.intrinsics.execution.combinations import (
@@ -23,10 +21,10 @@ from kerneltk.jit.intrinsics.opaque import Methods, method
 from kerneltk.jit.intrinsics.templates import HEADERS, Collective, Scope, Template, memory_text
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
 from kerneltk.jit.intrinsics.values import fits
-from kerneltk.jit.ir.types import BOOL, Array, Number, Opaque, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, INT32, Array, Number, Opaque, Tuple, Type
 
+_SUM = Static(FUNCTORS["Sum"])
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
-_INT = Number(np.dtype(np.int32))
 
 
 def _owner(low: Builder, owner: ir.Expression, site: CallSite) -> Collective:
@@ -59,7 +57,7 @@ def _checked(
 def _valid(low: Builder, value: Value, span: ir.Span) -> tuple[ir.Expression, ...]:
     if isinstance(value, Static) and value.value is None:
         return ()
-    return (low.cast(integer(low, value, span, "'valid'"), _INT),)
+    return (low.cast(integer(low, value, span, "'valid'"), INT32),)
 
 
 def _head(
@@ -101,13 +99,13 @@ def _reduction(*, of_sums: bool, everywhere: bool) -> Any:
 
     def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         collective = _owner(low, owner, site)
-        values = arguments_of(low, site, names, {"valid": None})
+        values, at = arguments_of(low, site, names, {"valid": None}), site.places(names)
         item = collective.item
-        at = site.places(names)
         value = _checked(low, values["input"], at["input"], item, collective)
-        op = values["reduction_op"] if not of_sums else Static(FUNCTORS["Sum"])
-        where = site.span if of_sums else at["reduction_op"]
-        combination, captured = combination_of(low, site, op, item, where)
+        op = values.get("reduction_op", _SUM)
+        combination, captured = combination_of(
+            low, site, op, item, at.get("reduction_op", site.span)
+        )
         valid = _valid(low, values["valid"], at["valid"])
         arguments = [owner, value, *valid, *captured]
         facts = (collective, combination, bool(valid), everywhere)
@@ -143,13 +141,11 @@ def _scan(*, exclusive: bool, of_sums: bool) -> Any:
 
     def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         collective = _owner(low, owner, site)
-        values = arguments_of(low, site, names, {"total": False})
+        values, at = arguments_of(low, site, names, {"total": False}), site.places(names)
         item = collective.item
-        at = site.places(names)
         value = _checked(low, values["input"], at["input"], item, collective)
-        op = values["scan_op"] if not of_sums else Static(FUNCTORS["Sum"])
-        where = site.span if of_sums else at["scan_op"]
-        combination, captured = combination_of(low, site, op, item, where)
+        op = values.get("scan_op", _SUM)
+        combination, captured = combination_of(low, site, op, item, at.get("scan_op", site.span))
         initial: list[ir.Expression] = []
         if exclusive:
             begin = Static(0 if item != BOOL else False) if of_sums else values["initial"]
@@ -177,7 +173,7 @@ def _broadcast(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     values = arguments_of(low, site, ("input", "source"), {"source": 0})
     at = site.places(("input", "source"))
     value = _checked(low, values["input"], at["input"], collective.item, collective)
-    source = low.cast(integer(low, values["source"], at["source"], "A rank"), _INT)
+    source = low.cast(integer(low, values["source"], at["source"], "A rank"), INT32)
     found = call(_BROADCAST, [owner, value, source], collective.item, site, collective)
     return low.temporary(found)
 

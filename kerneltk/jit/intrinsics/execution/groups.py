@@ -29,11 +29,10 @@ from kerneltk.jit.intrinsics.execution.threads import (
 )
 from kerneltk.jit.intrinsics.opaque import Methods, method
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, UINT32, UINT64, Array, Opaque, Tuple
 
 _HEADERS = ("jit_groups.hpp",)
 _GRID_HEADERS = ("jit_grid.hpp",)
-_UINT = Number(np.dtype(np.uint32))
 
 
 class Dim3(NamedTuple):
@@ -135,10 +134,7 @@ _THREAD = frozenset((ir.Effect.THREAD,))
 _LANE_HEADERS = ("jit_threads.hpp",)
 _LANE = Operation("lane of tile", "(KERNELTK_LANE & {static0})", _THREAD, _LANE_HEADERS)
 _TILE_MASK = Operation(
-    "lanes of tile",
-    "({static0} << (KERNELTK_LANE & {static1}))",
-    _THREAD,
-    _LANE_HEADERS,
+    "lanes of tile", "({static0} << (KERNELTK_LANE & {static1}))", _THREAD, _LANE_HEADERS
 )
 
 
@@ -154,7 +150,7 @@ def _lanes(owner: ir.Expression, span: ir.Span) -> Value:
     if width == 32:
         return Static(0xFFFFFFFF)
     facts = (f"{(1 << width) - 1:#x}u", 32 - width)
-    return ir.Call(_TILE_MASK, (), _UINT, span, facts)
+    return ir.Call(_TILE_MASK, (), UINT32, span, facts)
 
 
 def _tile_rank(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
@@ -204,7 +200,7 @@ _SYNC_TILE = Operation(
 
 
 def _sync_tile(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
-    mask = low.cast(low.as_expression(_lanes(owner, site.span), site.span), _UINT)
+    mask = low.cast(low.as_expression(_lanes(owner, site.span), site.span), UINT32)
     return emitted(low, _SYNC_TILE, [mask], site)
 
 
@@ -346,7 +342,6 @@ _COPY = Operation(
     (0, 1),
     (0,),
 )
-_ULONG = Number(np.dtype(np.uint64))
 
 
 def _memcpy_async(low: Builder, site: CallSite) -> Value:
@@ -373,9 +368,9 @@ def _memcpy_async(low: Builder, site: CallSite) -> Value:
             raise low.fail("Constant memory cannot be assigned to.", site.span_of(index))
         place = low.element(array, values[f"{name}_idx"], site.span_of(index + 1))
         places.append(place)
-    size = low.cast(integer(low, values["size"], site.span_of(5), "The size"), _ULONG)
+    size = low.cast(integer(low, values["size"], site.span_of(5), "The size"), UINT64)
     rank, threads = (
-        low.cast(low.as_expression(_asked(low, site, group, name), site.span), _ULONG)
+        low.cast(low.as_expression(_asked(low, site, group, name), site.span), UINT64)
         for name in ("thread_rank", "num_threads")
     )
     return emitted(low, _COPY, [*places, size, rank, threads], site, alignment)

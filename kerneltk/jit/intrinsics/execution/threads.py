@@ -21,10 +21,9 @@ from kerneltk.jit.intrinsics.base import (
     Value,
 )
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
-from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Number, Type
+from kerneltk.jit.ir.types import BOOL, INT32, PY_INT, UINT32, VOID, Number, Type
 
 _THREAD = frozenset((ir.Effect.THREAD,))
-_UINT = Number(np.dtype(np.uint32))
 
 
 class DeviceValue(Named):
@@ -160,11 +159,11 @@ def _index(low: Builder, site: CallSite) -> Value:
     return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
 
-def _plain(operation: Operation, kind: Type, names: tuple[str, ...] = ()) -> Rule:
+def _plain(operation: Operation, kind: Type) -> Rule:
     """Return the rule of an intrinsic without arguments."""
 
     def rule(low: Builder, site: CallSite) -> Value:
-        arguments_of(low, site, names)
+        arguments_of(low, site, ())
         found = call(operation, (), kind, site)
         if kind == VOID:
             return emitted(low, operation, (), site)
@@ -183,11 +182,6 @@ def barrier(low: Builder, span: ir.Span) -> Static:
     """Add a barrier of the block."""
     low.emit(ir.Evaluate(ir.Call(BARRIER, (), VOID, span), span))
     return Static(None)
-
-
-def _syncthreads(low: Builder, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    return barrier(low, site.span)
 
 
 def _voting_barrier(name: str, kind: Number) -> Rule:
@@ -216,8 +210,8 @@ def _syncwarp(low: Builder, site: CallSite) -> Value:
 def as_mask(low: Builder, value: Value, site: CallSite) -> ir.Expression:
     """Return a mask of lanes: 32 bits; -1 is all of them."""
     if isinstance(value, Static) and isinstance(value.value, int):
-        return ir.Literal_(np.uint32(value.value & 0xFFFFFFFF), _UINT, site.span_of(0))
-    return low.cast(integer(low, value, site.span_of(0), "A mask"), _UINT)
+        return ir.Literal_(np.uint32(value.value & 0xFFFFFFFF), UINT32, site.span_of(0))
+    return low.cast(integer(low, value, site.span_of(0), "A mask"), UINT32)
 
 
 _SLEEP = Operation("nanosleep", "__nanosleep({0})", _WAITS)
@@ -225,7 +219,7 @@ _SLEEP = Operation("nanosleep", "__nanosleep({0})", _WAITS)
 
 def _nanosleep(low: Builder, site: CallSite) -> Value:
     value = arguments_of(low, site, ("ns",))["ns"]
-    time = low.cast(integer(low, value, site.span_of(0), "A time"), _UINT)
+    time = low.cast(integer(low, value, site.span_of(0), "A time"), UINT32)
     return emitted(low, _SLEEP, [time], site)
 
 
@@ -258,11 +252,11 @@ _ROWS: dict[str, tuple[Rule, str]] = {
     ),
     "laneid": (_plain(_LANE, PY_INT), "Return the thread's place in its warp: 0 to 31."),
     "syncthreads": (
-        _syncthreads,
+        _plain(BARRIER, VOID),
         "Wait until every thread of the block is here; what they wrote is then seen.",
     ),
     "syncthreads_count": (
-        _voting_barrier("syncthreads_count", Number(np.dtype(np.int32))),
+        _voting_barrier("syncthreads_count", INT32),
         "As ``syncthreads``; return for how many threads ``predicate`` is true.",
     ),
     "syncthreads_and": (
@@ -279,10 +273,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "Let no thread of the device see later writes before earlier ones.",
     ),
     "threadfence_block": (_fence("threadfence_block"), "The same for the threads of the block."),
-    "threadfence_system": (
-        _fence("threadfence_system"),
-        "The same for all devices and the host.",
-    ),
+    "threadfence_system": (_fence("threadfence_system"), "The same for all devices and the host."),
     "nanosleep": (_nanosleep, "Pause the thread for about ``ns`` nanoseconds."),
     "clock": (_plain(_CLOCK32, PY_INT), "Return a counter of the multiprocessor's cycles."),
     "clock64": (_plain(_CLOCK, PY_INT), "Return the counter of cycles in 64 bits."),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import (
     Builder,
@@ -18,14 +16,12 @@ from kerneltk.jit.intrinsics.base import (
 )
 from kerneltk.jit.intrinsics.execution.threads import as_mask
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
-from kerneltk.jit.ir.types import BOOL, PY_INT, Number, Record, Tuple
+from kerneltk.jit.ir.types import BOOL, INT32, PY_INT, UINT32, Number, Record, Tuple
 
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
-_UINT = Number(np.dtype(np.uint32))
-_INT = Number(np.dtype(np.int32))
 
 
-def _shuffle(name: str, lane: str) -> Rule:
+def _shuffle(name: str) -> Rule:
     operation, of_variable = (
         Operation(
             name,
@@ -37,15 +33,15 @@ def _shuffle(name: str, lane: str) -> Rule:
     )
 
     def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("mask", "var", lane, "width"), {"width": 32})
+        values = arguments_of(low, site, ("mask", "var", "val_id", "width"), {"width": 32})
         mask = as_mask(low, values["mask"], site)
         var = low.exchanged(values["var"], site.span_of(1))
         if not isinstance(var.type, Number | Tuple | Record):
             raise low.fail(f"{low.describe(var)} cannot be exchanged.", site.span_of(1))
-        place = low.cast(integer(low, values[lane], site.span_of(2), "A lane"), _INT)
+        place = low.cast(integer(low, values["val_id"], site.span_of(2), "A lane"), INT32)
         span = site.places(tuple(values))["width"]
         if not isinstance(values["width"], Static):  # a power of two, as CUDA has it
-            parts = low.cast(integer(low, values["width"], span, "'width'"), _INT)
+            parts = low.cast(integer(low, values["width"], span, "'width'"), INT32)
             return low.temporary(call(of_variable, [mask, var, place, parts], var.type, site))
         width = static_value(low, values["width"], span, "'width'")
         if width not in (1, 2, 4, 8, 16, 32):
@@ -86,7 +82,7 @@ def _match(operation: Operation, kind: Number) -> Rule:
         found = low.temporary(call(operation, [mask, value], kind, site))
         if operation is not _MATCH_ALL:
             return found
-        zero = low.cast(ir.Literal_(0, PY_INT, site.span), _UINT)
+        zero = low.cast(ir.Literal_(0, PY_INT, site.span), UINT32)
         agreed = ir.Compare("!=", found, zero, site.span)
         return low.make_tuple([found, agreed], site.span)
 
@@ -105,26 +101,26 @@ _LESS = Operation(
 def _value(operation: Operation) -> Rule:
     def rule(low: Builder, site: CallSite) -> Value:
         arguments_of(low, site, ())
-        return low.temporary(call(operation, [], _UINT, site))
+        return low.temporary(call(operation, [], UINT32, site))
 
     return rule
 
 
 _ROWS: dict[str, tuple[Rule, str]] = {
     "shfl_sync": (
-        _shuffle("shfl_sync", "val_id"),
+        _shuffle("shfl_sync"),
         "Return ``var`` of the lane ``val_id``, within parts of ``width`` lanes.",
     ),
     "shfl_up_sync": (
-        _shuffle("shfl_up_sync", "val_id"),
+        _shuffle("shfl_up_sync"),
         "Return ``var`` of the lane that is ``val_id`` lower; the lowest get their own.",
     ),
     "shfl_down_sync": (
-        _shuffle("shfl_down_sync", "val_id"),
+        _shuffle("shfl_down_sync"),
         "Return ``var`` of the lane that is ``val_id`` higher; the highest get their own.",
     ),
     "shfl_xor_sync": (
-        _shuffle("shfl_xor_sync", "val_id"),
+        _shuffle("shfl_xor_sync"),
         "Return ``var`` of the lane whose number differs in the bits of ``val_id``.",
     ),
     "all_sync": (
@@ -136,7 +132,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "Return whether ``predicate`` is true for any lane of ``mask``.",
     ),
     "ballot_sync": (
-        _vote("ballot_sync", _UINT, "__ballot_sync({0}, {1})"),
+        _vote("ballot_sync", UINT32, "__ballot_sync({0}, {1})"),
         "Return the lanes of ``mask`` for which ``predicate`` is true, one bit each.",
     ),
     "eq_sync": (
@@ -144,11 +140,11 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "Return whether ``value`` is the same in all lanes of ``mask``.",
     ),
     "match_any_sync": (
-        _match(_MATCH_ANY, _UINT),
+        _match(_MATCH_ANY, UINT32),
         "Return the lanes of ``mask`` that have the same ``value``.",
     ),
     "match_all_sync": (
-        _match(_MATCH_ALL, _UINT),
+        _match(_MATCH_ALL, UINT32),
         "Return ``(mask, True)`` if all lanes have the same ``value``, else ``(0, False)``.",
     ),
     "activemask": (_value(_ACTIVE), "Return the lanes that are here at the same time."),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, in_floats, integer, numbers_of
-from kerneltk.jit.ir.types import PY_INT, Number
+from kerneltk.jit.ir.types import INT32, PY_INT
 
 _HEADERS = ("jit_bits.hpp",)
 
@@ -19,10 +18,9 @@ def _bits(name: str, *, same_type: bool = False) -> Rule:
 
     def rule(low: Builder, site: CallSite) -> Value:
         value = integer(low, arguments_of(low, site, ("x",))["x"], site.span_of(0), "The argument")
-        assert isinstance(value.type, Number)
         if same_type:
-            return call(operation, [value], value.type, site)
-        found = call(operation, [value], Number(np.dtype(np.int32)), site)
+            return call(operation, [value], ir.number_type(value), site)
+        found = call(operation, [value], INT32, site)
         return low.cast(found, PY_INT)
 
     return rule

@@ -42,8 +42,7 @@ def _complex_of(kind: Number) -> Number:
 
 def _argument(low: Builder, site: CallSite, index: int, value: Value) -> ir.Expression:
     number = low.as_number(value, site.span_of(index))
-    assert isinstance(number.type, Number)
-    return low.cast(number, _complex_of(number.type))
+    return low.cast(number, _complex_of(ir.number_type(number)))
 
 
 def _unary(name: str, function: Any) -> Rule:

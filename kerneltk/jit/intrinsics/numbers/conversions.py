@@ -12,7 +12,7 @@ from kerneltk.core.dtypes import as_dtype, dtype_names
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, element_of
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
+from kerneltk.jit.ir.types import BOOL, FLOAT32, FLOAT64, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
 
 def cast_to(target: Number, default: Any = 0) -> Rule:
@@ -41,17 +41,10 @@ def cast_to(target: Number, default: Any = 0) -> Rule:
 def _converted(low: Builder, found: ir.Literal_, target: Number, site: CallSite) -> Value:
     """Return a constant in another type; integers wrap around, as in C."""
     value = found.value
-    if target.is_integer and isinstance(value, int | np.integer) and not target.weak:
-        bits = 8 * target.dtype.itemsize
-        wrapped = int(value) & ((1 << bits) - 1)
-        if target.dtype.kind == "i" and wrapped >> (bits - 1):
-            wrapped -= 1 << bits
-        return Static(target.dtype.type(wrapped))
     try:
         with np.errstate(all="ignore"):
             if target.weak:
-                python = {"i": int, "f": float, "c": complex}[target.dtype.kind]
-                return Static(python(value))
+                return Static(target.python_class(value))
             return Static(np.array(value).astype(target.dtype)[()])
     except (OverflowError, ValueError) as error:
         raise low.fail(f"This number cannot be converted: {error}.", site.span) from error
@@ -61,17 +54,15 @@ _COMPLEX = Operation("complex", "{type}({0}, {1})")
 
 
 def _complex_to(target: Number) -> Rule:
-    part = Number(np.dtype(np.float32 if target.dtype == np.complex64 else np.float64))
+    part = FLOAT32 if target.dtype == np.complex64 else FLOAT64
 
     def rule(low: Builder, site: CallSite) -> Value:
         if len(site.arguments) + len(site.keywords) < 2:
             return cast_to(target)(low, site)
         values = arguments_of(low, site, ("real", "imag"), {"real": 0, "imag": 0})
         parts = [low.as_number(value, site.span, "A part") for value in values.values()]
-        for value in parts:
-            assert isinstance(value.type, Number)
-            if value.type.is_complex:
-                raise low.fail("The parts of a complex number must be real.", site.span)
+        if any(ir.number_type(value).is_complex for value in parts):
+            raise low.fail("The parts of a complex number must be real.", site.span)
         return call(_COMPLEX, [low.cast(value, part) for value in parts], target, site)
 
     return rule

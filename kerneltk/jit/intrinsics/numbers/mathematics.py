@@ -40,42 +40,31 @@ from kerneltk.jit.intrinsics.typing_rules import (
     uncomputable,
 )
 from kerneltk.jit.ir.promotion import SHIFTS
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT64, Number
+from kerneltk.jit.ir.types import BOOL, FLOAT32, INT32, PY_FLOAT, PY_INT, UINT64, Number
 
 _NUMBERS = ("jit_numbers.hpp",)
 _MATH = ("jit_math.hpp",)
 _MORE = ("jit_numbers.hpp", "jit_numbers_more.hpp")
-_FLOAT = Number(np.dtype(np.float32))
-_INT = Number(np.dtype(np.int32))
 
-# C name, objects; those with a star also take complex numbers.
+
+def _of_numpy(name: str) -> Any:
+    """Return NumPy's function of a name of C's: ``asin`` is ``np.arcsin``."""
+    return getattr(np, name, None) or getattr(np, f"arc{name[1:]}")
+
+
+# C names of what Python and NumPy both have; those with a star also take complex numbers.
+_SHARED = (
+    *("sin*", "cos*", "tan*", "asin*", "acos*", "atan*", "sinh*", "cosh*", "tanh*"),
+    *("asinh*", "acosh*", "atanh*", "exp*", "exp2*", "expm1*", "log2*", "log10*", "log1p*"),
+    *("sqrt*", "cbrt", "fabs"),
+)
 _UNARY: dict[str, tuple[Any, ...]] = {
-    "sin*": (math.sin, np.sin),
-    "cos*": (math.cos, np.cos),
-    "tan*": (math.tan, np.tan),
-    "asin*": (math.asin, np.arcsin),
-    "acos*": (math.acos, np.arccos),
-    "atan*": (math.atan, np.arctan),
-    "sinh*": (math.sinh, np.sinh),
-    "cosh*": (math.cosh, np.cosh),
-    "tanh*": (math.tanh, np.tanh),
-    "asinh*": (math.asinh, np.arcsinh),
-    "acosh*": (math.acosh, np.arccosh),
-    "atanh*": (math.atanh, np.arctanh),
-    "exp*": (math.exp, np.exp),
-    "exp2*": (math.exp2, np.exp2) if hasattr(math, "exp2") else (np.exp2,),
-    "expm1*": (math.expm1, np.expm1),
+    **{name: (getattr(math, name.strip("*")), _of_numpy(name.strip("*"))) for name in _SHARED},
     "log*": (np.log,),
-    "log2*": (math.log2, np.log2),
-    "log10*": (math.log10, np.log10),
-    "log1p*": (math.log1p, np.log1p),
-    "sqrt*": (math.sqrt, np.sqrt),
-    "cbrt": (math.cbrt, np.cbrt) if hasattr(math, "cbrt") else (np.cbrt,),
     "erf": (math.erf,),
     "erfc": (math.erfc,),
     "tgamma": (math.gamma,),
     "lgamma": (math.lgamma,),
-    "fabs": (math.fabs, np.fabs),
     "cyl_bessel_i0": (np.i0,),
 }
 _OWN_UNARY: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
@@ -134,6 +123,11 @@ def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] =
     return rule
 
 
+_OPERATORS: dict[str, Any] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide,
+    "%": np.remainder, "**": np.power, "<<": np.left_shift, ">>": np.right_shift,
+    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor,
+}  # fmt: skip
 _OF_BOOLS = {"+": "|", "*": "&"}
 _INT8 = Number(np.dtype(np.int8))
 
@@ -232,7 +226,7 @@ def _log(low: Builder, site: CallSite) -> Value:
         return _unary("log*", math.log)(low, site)
     numbers, kind = numbers_of(low, site, ("x", "base"))
     if kind.is_half:  # rounded once, at the end
-        numbers = [low.cast(low.cast(number, kind), _FLOAT) for number in numbers]
+        numbers = [low.cast(low.cast(number, kind), FLOAT32) for number in numbers]
     one = _unary("log", math.log)
     parts = []
     for k, number in enumerate(numbers):
@@ -285,7 +279,7 @@ def _pair(function: Any, first: Operation, second: Operation, exponent: Number |
         value, kind = number_argument(low, site)
         kind = floating_of(real_number(low, site, kind))
         once = low.temporary(low.cast(value, kind))
-        other: ir.Expression = call(second, [once], kind if exponent is None else _INT, site)
+        other: ir.Expression = call(second, [once], kind if exponent is None else INT32, site)
         if exponent is not None:
             other = low.cast(other, exponent)
         return low.make_tuple([call(first, [once], kind, site), other], site.span)
@@ -354,7 +348,8 @@ def _part(name: str) -> Rule:
     return rule
 
 
-def _conjugate(low: Builder, site: CallSite) -> Value:
+def conjugate(low: Builder, site: CallSite) -> Value:
+    """Type ``np.conjugate(z)``."""
     value, kind = number_argument(low, site)
     return call(CONJUGATE, [value], kind, site) if kind.is_complex else value
 
@@ -397,7 +392,7 @@ def _bitwise_count(low: Builder, site: CallSite) -> Value:
     value, kind = number_argument(low, site)
     if not kind.is_integer:
         raise uncomputable(low, site, kind)
-    found = call(_POPCOUNT, [value], _INT, site)
+    found = call(_POPCOUNT, [value], INT32, site)
     return low.cast(found, Number(np.dtype(np.uint8)))
 
 
@@ -481,21 +476,8 @@ def _table() -> dict[Any, Rule]:
     for name, functions in _BINARY.items():
         for function in functions:
             add(_binary(name, function), function)
-    for op, functions in {
-        "+": (np.add,),
-        "-": (np.subtract,),
-        "*": (np.multiply,),
-        "/": (np.divide, np.true_divide),
-        "//": (np.floor_divide,),
-        "%": (np.mod, np.remainder),
-        "**": (np.power,),
-        "<<": (np.left_shift,),
-        ">>": (np.right_shift,),
-        "&": (np.bitwise_and,),
-        "|": (np.bitwise_or,),
-        "^": (np.bitwise_xor,),
-    }.items():
-        add(_operator(op, functions[0]), *functions)
+    for op, function in _OPERATORS.items():
+        add(_operator(op, function), function)
     for node, function in (
         (ast.Lt(), np.less),
         (ast.LtE(), np.less_equal),
@@ -536,7 +518,7 @@ def _table() -> dict[Any, Rule]:
     add(_ldexp(math.ldexp), math.ldexp)
     add(_ldexp(np.ldexp), np.ldexp)
     add(_pair(math.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, PY_INT), math.frexp)
-    add(_pair(np.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, _INT), np.frexp)
+    add(_pair(np.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, INT32), np.frexp)
     for function in (math.modf, np.modf):
         add(_pair(function, _MODF_FRACTION, _MODF_WHOLE, None), function)
     add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)
@@ -550,7 +532,7 @@ def _table() -> dict[Any, Rule]:
     add(_absolute, np.abs, np.absolute)
     add(_part("real"), np.real)
     add(_part("imag"), np.imag)
-    add(_conjugate, np.conjugate)
+    add(conjugate, np.conjugate)
     add(angle, np.angle)
     add(_square, np.square)
     add(_float_power, np.float_power)

@@ -10,21 +10,17 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.attributes import CONJUGATE, imaginary_part, real_part
+from kerneltk.jit.intrinsics.attributes import imaginary_part, real_part
 from kerneltk.jit.intrinsics.base import BoundMethod, Builder, CallSite, Rule, Static, Value
 from kerneltk.jit.intrinsics.numbers.bits import INTRINSICS as BITS
 from kerneltk.jit.intrinsics.numbers.conversions import cast_to
 from kerneltk.jit.intrinsics.numbers.mathematics import TABLE as MATHEMATICS
+from kerneltk.jit.intrinsics.numbers.mathematics import conjugate
 from kerneltk.jit.intrinsics.python import absolute
-from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, element_of, number_argument
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, element_of, number_argument
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
 # The first argument of a method is the number itself.
-
-
-def _conjugate(low: Builder, site: CallSite) -> Value:
-    value, kind = number_argument(low, site)
-    return call(CONJUGATE, [value], kind, site) if kind.is_complex else value
 
 
 def _item(low: Builder, site: CallSite) -> Value:
@@ -80,13 +76,17 @@ _METHODS: dict[str, tuple[Rule, Callable[[Number], bool]]] = {
     "bit_count": (_bits("popc"), lambda kind: kind.is_integer),
     "bit_length": (_bits("clz"), lambda kind: kind == PY_INT),
     "clip": (MATHEMATICS[np.clip], _is_known),
-    "conj": (_conjugate, lambda kind: True),
-    "conjugate": (_conjugate, lambda kind: True),
+    "conj": (conjugate, lambda kind: True),
+    "conjugate": (conjugate, lambda kind: True),
     "is_integer": (_is_integer, lambda kind: kind.is_integer or kind.is_floating),
     "item": (_item, _is_known),
     "round": (MATHEMATICS[np.round], _is_known),
 }
 """Rules of methods, and the numbers that have them."""
+
+
+def _numerator(low: Builder, value: ir.Expression, kind: Number, span: ir.Span) -> Value:
+    return low.cast(value, PY_INT) if kind == BOOL else value
 
 
 _Attribute = Callable[[Builder, ir.Expression, Number, ir.Span], Value]
@@ -98,10 +98,7 @@ _ATTRIBUTES: dict[str, tuple[_Attribute, Callable[[Number], bool]]] = {
     "itemsize": (lambda low, value, kind, span: Static(kind.dtype.itemsize), _is_known),
     "nbytes": (lambda low, value, kind, span: Static(kind.dtype.itemsize), _is_known),
     "ndim": (lambda low, value, kind, span: Static(0), _is_known),
-    "numerator": (
-        lambda low, value, kind, span: low.cast(value, PY_INT) if kind == BOOL else value,
-        _is_whole,
-    ),
+    "numerator": (_numerator, _is_whole),
     "real": (lambda low, value, kind, span: real_part(value, kind, span), lambda kind: True),
     "shape": (lambda low, value, kind, span: Static(()), _is_known),
     "size": (lambda low, value, kind, span: Static(1), _is_known),
@@ -128,6 +125,4 @@ def number_attribute(low: Builder, value: ir.Expression, name: str, span: ir.Spa
 
 
 def _class_of(kind: Number) -> type:
-    if kind == BOOL or not kind.weak:
-        return kind.dtype.type
-    return {"i": int, "f": float, "c": complex}[kind.dtype.kind]
+    return kind.python_class if kind.weak else kind.dtype.type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from kerneltk.jit import ir
@@ -11,18 +11,17 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Pending
-from kerneltk.jit.lowering.values.comparisons import combined
-from kerneltk.jit.lowering.values.conversion import kept
+from kerneltk.jit.lowering.values.comparisons import choose, combined, short_circuit
 from kerneltk.jit.lowering.values.evaluation import evaluate
-from kerneltk.jit.lowering.values.joins import joined_values
-from kerneltk.jit.lowering.values.references import record_at
 
 
 def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static:
     """Return whether an expression is true; its value beside that is of no interest."""
     span = low.span(node)
     if isinstance(node, ast.BoolOp):
-        return _logical(low, node, span)
+        word: Literal["and", "or"] = "and" if isinstance(node.op, ast.And) else "or"
+        parts = (partial(condition_of, low, part) for part in node.values)
+        return short_circuit(low, word, parts, span)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         inner = condition_of(low, node.operand)
         return Static(not inner.value) if isinstance(inner, Static) else ir.Not(inner, span)
@@ -31,56 +30,6 @@ def condition_of(low: FunctionBuilder, node: ast.expr) -> ir.Expression | Static
     except Pending:
         # What stands behind the condition may show the type: 'if first or x > m: m = x'.
         return ir.Literal_(True, BOOL, span)
-
-
-def _logical(low: FunctionBuilder, node: ast.BoolOp, span: ir.Span) -> ir.Expression | Static:
-    is_and = isinstance(node.op, ast.And)
-    word: Literal["and", "or"] = "and" if is_and else "or"
-    operands: list[ir.Expression] = []
-    for index, part in enumerate(node.values):
-        with low.captured() as added:
-            found = condition_of(low, part)
-        if isinstance(found, Static):
-            if not operands:
-                low.statements += added
-            if bool(found.value) != is_and:  # what follows is never evaluated
-                if not operands:
-                    return found
-                operands.append(ir.Literal_(bool(found.value), BOOL, low.span(part)))
-                break
-            continue
-        if added and operands:
-            return stepwise(low, word, operands, node.values[index:], found, added, span)
-        low.statements += added
-        operands.append(found)
-    if not operands:
-        return Static(is_and)
-    return combined(word, operands, span)
-
-
-def stepwise(
-    low: FunctionBuilder,
-    word: Literal["and", "or"],
-    before: list[ir.Expression],
-    rest: Sequence[ast.expr],
-    first: ir.Expression,
-    added: list[ir.Statement],
-    span: ir.Span,
-) -> ir.Expression:
-    """Return a condition whose later part needs statements, which run only if it matters."""
-    result = low.temporary(combined(word, before, span))
-    assert isinstance(result, ir.Local)
-    with low.captured() as body:
-        low.statements += added
-        operands = [first]
-        if len(rest) > 1:
-            tail = ast.BoolOp(ast.And() if word == "and" else ast.Or(), list(rest[1:]))
-            found = _logical(low, ast.copy_location(tail, rest[1]), span)
-            operands.append(low.as_expression(found, span))
-        low.emit(ir.Store(result, combined(word, operands, span), span))
-    test = result if word == "and" else ir.Not(result, span)
-    low.emit(ir.If(test, tuple(body), (), span))
-    return result
 
 
 def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:
@@ -116,10 +65,10 @@ def bool_node(low: FunctionBuilder, node: ast.BoolOp) -> Value:
         assert not isinstance(truth, Static)
         first: tuple[Value, list[ir.Statement]] = (right, added)
         second: tuple[Value, list[ir.Statement]] = (left, [])
-        spans = (low.span(part), location) if is_and else (location, low.span(part))
-        found = _choose(
-            low, truth, *(first if is_and else second), *(second if is_and else first), span, spans
-        )
+        if is_and:
+            found = choose(low, truth, first, second, span, (low.span(part), location))
+        else:
+            found = choose(low, truth, second, first, span, (location, low.span(part)))
         location = span
     return found
 
@@ -141,35 +90,4 @@ def ternary_node(low: FunctionBuilder, node: ast.IfExp) -> Value:
     except Pending:
         return then
     spans = (low.span(node.body), low.span(node.orelse))
-    return _choose(low, condition, then, then_added, orelse, orelse_added, span, spans)
-
-
-def _choose(
-    low: FunctionBuilder,
-    condition: ir.Expression,
-    then: Value,
-    then_added: list[ir.Statement],
-    orelse: Value,
-    orelse_added: list[ir.Statement],
-    span: ir.Span,
-    spans: tuple[ir.Span, ir.Span],
-) -> Value:
-    """Return one of two values, of the type that both join to."""
-    # What a reference needs before it is made belongs into its own branch.
-    with low.captured() as more:
-        a = kept(low, then, spans[0])
-    with low.captured() as others:
-        b = kept(low, orelse, spans[1])
-    branches = [*then_added, *more], [*orelse_added, *others]
-    kind = joined_values(low, (a, b), spans)
-    if not any(branches):
-        a = low.convert(a, kind, span, "the result")
-        b = low.convert(b, kind, span, "the result")
-        return record_at(ir.Select(condition, a, b, kind, span))
-    local = ir.Local(low.add_local("t", kind), kind, span)
-    for value, added in zip((a, b), branches, strict=True):
-        with low.captured() as late:
-            low.emit(ir.Store(local, low.convert(value, kind, span, "the result"), span))
-        added += late
-    low.emit(ir.If(condition, tuple(branches[0]), tuple(branches[1]), span))
-    return record_at(local)
+    return choose(low, condition, (then, then_added), (orelse, orelse_added), span, spans)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,10 +12,10 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import BOOL
 from kerneltk.jit.lowering.builder import FunctionBuilder
-from kerneltk.jit.lowering.expressions.conditions import condition_of, stepwise
+from kerneltk.jit.lowering.expressions.conditions import condition_of
 from kerneltk.jit.lowering.function import block, captured_block
 from kerneltk.jit.lowering.names import assign_name
-from kerneltk.jit.lowering.values.comparisons import combined
+from kerneltk.jit.lowering.values.comparisons import short_circuit
 from kerneltk.jit.lowering.values.evaluation import evaluate
 
 
@@ -37,17 +38,8 @@ def _match_cases(low: FunctionBuilder, subject: Value, cases: Sequence[ast.match
         return
     condition = test
     if case.guard is not None:
-        with low.captured() as added:
-            condition = condition_of(low, case.guard)
-        if isinstance(test, Static):
-            low.statements += added
-        else:
-            guard = low.as_expression(condition, span)
-            condition = (
-                stepwise(low, "and", [test], [case.guard], guard, added, span)
-                if added
-                else combined("and", (test, guard), span)
-            )
+        parts = (lambda: test, partial(condition_of, low, case.guard))
+        condition = short_circuit(low, "and", parts, span)
     if isinstance(condition, Static):
         if condition.value:
             block(low, case.body)
@@ -81,17 +73,8 @@ def _matches(low: FunctionBuilder, subject: Value, pattern: ast.pattern) -> ir.E
             return Static(False)
         return subject if pattern.value else ir.Not(subject, span)
     if isinstance(pattern, ast.MatchOr):
-        operands: list[ir.Expression] = []
-        for part in pattern.patterns:
-            test = _matches(low, subject, part)
-            if isinstance(test, Static):
-                if test.value:
-                    return test
-            else:
-                operands.append(test)
-        if not operands:
-            return Static(False)
-        return combined("or", operands, span)
+        parts = (partial(_matches, low, subject, part) for part in pattern.patterns)
+        return short_circuit(low, "or", parts, span)
     raise low.refuse(
         "This pattern cannot be used in a kernel.",
         span,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
+from kerneltk.jit.ir.types import PY_INT, UINT64, Array, Number, Tuple
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.classes import (
     called,
@@ -27,15 +29,18 @@ from kerneltk.jit.lowering.values.classes import (
 from kerneltk.jit.lowering.values.conversion import (
     as_expression,
     as_number,
+    convert,
     is_tuple,
+    kept,
     parts_of,
     truth_of,
 )
 from kerneltk.jit.lowering.values.description import description_of, is_object
 from kerneltk.jit.lowering.values.evaluation import evaluate, evaluated_once, in_order, settled
+from kerneltk.jit.lowering.values.joins import joined_values
 from kerneltk.jit.lowering.values.numbers import cast
 from kerneltk.jit.lowering.values.operators import COMPARISONS, fold, operation_type, uncomputable
-from kerneltk.jit.lowering.values.references import temporary
+from kerneltk.jit.lowering.values.references import record_at, temporary
 
 
 def combined(
@@ -45,6 +50,41 @@ def combined(
     return operands[0] if len(operands) == 1 else ir.Logical(word, tuple(operands), span)
 
 
+def short_circuit(
+    low: Context,
+    word: Literal["and", "or"],
+    parts: Iterable[Callable[[], ir.Expression | Static]],
+    span: ir.Span,
+) -> ir.Expression | Static:
+    """Return conditions joined by a word. Each of `parts` lowers one; the statements that a later
+    one needs run only where those before it do not decide.
+    """
+    operands: list[ir.Expression] = []
+    pending = iter(parts)
+    for part in pending:
+        with low.captured() as added:
+            found = part()
+        if added and operands:
+            result = low.copied(combined(word, operands, span))
+            with low.captured() as body:
+                low.statements += added
+                rest = short_circuit(low, word, chain([partial(_known, found)], pending), span)
+                low.emit(ir.Store(result, as_expression(low, rest, span), span))
+            test = result if word == "and" else ir.Not(result, span)
+            low.emit(ir.If(test, tuple(body), (), span))
+            return result
+        low.statements += added
+        if not isinstance(found, Static):
+            operands.append(found)
+        elif bool(found.value) != (word == "and"):  # what follows is never evaluated
+            return found
+    return combined(word, operands, span) if operands else Static(word == "and")
+
+
+def _known(found: ir.Expression | Static) -> ir.Expression | Static:
+    return found
+
+
 def compare_node(low: Context, node: ast.Compare) -> Value:
     """Lower ``a < b < c``."""
     span = low.span(node)
@@ -52,64 +92,31 @@ def compare_node(low: Context, node: ast.Compare) -> Value:
     if len(node.ops) == 1:
         spans = (low.span(node.left), low.span(node.comparators[0]))
         return compare(low, node.ops[0], left, right, span, spans)
-    return _chain(low, node, 0, left, right, span)
+    return _chain(low, node, [left, evaluated_once(low, right)], span)
 
 
-def _chain(
-    low: Context, node: ast.Compare, first: int, left: Value, right: Value, span: ir.Span
-) -> Value:
-    """Return whether comparisons of a chain hold, from one on whose operands are given.
+def _chain(low: Context, node: ast.Compare, values: list[Value], span: ir.Span) -> Value:
+    """Return whether comparisons of a chain hold, of which the first two values are given.
 
     What stands between two comparisons is evaluated once, and only if those before it hold.
     """
     nodes = [node.left, *node.comparators]
-    last = len(node.ops) - 1
-    if first < last:
-        right = evaluated_once(low, right)
-    operands: list[ir.Expression] = []
-    for k in range(first, last + 1):
+
+    def holds(k: int) -> ir.Expression | Static:
+        if k:
+            with low.captured() as added:
+                following = evaluate(low, nodes[k + 1])
+                if k + 1 < len(node.ops):
+                    following = evaluated_once(low, following)
+            if added:
+                values[k] = settled(low, values[k])
+                low.statements += added
+            values.append(following)
         spans = low.span(nodes[k]), low.span(nodes[k + 1])
-        found = compare(low, node.ops[k], left, right, span, spans)
-        if not isinstance(found, Static):
-            operands.append(found)
-        elif not found.value:
-            return found
-        if k == last:
-            break
-        with low.captured() as added:
-            following = evaluate(low, nodes[k + 2])
-            if k + 1 < last:
-                following = evaluated_once(low, following)
-        if added:
-            right = settled(low, right)
-            if operands:
-                return _rest_of_chain(low, node, k + 1, operands, right, following, added, span)
-            low.statements += added
-        left, right = right, following
-    if not operands:
-        return Static(True)
-    return combined("and", operands, span)
+        found = compare(low, node.ops[k], values[k], values[k + 1], span, spans)
+        return truth_of(low, found, span)
 
-
-def _rest_of_chain(
-    low: Context,
-    node: ast.Compare,
-    first: int,
-    before: list[ir.Expression],
-    left: Value,
-    right: Value,
-    added: list[ir.Statement],
-    span: ir.Span,
-) -> Value:
-    """Return a chain whose next operand needs statements, which run only if it matters."""
-    result = temporary(low, combined("and", before, span))
-    assert isinstance(result, ir.Local)
-    with low.captured() as body:
-        low.statements += added
-        rest = _chain(low, node, first, left, right, span)
-        low.emit(ir.Store(result, as_expression(low, rest, span), span))
-    low.emit(ir.If(result, tuple(body), (), span))
-    return result
+    return short_circuit(low, "and", (partial(holds, k) for k in range(len(node.ops))), span)
 
 
 def compare(
@@ -137,9 +144,7 @@ def compare(
         return _compare_tuples(low, op, left, right, span)
     first, second = spans or (span, span)
     a, b = as_number(low, left, first), as_number(low, right, second)
-    assert isinstance(a.type, Number)
-    assert isinstance(b.type, Number)
-    kind = operation_type(low, spelling, a.type, b.type, span)
+    kind = operation_type(low, spelling, ir.number_type(a), ir.number_type(b), span)
     for literal, other in ((a, b), (b, a)):
         # A constant beyond the other's range decides, as in NumPy.
         if (
@@ -185,8 +190,7 @@ def _compared_by_value(
     values[signed] = temporary(low, cast(low, values[signed], PY_INT))
     zero = ir.Literal_(0, PY_INT, span)
     below = ir.Compare("<", values[signed], zero, span)
-    wide = Number(np.dtype(np.uint64))
-    same = ir.Compare(spelling, cast(low, values[0], wide), cast(low, values[1], wide), span)
+    same = ir.Compare(spelling, cast(low, values[0], UINT64), cast(low, values[1], UINT64), span)
     # A negative number is less than every unsigned one.
     less = ("<", "<=") if signed == 0 else (">", ">=")
     if spelling in (*less, "!="):
@@ -284,7 +288,7 @@ def _compare_items(
     if isinstance(op, ast.Eq | ast.NotEq):
         if len(a) != len(b):
             return Static(isinstance(op, ast.NotEq))
-        found = _all_equal(low, list(zip(a, b, strict=True)), span)
+        found = _all_equal(low, zip(a, b, strict=True), span)
         return found if isinstance(op, ast.Eq) else _negated(low, found, span)
     _, function = COMPARISONS[type(op)]
     pairs = [
@@ -299,39 +303,13 @@ def once_of(low: Context, value: Value) -> Value:
     return evaluated_once(low, value) if is_number else value
 
 
-def _all_equal(low: Context, pairs: list[tuple[Value, Value]], span: ir.Span) -> Value:
+def _all_equal(low: Context, pairs: Iterable[tuple[Value, Value]], span: ir.Span) -> Value:
     """Return whether all pairs are equal; what follows one that is not is not compared."""
-    operands: list[ir.Expression] = []
-    for number, (first, second) in enumerate(pairs):
-        with low.captured() as added:
-            equal = compare(low, ast.Eq(), first, second, span)
-            found = truth_of(low, equal, span)
-        if added and operands:
-            result = temporary(low, combined("and", operands, span))
-            with low.captured() as body:
-                low.statements += added
-                rest = _all_equal(low, pairs[number + 1 :], span)
-                both = found if _is_true(rest) else rest
-                if not isinstance(found, Static) and not isinstance(rest, Static):
-                    both = combined("and", (found, rest), span)
-                elif _is_true(found):
-                    both = rest
-                elif isinstance(found, Static):
-                    both = found
-                stored = as_expression(low, both, span)
-                low.emit(ir.Store(result, stored, span))  # type: ignore[arg-type]
-            low.emit(ir.If(result, tuple(body), (), span))
-            return result
-        low.statements += added
-        if not isinstance(found, Static):
-            operands.append(found)
-        elif not found.value:
-            return found
-    return combined("and", operands, span) if operands else Static(True)
+    return short_circuit(low, "and", (partial(_is_equal, low, *pair, span) for pair in pairs), span)
 
 
-def _is_true(value: Value) -> bool:
-    return isinstance(value, Static) and value.value is True
+def _is_equal(low: Context, left: Value, right: Value, span: ir.Span) -> ir.Expression | Static:
+    return truth_of(low, compare(low, ast.Eq(), left, right, span), span)
 
 
 def _first_difference(
@@ -341,7 +319,7 @@ def _first_difference(
     if not pairs:
         return Static(longer)
     (first, second), rest = pairs[0], pairs[1:]
-    equal = truth_of(low, compare(low, ast.Eq(), first, second, span), span)
+    equal = _is_equal(low, first, second, span)
     if isinstance(equal, Static):
         if equal.value:
             return _first_difference(low, op, rest, longer, span)
@@ -352,13 +330,37 @@ def _first_difference(
     with low.captured() as else_added:
         different = truth_of(low, compare(low, op, first, second, span), span)
         orelse = as_expression(low, different, span)
-    if not then_added and not else_added:
-        return ir.Select(equal, then, orelse, BOOL, span)
-    local = ir.Local(low.add_local("t", BOOL), BOOL, span)
-    then_added.append(ir.Store(local, then, span))
-    else_added.append(ir.Store(local, orelse, span))
-    low.emit(ir.If(equal, tuple(then_added), tuple(else_added), span))
-    return local
+    return choose(low, equal, (then, then_added), (orelse, else_added), span, (span, span))
+
+
+def choose(
+    low: Context,
+    condition: ir.Expression,
+    then: tuple[Value, list[ir.Statement]],
+    orelse: tuple[Value, list[ir.Statement]],
+    span: ir.Span,
+    spans: tuple[ir.Span, ir.Span],
+) -> ir.Expression:
+    """Return one of two values, of the type that both join to; each is given with the statements
+    that it needs.
+    """
+    values, branches = [], []
+    for (value, added), location in zip((then, orelse), spans, strict=True):
+        # What a reference needs before it is made belongs into its own branch.
+        with low.captured() as more:
+            values.append(kept(low, value, location))
+        branches.append([*added, *more])
+    kind = joined_values(low, values, spans)
+    if not any(branches):
+        a, b = (convert(low, value, kind, span, "the result") for value in values)
+        return record_at(ir.Select(condition, a, b, kind, span))
+    local = ir.Local(low.add_local("t", kind), kind, span)
+    for value, branch in zip(values, branches, strict=True):
+        with low.captured() as late:
+            low.emit(ir.Store(local, convert(low, value, kind, span, "the result"), span))
+        branch += late
+    low.emit(ir.If(condition, tuple(branches[0]), tuple(branches[1]), span))
+    return record_at(local)
 
 
 def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
@@ -407,19 +409,12 @@ def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir
     else:
         items = parts_of(low, right, span)
     once = left if isinstance(left, Static) else temporary(low, left)
-    operands: list[ir.Expression] = []
-    for item in items:
-        pair = (once, item) if class_of(item) is None else (item, once)  # a class has the first say
-        same = truth_of(low, compare(low, ast.Eq(), *pair, span), span)
-        if isinstance(same, Static):
-            if same.value:
-                return Static(isinstance(op, ast.In))
-        else:
-            operands.append(same)
-    if not operands:
-        return Static(isinstance(op, ast.NotIn))
-    whole = combined("or", operands, span)
-    return whole if isinstance(op, ast.In) else ir.Not(whole, span)
+    # A class has the first say.
+    pairs = ((once, item) if class_of(item) is None else (item, once) for item in items)
+    any_is = short_circuit(
+        low, "or", (partial(_is_equal, low, *pair, span) for pair in pairs), span
+    )
+    return any_is if isinstance(op, ast.In) else _negated(low, any_is, span)
 
 
 def _not_searched(low: Context, value: Value, span: ir.Span) -> TypingError:

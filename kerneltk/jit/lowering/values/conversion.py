@@ -20,6 +20,7 @@ from kerneltk.jit.ir.types import (
     PY_COMPLEX,
     PY_FLOAT,
     PY_INT,
+    UINT64,
     Array,
     Number,
     Reference,
@@ -125,7 +126,7 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
             shown = "This number" if found.bit_length() > 200 else f"The number {found}"
             raise low.fail(f"{shown} does not fit 64 bits.", span)
         if found >= 2**63:
-            return ir.Literal_(np.uint64(found), Number(np.dtype(np.uint64)), span)
+            return ir.Literal_(np.uint64(found), UINT64, span)
         return ir.Literal_(int(found), PY_INT, span)
     if isinstance(found, float) and not isinstance(found, np.generic):
         return ir.Literal_(float(found), PY_FLOAT, span)

@@ -51,18 +51,11 @@ def _cast_literal(low: Context, value: ir.Literal_, target: Number) -> ir.Expres
         if not -(2**63) <= plain < 2**63:  # nor is NaN
             raise low.fail(f"The number {found} does not fit 'int'.", value.span)
     if target.weak:
-        python = {"i": int, "f": float, "c": complex}[target.dtype.kind]
-        return ir.Literal_(python(found), target, value.span)
+        return ir.Literal_(target.python_class(found), target, value.span)
     if target == BOOL:
         return ir.Literal_(bool(found), BOOL, value.span)
     if target.is_integer and value.type == PY_INT:
-        limits = np.iinfo(target.dtype)
-        if not limits.min <= found <= limits.max and not _is_provisional(low):
-            raise low.fail(
-                f"The number {found} does not fit '{target}'.",
-                value.span,
-                f"use a wider dtype, or write 'np.{target}({found})' to wrap it around.",
-            )
+        check_constant(low, found, target, value.span)
     with np.errstate(all="ignore"):
         return ir.Literal_(np.array(found).astype(target.dtype)[()], target, value.span)
 

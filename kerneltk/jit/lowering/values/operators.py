@@ -12,6 +12,7 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
+from kerneltk.jit.intrinsics.python import OPERATORS
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Type
 from kerneltk.jit.lowering.context import Context
@@ -30,27 +31,11 @@ from kerneltk.jit.lowering.values.description import is_object, phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, in_order, refuse_node
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 
-BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Add: ("+", operator.add),
-    ast.Sub: ("-", operator.sub),
-    ast.Mult: ("*", operator.mul),
-    ast.Div: ("/", operator.truediv),
-    ast.FloorDiv: ("//", operator.floordiv),
-    ast.Mod: ("%", operator.mod),
-    ast.Pow: ("**", operator.pow),
-    ast.LShift: ("<<", operator.lshift),
-    ast.RShift: (">>", operator.rshift),
-    ast.BitAnd: ("&", operator.and_),
-    ast.BitOr: ("|", operator.or_),
-    ast.BitXor: ("^", operator.xor),
-}
-_BY_SPELLING = dict(BINARY.values())
-METHODS = {
-    **{"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"},
-    **{"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor"},
-    "@": "matmul",
-}
-"""The names of the special methods of operators."""
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^",
+}  # fmt: skip
 COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("<", operator.lt),
     ast.LtE: ("<=", operator.le),
@@ -59,8 +44,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
 }
-_BY_SPELLING.update(COMPARISONS.values())
-_BY_SPELLING["@"] = operator.matmul
+_FUNCTIONS = {**OPERATORS, **dict(COMPARISONS.values()), "@": operator.matmul}
 COMPARED = frozenset(spelling for spelling, _ in COMPARISONS.values())
 
 
@@ -76,7 +60,7 @@ def spelling_of(low: Context, op: ast.operator, span: ir.Span, *operands: Value)
         return "@"
     if type(op) not in BINARY:
         refuse_node(low, op, span)
-    return BINARY[type(op)][0]
+    return BINARY[type(op)]
 
 
 def binary_node(low: Context, node: ast.BinOp) -> Value:
@@ -104,7 +88,7 @@ def fold(
         left, right = _as_computed(low, op, left, right, spans or (span, span), span)
     try:
         with np.errstate(all="ignore"):
-            found = _BY_SPELLING[op](left, right)
+            found = _FUNCTIONS[op](left, right)
     except Exception as error:
         raise not_computed(low, error, (left, right), span, spans) from error
     if isinstance(found, np.ndarray) and found.ndim and op in COMPARED:
@@ -137,9 +121,7 @@ def _as_computed(
         return left, right
     a = as_number(low, Static(left), spans[0])
     b = as_number(low, Static(right), spans[1])
-    assert isinstance(a.type, Number)
-    assert isinstance(b.type, Number)
-    kind = operation_type(low, op, a.type, b.type, span)
+    kind = operation_type(low, op, ir.number_type(a), ir.number_type(b), span)
     x, y = cast(low, a, kind), b if op in SHIFTS else cast(low, b, kind)
     assert isinstance(x, ir.Literal_)
     assert isinstance(y, ir.Literal_)
@@ -165,7 +147,9 @@ def binary(
     if is_object(left) and is_object(right):
         return fold(low, op, left.value, right.value, span, spans)  # type: ignore[union-attr]
     if class_of(left) is not None or class_of(right) is not None:
-        found = operated(low, METHODS[op], left, right, span, in_place=in_place)
+        found = operated(
+            low, _FUNCTIONS[op].__name__.strip("_"), left, right, span, in_place=in_place
+        )
         if found is not None:
             return found
         if not (is_tuple(left) or is_tuple(right)) or op not in ("+", "*"):
@@ -180,9 +164,7 @@ def binary(
     a, b = as_number(low, left, first), as_number(low, right, second)
     if low.mode == "numpy":
         a, b = _within(low, left, a, b.type, first), _within(low, right, b, a.type, second)
-    assert isinstance(a.type, Number)
-    assert isinstance(b.type, Number)
-    kind = operation_type(low, op, a.type, b.type, span)
+    kind = operation_type(low, op, ir.number_type(a), ir.number_type(b), span)
     if op == "**":
         return _power(low, a, b, kind, span)
     if op in ("<<", ">>"):

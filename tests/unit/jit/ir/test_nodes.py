@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kerneltk import jit
 from kerneltk.jit import ir
+from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Record, number
 
 AT = ir.Span(1, 0, 1, 1)
@@ -174,3 +176,20 @@ def test_what_may_lie_at_any_byte() -> None:
     view = ir.Local("v", Array(number("float64"), 1, "strided", packed=True), AT)
     assert ir.is_packed(ir.Element(view, (literal(0),), (False,), number("float64"), AT))
     assert not ir.is_packed(ir.Local("r", aligned, AT))
+
+
+def test_the_names_that_a_function_declares() -> None:
+    source = Definition(_kernel).lowered((Array(number("i4"), 1), number("i8"))).kernel
+    assert {"x", "n", "part", "first", "last"} <= ir.declared_names(source)
+    assert any(name.startswith("k") for name in ir.declared_names(source))
+
+
+def _kernel(x, n):  # type: ignore[no-untyped-def]
+    part = jit.local_memory(np.int32, 2)
+    if x[0] > 0:
+        first = x[0] + 1
+        part[0] = first
+    for k in range(3):
+        last = k
+        x[k] += last + part[0]
+    x[1] = last

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,7 +21,10 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics import python
 from kerneltk.jit.intrinsics.execution import threads
 from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Array, Number, Tuple, number
-from kerneltk.jit.passes.value_range import index_ranges, simplify
+from kerneltk.jit.passes import value_range
+from kerneltk.jit.passes.expression_ranges import Environment, interval_of
+from kerneltk.jit.passes.intervals import Interval
+from kerneltk.jit.passes.value_range import simplify
 from tests.ir_verifier import verify
 
 SPAN = ir.Span(1, 0, 1, 1)
@@ -33,6 +37,20 @@ OPERATIONS = {
         threads.blockDim.x.operation, threads._GRID[0], threads._GRID_SIZE[0], threads._LANE,
     )
 }  # fmt: skip
+
+
+def index_ranges(function: ir.Function) -> list[tuple[ir.Element, tuple[Interval, ...]]]:
+    """Return the elements that can be reached, with the intervals of their indices."""
+    found: list[tuple[ir.Element, tuple[Interval, ...]]] = []
+    rewrite = value_range._REWRITES[ir.Element]
+
+    def noted(simplifier: Any, node: ir.Element, env: Environment) -> Any:
+        found.append((node, tuple(interval_of(index, env) for index in node.indices)))
+        return rewrite(simplifier, node, env)
+
+    with mock.patch.dict(value_range._REWRITES, {ir.Element: noted}):
+        simplify(function)
+    return found
 
 
 # -- a subset of Python, as IR: everything is a Python int, x is an array --------------------------
