@@ -23,6 +23,7 @@ from kerneltk.fusion.trace.description import Description
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
+from tests.sampling import half
 from tests.unit.cache.stages import record_of, set_cache
 
 DEVICES = {"host": ("host", OLDER), "sm_80": ("cuda", OLDER), "sm_90": ("cuda", Device(8, 132))}
@@ -82,7 +83,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("on", DEVICES)
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@pytest.mark.parametrize("family", half(FAMILIES), ids=lambda family: family.name)
 def test_plans_are_read_as_they_were_made(
     cache: Cache, plans: list[str], described: None, family: Family, on: str
 ) -> None:
