@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .tables import entries
+
 ARRAY = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -27,3 +29,17 @@ def function_of(body: str) -> Callable[..., Any]:
     exec(compile(source, path, "exec"), names)
     made: Callable[..., Any] = names["program"]
     return made
+
+
+def refused() -> list[tuple[str, str, str]]:
+    """Return the bodies that are refused, the class of the error, and the whole message.
+
+    In the table, carets stand below the body, and the message without both follows.
+    """
+    found = []
+    for body, carets, head, *hints in entries("fuse"):
+        kind, _, problem = head.partition(": ")
+        place = "  program.py:2:     "
+        shown = [place + body, " " * len(place) + carets]
+        found.append((body, kind, "\n".join([problem, *shown, *hints])))
+    return found

@@ -7,14 +7,16 @@ from . import (
     jit_refused_programs_records,
     jit_refused_programs_syntax,
     jit_refused_programs_threads,
-    jit_refused_programs_types,
 )
-from .jit_refused_programs_support import Refused
+from .jit_refused_programs_support import Refused, Table
+
+TYPES = Table()
+TYPES.read("jit_types", {})
 
 PROGRAMS: list[Refused] = [
     *jit_refused_programs_syntax.TABLE,
     *jit_refused_programs_names.TABLE,
-    *jit_refused_programs_types.TABLE,
+    *TYPES,
     *jit_refused_programs_records.TABLE,
     *jit_refused_programs_threads.TABLE,
 ]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import linecache
+import math
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
+
+from kerneltk import jit
+
+from .tables import entries
 
 # One array of each kind that the programs ask for. Nothing is ever launched on them.
 F32 = np.zeros(8, np.float32)
@@ -71,6 +76,14 @@ def whole(message: str, function: Any) -> str:
     return "\n".join(lines)
 
 
+def made(source: str, name: str, path: str, names: Mapping[str, Any]) -> Any:
+    """Return the function `name` of a source that messages can show."""
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    scope = {"jit": jit, "np": np, "math": math, **names}
+    exec(compile(source, path, "exec"), scope)
+    return scope[name]
+
+
 def _place(function: Any, offset: int) -> str:
     code = getattr(function, "jit_function", function).__code__
     path = code.co_filename
@@ -93,3 +106,25 @@ class Table(list[Refused]):
             return function
 
         return add
+
+    def read(self, name: str, names: Mapping[str, Any]) -> None:
+        """Add the programs of a file of `refused`, which use these names.
+
+        Each has the function, with its arguments behind the first line, and the message. Carets
+        under what a message shows stand in the function; a message of several locations is whole.
+        """
+        for lines in entries(name):
+            lines[0], _, given = lines[0].partition("  # ")
+            given, _, mode = given.partition("; ")
+            head = next(k for k, line in enumerate(lines) if re.match(r"\w+: ", line))
+            code, message = lines[:head], lines[head:]
+            marked = [k for k, line in enumerate(code) if re.fullmatch(r" *\^[ ^]*", line)]
+            for k in marked:
+                place = f"  +{k - 1}: "
+                shown = [place + code[k - 1], " " * len(place) + code.pop(k)]
+                tail = next((k for k, line in enumerate(message) if line[0] == " "), len(message))
+                message[tail:tail] = shown
+            function = re.search(r"def (\w+)", lines[0])[1]  # type: ignore[index]
+            arguments = eval(f"({given},)" if given else "()", globals(), dict(names))
+            program = made("\n".join([*code, ""]), function, f"<{function}>", names)
+            self.append(Refused(program, "\n".join(message), arguments, mode or "cuda"))  # type: ignore[arg-type]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import kerneltk
-from tests.diagnostics.fuse_refused_programs import REFUSED
-from tests.diagnostics.fuse_refused_support import ARRAY, arguments, function_of
+from tests.diagnostics.fuse_refused_support import ARRAY, arguments, function_of, refused
+
+REFUSED = refused()
 
 
 @pytest.mark.parametrize(("body", "kind", "message"), REFUSED, ids=[body for body, _, _ in REFUSED])

@@ -2,15 +2,13 @@
 whole text.
 """
 
-# ruff: noqa: E501
+# ruff: noqa: F401
 
 from __future__ import annotations
 
 import ast
 import functools
-import linecache
 from collections import Counter
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,16 +16,15 @@ import pytest
 
 from kerneltk import jit
 from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
     KernelToolkitError,
-    SourceError,
     UnsupportedError,
 )
 from kerneltk.jit.lowering.unsupported import REFUSED, REFUSED_CALLS
 
+from . import jit_refused_programs_support as support
 from .jit_refused_programs import PROGRAMS
 from .jit_refused_programs_support import F32, Refused, whole
+from .tables import messages
 
 
 def test_every_program_has_its_own_name() -> None:
@@ -71,12 +68,9 @@ def test_refused_call(name: str) -> None:
     ]
 
 
-def made(text: str, name: str) -> Any:
-    """Return the function `kernel` of a text that messages can show."""
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"jit": jit, "np": np}
-    exec(compile(text, name, "exec"), scope)
-    return scope["kernel"]
+def made(text: str, path: str) -> Any:
+    """Return the function `kernel` of a source that messages can show."""
+    return support.made(text, "kernel", path, {})
 
 
 def test_tabs_and_wide_characters_move_no_caret() -> None:
@@ -146,381 +140,14 @@ frozen.flags.writeable = False
 odd = np.frombuffer(bytearray(41), np.uint8)[1:33].view(np.float32)
 
 
-CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
-    "a list": (
-        lambda: scale[1, 1]([1.0, 2.0]),
-        ArgumentTypeError,
-        """
-        Parameter 'x' of kernel 'scale' cannot take an object of type 'list'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^
-          Hint: pass an array, or a tuple: its length and its types are compiled into the kernel.
-        """,
-    ),
-    "a string": (
-        lambda: scale[1, 1]("abc"),
-        ArgumentTypeError,
-        """
-        Parameter 'x' of kernel 'scale' cannot take an object of type 'str'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^
-          Hint: pass its characters as an array: 'np.frombuffer(text, np.uint8)'.
-        """,
-    ),
-    "a dict": (
-        lambda: scale[1, 1]({"a": 1}),
-        ArgumentTypeError,
-        """
-        Parameter 'x' of kernel 'scale' cannot take an object of type 'dict'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^
-          Hint: pass a named tuple or a dataclass instance, whose fields have names, too.
-        """,
-    ),
-    "an object": (
-        lambda: scale[1, 1](Thing()),
-        ArgumentTypeError,
-        """
-        Parameter 'x' of kernel 'scale' cannot take an object of type 'Thing'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^
-          Hint: pass an array, a number, None, or a tuple, a named tuple or a dataclass instance of them.
-        """,
-    ),
-    "a function": (
-        lambda: scale[1, 1](F32, abs),
-        ArgumentTypeError,
-        """
-        Parameter 'factor' of kernel 'scale' cannot take an object of type 'builtin_function_or_method'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                                     ^^^^^^^^^^^
-          Hint: call it by its name in the kernel: a global function, or one of an enclosing function.
-        """,
-    ),
-    "a dtype": (
-        lambda: scale[1, 1](F32, np.float32),
-        ArgumentTypeError,
-        """
-        Parameter 'factor' of kernel 'scale' cannot take the class 'float32'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                                     ^^^^^^^^^^^
-          Hint: name it in the kernel itself, as 'np.float32' or a global variable.
-        """,
-    ),
-    "a list in a tuple": (
-        lambda: put[1, 1]((F32, [1])),
-        ArgumentTypeError,
-        """
-        Parameter 'pair[1]' of kernel 'put' cannot take an object of type 'list'.
-          put+0: def put(pair: Any) -> None:
-                         ^^^^^^^^^
-          Hint: pass an array, or a tuple: its length and its types are compiled into the kernel.
-        """,
-    ),
-    "a dict in a named tuple": (
-        lambda: put[1, 1](Pair(F32, {})),
-        ArgumentTypeError,
-        """
-        Parameter 'pair.factor' of kernel 'put' cannot take an object of type 'dict'.
-          put+0: def put(pair: Any) -> None:
-                         ^^^^^^^^^
-          Hint: pass a named tuple or a dataclass instance, whose fields have names, too.
-        """,
-    ),
-    "an array of objects": (
-        lambda: scale[1, 1](np.array([None])),
-        ArgumentTypeError,
-        """
-        Parameter 'x' of kernel 'scale' cannot take the array: the dtype 'object' has no C type that kernels can use.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^
-        """,
-    ),
-    "an int of 71 bits": (
-        lambda: scale[1, 1](F32.copy(), 2**70),
-        KernelToolkitError,
-        """
-        Parameter 'factor' of kernel 'scale' is given 1180591620717411303424, which does not fit: a Python int has 64 bits in a kernel, -9223372036854775808 to 9223372036854775807.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                                     ^^^^^^^^^^^
-        """,
-    ),
-    "a read-only array": (
-        lambda: scale[1, 1](frozen),
-        ArgumentValueError,
-        """
-        The array for parameter 'x' of kernel 'scale' is read-only, and the kernel writes to it.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^
-          Hint: pass a copy, or set 'array.flags.writeable = True' if you own it.
-        """,
-    ),
-    "a misaligned array": (
-        lambda: scale[1, 1](odd),
-        ArgumentValueError,
-        """
-        The array for parameter 'x' of kernel 'scale' begins 1 byte beyond a multiple of 4, and elements of dtype 'float32' lie at multiples of that.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^
-          Hint: pass a copy.
-        """,
-    ),
-    "None for an array": (
-        lambda: scale[1, 1](None),
-        KernelToolkitError,
-        """
-        None has no attribute 'size'.
-          scale+2:     if i < x.size:
-                              ^^^^^^
-        """,
-    ),
-    "no arguments": (
-        lambda: scale[1, 1](),
-        ArgumentTypeError,
-        """
-        These arguments do not fit kernel 'scale': missing a required argument: 'x'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^^^^^^^^^^^^^^
-        """,
-    ),
-    "too many arguments": (
-        lambda: scale[1, 1](F32, 1, 2),
-        ArgumentTypeError,
-        """
-        These arguments do not fit kernel 'scale': too many positional arguments.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^^^^^^^^^^^^^^
-        """,
-    ),
-    "a keyword that there is not": (
-        lambda: scale[1, 1](F32, by=3),
-        ArgumentTypeError,
-        """
-        These arguments do not fit kernel 'scale': got an unexpected keyword argument 'by'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^^^^^^^^^^^^^^
-        """,
-    ),
-    "two values for a parameter": (
-        lambda: scale[1, 1](F32, x=3),
-        ArgumentTypeError,
-        """
-        These arguments do not fit kernel 'scale': multiple values for argument 'x'.
-          scale+0: def scale(x: Any, factor: Any = 2) -> None:
-                             ^^^^^^^^^^^^^^^^^^^
-        """,
-    ),
-    "no grid": (
-        lambda: scale(F32, 2),
-        ArgumentTypeError,
-        """
-        Kernel 'scale' is launched on a grid.
-          Hint: call 'scale[grid, block](...)' or 'scale(grid, block, (...))'.
-        """,
-    ),
-    "no grid and one argument": (
-        lambda: scale(F32),
-        ArgumentTypeError,
-        """
-        Kernel 'scale' is launched on a grid.
-          Hint: call 'scale[grid, block](...)' or 'scale(grid, block, (...))'.
-        """,
-    ),
-    "arguments that are no tuple": (
-        lambda: scale(1, 1, F32),
-        ArgumentTypeError,
-        """
-        The arguments of kernel 'scale' must be a tuple, not an object of type 'ndarray'.
-          Hint: a tuple of one is written '(x,)'.
-        """,
-    ),
-    "a grid alone": (
-        lambda: scale[1],
-        ArgumentValueError,
-        """
-        Kernel 'scale' is launched as 'scale[grid, block](...)'; dynamic shared memory (bytes) and a stream may follow.
-        """,
-    ),
-    "five values for a launch": (
-        lambda: scale[1, 1, 0, None, 0],
-        ArgumentValueError,
-        """
-        Kernel 'scale' is launched as 'scale[grid, block](...)'; dynamic shared memory (bytes) and a stream may follow.
-        """,
-    ),
-    "half a block": (
-        lambda: scale[1.5, 1](F32.copy()),
-        ArgumentTypeError,
-        "The grid of kernel 'scale' must be an int or a tuple of up to three ints, not 1.5.",
-    ),
-    "a negative grid": (
-        lambda: scale[-1, 1](F32.copy()),
-        ArgumentValueError,
-        "The grid of kernel 'scale' has a negative extent: -1.",
-    ),
-    "four dimensions": (
-        lambda: scale[(1, 1, 1, 1), 1](F32.copy()),
-        ArgumentValueError,
-        "The grid of kernel 'scale' has one to three extents, not 4.",
-    ),
-    "2048 threads": (
-        lambda: scale[1, 2048](F32.copy()),
-        ArgumentValueError,
-        """
-        A block of kernel 'scale' can have 1024 threads, and (2048, 1, 1) is 2048.
-          Hint: use a smaller block and a larger grid.
-        """,
-    ),
-    "128 threads along z": (
-        lambda: scale[1, (1, 1, 128)](F32.copy()),
-        ArgumentValueError,
-        "The block of kernel 'scale' can have 64 along z, not 128.",
-    ),
-    "70000 blocks along y": (
-        lambda: scale[(1, 70000), 1](F32.copy()),
-        ArgumentValueError,
-        "The grid of kernel 'scale' can have 65535 along y, not 70000.",
-    ),
-    "negative shared memory": (
-        lambda: scale[1, 1, -1](F32.copy()),
-        ArgumentValueError,
-        "'shared_mem' of kernel 'scale' must be a number of bytes, not -1.",
-    ),
-    "too much shared memory": (
-        lambda: scale[1, 1, 1 << 30](F32.copy()),
-        ArgumentValueError,
-        """
-        Kernel 'scale' can have 232448 bytes of dynamic shared memory, and 1073741824 were asked for.
-        """,
-    ),
-    "a stream that is none": (
-        lambda: scale[1, 1, 0, "a"],
-        ArgumentTypeError,
-        """
-        'stream' must be a stream, not an object of type 'str'.
-          Hint: pass a stream of CuPy, torch, numba or cuda.core, an object with '__cuda_stream__', or a stream's handle.
-        """,
-    ),
-    "a class decorated": (
-        lambda: jit.rawkernel()(Thing),
-        ArgumentTypeError,
-        """
-        'rawkernel' decorates Python functions, not the class 'Thing'.
-          Hint: decorate a function, or one of the class's methods.
-        """,
-    ),
-    "an object decorated": (
-        lambda: jit.rawkernel()(Thing()),
-        ArgumentTypeError,
-        """
-        'rawkernel' decorates Python functions, not an object of class 'Thing'.
-          Hint: decorate a function; 'Thing.__call__' is one.
-        """,
-    ),
-    "a partial decorated": (
-        lambda: jit.rawkernel()(functools.partial(max, 1)),
-        ArgumentTypeError,
-        """
-        'rawkernel' decorates Python functions, not a functools.partial.
-          Hint: decorate the function itself; take the values that are bound from around it.
-        """,
-    ),
-    "a builtin decorated": (
-        lambda: jit.rawkernel()(len),
-        ArgumentTypeError,
-        """
-        'rawkernel' decorates Python functions, not 'len', which is not written in Python.
-          Hint: call it from a Python function.
-        """,
-    ),
-    "a bound method decorated": (
-        lambda: jit.rawkernel()(Thing().method),
-        ArgumentTypeError,
-        """
-        'rawkernel' decorates Python functions, not 'Thing.method' bound to an object.
-          Hint: take the method from its class; its first argument is passed as the others are.
-        """,
-    ),
-    "an unknown mode": (
-        lambda: jit.rawkernel(mode="c"),
-        ArgumentValueError,
-        "'mode' must be 'cuda' or 'numpy', not 'c'.",
-    ),
-    "options in one string": (
-        lambda: jit.rawkernel(options="-O3"),
-        ArgumentTypeError,
-        "'options' must be a sequence of str, not '-O3'.",
-    ),
-    "options that are a number": (
-        lambda: jit.rawkernel(options=3),
-        ArgumentTypeError,
-        "'options' must be a sequence of str, not 3.",
-    ),
-    "too many threads promised": (
-        lambda: jit.rawkernel(launch_bounds=2048),
-        ArgumentValueError,
-        """
-        'launch_bounds' is the most threads of a block, up to 1024, or a tuple of that and the fewest resident blocks, not 2048.
-        """,
-    ),
-    "a function without text": (
-        lambda: jit.rawkernel()(without_text["kernel"])[1, 1](F32),
-        SourceError,
-        """
-        The text of 'kernel' cannot be had: exec() and python -c do not keep it.
-          Hint: write the text to a file, or register it in linecache.cache under the name that compile() is given
-        """,
-    ),
-    "an intrinsic outside of a kernel": (
-        lambda: jit.grid(1),
-        UnsupportedError,
-        "'grid' can only be called inside of a kernel.",
-    ),
-    "a barrier outside of a kernel": (
-        lambda: jit.syncthreads(),
-        UnsupportedError,
-        "'syncthreads' can only be called inside of a kernel.",
-    ),
-    "a coordinate outside of a kernel": (
-        lambda: 2 - jit.threadIdx.x,
-        UnsupportedError,
-        "'threadIdx.x' can only be used inside of a kernel.",
-    ),
-    "a comparison outside of a kernel": (
-        lambda: jit.blockIdx.y < 3,
-        UnsupportedError,
-        "'blockIdx.y' can only be used inside of a kernel.",
-    ),
-    "a device function outside of a kernel": (
-        lambda: twice(3),
-        UnsupportedError,
-        "'twice' can only be called inside of a kernel.",
-    ),
-    "a device function on a grid": (
-        lambda: twice[1, 1](3),
-        UnsupportedError,
-        """
-        'twice' is a device function, which has no grid.
-          Hint: call it inside of a kernel.
-        """,
-    ),
-    "the code of what was never launched": (
-        lambda: put.cached_code,
-        KernelToolkitError,
-        """
-        Kernel 'put' is compiled for 0 combinations of argument types and shapes.
-          Hint: launch it first; with several, take one of 'cached_codes'.
-        """,
-    ),
-}
+CASES = messages("jit_launches")
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_launch(case: str) -> None:
-    launch, kind, message = CASES[case]
-    with pytest.raises(kind) as caught:
-        launch()
-    assert isinstance(caught.value, KernelToolkitError)
+@pytest.mark.parametrize(("launch", "kind", "message"), CASES, ids=[call for call, *_ in CASES])
+def test_launch(launch: str, kind: str, message: str) -> None:
+    with pytest.raises(KernelToolkitError) as caught:
+        eval(launch)
+    assert type(caught.value).__name__ == kind
     assert str(caught.value) == whole(message, test_launch)
 
 

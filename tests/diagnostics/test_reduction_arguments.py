@@ -1,5 +1,6 @@
 """The text of every message about a reduction's arguments, and about what it is made from."""
 
+# ruff: noqa: F401
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,7 +20,8 @@ from kerneltk import (
     SignatureError,
 )
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.errors import NotCompiledError
+
+from .tables import messages
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 READ_ONLY = np.zeros(3, np.float32)
@@ -59,282 +61,7 @@ _NO_MASK = (
 )
 _WIDER = "which does not broadcast to the inputs' shape "
 
-CALLS: dict[str, tuple[Callable[[], object], type[KernelToolkitError], str]] = {
-    # -- arguments ---------------------------------------------------------------------------
-    "too few": (lambda: DOT(X), TYPE, _DOT + "1. Parameter 'w' is missing."),
-    "none": (lambda: DOT(), TYPE, _DOT + "0. Parameter 'x' is missing."),
-    "too many": (lambda: DOT(X, X, X, X), TYPE, _DOT + "4."),
-    "too few, masked": (
-        lambda: DOT(X, where=X > 1), TYPE, _DOT + "1. Parameter 'w' is missing.",
-    ),
-    "too few, out": (
-        lambda: DOT(X, out=empty()), TYPE, _DOT + "1. Parameter 'w' is missing.",
-    ),
-    "unknown keyword": (
-        lambda: DOT(X, X, b=1), TYPE, f"Kernel 'dot' has no parameter 'b'.\n{_NAMES}",
-    ),
-    "keyword of an elementwise kernel": (
-        lambda: DOT(X, X, block_size=64), TYPE,
-        f"Kernel 'dot' has no parameter 'block_size'.\n{_NAMES}",
-    ),
-    "two values": (
-        lambda: DOT(X, X, x=X), TYPE, "Kernel 'dot' got two values for parameter 'x'.",
-    ),
-    "two dtypes": (
-        lambda: DOT(X, X.astype(np.float64)), TYPE,
-        "Type variable 'T' is bound to both 'float32' and 'float64'.\n"
-        "  in_params: T x, T w\n"
-        "                  ^^^ this argument has dtype 'float64'\n"
-        "  Hint: cast one argument with 'astype', or use a second type variable.",
-    ),
-    "unbound": (
-        lambda: made(in_params="float32 x")(X), TYPE,
-        "Type variable 'T' cannot be inferred from the arguments.\n"
-        "  out_params: T y\n"
-        "              ^^^\n"
-        "  Hint: give this output as an argument, or declare its dtype.",
-    ),
-    "constraint": (
-        lambda: made(in_params="R:integral x", out_params="R y")(X), TYPE,
-        "Type variable 'R' must be integral, but it is bound to 'float32'.\n"
-        "  in_params: R:integral x\n"
-        "             ^^^^^^^^^^^^",
-    ),
-    "objects": (
-        lambda: SUM(X.astype(object)), TYPE,
-        "The dtype 'object' has no C type that kernels can use.\n"
-        "  in_params: T x\n"
-        "             ^^^",
-    ),
-    "list": (
-        lambda: SUM([1, 2]), TYPE,
-        "The argument for 'x' is of type 'list', which is neither an array nor a number.\n"
-        "  in_params: T x\n"
-        "             ^^^",
-    ),
-    "masked array": (
-        lambda: SUM(np.ma.array(X)), TYPE,
-        "The argument for 'x' cannot be taken: a masked array has no place for its mask in a "
-        "kernel.\n"
-        "  in_params: T x\n"
-        "             ^^^\n"
-        "  Hint: pass 'x.filled(value)', or data and mask as two arguments.",
-    ),
-    "shapes": (
-        lambda: DOT(X, empty(3)), VALUE,
-        "Shapes (3, 4) and (3,) cannot be broadcast together.\n"
-        "  in_params: T x, T w\n"
-        "                  ^^^ this argument has shape (3,)",
-    ),
-    "no arrays": (
-        lambda: DOT(1, 2), VALUE,
-        "Loop size is undecided. In kernel 'dot' there is no array.\n"
-        "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
-    ),
-    "raw arrays alone": (
-        lambda: RAW(X, 1), VALUE,
-        "Loop size is undecided. In kernel 'r' every array is raw.\n"
-        "  Hint: pass 'size='; as in CuPy, -1 says that none is given.",
-    ),
-    "size with arrays": (
-        lambda: SUM(X, size=12), VALUE,
-        "Specified 'size' can be used only if every array is raw, but 'x' is not.\n"
-        "  in_params: T x\n"
-        "             ^^^",
-    ),
-    "negative size": (
-        lambda: RAW(X, 1, size=-2), VALUE, "'size' must be a non-negative integer, not -2.",
-    ),
-    "backend": (
-        lambda: SUM(X, backend="hip"), VALUE, "'backend' must be 'host' or 'cuda', not 'hip'.",
-    ),
-    "stream": (
-        lambda: SUM(X, stream="s"), TYPE,
-        "'stream' must be a stream, not an object of type 'str'.\n  Hint: pass a stream of CuPy, "
-        "torch, numba or cuda.core, an object with '__cuda_stream__', or a stream's handle.",
-    ),
-    "out of range": (
-        lambda: SCALED(X, 300), ScalarOverflowError,
-        "The value 300 is out of range for dtype 'int8'.\n"
-        "  in_params: T x, int8 c = 2\n"
-        "                  ^^^^^^",
-    ),
-    "out of range, and nothing to compute": (
-        lambda: SCALED(X[:, :0], 300, axis=0), ScalarOverflowError,
-        "The value 300 is out of range for dtype 'int8'.\n"
-        "  in_params: T x, int8 c = 2\n"
-        "                  ^^^^^^",
-    ),
-    "complex to real": (
-        lambda: SCALED(X, 1j), TYPE,
-        "The complex value 1j cannot become dtype 'int8'.\n"
-        "  in_params: T x, int8 c = 2\n"
-        "                  ^^^^^^",
-    ),
-    # -- out ---------------------------------------------------------------------------------
-    "out: dtype": (
-        lambda: SUM(X, out=empty(dtype="f8")), TYPE,
-        "Type variable 'T' is bound to both 'float64' and 'float32'.\n"
-        "  in_params: T x\n"
-        "             ^^^ this argument has dtype 'float32'\n"
-        "  Hint: cast one argument with 'astype', or use a second type variable.",
-    ),
-    "out: declared dtype": (
-        lambda: SCALED(X, out=empty()), TYPE,
-        "Parameter 'y' is declared 'float64', but its argument has dtype 'float32'.\n"
-        "  out_params: float64 y\n"
-        "              ^^^^^^^^^\n"
-        "  Hint: convert the argument with 'astype', or declare 'float32'.",
-    ),
-    "out: shape": (
-        lambda: SUM(X, out=empty(3), axis=0), VALUE,
-        "Out shape is mismatched. Output 'y' has shape (3,), but the reduction gives (4,).\n"
-        "  out_params: T y\n"
-        "              ^^^",
-    ),
-    "out: shape, kept": (
-        lambda: SUM(X, empty(4), axis=0, keepdims=True), VALUE,
-        "Out shape is mismatched. Output 'y' has shape (4,), but the reduction gives (1, 4).\n"
-        "  out_params: T y\n"
-        "              ^^^",
-    ),
-    "out: shape, masked": (
-        lambda: TWO(X, out=(empty(), empty(1)), where=X > 1), VALUE,
-        "Out shape is mismatched. Output 'z' has shape (1,), but the reduction gives ().\n"
-        "  out_params: T y, T z\n"
-        "                   ^^^",
-    ),
-    "out: read-only": (
-        lambda: SUM(X, axis=1, out=READ_ONLY), VALUE,
-        "The array for parameter 'y' is written, but it is read-only.\n"
-        "  Hint: pass a copy, or set 'array.flags.writeable = True' if you own it.",
-    ),
-    "out: twice": (
-        lambda: SUM(X, empty(), out=empty()), TYPE,
-        "Kernel 'total' got its outputs twice: as arguments and as 'out'.",
-    ),
-    "out: twice, by name": (
-        lambda: SUM(X, y=empty(), out=empty()), TYPE,
-        "Kernel 'total' got its outputs twice: as arguments and as 'out'.",
-    ),
-    "out: one of two": (
-        lambda: TWO(X, out=empty()), TYPE, "'out' must hold 2 arrays, not 1.",
-    ),
-    "out: two of one": (
-        lambda: SUM(X, out=(empty(), empty())), TYPE, "'out' must hold 1 array, not 2.",
-    ),
-    "out: none of one": (lambda: SUM(X, out=()), TYPE, "'out' must hold 1 array, not 0."),
-    "out: half": (
-        lambda: TWO(X, y=empty()), TYPE,
-        "Wrong number of arguments for 'two'. It must be either 1 or 3 (with outputs), but "
-        "given 1. Parameter 'z' is missing.",
-    ),
-    "out: None among two": (
-        lambda: TWO(X, out=(empty(), None)), TYPE,
-        "Output 'z' must be an array, not an object of type 'NoneType'.\n"
-        "  out_params: T y, T z\n"
-        "                   ^^^",
-    ),
-    "out: number": (
-        lambda: SUM(X, out=3.0), TYPE,
-        "Output 'y' must be an array, not an object of type 'float'.\n"
-        "  out_params: T y\n"
-        "              ^^^",
-    ),
-    # -- axis --------------------------------------------------------------------------------
-    "axis: beyond": (
-        lambda: SUM(X, axis=2), AXIS, "Axis 2 is out of bounds for an array of dimension 2.",
-    ),
-    "axis: before": (
-        lambda: SUM(X, axis=-3), AXIS, "Axis -3 is out of bounds for an array of dimension 2.",
-    ),
-    "axis: one of two beyond": (
-        lambda: SUM(X, axis=(0, 5)), AXIS, "Axis 5 is out of bounds for an array of dimension 2.",
-    ),
-    "axis: of a single element": (
-        lambda: SUM(np.array(1.0), axis=0), AXIS,
-        "Axis 0 is out of bounds for an array of dimension 0.",
-    ),
-    "axis: of raw arrays": (
-        lambda: RAW(X, 1, size=3, axis=1), AXIS,
-        "Axis 1 is out of bounds for an array of dimension 1.",
-    ),
-    "axis: twice": (
-        lambda: SUM(X, axis=(0, 0)), VALUE, "'axis' names an axis twice: (0, 0).",
-    ),
-    "axis: twice, once from behind": (
-        lambda: SUM(X, axis=[1, -1], where=X > 1), VALUE, "'axis' names an axis twice: (1, -1).",
-    ),
-    "axis: fraction": (lambda: SUM(X, axis=1.0), TYPE, f"{_AXIS}'float'."),
-    "axis: text": (lambda: SUM(X, axis="0"), TYPE, f"{_AXIS}'str'."),
-    "axis: mask": (lambda: SUM(X, axis=np.array([True, False])), TYPE, f"{_AXIS}'ndarray'."),
-    "axis: fraction in a tuple": (lambda: SUM(X, axis=(0, 1.0)), TYPE, f"{_AXIS}'float'."),
-    "axis: tuple in a tuple": (lambda: SUM(X, axis=((0,),)), TYPE, f"{_AXIS}'tuple'."),
-    # -- nothing to reduce, masks ------------------------------------------------------------
-    "nothing": (lambda: LARGEST(X[:0]), VALUE, _ZERO),
-    "nothing along an axis": (lambda: LARGEST(X[:0], axis=0), VALUE, _ZERO),
-    "mask without identity": (lambda: LARGEST(X, where=X > 1), VALUE, _NO_MASK),
-    "False without identity": (lambda: LARGEST(X, where=False), VALUE, _NO_MASK),
-    "mask: dtype": (
-        lambda: SUM(X, where=X), TYPE, "'where' must be an array of dtype 'bool', not 'float32'.",
-    ),
-    "mask: number": (
-        lambda: SUM(X, where=1), TYPE, "'where' must be an array of dtype 'bool', not 'int'.",
-    ),
-    "mask: list": (
-        lambda: SUM(X, where=[True]), TYPE, "'where' must be an array of dtype 'bool', not 'list'.",
-    ),
-    "mask: shape": (
-        lambda: SUM(X, where=np.ones(3, bool)), VALUE,
-        f"'where' has shape (3,), {_WIDER}(3, 4).",
-    ),
-    "mask: more dimensions": (
-        lambda: SUM(X, where=np.ones((2, 3, 4), bool)), VALUE,
-        f"'where' has shape (2, 3, 4), {_WIDER}(3, 4).",
-    ),
-    "mask: larger": (
-        lambda: SUM(X[:1], where=np.ones((3, 4), bool)), VALUE,
-        f"'where' has shape (3, 4), {_WIDER}(1, 4).",
-    ),
-    "mask: of raw arrays": (
-        lambda: RAW(X, 1, size=12, where=np.ones(11, bool)), VALUE,
-        f"'where' has shape (11,), {_WIDER}(12,).",
-    ),
-    # -- ahead of time -----------------------------------------------------------------------
-    "ahead: no outputs": (
-        lambda: SUM.translation_unit(X[:, :0], axis=0), VALUE,
-        "A reduction to outputs of shape (0,) compiles nothing.",
-    ),
-    "ahead: backend": (
-        lambda: SUM.translation_unit(X, backend="hip"),  # type: ignore[arg-type]
-        VALUE, "'backend' must be 'host' or 'cuda', not 'hip'.",
-    ),
-    "ahead: backend before all else": (
-        lambda: SUM.translation_unit(X, X, X, size="a", backend="hip"),  # type: ignore[arg-type]
-        VALUE, "'backend' must be 'host' or 'cuda', not 'hip'.",
-    ),
-    "ahead: no description": (
-        lambda: SUM.translation_unit("a"), TYPE,
-        "''a'' describes no argument.\n"
-        "  Hint: use 'ArraySpec.make(dtype, shape)' for an array, a dtype for a scalar.",
-    ),
-    "ahead: too few": (
-        lambda: DOT.translation_unit(X), TYPE, _DOT + "1. Parameter 'w' is missing.",
-    ),
-    "ahead: mask": (
-        lambda: SUM.translation_unit(X, where=ArraySpec.make("u1", X.shape)), TYPE,
-        "'where' must be an array of dtype 'bool', not 'uint8'.",
-    ),
-    "ahead: axis": (
-        lambda: SUM.compile(X, axis=2, target="sm_90"), AXIS,
-        "Axis 2 is out of bounds for an array of dimension 2.",
-    ),
-    "not called": (
-        lambda: made().cached_code, NotCompiledError,
-        "Kernel 'k' has not been called.\n"
-        "  Hint: 'translation_unit(...)' renders the source without a call.",
-    ),
-}  # fmt: skip
+CALLS = messages("reduction_arguments")
 
 
 def message_of(call: Callable[[], object], error: type[Exception]) -> str:
@@ -344,10 +71,12 @@ def message_of(call: Callable[[], object], error: type[Exception]) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_call(name: str) -> None:
-    call, error, message = CALLS[name]
-    assert message_of(call, error) == message
+@pytest.mark.parametrize(("call", "error", "message"), CALLS, ids=[call for call, *_ in CALLS])
+def test_call(call: str, error: str, message: str) -> None:
+    with pytest.raises(KernelToolkitError) as caught:
+        eval(call)
+    assert type(caught.value).__name__ == error
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("kind", [ArgumentValueError, np.exceptions.AxisError, IndexError,

@@ -36,7 +36,7 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_numba.TABLE,
     *jit_programs_corners.TABLE,
 )
-SAMPLES = thinned(samples_of(PROGRAMS, without_numbers))
+SAMPLES = thinned(thinned(samples_of(PROGRAMS, without_numbers)))
 
 
 def _units_of(program: Program, backend: str) -> dict[str, TranslationUnit]:

@@ -101,83 +101,6 @@ def total(x, y, size):
         y[0] = value
 
 
-@jit.rawkernel()
-def total_by_atomics(x, y, size):
-    tid = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
-    ntid = jit.gridDim.x * jit.blockDim.x
-    for i in range(tid, size, ntid):
-        jit.atomic_add(y, 0, x[i])
-
-
-@jit.rawkernel()
-def total_by_halves(x, y):
-    kept = jit.shared_memory(np.float32, None)
-    tid = jit.threadIdx.x
-    i = jit.grid(1)
-    kept[tid] = x[i] if i < x.size else 0
-    jit.syncthreads()
-    half = jit.blockDim.x // 2
-    while half > 0:
-        if tid < half:
-            kept[tid] += kept[tid + half]
-        jit.syncthreads()
-        half //= 2
-    if tid == 0:
-        jit.atomic_add(y, 0, kept[0])
-
-
-@pytest.mark.parametrize("way", ["loop", "atomics", "halves"])
-def test_reduction(backend: Any, way: str) -> None:
-    data = rng().random(1000, np.float32)
-    x, y = backend.asarrays(data, np.zeros(1, np.float32))
-    if way == "loop":
-        total((1,), (256,), (x, y, x.size))
-    elif way == "atomics":
-        total_by_atomics((4,), (64,), (x, y, x.size))
-    else:
-        total_by_halves((8,), (128,), (x, y), shared_mem=128 * 4)
-    np.testing.assert_allclose(backend.asnumpy(y)[0], data.sum(), rtol=1e-5)
-
-
-@jit.rawkernel()
-def all_atomics(x, out):
-    i = jit.grid(1)
-    jit.atomic_add(out, 0, x[i])
-    jit.atomic_sub(out, 1, x[i])
-    jit.atomic_min(out, 2, x[i])
-    jit.atomic_max(out, 3, x[i])
-    jit.atomic_inc(out, 4, np.uint32(1000))
-    jit.atomic_and(out, 5, x[i])
-    jit.atomic_or(out, 6, x[i])
-    jit.atomic_xor(out, 7, x[i])
-    if i == 0:
-        jit.atomic_exch(out, 8, np.uint32(5))
-        jit.atomic_cas(out, 9, np.uint32(0), np.uint32(6))
-        jit.atomic_dec(out, 10, np.uint32(9))
-
-
-def test_atomics(backend: Any) -> None:
-    data = rng().integers(1, 1000, 64).astype(np.uint32)
-    start = np.zeros(11, np.uint32)
-    start[[2, 5]] = 0xFFFFFFFF
-    x, out = backend.asarrays(data, start)
-    all_atomics[2, 32](x, out)
-    expected = [
-        data.sum(),
-        (-data.astype(np.int64).sum()) % 2**32,
-        data.min(),
-        data.max(),
-        64,
-        np.bitwise_and.reduce(data),
-        np.bitwise_or.reduce(data),
-        np.bitwise_xor.reduce(data),
-        5,
-        6,
-        9,
-    ]
-    np.testing.assert_array_equal(backend.asnumpy(out), expected)
-
-
 # -- functions that kernels call -----------------------------------------------------------------
 
 
@@ -212,26 +135,6 @@ def test_device_functions(backend: Any) -> None:
     np.testing.assert_allclose(backend.asnumpy(out), expected, rtol=1e-5, atol=1e-6)
     with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
         distance(1, 2)
-
-
-@jit.rawkernel()
-def apply(function_number, x, y):
-    i = jit.grid(1)
-    if function_number == 0:
-        y[i] = np.exp(x[i])
-    elif function_number == 1:
-        y[i] = np.maximum(x[i], 0)
-    else:
-        y[i] = np.where(x[i] > 0, x[i], -1)
-
-
-def test_functions_of_numpy(backend: Any) -> None:
-    data = rng().normal(size=32)
-    wanted = (np.exp(data), np.maximum(data, 0), np.where(data > 0, data, -1))
-    for number, expected in enumerate(wanted):
-        x, y = backend.asarrays(data, np.zeros(32))
-        apply[1, 32](number, x, y)
-        np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-14)
 
 
 def test_functions_of_cupy(backend: Any) -> None:
@@ -295,77 +198,6 @@ def test_dtypes_meet_as_in_c_or_as_in_numpy(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(out), [4, 4])  # float32
 
 
-@jit.rawkernel()
-def operators(a, b, ints, floats):
-    i = jit.grid(1)
-    ints[0, i] = a[i] // b[i]
-    ints[1, i] = a[i] % b[i]
-    ints[2, i] = a[i] & b[i] | 1
-    ints[3, i] = a[i] << 2 ^ ~b[i]
-    ints[4, i] = a[i] if a[i] > b[i] else b[i]
-    ints[5, i] = not (a[i] == b[i] or a[i] < 0) and a[i] >= 0
-    floats[0, i] = a[i] / b[i]
-    floats[1, i] = -(abs(a[i]) ** 2)
-    floats[2, i] = min(a[i], b[i], 3)
-    floats[3, i] = int(floats[0, i]) + float(a[i]) + round(floats[0, i])
-
-
-def test_operators(backend: Any) -> None:
-    generator = rng()
-    p = generator.integers(-50, 50, 64).astype(np.int32)
-    q = generator.integers(1, 9, 64).astype(np.int32) * generator.choice([-1, 1], 64).astype("i4")
-    a, b, ints, floats = backend.asarrays(p, q, np.zeros((6, 64), "i4"), np.zeros((4, 64)))
-    operators[2, 32](a, b, ints, floats)
-    expected = [p // q, p % q, p & q | 1, p << 2 ^ ~q, np.maximum(p, q), (p != q) & (p >= 0)]
-    np.testing.assert_array_equal(backend.asnumpy(ints), expected)
-    quotient = p / q
-    real = [
-        quotient,
-        -(np.abs(p) ** 2.0),
-        np.minimum(np.minimum(p, q), 3),
-        np.trunc(quotient) + p + np.rint(quotient),
-    ]
-    np.testing.assert_allclose(backend.asnumpy(floats), real, rtol=1e-15)
-
-
-@jit.rawkernel()
-def arrays_tell_of_themselves(x, out):
-    out[0] = x.ndim
-    out[1] = x.size
-    out[2] = len(x)
-    out[3], out[4] = x.shape
-    out[5], out[6] = x.strides
-    out[7] = x.shape[-1] + x[1, 2] + x[-1][-2] + x[(0, 1)]
-
-
-def test_attributes_of_arrays(backend: Any) -> None:
-    base = np.arange(60, dtype=np.int16).reshape(6, 10)
-    view = base[::2, 1::3]
-    x, out = backend.asarray(view), backend.asarray(np.zeros(8, np.int64))
-    arrays_tell_of_themselves[1, 1](x, out)
-    expected = [2, 9, 3, 3, 3, 40, 6, 3 + view[1, 2] + view[-1, -2] + view[0, 1]]
-    np.testing.assert_array_equal(backend.asnumpy(out), expected)
-
-
-@jit.rawkernel()
-def complex_and_half(z, h, out):
-    i = jit.grid(1)
-    h[i] = h[i] * np.float16(2) + np.float16(0.5)
-    z[i] = z[i] * z[i].conjugate() + 1j
-    out[i] = abs(z[i]) + z[i].real
-
-
-def test_complex_and_half_precision(backend: Any) -> None:
-    data = (rng().normal(size=32) + 1j * rng().normal(size=32)).astype(np.complex64)
-    half = rng().random(32).astype(np.float16)
-    z, h, out = backend.asarrays(data, half, np.zeros(32, np.float32))
-    complex_and_half[1, 32](z, h, out)
-    found = np.abs(data) ** 2 + 1j
-    np.testing.assert_allclose(backend.asnumpy(z), found, rtol=1e-5)
-    np.testing.assert_allclose(backend.asnumpy(h), half * 2 + np.float16(0.5), rtol=1e-3)
-    np.testing.assert_allclose(backend.asnumpy(out), np.abs(found) + found.real, rtol=1e-5)
-
-
 # -- loops ---------------------------------------------------------------------------------------
 
 
@@ -398,66 +230,7 @@ def test_typed_ranges(backend: Any) -> None:
     assert all("#pragma unroll 4" in text for text in ranges.cached_codes.values())
 
 
-@jit.rawkernel()
-def collatz(x, steps):
-    i = jit.grid(1)
-    value = x[i]
-    count = 0
-    while value != 1:
-        value = value // 2 if value % 2 == 0 else 3 * value + 1
-        count += 1
-    steps[i] = count
-
-
-def test_while(backend: Any) -> None:
-    x, steps = backend.asarrays(np.arange(1, 33), np.zeros(32, np.int32))
-    collatz[1, 32](x, steps)
-    assert backend.asnumpy(steps)[26] == 111
-
-
 # -- grids and warps -----------------------------------------------------------------------------
-
-
-@jit.rawkernel()
-def coordinates(out):
-    x, y = jit.grid(2)
-    w, h = jit.gridsize(2)
-    out[y, x, 0] = w * 100 + h
-    out[y, x, 1] = jit.laneid() if jit.threadIdx.y == 0 else jit.warpsize
-
-
-def test_coordinates(backend: Any) -> None:
-    out = backend.asarray(np.zeros((4, 16, 2), np.int32))
-    coordinates[(2, 2), (8, 2)](out)
-    found = backend.asnumpy(out)
-    np.testing.assert_array_equal(found[..., 0], 1604)
-    np.testing.assert_array_equal(found[0, :, 1], np.tile(np.arange(8), 2))
-    np.testing.assert_array_equal(found[1, :, 1], 32)
-
-
-@jit.rawkernel()
-def exchange(x, out):
-    i = jit.grid(1)
-    out[0, i] = jit.shfl_sync(0xFFFFFFFF, x[i], 7)
-    out[1, i] = jit.shfl_up_sync(0xFFFFFFFF, x[i], 2, width=16)
-    out[2, i] = jit.shfl_down_sync(0xFFFFFFFF, x[i], 1)
-    out[3, i] = jit.shfl_xor_sync(0xFFFFFFFF, x[i], 16)
-    jit.syncwarp()
-    jit.syncwarp(mask=0xFFFF if jit.threadIdx.x < 16 else 0xFFFF0000)
-
-
-def test_shuffles(backend: Any) -> None:
-    data = rng().random(32)
-    x, out = backend.asarrays(data, np.zeros((4, 32)))
-    exchange[1, 32](x, out)
-    lanes = np.arange(32)
-    expected = [
-        np.full(32, data[7]),
-        data[np.where(lanes % 16 < 2, lanes, lanes - 2)],
-        data[np.minimum(lanes + 1, 31)],
-        data[lanes ^ 16],
-    ]
-    np.testing.assert_array_equal(backend.asnumpy(out), expected)
 
 
 @jit.rawkernel()

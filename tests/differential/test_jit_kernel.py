@@ -24,7 +24,6 @@ from kerneltk.errors import (
 from ..sampling import half
 from .support import BFLOAT16, COMPLEX, DTYPES, FLOATS, INTEGERS, TOLERANCE, values
 
-SCALE = 3
 Pair = namedtuple("Pair", "total product")
 
 
@@ -205,12 +204,6 @@ def test_two_dtypes_meet_as_in_numpy(
     same(backend, add(*map(backend.asarray, (x, y))), x + y)
 
 
-def test_mode_cuda(backend: Any) -> None:
-    kernel = jit.kernel(mode="cuda")(add.__wrapped__)
-    x, y = values("int32", 40), values("float32", 40)
-    same(backend, kernel(*map(backend.asarray, (x, y))), (x + y).astype(np.float32))
-
-
 @pytest.mark.parametrize(
     ("x", "number", "dtype"),
     [
@@ -249,23 +242,6 @@ def test_results_of_other_dtypes(backend: Any) -> None:
     same(backend, is_large(backend.asarray(x)), x > 3)
     as_byte = jit.kernel(lambda x: np.uint8(abs(x)))
     same(backend, as_byte(backend.asarray(x)), abs(x).astype(np.uint8))
-
-
-def test_complex_numbers(backend: Any) -> None:
-    x = values("complex64", 100)
-    magnitude = jit.kernel(lambda z: abs(z) ** 2 + z.real * z.imag)
-    expected = abs(x) ** 2 + x.real * x.imag
-    same(backend, magnitude(backend.asarray(x)), expected, 1e-4)
-    turned = jit.kernel(lambda z: z.conjugate() * 1j)
-    same(backend, turned(backend.asarray(x)), x.conj() * np.complex64(1j))
-
-
-@pytest.mark.parametrize("dtype", [np.dtype("float16"), BFLOAT16], ids=str)
-def test_short_floats_in_functions(backend: Any, dtype: np.dtype[Any]) -> None:
-    x = abs(values(dtype, 100))
-    root = jit.kernel(lambda x: math.sqrt(x))
-    expected = np.sqrt(x.astype(np.float32)).astype(dtype)
-    same(backend, root(backend.asarray(x)), expected, TOLERANCE[dtype])
 
 
 # -- shapes and layouts ---------------------------------------------------------------------------
@@ -313,11 +289,6 @@ def test_broadcasting(backend: Any, first: tuple[int, ...], second: tuple[int, .
     x, y = values("float32", first), values("int16", second, 2)
     same(backend, add(*map(backend.asarray, (x, y))), x + y)
     same(backend, add(*map(backend.asarray, (y, x))), y + x)
-
-
-def test_large_arrays(backend: Any) -> None:
-    x = values("float32", 1_000_003)
-    same(backend, combined(2, backend.asarray(x), 0.5), 2 * x + np.float32(0.5), 1e-6)
 
 
 def test_shapes_change_and_nothing_is_compiled_again(backend: Any) -> None:
@@ -454,44 +425,6 @@ def test_arguments_that_are_none(backend: Any) -> None:
     same(backend, masked(array, backend.asarray(mask), 7), np.where(mask, x, np.float64(7)))
 
 
-def test_closures_and_globals(backend: Any) -> None:
-    power = 3
-
-    def cube(x):
-        return x**power
-
-    @jit.kernel
-    def kernel(x):
-        return cube(x) + SCALE
-
-    x = values("int64", 20)
-    same(backend, kernel(backend.asarray(x)), x**3 + SCALE)
-
-
-def test_device_functions(backend: Any) -> None:
-    @jit.rawkernel(device=True)
-    def half(x):
-        return x / 2
-
-    kernel = jit.kernel(lambda x: half(x) + twice(x))
-    x = values("float32", 20)
-    same(backend, kernel(backend.asarray(x)), x / 2 + x * 2)
-
-
-def test_branches_and_loops(backend: Any) -> None:
-    x = values("float64", 100)
-    same(backend, clipped(backend.asarray(x), -2, 5), np.clip(x, -2, 5))
-    n = np.arange(1, 200)
-    expected = [len(list(_chain(k))) for k in n]
-    same(backend, collatz(backend.asarray(n)), np.array(expected))
-
-
-def _chain(n: int) -> Any:
-    while n > 1:
-        n = n // 2 if n % 2 == 0 else 3 * n + 1
-        yield n
-
-
 def test_local_memory(backend: Any) -> None:
     @jit.kernel
     def digits(x):
@@ -542,12 +475,6 @@ def test_records_by_element_and_raw(backend: Any) -> None:
 
 
 # -- indices and whole arrays ---------------------------------------------------------------------
-
-
-def test_neighbours_in_one_dimension(backend: Any) -> None:
-    x = values("float64", 101)
-    padded = np.pad(x, 1, "edge")
-    same(backend, smooth(backend.asarray(x)), (padded[:-2] + x + padded[2:]) / 3, 1e-15)
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "transposed", "every second", "backward"])
@@ -614,15 +541,6 @@ def test_an_index_beside_elements(backend: Any) -> None:
     weighted = jit.kernel(lambda x: x * jit.index(1))
     x = values("float32", (3, 5))
     same(backend, weighted(backend.asarray(x)), x * np.arange(15, dtype=np.float32).reshape(3, 5))
-
-
-def test_a_table_to_look_up_in(backend: Any) -> None:
-    @jit.kernel
-    def looked_up(index, table):
-        return table[index]
-
-    index, table = np.array([[0, 2], [-1, 1]]), values("float64", 3)
-    same(backend, looked_up(*map(backend.asarray, (index, table))), table[index])
 
 
 def test_arrays_without_dimensions_beside_whole_ones(backend: Any) -> None:
@@ -710,23 +628,7 @@ def test_other_libraries_arrays() -> None:
     np.testing.assert_array_equal(np.from_dlpack(result), x * 2)
 
 
-def test_masked_arrays_are_refused() -> None:
-    x = np.ma.masked_array(values("float32", 5), [0, 1, 0, 0, 1])
-    with pytest.raises(ArgumentTypeError, match="masked"):
-        twice(x)
-
-
 # -- errors ---------------------------------------------------------------------------------------
-
-
-def test_shapes_that_do_not_go_together(backend: Any) -> None:
-    with pytest.raises(ArgumentValueError) as error:
-        add(*map(backend.asarray, (values("float32", 4), values("float32", 3))))
-    first, place, carets = str(error.value).splitlines()
-    assert first == "Shapes (4,) and (3,) cannot be broadcast together."
-    assert place.endswith(": def add(x, y):")
-    assert carets.strip() == "^ this argument has shape (3,)"
-    assert carets.index("^") == place.index("y):")
 
 
 def test_an_output_of_another_shape(backend: Any) -> None:
@@ -864,16 +766,6 @@ def test_arguments_of_other_kinds(backend: Any) -> None:
         add(x, 2**70)
 
 
-def test_arguments_that_are_too_few_or_too_many(backend: Any) -> None:
-    x = backend.asarray(values("float32", 4))
-    with pytest.raises(ArgumentTypeError, match="missing a required argument: 'y'"):
-        add(x)
-    with pytest.raises(ArgumentTypeError, match="too many positional arguments"):
-        add(x, x, x)
-    with pytest.raises(ArgumentTypeError, match="unexpected keyword argument 'z'"):
-        add(x, x, z=x)
-
-
 def test_shapes_that_are_given_in_vain(backend: Any) -> None:
     x = backend.asarray(values("float32", 4))
     with pytest.raises(ArgumentValueError) as error:
@@ -885,17 +777,6 @@ def test_shapes_that_are_given_in_vain(backend: Any) -> None:
         twice(3)
     with pytest.raises(ArgumentValueError, match="'shape' must be a tuple of integers"):
         smooth(x, shape=(-1,))
-
-
-def test_results_that_are_no_numbers(backend: Any) -> None:
-    x = np.zeros(3, np.dtype([("a", "f4"), ("b", "f4")]))
-    same_record = jit.kernel(lambda r: r)
-    with pytest.raises(ArgumentTypeError) as error:
-        same_record(backend.asarray(x))
-    assert str(error.value) == (
-        "A kernel's results must be numbers, and one is 'record of a, b'.\n"
-        "  Hint: return its parts; store records with '@jit.rawkernel'."
-    )
 
 
 def test_arrays_that_are_read_only() -> None:

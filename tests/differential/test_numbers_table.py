@@ -53,7 +53,7 @@ VECTORS = (
 COMPILED = ("bool", "int8", "uint64", *FLOATS, *COMPLEX)
 
 # Computed as wider or narrower ones are.
-LIKE_OTHERS = ("int16", "uint16", "uint32", "complex128")
+LIKE_OTHERS = ("uint8", "int16", "uint16", "uint32", "int64", "complex128")
 
 
 class Comparison:

@@ -83,7 +83,7 @@ def test_lanes_of_warps(backend: Any, case: RawCase) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", parameters(thinned(samples_of(CASES[len(WARP_CASES) :], first_word)))
+    "case", parameters(thinned(thinned(samples_of(CASES[len(WARP_CASES) :], first_word))))
 )
 def test_case(backend: Any, case: RawCase) -> None:
     check(backend, case)

@@ -145,7 +145,7 @@ def units_of(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
     }
 
 
-SAMPLES = thinned(samples_of(CASES, first_word))
+SAMPLES = thinned(thinned(samples_of(CASES, first_word)))
 JOINT = JointCases(SAMPLES, units_of)
 # NVRTC reads the same templates in each: every second one will do.
 BY_NVRTC = thinned(SAMPLES)

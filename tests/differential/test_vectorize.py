@@ -12,6 +12,7 @@ import pytest
 import kerneltk
 from kerneltk import jit
 from tests.differential.vectorize_programs import CORES, NUMBERS, I, M, Program, X
+from tests.sampling import half
 
 _TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14, "complex64": 2e-6,
               "complex128": 1e-14}  # fmt: skip
@@ -57,7 +58,7 @@ def wanted_of(program: Program, args: Any, named: Any) -> Any:
         return np.vectorize(program.function, **options)(*args, **named)
 
 
-@pytest.mark.parametrize("program", [*NUMBERS, *CORES], ids=lambda program: program.name)
+@pytest.mark.parametrize("program", half([*NUMBERS, *CORES]), ids=lambda program: program.name)
 def test_program(backend: Any, program: Program) -> None:
     vectorized = kerneltk.vectorize(program.function, **program.options)
     for args, named in program.calls:

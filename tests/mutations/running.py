@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -31,7 +32,8 @@ from .mutants import Mutant
 
 TOP = Path(__file__).parents[2]
 _IN_NO_KEY = ("backends/host/", "backends/cuda/", "cache/", "core/", "object_code/", "pipeline.py")
-_SECONDS = 120  # for tests that take a few
+# For tests that take a few seconds of a processor. A run that waits for ever uses none.
+_PROCESSOR_SECONDS, _SECONDS = 120, 1200
 _CONFTEST = """
 import os
 
@@ -81,9 +83,15 @@ class Overlay:
                 shutil.copy2(path, self.root)
         (self.root / "conftest.py").write_text(_CONFTEST)
 
-    def start(self, tests: Iterable[str], cache: Path, *options: str) -> Run:
-        """Start to run tests. `cache` is the directory of a run of tests: the compile cache is in
-        it.
+    def start(
+        self,
+        tests: Iterable[str],
+        cache: Path,
+        *options: str,
+        seconds: int = resource.RLIM_INFINITY,
+    ) -> Run:
+        """Start to run tests, for some seconds of a processor. `cache` is the directory of a run
+        of tests: the compile cache is in it.
         """
         changes = {
             "PYTHONPATH": str(self.root),
@@ -100,7 +108,7 @@ class Overlay:
             warnings.simplefilter("ignore")  # that NumPy has threads: they are the BLAS's
             process = os.fork()
         if not process:
-            _run_tests(self.root, changes, arguments, output)
+            _run_tests(self.root, changes, arguments, output, seconds)
         return Run(process, output, begin)
 
     def without_faults(self, tests: Iterable[str]) -> Outcome:
@@ -116,7 +124,7 @@ class Overlay:
         original = path.with_name(f"{path.name}.original")
         path.rename(original)
         path.write_text(changed, encoding="utf-8")
-        return self.start(mutant.tests, self._own_cache, "-x")
+        return self.start(mutant.tests, self._own_cache, "-x", seconds=_PROCESSOR_SECONDS)
 
     def _renew_cache(self, is_empty: bool) -> None:
         """Have the own cache be what mutants begin with: links, all others removed."""
@@ -140,12 +148,13 @@ class Overlay:
 
 
 def _run_tests(
-    root: Path, environment: dict[str, str], arguments: list[str], output: Path
+    root: Path, environment: dict[str, str], arguments: list[str], output: Path, seconds: int
 ) -> NoReturn:
     """Be a process of pytest in a copy; what takes it long to import is there already."""
     status = 4
     try:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for target in (1, 2):
             os.dup2(descriptor, target)

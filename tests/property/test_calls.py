@@ -92,7 +92,7 @@ def reference(kernel: ElementwiseKernel, x: Array, y: Array) -> Array:
         return (x.astype(y.dtype) + 1).astype(y.dtype)
 
 
-@drawn(calls(), few=80, many=150)
+@drawn(calls(), few=40, many=150)
 def test_views_of_one_memory(call: tuple[ElementwiseKernel, Array, Array, Array]) -> None:
     kernel, memory, x, y = call
     untouched = np.ones(BYTES, bool)

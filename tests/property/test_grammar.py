@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kerneltk.backends.registry import capabilities_of
@@ -20,6 +20,8 @@ from kerneltk.errors import SignatureError
 from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Signature
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, bind_types
+
+from .examples import drawn
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KNOWN_TYPES = frozenset(
@@ -49,14 +51,12 @@ def parsed(in_params: str, out_params: str) -> Signature | None:
         return None
 
 
-@given(st.text(max_size=60), st.text(max_size=20))
-@settings(deadline=None, max_examples=300)
+@drawn(st.text(max_size=60), st.text(max_size=20), few=80, many=300)
 def test_any_text_is_a_signature_or_a_signature_error(in_params: str, out_params: str) -> None:
     parsed(in_params, out_params)
 
 
-@given(grammar_like, grammar_like)
-@settings(deadline=None, max_examples=700)
+@drawn(grammar_like, grammar_like, few=150, many=700)
 def test_nearly_valid_text_is_a_signature_or_a_signature_error(first: str, second: str) -> None:
     signature = parsed(first, second)
     if signature is None:
@@ -110,8 +110,7 @@ def valid(draw: Any) -> tuple[str, list[tuple[Any, ...]]]:
     return ",".join(parts), meant
 
 
-@given(valid())
-@settings(deadline=None, max_examples=200)
+@drawn(valid(), few=50, many=200)
 def test_a_valid_text_is_parsed_as_it_was_meant(
     generated: tuple[str, list[tuple[Any, ...]]],
 ) -> None:
@@ -150,8 +149,7 @@ def renamed(text: str, names: dict[str, str]) -> str:
     return pattern.sub(lambda match: (match[1] or "") + names[match[2]], text)
 
 
-@given(valid(), st.sampled_from(["cuda", "host"]))
-@settings(deadline=None, max_examples=60)
+@drawn(valid(), st.sampled_from(["cuda", "host"]), few=20, many=60)
 def test_names_reach_the_text_as_whole_identifiers_only(
     generated: tuple[str, list[tuple[Any, ...]]], backend: str
 ) -> None:

@@ -11,10 +11,11 @@ import random
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kerneltk
+
+from .examples import drawn
 
 Array = np.ndarray[Any, Any]
 
@@ -133,8 +134,7 @@ class Generator:
         return Expression(f"{name}({value.text})", value.ctype, function(value.values))
 
 
-@given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=10)
+@drawn(st.integers(0, 2**32 - 1), few=4, many=10)
 def test_expressions_have_the_bits_of_numpy(seed: int) -> None:
     rng = random.Random(seed)
     grid = np.meshgrid(np.array(VALUES), np.array(VALUES))

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
 from kerneltk.signature.resolve import convert_scalar
+
+from .examples import drawn
 
 dtypes = st.sampled_from([as_dtype(name) for name in dtype_names()])
 integers = st.integers(-(2**70), 2**70) | st.integers(-300, 300)
@@ -54,8 +55,7 @@ def same(found: bytes, wanted: bytes, dtype: np.dtype[Any]) -> bool:
     return bool((np.isnan(a) & np.isnan(b)).all())
 
 
-@given(numbers, dtypes)
-@settings(deadline=None, max_examples=1500)
+@drawn(numbers, dtypes, few=300, many=1500)
 def test_a_number_is_converted_as_by_numpy_or_refused(value: Any, dtype: np.dtype[Any]) -> None:
     is_complex = isinstance(value, complex | np.complexfloating)
     try:
@@ -77,8 +77,7 @@ def test_a_number_is_converted_as_by_numpy_or_refused(value: Any, dtype: np.dtyp
     assert same(packed, as_numpy(wanted, dtype), dtype)
 
 
-@given(floats, st.sampled_from(["float16", "float32", "float64"]))
-@settings(deadline=None, max_examples=500)
+@drawn(floats, st.sampled_from(["float16", "float32", "float64"]), few=100, many=500)
 def test_struct_rounds_as_numpy_does(value: float, name: str) -> None:
     """What the launch path packs without a conversion of its own."""
     dtype = np.dtype(name)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 import kerneltk
+
+from .examples import drawn
 
 # C type, dtype of the value, whether Python's own number is given instead of a NumPy scalar.
 SCALARS = [
@@ -60,8 +62,7 @@ def parameters(draw: st.DrawFn) -> list[tuple[str, Any, bytes]]:
     return found
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(chosen=parameters())
+@drawn(parameters(), few=10, many=25, suppress_health_check=list(HealthCheck))
 def test_values_arrive(backend: Any, chosen: list[tuple[str, Any, bytes]]) -> None:
     declared = ", ".join(f"{ctype} p{k}" for k, (ctype, _, _) in enumerate(chosen))
     copies, place = [], 0

@@ -16,7 +16,6 @@ from hypothesis import event
 from hypothesis import strategies as st
 
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.codegen import argument_block
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import render
@@ -24,7 +23,6 @@ from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input
 from kerneltk.core.arrays import ArraySpec, broadcast_strides
 from kerneltk.core.dtypes import describe
-from kerneltk.schedule import reduction_cuda
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.parser import parse_signature
 from kerneltk.signature.resolve import Resolved, bind_types
@@ -713,95 +711,3 @@ def far_reductions(draw: Any) -> Case:
 def test_numbers_beyond_32_bits(case: Case) -> None:
     s = schedule_of(check_far(case))
     event(f"{s.strategy}, {'64' if s.wide_index else '32'} bits")
-
-
-# -- the model itself ---------------------------------------------------------------------------
-
-
-def strides_off(layout: Any) -> Any:
-    """The first operand's innermost kept step is one element too long."""
-    row, *others = layout.outer.strides
-    kept = replace(layout.outer, strides=((*row[:-1], row[-1] + 4), *others))
-    return replace(layout, outer=kept)
-
-
-def chunks(layout: Any, size: int) -> Any:
-    """Every access to memory is so wide (bytes)."""
-    return replace(layout, accesses=tuple(replace(a, chunk=size) for a in layout.accesses))
-
-
-ODD = dense((40, 1001), (1,), "f4", offset=4)
-SPLIT = dense((3, 40000), (1,), "f4", units=16)
-COLUMNS = dense((4000, 10), (0,), "f4", units=1)
-Fault = Callable[[Any], Any]
-FAULTS: dict[str, tuple[Case, Fault]] = {
-    "a chunk one too short": (SPLIT, lambda p: replace(p, chunk=p.chunk - 1)),
-    "a part too few": (SPLIT, lambda p: replace(p, split=p.split - 1)),
-    "a part too many": (SPLIT, lambda p: replace(p, split=p.split + 1)),
-    "half of the columns' rows": (COLUMNS, lambda p: replace(p, chunk=p.chunk // 2)),
-    "a tile too few": (ODD, lambda p: replace(p, tiles=p.tiles - 1)),
-    "a tile too many": (COLUMNS, lambda p: replace(p, tiles=p.tiles + 1)),
-    "a wrong stride": (ODD, strides_off),
-    "a wrong stride of columns": (dense((20, 70), (0,), "f4"), strides_off),
-    "rows that are taken for aligned": (ODD, lambda p: replace(p, peeled=False)),
-    "columns without a rest": (
-        dense((3, 1001), (0,), "f4"), lambda p: replace(p, no_remainder=True)
-    ),
-    "short rows without a rest": (
-        dense((1001, 3), (1,), "f4"), lambda p: replace(p, no_remainder=True)
-    ),
-    "a longer row": (dense((1001, 3), (1,), "f4"), lambda p: replace(p, length=4)),
-    "staged rows that do not meet": (
-        dense((1003, 67), (1,), "f4", units=1), lambda p: replace(p, rows=p.rows + 1)
-    ),
-    "outputs that are taken for aligned": (
-        replace(COLUMNS, outputs=(ArraySpec.make("f4", 10, offset=4),)), lambda p: chunks(p, 8)
-    ),
-    "inputs that are taken for aligned": (
-        dense((600, 33), (1,), "f8", offset=4), lambda p: chunks(p, 8)
-    ),
-    "a row for two groups": (dense((64, 64), (1,), "f4"), lambda p: replace(p, lanes=p.lanes * 2)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_the_model_finds_planted_faults(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    case, change = FAULTS[fault]
-    check(case)
-    plan = reduction_cuda.plan_reduction_cuda
-    monkeypatch.setattr(reduction_cuda, "plan_reduction_cuda", lambda *given: change(plan(*given)))
-    with pytest.raises(AssertionError):
-        check(case)
-
-
-def test_the_model_finds_wrong_divisors(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = dense((6, 40, 3, 8), (0, 2), "f4")
-    check(case)
-    right = argument_block.multiplier_and_shift
-    monkeypatch.setattr(
-        argument_block,
-        "multiplier_and_shift",
-        lambda d, bits: (right(d + 1, bits)[0], right(d, bits)[1]),
-    )
-    with pytest.raises(AssertionError):
-        check(case)
-
-
-def test_the_model_finds_narrow_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = dense((2**33,), (0,), "i1")
-    check_far(case)
-    plan = reduction_cuda.plan_reduction_cuda
-    monkeypatch.setattr(
-        reduction_cuda,
-        "plan_reduction_cuda",
-        lambda *given: replace(plan(*given), wide_index=False),
-    )
-    with pytest.raises(AssertionError):
-        check_far(case)
-
-
-def test_the_model_finds_too_little_scratch() -> None:
-    lowered = lowered_for(SPLIT)
-    walked(SPLIT, lowered).check_scratch(16, 8)
-    with pytest.raises(AssertionError):
-        walked(SPLIT, replace(lowered, scratch=lowered.scratch - 1)).check_scratch(16, 8)

@@ -8,7 +8,7 @@ import pickle
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
@@ -21,13 +21,11 @@ from kerneltk import (
     ArgumentTypeError,
     ArraySpec,
     AxisError,
-    KernelToolkitError,
     ReductionKernel,
 )
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.codegen import reduction as definitions
 from kerneltk.launch import loops
-from kerneltk.signature.parameters import NO_DEFAULT
 
 from . import fake_torch
 from .fake_torch import Tensor
@@ -65,11 +63,6 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]
     return calls
 
 
-def plans_of(kernel: ReductionKernel) -> Iterator[dict[Any, Any]]:
-    for launcher in kernel._dispatcher._launchers.values():
-        yield launcher.plans
-
-
 def same(found: Any, wanted: Any) -> None:
     """Check a result: an array of its own, with the values and the dtype."""
     wanted = np.asarray(wanted)
@@ -103,27 +96,6 @@ def test_attributes_are_those_of_the_constructor() -> None:
     assert repr(kernel) == (
         "<ReductionKernel name_(T x, raw float32 w, int32 k) -> (T y, int64 z)>"
     )
-
-
-def test_attributes_by_default() -> None:
-    kernel = ReductionKernel("T x", "float32 y, T z", "x", "a + b", "y = a", None)
-    assert (kernel.name, kernel.identity, kernel.reduce_type) == ("reduce_kernel", "", "float")
-    assert (kernel.reduce_dims, kernel.preamble, kernel.options) == (True, "", ())
-
-
-def test_all_of_the_constructor_s_arguments_have_names() -> None:
-    kernel = ReductionKernel(
-        in_params="T x", out_params="T y", map_expr="x", reduce_expr="a + b",
-        post_map_expr="y = a", identity="0", name="k", reduce_type="T", reduce_dims=True,
-        preamble="", options=(),
-    )  # fmt: skip
-    assert kernel.reduce_type == "T"
-
-
-def test_attributes_are_read_only() -> None:
-    for name in ("in_params", "map_expr", "reduce_expr", "identity", "name", "reduce_type"):
-        with pytest.raises(AttributeError):
-            setattr(SUM, name, "other")
 
 
 # -- identity --------------------------------------------------------------------------------------
@@ -181,12 +153,6 @@ def test_outputs_in_all_ways() -> None:
         }[how]()
         assert result is y
         same(y, X.sum(0))
-
-
-def test_a_list_of_outputs_is_the_same_on_every_way() -> None:
-    y = np.empty((), np.float32)
-    assert SUM(X, out=[y], where=True) is y
-    assert SUM(X, out=[y]) is y
 
 
 def test_several_outputs() -> None:
@@ -289,20 +255,6 @@ def test_raw_arrays_and_sizes() -> None:
     same(RAW(X, size=12, axis=0, keepdims=True), 2 * flat.sum(keepdims=True))
 
 
-def test_a_call_without_arrays_runs_where_it_is_told_to() -> None:
-    count = ReductionKernel("float32 c", "float32 y", "c * _J", "a + b", "y = a", "0", "count")
-    same(count(2, size=4, backend="host"), np.float32(12))
-
-
-def test_the_host_takes_and_ignores_a_stream() -> None:
-    class Stream:
-        ptr = 1
-
-    for stream in (Stream(), 0, None):
-        same(SUM(X, stream=stream), X.sum())
-        same(SUM(X, stream=stream, where=MASK, axis=0), X.sum(0, where=MASK))
-
-
 def test_subclasses_become_plain_arrays() -> None:
     class Named(np.ndarray):
         pass
@@ -364,16 +316,6 @@ def test_a_second_call_touches_only_its_plan(
     assert counts == [[]] * len(counts)
 
 
-def test_other_extents_compile_nothing(
-    kernel: ReductionKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel(np.ones((20, 30), np.float32), 2, axis=1)
-    compiled = counted(monkeypatch, HostBackend, "compile")
-    for shape in ((2, 40), (300, 100), (7, 999)):
-        same(kernel(np.ones(shape, np.float32), 2, axis=1), np.full(shape[0], 2 * shape[1], "f4"))
-    assert compiled == []
-
-
 def test_calls_of_changing_kinds(kernel: ReductionKernel) -> None:
     """The launcher of the last call must not serve the next one of other types or axes."""
     calls: list[tuple[Array, Any, dict[str, Any]]] = [
@@ -386,47 +328,6 @@ def test_calls_of_changing_kinds(kernel: ReductionKernel) -> None:
     for _ in range(2):
         for x, c, how in (*calls, *reversed(calls)):
             same(kernel(x, c, **how), np.sum((x * c).astype(x.dtype), dtype=x.dtype, **how))
-
-
-def test_the_number_of_plans_is_bounded(
-    kernel: ReductionKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loops, "MAX_PLANS", 8)
-    for size in (*range(1, 31), *range(1, 31)):
-        same(kernel(np.ones(size), 2), np.float64(2 * size))
-    (plans,) = plans_of(kernel)
-    assert 0 < len(plans) <= 8
-
-
-def test_a_refused_call_leaves_the_plan_usable() -> None:
-    kernel = ReductionKernel("T x, int8 c", "T y", "x + c", "a + b", "y = a", "0", "small")
-    for _ in range(3):
-        same(kernel(X, 1), np.float32(X.sum() + X.size))
-        with pytest.raises(OverflowError):
-            kernel(X, 1000)
-        with pytest.raises(AxisError):
-            kernel(X, 1, axis=2)
-        with pytest.raises(ArgumentTypeError):
-            kernel(X, 1, where=X)
-    (plans,) = plans_of(kernel)
-    assert len(plans) == 1
-
-
-def test_a_writable_array_does_not_stand_for_a_read_only_one() -> None:
-    y = np.empty(4, np.float32)
-    SUM(X, axis=0, out=y)
-    y.flags.writeable = False
-    with pytest.raises(ValueError, match="read-only"):
-        SUM(2 * X, axis=0, out=y)
-    same(y, X.sum(0))
-
-
-def test_addresses_are_read_at_every_call() -> None:
-    for k in range(20):
-        x, y = np.full((2, 25), k, np.float32), np.empty(2, np.float32)
-        assert SUM(x, axis=1, out=y) is y
-        assert (y == 25 * k).all()
-        same(SUM(x, where=x == k), np.float32(50 * k))
 
 
 def test_inputs_that_are_read_as_arrays_may_lie_anywhere() -> None:
@@ -462,16 +363,6 @@ def test_a_call_keeps_no_arrays() -> None:
     assert alive() is None
 
 
-def test_a_kernel_that_nobody_has_is_freed() -> None:
-    own = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "freed")
-    own(X)
-    own(X, where=MASK)
-    alive = weakref.ref(own)
-    del own
-    gc.collect()
-    assert alive() is None
-
-
 # -- threads ---------------------------------------------------------------------------------------
 
 
@@ -487,21 +378,6 @@ def in_threads(count: int, work: Callable[[int], None]) -> None:
             future.result()
 
 
-def test_threads_share_a_kernel(kernel: ReductionKernel) -> None:
-    def work(number: int) -> None:
-        y = np.empty(3, np.float32)
-        for k in range(60):
-            x = np.full((3, number * 7 + k % 5 + 1), number, np.float32)
-            wanted = x.shape[1] * number * k
-            assert (kernel(x, k, axis=1) == wanted).all()
-            assert kernel(x, k) == 3 * wanted
-            assert kernel(x, k, y, axis=1) is y
-            assert (y == wanted).all()
-            assert (kernel(x, k, axis=1, where=x[:1] == number) == wanted).all()
-
-    in_threads(8, work)
-
-
 def test_threads_share_the_parts_of_a_long_reduction() -> None:
     """Each call's totals lie in memory of its own."""
     x = np.ones(300_000, np.float32)
@@ -514,45 +390,7 @@ def test_threads_share_the_parts_of_a_long_reduction() -> None:
     in_threads(6, work)
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch, masked: bool) -> None:
-    own = ReductionKernel("T x", "T y", f"x * 17 + {int(masked)}", "a + b", "y = a", "0", "once")
-    compiled = counted(monkeypatch, HostBackend, "compile")
-    how = {"where": MASK} if masked else {}
-    in_threads(8, lambda _: same(own(X, **how), np.sum(X * 17 + int(masked), **how)))
-    assert len(compiled) == 1
-
-
 # -- pickling --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("called", [False, True])
-@pytest.mark.parametrize("how", ["pickle", "copy", "deepcopy"])
-def test_copies_work(how: str, called: bool) -> None:
-    kernel = ReductionKernel(
-        "T x, T c, float32 d = 0.5", "T y, int64 k", "{x * c + d + offset, _J}",
-        "a.v > b.v ? a : b", "y = a.v; k = a.k", "{-INFINITY, -1}", "copied", "T v, int64 k", False,
-        "__device__ const float offset = 1;", ("-DUNUSED",),
-    )  # fmt: skip
-    if called:
-        kernel(X, 2)
-        kernel(X, 2, where=MASK)
-    made: Callable[[Any], Any] = {
-        "pickle": lambda k: pickle.loads(pickle.dumps(k)),
-        "copy": copy.copy,
-        "deepcopy": copy.deepcopy,
-    }[how]
-    twin = made(kernel)
-    assert repr(twin) == repr(kernel)
-    for name in ("identity", "reduce_type", "reduce_dims", "preamble", "options", "__name__"):
-        assert getattr(twin, name) == getattr(kernel, name)
-    assert [p.default is NO_DEFAULT for p in twin.in_params] == [True, True, False]
-    y, k = twin(X, 2)
-    same(y, np.float32(23.5))
-    same(k, np.int64(11))
-    same(twin(X, 2, where=MASK)[1], np.int64(9))
-    with pytest.raises(TypeError, match="Parameter 'c' is missing"):
-        twin(X)
 
 
 def test_an_axis_error_can_be_pickled_and_copied() -> None:
@@ -566,87 +404,13 @@ def test_an_axis_error_can_be_pickled_and_copied() -> None:
 # -- generated texts -------------------------------------------------------------------------------
 
 
-def test_cached_codes(kernel: ReductionKernel) -> None:
-    assert not hasattr(kernel, "cached_code")
-    with pytest.raises(KernelToolkitError, match="has not been called"):
-        _ = kernel.cached_code
-    with pytest.warns(UserWarning, match="nothing is compiled before the first call"):
-        assert kernel.cached_codes == {}
-    kernel(X, 2)
-    assert "c * x" in kernel.cached_code
-    kernel(X, 3, axis=0)
-    kernel(X.astype(np.int8), 2)
-    codes = kernel.cached_codes
-    assert [tuple(map(str, key)) for key in codes] == [("float32",) * 2, ("int8",) * 2]
-    with pytest.warns(UserWarning, match="Several sources"):
-        assert kernel.cached_code == next(iter(codes.values()))
-
-
-def test_cached_codes_of_masked_calls(kernel: ReductionKernel) -> None:
-    kernel(X, 2, where=MASK)
-    assert "c * x" in kernel.cached_code
-    assert [tuple(map(str, key)) for key in kernel.cached_codes] == [("float32", "bool", "float32")]
-
-
 SPEC = make("float32", X.shape)
-OUT = make("float32", (4,))
-FORMS: dict[str, tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], dict[str, Any]]] = {
-    "spec and array": ((SPEC, 2.0), {}, (X, 2.0), {}),
-    "type of a number": ((X, float), {}, (X, 2.0), {}),
-    "dtype of a number": ((X, np.dtype("f4")), {"axis": 0}, (X, np.float32(2)), {"axis": 0}),
-    "by name": ((), {"c": 1, "x": SPEC}, (X, 1), {}),
-    "list of axes": ((SPEC, 1), {"axis": [1, 0]}, (X, 1), {"axis": (0, 1)}),
-    "axis from behind": ((SPEC, 1), {"axis": -1}, (X, 1), {"axis": 1}),
-    "NumPy's integer": ((SPEC, 1), {"axis": np.int32(1)}, (X, 1), {"axis": 1}),
-    "kept": ((SPEC, 1), {"axis": 0, "keepdims": True}, (X, 1), {"axis": 0, "keepdims": True}),
-    "out": ((SPEC, 1), {"axis": 0, "out": OUT}, (X, 1, np.empty(4, "f4")), {"axis": 0}),
-    "outs": ((SPEC, 1), {"axis": 0, "out": (OUT,)}, (X, 1), {"axis": 0, "y": np.empty(4, "f4")}),
-    "mask": ((SPEC, 1), {"where": make("?", X.shape)}, (X, 1), {"where": MASK}),
-    "array for a mask": ((SPEC, 1), {"where": MASK, "axis": 1}, (X, 1), {"where": MASK, "axis": 1}),
-    "one mask for all": ((SPEC, 1), {"where": np.False_}, (X, 1), {"where": False}),
-    "all": ((SPEC, 1), {"where": True}, (X, 1), {}),
-    "two arrays": ((SPEC, make("f4", (3, 1))), {}, (X, X[:, :1].copy()), {}),
-}
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_the_text_is_known_without_memory_or_gpu(kernel: ReductionKernel, name: str) -> None:
-    """A description's text is that of the call, and compiles for a GPU."""
-    args, named, call_args, call_named = FORMS[name]
-    unit = kernel.translation_unit(*args, **named, backend="host")
-    assert unit == kernel.translation_unit(*call_args, **call_named, backend="host")
-    codes: list[str] = []
-    for dispatcher in (kernel._dispatcher, kernel._masked):
-        dispatcher.codes.clear()
-    kernel(*call_args, **call_named)
-    codes += kernel.cached_codes.values()
-    assert codes == [unit.source]
-    cuda = kernel.translation_unit(*args, **named)
-    assert (cuda.backend, cuda.entry, unit.entry) == ("cuda", "scaled", "_kt_entry_scaled")
-    assert ("map_expr", "c * x") in cuda.origins
-    assert kernel.compile(*args, **named, target="sm_90").kind == "cubin"
 
 
 def test_a_size_ahead_of_time() -> None:
     unit = RAW.translation_unit(make("f4", 100), size=50, backend="host")
     assert unit == RAW.translation_unit(X.ravel(), size=12, c=2.5, backend="host")
     assert RAW.compile(make("f4", 100), size=50, target="sm_90").code
-
-
-def test_compiling_ahead_serves_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = ReductionKernel("T x", "T y", "x * 23", "a + b", "y = a", "0", "ahead")
-    for how in ({"axis": 1}, {"where": make("?", (20, 2000))}):
-        code = own.compile(make("float32", (20, 2000)), target="host", **how)
-        assert (code.kind, code.target.backend, code.entry) == (
-            "shared-library",
-            "host",
-            "_kt_entry_ahead",
-        )
-    compiled = counted(monkeypatch, HostBackend, "compile")
-    ones = np.ones((20, 2000), np.float32)
-    same(own(ones, axis=1), np.full(20, 46_000, np.float32))
-    same(own(ones, where=ones == 1), np.float32(23 * ones.size))
-    assert compiled == []
 
 
 @pytest.mark.parametrize(

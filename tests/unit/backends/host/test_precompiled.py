@@ -477,7 +477,7 @@ def test_what_is_ready_at_the_end_is_kept(tmp_path: Path) -> None:
 
 @needs_gxx
 def test_many_processes_at_once(tmp_path: Path) -> None:
-    others = [run(tmp_path, 6, KERNELTK_NUM_THREADS="1") for _ in range(3)]
+    others = [run(tmp_path, 4, KERNELTK_NUM_THREADS="1") for _ in range(3)]
     for process in others:
         finish(process)
     assert list((tmp_path / "files").iterdir()) == []

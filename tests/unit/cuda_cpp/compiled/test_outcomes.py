@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import ast
 import json
-import math
 import os
 import re
-import shutil
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -441,24 +438,6 @@ def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
 
 # -- the surroundings ------------------------------------------------------------------------------
 
-WRAPPER = """#!/bin/sh
-[ "$1" != --version ] && exec g++ "$@"
-echo "g++ (other) 19.1.0"; echo "Free Software Foundation"
-"""
-
-
-@pytest.mark.exhaustive
-def test_another_compiler(file: Path, tmp_path: Path) -> None:
-    wrapper = tmp_path / "g++-19"
-    wrapper.write_text(WRAPPER)
-    wrapper.chmod(0o755)
-    assert in_process(file, KERNELTK_CXX="g++") == (1, False)
-    assert in_process(file, KERNELTK_CXX=str(wrapper)) == (1, False)
-    assert in_process(file, KERNELTK_CXX=str(wrapper)) == (1, True)
-    wrapper.write_text(WRAPPER.replace("19.1.0", "19.2.0"))
-    assert in_process(file, KERNELTK_CXX=str(wrapper)) == (1, False)
-    assert in_process(file, KERNELTK_CXX="g++") == (1, True)
-
 
 def test_a_header_where_the_compiler_looks_by_itself(
     steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -566,25 +545,6 @@ def test_every_setting_is_thought_of() -> None:
     assert not used & in_no_key
 
 
-@pytest.mark.exhaustive
-def test_changed_package(file: Path, tmp_path: Path, new_cache: Path) -> None:
-    """Headers and code of a copy of the package."""
-    root, cache = tmp_path / "copy", {"KERNELTK_CACHE_DIR": str(new_cache)}
-    ignored = shutil.ignore_patterns("__pycache__", "demo", "operators")
-    shutil.copytree(ROOT / "kerneltk", root / "kerneltk", ignore=ignored)
-    time.sleep(2.1)  # new files have other stamps for a while
-    assert in_process(file, root=root, **cache) == (1, False)
-    assert in_process(file, root=root, **cache) == (1, True)
-    table = root / "kerneltk" / "templates" / "stand_ins" / "host" / "cuda.headers"
-    table.write_text(f"{table.read_text()}\n//// climits\n#undef VALUE\n#define VALUE 5\n")
-    assert in_process(file, root=root, **cache) == (5, False)
-    path = root / "kerneltk" / "cuda_cpp" / "includes.py"
-    path.write_text(path.read_text() + "# changed\n")
-    time.sleep(2.1)
-    assert in_process(file, root=root, **cache) == (5, False)
-    assert in_process(file, root=root, **cache) == (5, True)
-
-
 # What of the code that makes units asks the disk or the process, and how a key has its answer.
 ASKING = {
     "_is_of_toolkit": "the paths in inputs",
@@ -657,58 +617,6 @@ def entry_of(file: Path) -> Entry[Any]:
 def key_of(entry: Entry[Any]) -> str:
     assert entry._entry is not None
     return entry._entry.key
-
-
-DAMAGED = [
-    b"",
-    b"{",
-    b"\xff",
-    b"0",
-    b"null",
-    b"[]",
-    b"[[], [{}, [], []]]",
-    b"[1, 2]",
-    b'["a", "b"]',
-    b"[[Infinity, NaN], 1e999]",
-    b"[" * 100_000,
-]
-
-
-def test_what_is_no_entry_is_replaced(steps: list[str], file: Path, cache: Any) -> None:
-    launched(file)
-    key = key_of(entry_of(file))
-    right = cache().get(key)
-    assert right is not None
-    for data in DAMAGED:
-        cache().put(key, sealed(key, data))
-        cache()
-        assert is_known(steps, file) == (1, False)
-        assert cache().get(key) == right
-        assert is_known(steps, file) == (1, True)
-
-
-def test_damaged_fields(file: Path, cache: Any) -> None:
-    """No field of another kind raises, nor finds anything but what it was."""
-    launched(file)
-    entry = entry_of(file)
-    key = key_of(entry)
-    right = record_of(cache().get(key))
-
-    def damage(value: Any) -> Any:
-        """Yield the value with each of its parts replaced."""
-        for other in (None, 0, "x", [], {}, True, math.inf, math.nan, 0.5):
-            if other != value:
-                yield other
-        if isinstance(value, list):
-            for index in range(min(len(value), 8)):
-                for part in damage(value[index]):
-                    yield [*value[:index], part, *value[index + 1 :]]
-
-    made = kerneltk.load(file).compile_for("host")
-    for damaged in list(damage(right))[::7]:
-        cache().put(key, sealed(key, json.dumps(damaged).encode()))
-        found = entry_of(file).recall()
-        assert found is None or found[0] == made
 
 
 @pytest.mark.parametrize("which", ["entry", "object code"])

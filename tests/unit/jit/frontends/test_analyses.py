@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import dataclasses
 import importlib.util
 import linecache
 import math
 import os
-import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -22,7 +20,6 @@ import pytest
 import kerneltk
 from kerneltk import jit, vectorize
 from kerneltk.backends.registry import capabilities_of
-from kerneltk.cache.derived import code_files
 from kerneltk.cache.store import Cache
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -35,9 +32,7 @@ from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.frontends import analyses
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Number, Record, Type, number
-from tests.unit.cache.stages import sealed, set_cache
-
-from ...test_architecture import MODULES, imports_of
+from tests.unit.cache.stages import set_cache
 
 FLOATS = Array(number(np.float32), 1)
 HEAD = """
@@ -745,92 +740,6 @@ def grid(x, pair, a, left_out):
         assert found[0].passed[2] == number(np.float32)
         assert found[0].passed[1] != pair or backend == "cuda"
     assert lowerings == ["grid"] * 2
-
-
-@pytest.mark.parametrize("damage", ["cut", "another function's", "another key's"])
-def test_damaged_entries_are_replaced(
-    cache: Cache, lowerings: list[str], program: Program, damage: str
-) -> None:
-    module = program.write(f"{HEAD}def f(x): return x * 2{TAIL}")
-    found = meaning(module, "elements")
-    for entry in cache.entries():
-        data = cache.get(entry.key)
-        assert data is not None
-        other = data[:32] + data[32:].replace(b"* 2", b"* 3") if "function" in damage else data
-        cache.put(entry.key, b"{" if damage == "cut" else other)
-        if "key" in damage:
-            cache.put(entry.key, sealed("0" * 64, data[32:]))
-    lowerings.clear()
-    assert meaning(module, "elements") == found
-    assert lowerings == ["f"]
-    assert meaning(module, "elements") == found
-    assert lowerings == ["f"]
-
-
-def test_all_code_that_analyses_functions_is_in_the_key() -> None:
-    """What lowers, and what that imports, is stamped."""
-    stamped = {os.path.realpath(path) for path in code_files("analysis")}
-    pending = [
-        name
-        for name in MODULES
-        if name.startswith("kerneltk.jit.")
-        and name.split(".")[2] not in ("cg", "cub", "cuda", "frontends", "launch", "numba")
-    ]
-    pending.append("kerneltk.jit.frontends.element_source")
-    for name in pending:
-        assert os.path.realpath(MODULES[name]) in stamped, name
-        if name not in NOT_READ:
-            tree = ast.parse(MODULES[name].read_text())
-            pending += [m for m in imports_of(tree) if m not in (*pending, "kerneltk")]
-    assert "kerneltk.codegen.elementwise" in pending
-
-
-# What these import launches the kernel, and has no part in what the function means.
-NOT_READ = (
-    "kerneltk.jit.frontends.typed_kernel",
-    "kerneltk.jit.frontends.rawkernel",
-    "kerneltk.jit.launch.marshalling",
-)
-
-COMMAND = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import numpy as np
-import program
-from kerneltk import jit
-x = np.arange(4, dtype=np.float32)
-y = np.zeros(4, np.float32)
-exec(sys.argv[2])
-program.grid[1, 32](x, y)
-print(jit.kernel(program.f)(x).tolist(), y.tolist(), "kerneltk.jit.lowering.program" in sys.modules)
-"""
-
-
-def test_other_processes(tmp_path: Path, new_cache: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(f"{HEAD}n = 2\ndef g(x, a=1): return x * n + a\ndef f(x): return g(x){TAIL}")
-    root = Path(jit.__file__).parents[2]
-
-    def run_with(statement: str, **settings: str) -> str:
-        command = [sys.executable, "-c", COMMAND, str(tmp_path), statement]
-        environment = {
-            **os.environ, "PYTHONPATH": str(root), "KERNELTK_CACHE_DIR": str(new_cache),
-            **settings,
-        }  # fmt: skip
-        return subprocess.check_output(command, text=True, env=environment).strip()
-
-    def result(n: int, a: int, lowers: bool) -> str:
-        values = [float(n * x + a) for x in range(4)]
-        return f"{values} {values} {lowers}"
-
-    assert run_with("") == result(2, 1, True)
-    assert run_with("", PYTHONHASHSEED="1") == result(2, 1, False)
-    other = "program.n = 3; program.g.__defaults__ = (5,)"
-    assert run_with(other) == result(3, 5, True)
-    assert run_with("program.n = 2; program.g.__defaults__ = (1,)") == result(2, 1, False)
-    assert run_with(other) == result(3, 5, False)
-    program.write_text(program.read_text().replace("* n + a", "* n - a"))
-    assert run_with("") == result(2, -1, True)
 
 
 def times(factor: int) -> Callable[[Any], Any]:

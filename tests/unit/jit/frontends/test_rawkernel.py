@@ -16,8 +16,6 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     NotCompiledError,
-    SignatureError,
-    SourceError,
 )
 from kerneltk.jit import ElementKernel, JitKernel, cuda
 from kerneltk.jit.frontends.rawkernel import DeviceFunction
@@ -123,41 +121,10 @@ def test_raw_parameters_are_a_sequence(raw: Any) -> None:
         jit.kernel(raw=raw)
 
 
-@pytest.mark.parametrize("decorator", [jit.rawkernel, jit.kernel])
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"mode": "c"}, ArgumentValueError, "'mode' must be 'cuda' or 'numpy', not 'c'."),
-        ({"options": "-G"}, ArgumentTypeError, "'options' must be a sequence of str, not '-G'."),
-        ({"options": (1,)}, ArgumentTypeError, "'options' must be a sequence of str, not (1,)."),
-        (
-            {"options": ("-DN=\0",)},
-            SignatureError,
-            "'options' holds a null character, which would end the text there.",
-        ),
-    ],
-)
-def test_options_that_are_refused(
-    decorator: Any, options: dict[str, Any], error: type[Exception], text: str
-) -> None:
-    with pytest.raises(error) as raised:
-        decorator(**options)
-    assert str(raised.value) == text
-
-
 @pytest.mark.parametrize("bounds", [0, 2000, (1, 2, 3), "64", (64, 0)])
 def test_launch_bounds_that_are_refused(bounds: Any) -> None:
     with pytest.raises(ArgumentValueError, match="'launch_bounds' is the most threads of a block"):
         jit.rawkernel(launch_bounds=bounds)
-
-
-def test_only_functions_are_decorated() -> None:
-    with pytest.raises(
-        ArgumentTypeError, match="'kernel' decorates Python functions, not an object"
-    ):
-        jit.kernel(3)  # type: ignore[call-overload]
-    with pytest.raises(ArgumentTypeError, match="'rawkernel' decorates Python functions"):
-        jit.rawkernel()(max)
 
 
 def test_device_functions_are_not_launched() -> None:
@@ -311,15 +278,6 @@ def test_threads_that_compile_the_same_at_once() -> None:
         assert len(results) == 4
         for result in results:
             np.testing.assert_array_equal(result, expected)
-
-
-@pytest.mark.parametrize("decorate", [jit.rawkernel, jit.kernel])
-def test_functions_without_a_text(decorate: Any) -> None:
-    names: dict[str, Any] = {}
-    exec("def made(x):\n    return x", names)
-    kernel = decorate(names["made"])
-    with pytest.raises(SourceError, match="made"):
-        kernel(floats()) if decorate is jit.kernel else kernel[1, 8](floats())
 
 
 # -- copies and pickles ---------------------------------------------------------------------------

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import functools
-import itertools
 import threading
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -26,8 +23,6 @@ from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.ir.types import (
     PY_INT,
     Array,
-    Record,
-    Tuple,
     Type,
 )
 from kerneltk.jit.launch import launcher
@@ -35,7 +30,7 @@ from kerneltk.jit.launch.launcher import JitDispatcher
 from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch import dispatch
 
-from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
+from .cpp_kernel import Config, Pair, Text
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
 STRUCTURES = """
@@ -66,7 +61,6 @@ class Kernel(JitDispatcher):
 
 
 INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
-ADD = f"{INDEX} if (i < n) z.data[i] = x.data[i] + y.data[i];"
 
 
 def adder() -> Kernel:
@@ -97,10 +91,6 @@ def adder() -> Kernel:
 # -- types -----------------------------------------------------------------------------------------
 
 
-class Color(enum.IntEnum):
-    RED = 3
-
-
 x32 = np.arange(10, dtype=np.float32)
 
 # -- what arrives ----------------------------------------------------------------------------------
@@ -118,22 +108,6 @@ def test_sum_of_two(backend: Any) -> None:
     assert len(add.text.asked) == 1
 
 
-def test_dtypes_shapes_and_strides_change_between_calls(backend: Any) -> None:
-    add = adder()
-    calls = 0
-    for _ in range(2):
-        for dtype, length, step in itertools.product(("f4", "f8", "i4"), (5, 64), (1, 2, -1)):
-            base = np.arange(length * 2, dtype=dtype)
-            x = backend.asarray(base[::step][:length])
-            y = backend.asarray(np.arange(length, dtype=dtype))
-            z = backend.asarray(np.zeros(length, dtype))
-            add(1, 64, (x, y, z, length))
-            expected = base[::step][:length] + np.arange(length, dtype=dtype)
-            np.testing.assert_array_equal(backend.asnumpy(z), expected)
-            calls += 1
-    assert len(add.text.asked) == 6  # dtypes, by layouts
-
-
 def test_two_threads_find_a_launcher_outdated(monkeypatch: pytest.MonkeyPatch) -> None:
     class Raced(dict[Any, Any]):
         """A table whose entries another thread removes once they are read."""
@@ -148,214 +122,6 @@ def test_two_threads_find_a_launcher_outdated(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(dispatch, "is_outdated", lambda run: True)
     add(1, 10, (x32, z, z, 10))
     np.testing.assert_array_equal(z, 3 * x32)
-
-
-def test_equal_dtypes_need_not_be_the_same_object() -> None:
-    add = adder()
-    z = np.zeros(4, np.int32)
-    for dtype in (np.dtype(np.int32), np.dtype("i4", metadata={"unit": "m"}), np.dtype(np.intc)):
-        add(1, 4, (np.ones(4, dtype), np.ones(4, np.int32), z, 4))
-        np.testing.assert_array_equal(z, 2)
-    assert len(add.text.asked) == 1
-
-
-NUMBERS: list[tuple[str, Any, str, Any]] = [
-    ("bool", True, "u1", 1),
-    ("bool", np.False_, "u1", 0),
-    ("long long", -5, "i8", -5),
-    ("long long", 2**63 - 1, "i8", 2**63 - 1),
-    ("long long", Color.RED, "i8", 3),
-    ("double", 0.1, "f8", 0.1),
-    ("double", float("inf"), "f8", np.inf),
-    ("complex<double>", 1 - 2j, "c16", 1 - 2j),
-    ("signed char", np.int8(-7), "i1", -7),
-    ("unsigned char", np.uint8(200), "u1", 200),
-    ("short", np.int16(-300), "i2", -300),
-    ("unsigned short", np.uint16(60000), "u2", 60000),
-    ("int", np.int32(-70000), "i4", -70000),
-    ("unsigned int", np.uint32(4000000000), "u4", 4000000000),
-    ("long long", np.int64(-(2**63)), "i8", -(2**63)),
-    ("unsigned long long", np.uint64(2**64 - 1), "u8", 2**64 - 1),
-    ("unsigned long long", np.ulonglong(2**64 - 1), "u8", 2**64 - 1),
-    ("float16", np.float16(1.5), "f2", 1.5),
-    ("bfloat16", ml_dtypes.bfloat16(-2.5), "bfloat16", -2.5),
-    ("float", np.float32(0.1), "f4", np.float32(0.1)),
-    ("double", np.float64(0.1), "f8", 0.1),
-    ("complex<float>", np.complex64(1 - 2j), "c8", 1 - 2j),
-    ("complex<double>", np.complex128(3j), "c16", 3j),
-]
-
-
-@pytest.mark.parametrize(("ctype", "value", "dtype", "expected"), NUMBERS)
-def test_each_number_arrives(
-    backend: Any, ctype: str, value: Any, dtype: str, expected: Any
-) -> None:
-    """Behind a byte, so that its alignment shows, and before another."""
-    dtype = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype  # type: ignore[assignment]
-    out = backend.asarray(np.zeros(1, dtype).view(np.uint8))
-    ends = backend.asarray(np.zeros(2, np.int8))
-    kernel = Kernel(
-        Text(
-            f"dense<unsigned char, 1> x, signed char y, {ctype} z, signed char n, "
-            "dense<signed char, 1> ends",
-            "for (int k = 0; k < (int)sizeof z; ++k) x.data[k] = ((unsigned char*)&z)[k];"
-            "ends.data[0] = y; ends.data[1] = n;",
-        )
-    )
-    kernel(1, 1, (out, np.int8(11), value, np.int8(12), ends))
-    assert backend.asnumpy(out).view(dtype)[0] == expected
-    assert backend.asnumpy(ends).tolist() == [11, 12]
-
-
-def test_views_tell_extents_and_strides(backend: Any) -> None:
-    base = np.arange(60, dtype=np.float64).reshape(3, 4, 5)
-    view = base[::-1, ::2, 1:]
-    got = backend.asarray(np.zeros(8, np.int64))
-    sums = backend.asarray(np.zeros(1))
-    kernel = Kernel(
-        Text(
-            "dense<long long, 1> x, strided<double, 3> y, dense<double, 1> z",
-            "double total = 0;"
-            "for (long long a = 0; a < y.extent[0]; ++a)"
-            "for (long long b = 0; b < y.extent[1]; ++b)"
-            "for (long long c = 0; c < y.extent[2]; ++c)"
-            "total += (a + 1) * *(double*)((char*)y.data + a * y.stride[0] + b * y.stride[1] + "
-            "c * y.stride[2]);"
-            "z.data[0] = total;"
-            "for (int d = 0; d < 3; ++d) { x.data[d] = y.extent[d]; x.data[d + 3] = y.stride[d]; }"
-            "x.data[6] = x.extent[0]; x.data[7] = z.extent[0];",
-        )
-    )
-    kernel(1, 1, (got, backend.asarray(view), sums))
-    assert backend.asnumpy(got).tolist() == [3, 2, 4, -160, 80, 8, 8, 1]
-    assert backend.asnumpy(sums)[0] == (view * np.arange(1, 4)[:, None, None]).sum()
-
-
-def test_records_and_arrays_of_them(backend: Any) -> None:
-    one = np.zeros((), PARTICLE)
-    one["id"], one["mass"], one["at"] = 5, 2.5, (1, 2, 3)
-    small = np.array((7, 0.5), PACKED)
-    out = backend.asarray(np.zeros(2, PARTICLE))
-    tags = backend.asarray(np.zeros(1, PACKED))
-    kernel = Kernel(
-        Text(
-            "signed char x, particle y, dense<particle, 1> z, packed n, dense<packed, 1> tags",
-            "z.data[1] = y; z.data[1].id = x; z.data[0].mass = n.value; tags.data[0] = n;",
-        )
-    )
-    kernel(1, 1, (np.int8(9), one[()], out, small[()], tags))
-    found = backend.asnumpy(out)
-    assert found[1]["id"] == 9
-    assert found[1]["mass"] == 2.5
-    assert found[1]["at"].tolist() == [1, 2, 3]
-    assert found[0]["mass"] == 0.5
-    assert backend.asnumpy(tags)[0] == small
-
-
-def test_records_with_complex_fields(backend: Any) -> None:
-    one = np.zeros((), WAVE)
-    one["z"], one["k"] = 1 + 2j, 7
-    out = backend.asarray(np.zeros(4, np.float64))
-    kernel = Kernel(
-        Text(
-            "bool x, wave y, bool z, dense<double, 1> n",
-            "n.data[0] = y.z.real(); n.data[1] = y.z.imag(); n.data[2] = y.k; n.data[3] = x + z;",
-        )
-    )
-    kernel(1, 1, (True, one[()], True, out))
-    assert backend.asnumpy(out).tolist() == [1, 2, 7, 2]
-
-
-def test_records_of_another_dtype_get_another_kernel() -> None:
-    seen = np.zeros(1, np.int64)
-    kernel = Kernel(
-        Text(
-            lambda types: (
-                f"{'particle' if types[0] == Record(PARTICLE) else 'packed'} x, "
-                "dense<long long, 1> y"
-            ),
-            "y.data[0] = sizeof x;",
-        )
-    )
-    for dtype in (PARTICLE, PACKED, PARTICLE):
-        kernel(1, 1, (np.zeros((), dtype)[()], seen))
-        assert seen[0] == dtype.itemsize
-
-
-@pytest.mark.parametrize("style", ["tuple", "named", "dataclass"])
-def test_structures(backend: Any, style: str) -> None:
-    """Arrays and numbers in tuples of tuples; what has no bytes is nowhere."""
-    x = backend.asarray(np.arange(4, dtype=np.float32))
-    out = backend.asarray(np.zeros(6))
-    kernel = Kernel(
-        Text(
-            "bool x, nested y, short z, dense<double, 1> more",
-            "more.data[0] = y.first.left; more.data[1] = y.first.right.data[3];"
-            "more.data[2] = y.first.right.extent[0]; more.data[3] = y.second.scale;"
-            "more.data[4] = y.second.count; more.data[5] = x + z;",
-            head=STRUCTURES,
-        )
-    )
-    for k in range(3):
-        left = np.int8(5 + k)
-        made: Any = {
-            "tuple": ((left, x), (0.5 + k, True)),
-            "named": Pair(Pair(left, x), (0.5 + k, True)),
-            "dataclass": Nested((left, x), Config(0.5 + k, True)),
-        }[style]
-        kernel(1, 1, (True, made, np.int16(40), out))
-        assert backend.asnumpy(out).tolist() == [5 + k, 3, 4, 0.5 + k, 1, 41]
-    assert len(kernel.text.asked) == 1
-
-
-def test_what_has_no_bytes_is_no_member(backend: Any) -> None:
-    out = backend.asarray(np.zeros(2, np.int64))
-    kernel = Kernel(
-        Text("tail<long long> y, dense<long long, 1> n", "n.data[0] = y.rest; n.data[1] = 1;")
-    )
-    kernel(1, 1, (None, (None, 77, ()), ((), None), out))
-    assert backend.asnumpy(out).tolist() == [77, 1]
-
-
-def test_the_structure_of_a_tuple_may_change() -> None:
-    def is_given(types: tuple[Type, ...]) -> bool:
-        assert isinstance(types[0], Tuple)
-        return bool(types[0].items)
-
-    seen = np.zeros(1, np.int64)
-    kernel = Kernel(
-        Text(
-            lambda types: (
-                ("tail<long long> x, " if is_given(types) else "") + "dense<long long, 1> y"
-            ),
-            lambda types: f"y.data[0] = {'x.rest' if is_given(types) else '-1'};",
-        )
-    )
-    for given, expected in (((5,), 5), ((), -1), ((6,), 6), ((), -1)):
-        kernel(1, 1, (given, seen))
-        assert seen[0] == expected
-
-
-def test_arrays_without_dimensions(backend: Any) -> None:
-    x = backend.asarray(np.array(4.0))
-    kernel = Kernel(Text("dense<double, 0> x", "*x.data += 1;"))
-    kernel(1, 1, (x,))
-    assert backend.asnumpy(x) == 5
-
-
-def test_empty_arrays(backend: Any) -> None:
-    out = backend.asarray(np.zeros(2, np.int64))
-    empty = backend.xp.zeros((0, 3), np.float32)
-    kernel = Kernel(
-        Text(
-            "dense<float, 2> x, dense<long long, 1> y",
-            "y.data[0] = x.extent[0]; y.data[1] = x.extent[1];",
-        )
-    )
-    for _ in range(2):
-        out[:] = -1
-        kernel(1, 1, (empty, out))
-        assert backend.asnumpy(out).tolist() == [0, 3]
 
 
 def test_a_kernel_without_arguments_runs_where_kernels_do() -> None:
@@ -412,44 +178,6 @@ COUNT = (
 )
 
 
-@pytest.mark.parametrize(
-    ("grid", "block", "threads"),
-    [
-        (3, 4, 12),
-        (np.int64(3), np.int32(4), 12),
-        ((3,), (4,), 12),
-        ((3, 2), (4, 1), 24),
-        ((3, 2, 2), (2, 2), 48),
-        ([2, 2], [4], 16),
-        (0, 4, 4),  # an extent of 0 counts as 1
-        ((3, 0), 4, 12),
-    ],
-)
-def test_grids(backend: Any, grid: Any, block: Any, threads: int) -> None:
-    kernel = Kernel(Text(WHERE, COUNT))
-    for _ in range(2):
-        x = backend.xp.zeros(64, np.int32)
-        kernel(grid, block, (x,))
-        assert int(x.sum()) == threads
-
-
-def test_wrong_grids() -> None:
-    kernel = Kernel(Text(WHERE, COUNT))
-    x = np.zeros(64, np.int32)
-    kernel(1, 1, (x,))
-    with pytest.raises(ArgumentTypeError, match=r"The grid of kernel 'probe' must be an int or"):
-        kernel("3", 1, (x,))
-    with pytest.raises(ArgumentValueError, match=r"can have 1024 threads, and \(2048, 1, 1\)"):
-        kernel(1, 2048, (x,))
-    with pytest.raises(ArgumentValueError, match=r"has one to three extents, not 4"):
-        kernel((1, 1, 1, 1), 1, (x,))
-    with pytest.raises(ArgumentValueError, match=r"'shared_mem' of kernel 'probe' must be"):
-        kernel(1, 1, (x,), -1)
-    with pytest.raises(ArgumentTypeError, match="'stream' must be a stream, not"):
-        kernel(1, 1, (x,), 0, "main")
-    kernel(1, 1, (x,), 0, 0)
-
-
 def test_a_launch_without_threads_still_checks() -> None:
     add = adder()
     z = np.zeros(4, np.float32)
@@ -471,14 +199,6 @@ def test_modes_are_the_front_ends() -> None:
     barrier.mode = LaunchMode()
     with pytest.raises(LaunchError, match="has left the kernel"):
         Kernel(barrier)(1, 4, (x,))
-
-
-def test_dynamic_shared_memory_is_what_is_asked_for() -> None:
-    kernel = Kernel(Text(WHERE, COUNT))
-    x = np.zeros(64, np.int32)
-    kernel(1, 4, (x,), 1024)
-    with pytest.raises(ArgumentValueError, match="bytes of dynamic shared memory"):
-        kernel(1, 4, (x,), 1 << 20)
 
 
 # -- what is refused -------------------------------------------------------------------------------

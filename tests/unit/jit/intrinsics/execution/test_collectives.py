@@ -25,7 +25,7 @@ from kerneltk.jit import cg, cub
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
 
-from .launching import BFLOAT16, BLOCKS, GPU, launch, same, values
+from .launching import GPU, launch, same, values
 
 
 def refused(function: Callable[..., None], *arguments: Any) -> str:
@@ -34,119 +34,6 @@ def refused(function: Callable[..., None], *arguments: Any) -> str:
     with pytest.raises((TypingError, UnsupportedError)) as caught:
         definition.program([type_of(argument, np.ndarray) for argument in arguments], GPU)
     return str(caught.value)
-
-
-# -- reductions -----------------------------------------------------------------------------------
-
-
-def totals_of_blocks(dtype: Any, block: tuple[int, ...]) -> Callable[..., None]:
-    Reduce = cub.BlockReduce[(dtype, *block)]
-    n = int(np.prod(block))
-
-    def kernel(x, valid, totals, everywhere):
-        b = jit.blockIdx.x
-        t = cg.this_thread_block().thread_rank()
-        temp = jit.shared_memory(dtype=Reduce.TempStorage, size=1)
-        value = x[b, t]
-        total = Reduce(temp[0]).Sum(value)
-        jit.syncthreads()
-        some = Reduce(temp[0]).Sum(value, valid)
-        if t == 0:
-            totals[0, b] = total
-            totals[1, b] = some
-        jit.syncthreads()
-        everywhere[0, b, t] = Reduce(temp[0]).SumAll(value)
-        jit.syncthreads()
-        everywhere[1, b, t] = Reduce(temp[0]).ReduceAll(value, np.add, valid=n)
-
-    return kernel
-
-
-@pytest.mark.parametrize(
-    ("dtype", "block"),
-    [
-        ("i1", (7,)), ("i4", (33,)), ("u8", (8, 4, 3)), ("f2", (64,)), (BFLOAT16, (40,)),
-        ("f4", (1000,)), ("f8", (5, 7)), ("c8", (96,)), ("?", (48,)),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_totals_of_a_block(backend: Any, dtype: Any, block: tuple[int, ...]) -> None:
-    n = int(np.prod(block))
-    x = values(dtype, (BLOCKS, n))
-    valid = (n + 1) // 2
-    totals, everywhere = np.zeros((2, BLOCKS), x.dtype), np.zeros((2, BLOCKS, n), x.dtype)
-    kernel = totals_of_blocks(dtype, block)
-    _, totals, everywhere = launch(backend, kernel, BLOCKS, block, x, valid, totals, everywhere)
-    same(totals[0], x.sum(1, dtype=x.dtype))
-    same(totals[1], x[:, :valid].sum(1, dtype=x.dtype))
-    for found in everywhere:
-        same(found, np.broadcast_to(x.sum(1, dtype=x.dtype)[:, None], x.shape))
-
-
-def test_extremes_of_a_block(backend: Any) -> None:
-    def kernel(x, y):
-        Reduce = jit.cub.BlockReduce[np.float32, 100]
-        reduce = Reduce()
-        value = x[jit.grid(1)]
-        high = reduce.Reduce(value, jit.cub.Max())
-        low = reduce.Reduce(value, cub.Min)
-        also_high = reduce.Reduce(value, max)
-        with_nan = reduce.Reduce(reduction_op=np.maximum, input=value)
-        without = reduce.Reduce(value, np.fmin)
-        if jit.threadIdx.x == 0:
-            b = jit.blockIdx.x
-            y[0, b] = high
-            y[1, b] = low
-            y[2, b] = also_high
-            y[3, b] = with_nan
-            y[4, b] = without
-
-    x = np.random.default_rng(2).normal(size=(BLOCKS, 100)).astype("f4")
-    x[1, 50] = np.nan
-    _, y = launch(backend, kernel, BLOCKS, 100, x.ravel(), np.zeros((5, BLOCKS), "f4"))
-    numbers = [0, 2]
-    same(y[0][numbers], x.max(1)[numbers])
-    same(y[1][numbers], x.min(1)[numbers])
-    same(y[2], y[0])
-    same(y[3], x.max(1))
-    same(y[4], np.nanmin(x, 1))
-
-
-@pytest.mark.parametrize(("dtype", "width"), [("i4", 32), ("f2", 8), ("c16", 2), ("f8", 1)])
-def test_totals_of_a_warp(backend: Any, dtype: str, width: int) -> None:
-    Reduce = cub.WarpReduce[np.dtype(dtype), width]
-    Scan = cub.WarpScan[dtype, width]
-    first = max(1, width - 1)
-
-    def kernel(x, y, z):
-        i = jit.grid(1)
-        temp = jit.shared_memory(Reduce.TempStorage, 2)
-        reduce = Reduce(temp[jit.threadIdx.x // 32])
-        y[0, i] = reduce.SumAll(x[i])
-        y[1, i] = reduce.ReduceAll(x[i], np.multiply, first)
-        total = reduce.Sum(x[i], first)
-        last = Reduce().Reduce(x[i], lambda a, b: b)
-        if i % width == 0:
-            y[2, i] = total
-            y[3, i] = last
-        scan = Scan(jit.shared_memory(Scan.TempStorage, 1)[0])
-        z[0, i] = scan.InclusiveSum(x[i])
-        z[1, i] = scan.ExclusiveSum(x[i])
-        z[2, i], z[3, i] = scan.ExclusiveScan(x[i], x[0], np.add, total=True)
-
-    x = values(dtype, 64)
-    _, y, z = launch(backend, kernel, 1, 64, x, np.zeros((4, 64), dtype), np.zeros((4, 64), dtype))
-    parts = x.reshape(-1, width)
-    each = np.repeat(parts.sum(1, dtype=dtype), width)
-    same(y[0], each)
-    same(y[1], np.repeat(parts[:, :first].prod(1, dtype=dtype), width))
-    same(y[2, ::width], parts[:, :first].sum(1, dtype=dtype))
-    same(y[3, ::width], parts[:, -1])
-    inclusive = parts.cumsum(1, dtype=dtype)
-    same(z[0], inclusive.ravel())
-    same(z[1], (inclusive - parts).ravel())
-    same(z[2], (inclusive - parts + x[0]).ravel())
-    same(z[3], each)
 
 
 # -- operations that are Python functions ---------------------------------------------------------
@@ -252,90 +139,6 @@ def test_structures_are_combined(backend: Any) -> None:
     same(y[3], np.full(48, x.max() - x.min()))
     same(places[2, :32], np.full(32, x[:32].argmin()))
     same(places[3], np.full(48, 47))
-
-
-# -- scans and broadcasts -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("dtype", "block"), [("i4", (33,)), ("f8", (8, 4, 3)), ("f2", (40,)), ("?", (31,))], ids=str
-)
-def test_scans_of_a_block(backend: Any, dtype: str, block: tuple[int, ...]) -> None:
-    n = int(np.prod(block))
-    Scan = cub.BlockScan[dtype, block]
-    Broadcast = cub.BlockBroadcast[dtype, block]
-
-    def kernel(x, y):
-        b = jit.blockIdx.x
-        t = cg.this_thread_block().thread_rank()
-        temp = jit.shared_memory(Scan.TempStorage, 2)
-        y[0, b, t] = Scan(temp[0]).InclusiveSum(x[b, t])
-        value, total = Scan(temp[1]).ExclusiveSum(x[b, t], total=True)
-        y[1, b, t] = value
-        y[2, b, t] = total
-        jit.syncthreads()
-        y[3, b, t] = Scan(temp[-1]).InclusiveScan(x[b, t], cub.Max())
-        jit.syncthreads()
-        y[4, b, t] = Scan(temp[1]).ExclusiveScan(x[b, t], x[0, 0], scan_op=lambda p, q: q)
-        y[5, b, t] = Broadcast().Broadcast(x[b, t], n - 1)
-
-    x = values(dtype, (BLOCKS, n))
-    x[0, 0] = 1
-    _, y = launch(backend, kernel, BLOCKS, block, x, np.zeros((6, BLOCKS, n), dtype))
-    inclusive = x.cumsum(1, dtype=dtype)
-    same(y[0], inclusive)
-    before = np.concatenate([np.zeros((BLOCKS, 1), dtype), inclusive[:, :-1]], 1)
-    same(y[1], before)
-    same(y[2], np.broadcast_to(inclusive[:, -1:], x.shape))
-    same(y[3], np.maximum.accumulate(x, 1))
-    start = np.full((BLOCKS, 1), x[0, 0])
-    same(y[4], np.concatenate([start, x[:, :-1]], 1))
-    same(y[5], np.broadcast_to(x[:, -1:], x.shape))
-
-
-# -- sorting --------------------------------------------------------------------------------------
-
-
-def test_sorts_keys_in_local_memory(backend: Any) -> None:
-    Sort = cub.BlockSort[np.float32, 50, 4]
-
-    def kernel(x, y, valid):
-        t = jit.threadIdx.x
-        temp = jit.shared_memory(Sort.TempStorage, 1)
-        keys = jit.local_memory(np.float32, 4)
-        for k in range(4):
-            keys[k] = x[4 * t + k]
-        Sort(temp[0]).Sort(keys)
-        for k in range(4):
-            y[0, 4 * t + k] = keys[k]
-            keys[k] = x[4 * t + k]
-        jit.syncthreads()
-        Sort(temp[0]).Sort(keys, descending=True, valid=valid)
-        for k in range(4):
-            y[1, 4 * t + k] = keys[k]
-
-    x = np.random.default_rng(6).normal(size=200).astype("f4")
-    x[17] = np.nan
-    _, y = launch(backend, kernel, 1, 50, x, np.zeros((2, 200), "f4"), 101)
-    same(y[0], np.sort(x))
-    same(y[1, :101], np.sort(x[:101])[::-1][np.r_[0:101]])
-    same(y[1, 101:], x[101:])
-
-
-def test_sorts_keys_with_values(backend: Any) -> None:
-    def kernel(x, y, places):
-        t = jit.threadIdx.x + 16 * jit.threadIdx.y
-        y[0, t] = cub.BlockSort[np.int32, (16, 2)]().Sort(x[t])
-        y[1, t] = cub.BlockSort[np.int32, (16, 2)]().Sort(x[t], descending=True)
-        y[2, t], places[t] = cub.BlockSort[np.int32, (16, 2), 1, np.int64]().Sort(x[t], t)
-
-    x = np.random.default_rng(7).integers(0, 10, 32).astype("i4")
-    arrays = (x, np.zeros((3, 32), "i4"), np.zeros(32, "i8"))
-    _, y, places = launch(backend, kernel, 1, (16, 2), *arrays)
-    same(y[0], np.sort(x))
-    same(y[1], np.sort(x)[::-1])
-    same(y[2], y[0])
-    same(places, np.argsort(x, kind="stable"))
 
 
 # -- storage and classes --------------------------------------------------------------------------
