@@ -34,12 +34,15 @@ def function_of(body: str) -> Callable[..., Any]:
 def refused() -> list[tuple[str, str, str]]:
     """Return the bodies that are refused, the class of the error, and the whole message.
 
-    In the table, carets stand below the body, and the message without both follows.
+    In the table, carets stand below the body if the message shows it; the message without both
+    follows.
     """
     found = []
-    for body, carets, head, *hints in entries("fuse"):
+    place = "  program.py:2:     "
+    for body, *message in entries("fuse"):
+        is_shown = not message[0].strip(" ^")
+        shown = [place + body, " " * len(place) + message.pop(0)] if is_shown else []
+        head, *hints = message
         kind, _, problem = head.partition(": ")
-        place = "  program.py:2:     "
-        shown = [place + body, " " * len(place) + carets]
         found.append((body, kind, "\n".join([problem, *shown, *hints])))
     return found

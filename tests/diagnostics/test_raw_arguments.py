@@ -20,7 +20,7 @@ extern "C" __global__ void axpy(int n, float a, const float* __restrict__ x, flo
 MOVE = r"""
 struct point { int id; double at[2]; };
 __global__ void move(point by, float2 pair, const point* from, float4* q, bool b) {}
-#define USED  // a macro may name a parameter
+#define NAMED(a, b) a##b  // a macro may name a parameter
 """
 axpy = kerneltk.RawKernel(AXPY, "axpy")
 move = kerneltk.RawKernel(MOVE, "move")

@@ -31,6 +31,7 @@ from kerneltk.jit.ir.types import (
 )
 from kerneltk.jit.lowering.context import Context, LocalFunction
 from kerneltk.jit.lowering.values.classes import (
+    Method,
     check_number,
     is_tuple_class,
     method_of,
@@ -47,6 +48,8 @@ from kerneltk.jit.lowering.values.description import (
 )
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 from kerneltk.jit.lowering.values.references import record_at, reference_to, temporary
+
+_FUNCTIONS = BoundMethod, LocalFunction, Method  # these are dataclasses, and no structures
 
 
 def make_tuple(low: Context, values: Sequence[Value], span: ir.Span) -> Value:
@@ -150,7 +153,7 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
         maker = type(found) if names else None
         kind = Tuple(tuple(item.type for item in items), names, maker)
         return ir.Construct(items, kind, span)
-    if dataclasses.is_dataclass(found) and not isinstance(found, type):
+    if dataclasses.is_dataclass(found) and not isinstance(found, (type, *_FUNCTIONS)):
         fields = [field.name for field in dataclasses.fields(found)]
         items = tuple(as_item(low, Static(getattr(found, name)), span) for name in fields)
         kind = Tuple(tuple(item.type for item in items), tuple(fields), type(found))
@@ -192,7 +195,7 @@ def without_value(low: Context, found: Any, span: ir.Span) -> TypingError:
         hint = "make it a tuple."
     elif isinstance(found, type | types.ModuleType):
         hint = ""
-    elif isinstance(found, BoundMethod | LocalFunction) or callable(found):
+    elif isinstance(found, _FUNCTIONS) or callable(found):
         return low.fail(f"'{name}' is a function: it has to be called.", span)
     return low.fail(f"{description_of(Static(found))} has no value in a kernel.", span, hint)
 
