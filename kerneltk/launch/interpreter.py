@@ -468,6 +468,7 @@ class LoopInterpreter(Interpreter):
         addresses = self._addresses(values)
         row = self._planned(values, addresses, extra)
         if row is None or (self._spec.overlaps and self._overlaps(row, addresses)):
+            self._last = (None, None)  # another row may take its place in the table
             return self._unplanned(given, stream, extra)
         function, size, chunk, block, pack_into, pack_checked, new_buffer, buffers = row[:8]
         if self._allocated:

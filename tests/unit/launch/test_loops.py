@@ -14,6 +14,7 @@ from kerneltk import (
     ScalarOverflowError,
 )
 from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.core.settings import get_settings
 from kerneltk.launch import loops
 from kerneltk.launch.loops import LoopDispatcher, copy_array
 from kerneltk.signature.parser import parse_signature
@@ -130,6 +131,21 @@ def test_outputs_may_lie_in_each_others_gaps(first: Any, second: Any) -> None:
         with pytest.raises(ArgumentValueError, match="for 'y' and 'z' are written, and share"):
             call(made, x, memory[:, :6], other)
     assert not memory.any()
+
+
+@pytest.mark.parametrize("launcher", ["python", "compiled"])
+def test_gaps_are_found_at_each_distance(monkeypatch: pytest.MonkeyPatch, launcher: str) -> None:
+    monkeypatch.setenv("KERNELTK_LAUNCHER", launcher)
+    get_settings.cache_clear()
+    made = dispatcher("y = x; z = -x", inputs="T x", outputs="T y, T z")
+    x = np.arange(4.0)
+    for start in (33, 1, 1, 3, 1, 5, 33):
+        memory = np.zeros(48)
+        call(made, x, memory[:8:2], memory[start : start + 8 : 2])
+        np.testing.assert_array_equal(memory[:8:2], x)
+        np.testing.assert_array_equal(memory[start : start + 8 : 2], -x)
+    monkeypatch.undo()
+    get_settings.cache_clear()
 
 
 def test_atomic_operations_may_share_an_output() -> None:
