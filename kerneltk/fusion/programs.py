@@ -405,6 +405,8 @@ def _shape_key(args: Sequence[Any]) -> Any:
             key.append((kind, value.dtype, value.shape, _layout_of(value)))
         elif (library := exchange.library_of(kind)) is not None and library.kind_of is not None:
             key.append((kind, library.kind_of(value)))
+        elif issubclass(kind, Lazy):
+            return None  # a key would decide by its value
         else:
             is_plain = value is None or kind is str or kind is bool
             key.append((kind, value) if is_plain else constant_kind(value))
@@ -449,7 +451,7 @@ def _computed(
 def _has_arrays(value: Any) -> bool:
     items = value.values() if isinstance(value, dict) else value
     return any(
-        hasattr(item, "dtype") and hasattr(item, "strides") and not isinstance(item, np.generic)
+        not isinstance(item, np.generic) and hasattr(item, "dtype") and hasattr(item, "strides")
         for item in items
     )
 

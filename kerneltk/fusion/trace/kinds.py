@@ -32,11 +32,11 @@ def constant_kind(value: Any) -> Any:
         return kind, tuple(map(constant_kind, value))
     if isinstance(value, frozenset):
         return kind, frozenset(map(constant_kind, value))
-    if isinstance(value, float):
+    if issubclass(kind, float):  # a traced number says that it is one, and has no value
         return kind, float.__repr__(value)
-    if isinstance(value, complex):
+    if issubclass(kind, complex):
         return kind, complex.__repr__(value)
-    if isinstance(value, np.generic):
+    if issubclass(kind, np.generic):
         return kind, value.dtype, repr(value)
     if kind is range:
         return kind, value.start, value.stop, value.step

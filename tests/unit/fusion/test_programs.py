@@ -44,6 +44,28 @@ def test_decisions_lead_to_one_program() -> None:
     assert kinds.program(Environment((X, 3, 2.0), [X.shape])) is None
 
 
+@pytest.mark.parametrize("kind", [int, float, complex, np.float32])
+def test_calls_within_another_function_decide_nothing_by_numbers(kind: Any) -> None:
+    @kerneltk.fuse
+    def scaled(x: Any, factor: Any, unused: Any = ()) -> Any:
+        return x * factor + 1
+
+    @kerneltk.fuse
+    def outer(x: Any, factor: Any) -> Any:
+        return scaled(scaled(x, factor * 2), factor)
+
+    @kerneltk.fuse
+    def within_tuple(x: Any, factor: Any) -> Any:
+        return scaled(x, factor * 2, (factor * 2, 1))
+
+    for value in map(kind, (2, 3, 2, 4)):
+        expected = (X * (value * 2) + 1) * value + 1
+        np.testing.assert_array_equal(outer(X, value), expected)
+        np.testing.assert_array_equal(scaled(X, value), X * value + 1)
+        np.testing.assert_array_equal(within_tuple(X, value), X * (value * 2) + 1)
+    assert len(list(kinds_of(outer)[0])) == 1
+
+
 def test_zeros_of_another_sign_are_other_decisions() -> None:
     fused = kerneltk.fuse(lambda x, k: x + (1 if str(k)[0] == "-" else 2))
     for k in (0.0, -0.0, 0.0, -0.0):
