@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -385,11 +386,16 @@ class RawProgram:
         """Names of the ``__constant__`` and ``__device__`` variables."""
         return tuple(request.expression for request in self.requests() if request.is_variable)
 
+    @cached_property
     def _has_state(self) -> bool:
         """Whether modules of the source have variables, each its own."""
         sources = (self.source, *self.source.included)
         options = self.source.options
-        return bool(self.variables) or any(may_have_state(s.code, options) for s in sources)
+        return (
+            bool(self.variables)
+            or any(may_have_state(s.code, options) for s in sources)
+            or bool(self.source.unread_names())
+        )
 
     def offering(self, expression: str) -> RawProgram:
         """Return a program that offers a kernel: this one, or where it is loaded another one of the
@@ -816,7 +822,7 @@ class RawProgram:
             if key not in self._modules:
                 made, outcome = self._made(
                     backend.capabilities,
-                    pipeline.OnDevice(backend, is_private=self._has_state()),
+                    pipeline.OnDevice(backend, is_private=self._has_state),
                 )
                 module, code = made
                 symbols, reflection = dict(code.symbols), dict(code.reflection)
@@ -836,7 +842,7 @@ class RawProgram:
         compiler needs a minute for the 710 of awkward's module, and a call of awkward needs six.
         """
         is_large = self.expressions is not None and len(self.expressions) > 2 * _PART
-        return is_large and backend.capabilities.emulates_cuda and not self._has_state()
+        return is_large and backend.capabilities.emulates_cuda and not self._has_state
 
     def _part_of(self, expression: str) -> RawProgram:
         assert self.expressions is not None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import glob
 import importlib
-import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -67,10 +67,11 @@ def find_program(name: str) -> Path | None:
     return None
 
 
-def _package_roots() -> Sequence[str]:
-    """Return where NVIDIA's packages for Python are."""
-    package = importlib.util.find_spec("nvidia")
-    return (package.submodule_search_locations or ()) if package else ()
+def _package_roots() -> list[str]:
+    """Return where NVIDIA's packages for Python are. Some of them have an ``__init__.py``, which
+    hides from imports those that are installed elsewhere.
+    """
+    return [root for path in sys.path if path and os.path.isdir(root := f"{path}/nvidia")]
 
 
 def _of_packages(name: str) -> Iterator[Path]:

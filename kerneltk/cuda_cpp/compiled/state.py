@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kerneltk.core.lexer import without_comments
+from kerneltk.core.lexer import joined_lines, without_comments
 
 _WORDS = ("__device__", "__constant__", "__managed__", "static")
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 # A macro that stands for attributes, such as `__host__ __device__`.
 _MACRO = re.compile(r"\s*#\s*define\s+(\w+)((?:\s+(?:__\w+__|static|inline|const))+)\s*")
 # Attributes with parentheses of their own.
@@ -33,12 +33,13 @@ def may_have_state(code: str, options: Sequence[str] = ()) -> bool:
     """
     if any(o.startswith(_DEFAULT_DEVICE) or any(w in o for w in _WORDS) for o in options):
         return True
+    code = joined_lines(code)
     if not any(word in code for word in _WORDS):
         return False
     plain = without_comments(code)
     words = list(_WORDS)
     for directive in _DIRECTIVE.findall(plain):
-        macro = _MACRO.fullmatch(directive.replace("\\\n", " "))
+        macro = _MACRO.fullmatch(directive)
         if macro is not None:
             words += [macro[1]] if any(word in macro[2].split() for word in _WORDS) else []
         elif _declares(directive, words):

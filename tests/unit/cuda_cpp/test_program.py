@@ -308,9 +308,24 @@ def test_cpu_cores_compile_a_large_module_in_parts() -> None:
     assert list(module._program._parts) == [0, 32, 16]  # type: ignore[union-attr]
     module.get_function("f<99>")(1, 1, (x,))
     assert x == [99]
-    # Kernels with a variable share it.
-    counter = "__device__ int total;\ntemplate <int N> __global__ void f() { total += N; }"
-    module = kerneltk.RawModule(code=counter, name_expressions=names)
+
+
+@pytest.mark.parametrize("place", ["source", "spliced", "option", "macro"])
+def test_kernels_of_a_large_module_share_a_variable(place: str, tmp_path: Path) -> None:
+    header = tmp_path / "total.h"
+    header.write_text("__device__ int total;\n")
+    declared, options = {
+        "source": ("__device__ int total;", ()),
+        "spliced": ("__dev\\\nice__ int total;", ()),
+        "option": ("", ("-include", str(header))),
+        "macro": ("#include H", (f"-I{tmp_path}", '-DH="total.h"')),
+    }[place]
+    code = f"{declared}\ntemplate <int N> __global__ void f(int* x) {{ total += N; x[0] = total; }}"
+    names = [f"f<{n}>" for n in range(40)]
+    module = kerneltk.RawModule(code=code, name_expressions=names, options=options)
+    x = np.zeros(1, np.int32)
     for name in ("f<3>", "f<39>"):
-        module.get_function(name)(1, 1, (), backend="host")
-    assert module.get_array("total", backend="host") == 42
+        module.get_function(name)(1, 1, (x,))
+    assert x == [42]
+    if place == "source":
+        assert module.get_array("total", backend="host") == 42

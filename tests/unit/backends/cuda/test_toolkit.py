@@ -67,6 +67,17 @@ def test_headers_in_packages_come_before_a_toolkits(
     assert found() == (everything, cccl)
 
 
+def test_packages_that_are_in_several_places(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    headers = ("a/nvidia/cuda_runtime/include/cuda_runtime.h", "b/nvidia/curand/include/curand.h")
+    for header in headers:
+        (home / header).parent.mkdir(parents=True)
+        (home / header).touch()
+    (home / "a" / "nvidia" / "__init__.py").touch()  # it hides those in `b` from imports
+    monkeypatch.setattr(sys, "path", ["", str(home / "a"), str(home / "b")])
+    assert include_directories()[:1] == (str(home / "a/nvidia/cuda_runtime/include"),)
+    assert str(home / "b/nvidia/curand/include") in include_directories()
+
+
 def test_what_a_program_prints(tmp_path: Path) -> None:
     code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
     status, out, err = run_program([sys.executable, "-c", code], str(tmp_path), 60)

@@ -27,6 +27,8 @@ KERNEL = 'extern "C" __global__ void f(float* x) '
         "#define DEV \\\n    __device__\nDEV int n;",
         "#define VARIABLE(name) __device__ int name;\nVARIABLE(n)",
         "#define COUNT(name) static int name",
+        "__dev\\\nice__ int n;",
+        KERNEL + "{ sta\\\ntic int n; x[0] = ++n; }",
     ],
 )
 def test_state(code: str) -> None:
