@@ -523,7 +523,8 @@ class LoopDispatcher(Dispatcher):
 
         def make(_: Any) -> _Launcher:
             plans: BoundedTable[Any, tuple[Any, ...]] = BoundedTable(MAX_PLANS)
-            copies = getattr(self._kernel, "copies_overlapping", True)
+            # Graphs launch what was recorded with other arrays, too, which no plan has seen.
+            copies = self._records or getattr(self._kernel, "copies_overlapping", True)
             template = loop_launcher(self._definition, types, backend, copies)
             bound = template.bind(self.dispatch, plans, functools.partial(self._launch, key))
             return _Launcher(key, is_array, backend, template.spec.overlaps, plans, *bound)

@@ -296,6 +296,21 @@ def test_graphs_record_every_launch() -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
 
 
+def test_graphs_copy_what_other_arguments_overlap() -> None:
+    @kerneltk.fuse
+    def double(x: Any, y: Any) -> None:
+        x[...] = y * 2
+
+    x, y = np.zeros(6), np.arange(6.0)
+    with kerneltk.graph(x=x, y=y) as graph:
+        double(x, y)
+    for at in (7, 9, 8, 7, 0):
+        memory = np.arange(20.0)
+        wanted = memory[at : at + 6] * 2
+        graph.launch(x=memory[8:14], y=memory[at : at + 6])
+        np.testing.assert_array_equal(memory[8:14], wanted)
+
+
 def test_graphs_record_writes() -> None:
     @kerneltk.fuse
     def shift(x: Any) -> None:
