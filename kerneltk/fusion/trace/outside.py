@@ -272,8 +272,9 @@ class Outside:
             if id(value) in self._found or type(value) is str:
                 given[name] = value
         for name in filter(None, inspect.getargs(code)[1:]):
-            values = frame.f_locals.get(name, ())
-            for value in values.values() if isinstance(values, dict) else values:
+            values = frame.f_locals.get(name)  # a generator that goes on may have assigned another
+            values = [*values.values()] if isinstance(values, dict) else values
+            for value in values if isinstance(values, list | tuple) else ():
                 if id(value) in self._found:
                     items[name] = value  # which stands for all
         known: dict[str, Any] = {name: _Outer(value) for name, value in given.items()}

@@ -721,6 +721,16 @@ def test_effects_on_objects_of_the_function_are_none() -> None:
         np.testing.assert_array_equal(fused(X), local_effects(X))
 
 
+def test_generators_that_assign_several_arguments_anew() -> None:
+    def counted(*given: Any, **named: Any) -> Any:
+        count, given, named = len(given), 0 * given[0].sum(), len(named)  # type: ignore[assignment]
+        for k in range(count):
+            yield k + given + named
+
+    fused = kerneltk.fuse(lambda x: sum(x * k for k in counted(x, x, x, key=x)))
+    np.testing.assert_array_equal(fused(X), 6 * X)
+
+
 @pytest.mark.parametrize("kind", [list, tuple, collections.deque])
 def test_copies_of_containers_are_the_functions(kind: Any) -> None:
     def own(x: Any) -> Any:
