@@ -22,7 +22,7 @@ from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.core.artifacts import BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
-from kerneltk.core.lexer import blanked, foreign_headers, uses_textures
+from kerneltk.core.lexer import blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
@@ -99,7 +99,7 @@ _CUDA_WORD = re.compile(r"__(?:device|global|host|CUDA)\w*__")
 _BY_MACRO = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]+[^\W\d]\w*", re.MULTILINE)
 _MAYBE_BY_MACRO = re.compile(r"include[ \t]+[^\W\d]")  # a search for letters is fast
 _DIRECTIVE = re.compile(
-    r"^[ \t]*#[ \t]*(?:define[ \t]+(?P<name>\w+)(?P<meant>(?:\\\r?\n|[^\n#])*)"
+    r"^[ \t]*#[ \t]*(?:define[ \t]+(?P<name>\w+)(?P<meant>[^\n#]*)"
     r"|(?:include|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|line)\b[^\n#]*)$",
     re.MULTILINE,
 )
@@ -432,7 +432,8 @@ class RawSource:
         if at is None:
             return True
         body = self.code[at.end : kernel.end]
-        names, more = {parameter}, [parameter]
+        names = {parameter, *(m for m, meant in macros if _HIDES_NAMES.search(meant))}
+        more = [parameter]
         while more:  # the macros that name it, by others too
             more = [m for m, meant in macros if m not in names and _is_named(meant, names)]
             names.update(more)
@@ -442,12 +443,12 @@ class RawSource:
     def _macros(self) -> list[tuple[str, str]] | None:
         """The macros that the source defines, and what they stand for. None where others are
         possible: an option defines or includes, a header that neither the package nor CUDA has, a
-        macro makes names, a directive is spelt by digraphs or over several lines.
+        macro makes names, a directive is spelt by digraphs.
         """
         directories, files = named_in_options(self._options())
         if files or self.included or any(map(_DEFINING.search, self.options)):
             return None
-        plain = blanked(self.code)
+        plain = blanked(joined_lines(self.code))
         found = list(_DIRECTIVE.finditer(plain))
         if plain.count("#") != len(found) or any(mark in plain for mark in _DIRECTIVE_MARKS[1:]):
             return None

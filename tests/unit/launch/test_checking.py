@@ -207,6 +207,8 @@ HEAD = "__global__ void f(float* x)"
         (f"#de\\\nfine BODY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
         (f"#define ONE x[0]\n#define BODY \\\n ONE = 1\n{HEAD} {{ BODY; }}", ()),
         (f"#define PART(a) a##x[0] = 1\n{HEAD} {{ PART(); }}", ()),
+        (f"#define BO\\\nDY x[0] = 1\n{HEAD} {{ BODY; }}", ()),
+        (f'#define LOAD asm("ld.param.u64 %0, [f_param_0];" : "=l"(a))\n{HEAD} {{ LOAD; }}', ()),
         (f'#include "body.h"\n{HEAD} {{ BODY; }}', ("-I{headers}",)),
         (f"#include <body.h>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
         (f"#include <cstdint>\n{HEAD} {{ BODY; }}", ("-I{headers}",)),
