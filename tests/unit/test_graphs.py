@@ -65,7 +65,15 @@ def test_results_of_functions_of_elements_are_called_out() -> None:
     np.testing.assert_array_equal(a, X / 2)
     np.testing.assert_array_equal(b, -X)
     with kerneltk.graph() as g:
-        halves(X, out=(a, a))
+        halves(X, out=(a, b))
+    assert g.names == ("u",)  # 'out' stands for two arrays
+
+    @jit.kernel
+    def half(u):
+        return u / 2
+
+    with kerneltk.graph() as g:
+        half(X, out=a)
     assert g.names == ("out", "u")
 
 
