@@ -83,7 +83,7 @@ def _linspace(
     (count,) = shape_from((num,))
     if trace.guards.decide(_is_negative, count):
         raise wrong_value("The number of samples of 'linspace' cannot be negative.")
-    whole = np.result_type(*(np.asarray(s.value).dtype for s in (first, last)), np.float64)
+    whole = np.result_type(first.value, last.value, 1.0)
     kind = whole if dtype is None else np.dtype(dtype)
     parts = max(int(trace.guards.value(count)) - int(bool(endpoint)), 1)
     begin, end = (number(trace, applied(whole.type, s)) for s in (first, last))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.unit.fusion.functions.array_support import check
 
@@ -24,6 +25,15 @@ def test_arrays_of_numbers() -> None:
         ]  # fmt: skip
 
     check(program, np.arange(12.0).reshape(3, 4), 5, 2.5)
+
+
+@pytest.mark.parametrize("stop", [7, 6.5, np.float32(6.5), np.float16(6.5), np.int8(7), 2j])
+def test_ranges_have_the_dtypes_of_their_ends(stop: Any) -> None:
+    def program(x: Any, stop: Any) -> Any:
+        ends = [(0, stop), (0.5, stop), (x.shape[0], stop), (stop, np.float32(9))]
+        return [np.linspace(*both, 5) for both in ends]
+
+    check(program, np.ones(3), stop)
 
 
 def test_ndarray_makes_arrays_and_is_a_class() -> None:
