@@ -306,6 +306,17 @@ def test_cucomplex_by_complex_numbers_with_operators(standard: str) -> None:
         kerneltk.RawKernel(TRANSLATED, "f").compile_for("sm_90")
 
 
+def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
+    code = """#include <cuComplex.h>
+    #include <cufft.h>
+    extern "C" __global__ void f(cufftComplex* z) { z[0] = z[0] * z[0]; }"""
+    kernel = kerneltk.RawKernel(code, "f", translate_cucomplex=True)
+    z = np.array([1 + 2j], np.complex64)
+    kernel((1,), (1,), (z,))
+    assert z == [(1 + 2j) ** 2]
+    assert kernel.compile_for("sm_90").code
+
+
 def test_constructors_refuse_nonsense() -> None:
     with pytest.raises(ArgumentTypeError):
         kerneltk.RawModule()
