@@ -36,7 +36,7 @@ _CUCOMPLEX = re.compile(r"(#[ \t]*include[ \t]*)<[ \t]*cuComplex\.h[ \t]*>")
 
 def _checked_code(code: Any, translate_cucomplex: bool) -> str:
     code = checked_text("code", code, "surrogateescape")
-    return _CUCOMPLEX.sub(r"\1<cupy/cuComplex_bridge.h>", code) if translate_cucomplex else code
+    return _CUCOMPLEX.sub(r"\1<cuComplex_bridge.h>", code) if translate_cucomplex else code
 
 
 class _MadeFromSource:
