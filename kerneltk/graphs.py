@@ -29,6 +29,7 @@ from kerneltk.errors import (
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.streams import stream_handle
 from kerneltk.launch.recording import Binding, RecordedCall, Recorder, settled
+from kerneltk.signature.resolve import share_memory
 
 __all__ = ["Graph", "graph"]
 
@@ -46,6 +47,11 @@ class _Memory(NamedTuple):
         """The addresses of its first byte and of the one past its last."""
         low, high = byte_extent(self.spec.shape, self.spec.strides, self.spec.dtype.itemsize)
         return self.address + low, self.address + high
+
+    def shares(self, other: _Memory) -> bool:
+        """Whether another array has an element in common with this one."""
+        distance = other.address - self.address
+        return self.overlaps(other) and share_memory(self.spec, other.spec, distance)
 
     def overlaps(self, other: _Memory) -> bool:
         """Whether another array has bytes of this one's."""
@@ -168,6 +174,8 @@ class Graph:
         self._named: dict[str, list[_Use]] = {}
         self._arrays: dict[_Memory, list[_Use]] = {}
         self._inside: list[tuple[_Memory, _Use]] = []
+        # Of fused functions: an array that one writes to, and another that it does not overlap.
+        self._apart: list[tuple[_Memory, _Memory]] = []
         # What is launched now.
         self._bound: list[Binding] = []
         self._memories: dict[int, tuple[_Memory | None, ...]] = {}
@@ -259,6 +267,12 @@ class Graph:
                     self._arrays.setdefault(memory, []).append(use)
                 else:
                     self._inside += [(inner, use) for _, inner in _inside(value)]
+        for numbers, written in self._recorder.functions:
+            values = (value for n in numbers for value in calls[n].recorded.values)
+            own = {memory: None for memory in map(_memory_of, values) if memory is not None}
+            into = [memory for memory in map(_memory_of, written) if memory is not None]
+            stores = [one for one in own if any(one.overlaps(memory) for memory in into)]
+            self._apart += [(a, b) for a in stores for b in own if a != b and not a.shares(b)]
         for name, memory in self._declared.items():
             if memory not in self._arrays:
                 raise self._unused(name, memory)
@@ -620,6 +634,17 @@ class Graph:
                 raise ArgumentValueError(
                     f"'{name}' cannot be replaced: {self._described(other)} is another view of its "
                     "memory, which would stay.\n  Hint: declare the view, and replace both."
+                )
+        for pair in self._apart:
+            if replaced.keys().isdisjoint(pair):
+                continue
+            now = [_memory_of(replaced[m][1]) if m in replaced else m for m in pair]
+            if now[0] is not None and now[1] is not None and now[0].shares(now[1]):
+                name = next(replaced[m][0] for m in pair if m in replaced)
+                raise ArgumentValueError(
+                    f"The array for '{name}' overlaps another array of a fused function that "
+                    "writes to one of them.\n"
+                    "  Hint: give arrays that do not overlap, or call the function itself."
                 )
         wanted, memories = {}, {}
         for number, changed in changes.items():

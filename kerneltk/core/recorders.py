@@ -47,6 +47,11 @@ class Recorder(Protocol):
     def call(self, recordable: Recordable) -> Any:
         """Record a call, and return its result, which has no values yet."""
 
+    def together(self, record: Callable[[], Any], written: Sequence[Any]) -> Any:
+        """Record several calls that are one function's, which writes to these arrays, and return
+        its result: in no launch may they overlap its other arrays.
+        """
+
     def adopted(
         self,
         arrays: Sequence[Any],

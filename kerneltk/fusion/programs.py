@@ -19,6 +19,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.recorders import current_recorder
 from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError, UnsupportedError
 from kerneltk.fusion import start
@@ -215,7 +216,10 @@ class Programs:
                 f"'{name}' runs unfused with these arguments, and graphs record kernels.\n"
                 "  Hint: pass arrays that do not overlap, and leave 'fallback' out."
             )
-        return program.record(*values)
+        recorder = current_recorder()
+        assert recorder is not None
+        written = [values[program.argument(array)] for array in program.written]
+        return recorder.together(functools.partial(program.record, *values), written)
 
     # -- programs ------------------------------------------------------------------------------
 

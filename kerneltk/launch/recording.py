@@ -110,6 +110,8 @@ class Recorder:
     Attributes
     ----------
     calls : list of RecordedCall
+    functions : list of (range, list)
+        The numbers of calls that are one function's, and the arrays that it writes to.
     backend : Backend or None
         That of all launches, once there is one.
     device : int
@@ -123,6 +125,7 @@ class Recorder:
     def __init__(self, accept: Callable[[RecordedCall], None]) -> None:
         self._accept = accept
         self.calls: list[RecordedCall] = []
+        self.functions: list[tuple[range, list[Any]]] = []
         self.backend: Backend | None = None
         self.device = 0
         self.has_allocated = False
@@ -167,6 +170,15 @@ class Recorder:
             self.backend, self.device = backend, device
             raise
         self.calls.append(call)
+        return result
+
+    def together(self, record: Callable[[], Any], written: Sequence[Any]) -> Any:
+        """Record the calls of one function, which writes to these arrays."""
+        first = len(self.calls)
+        result = record()
+        calls = range(first, len(self.calls))
+        if written and len(calls) > 1:  # one alone copies what it reads and writes
+            self.functions.append((calls, list(written)))
         return result
 
     def bind(self, call: RecordedCall, values: tuple[Any, ...]) -> Binding:

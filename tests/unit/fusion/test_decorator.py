@@ -311,6 +311,29 @@ def test_graphs_copy_what_other_arguments_overlap() -> None:
         np.testing.assert_array_equal(memory[8:14], wanted)
 
 
+def test_graphs_refuse_what_a_function_of_several_kernels_would_overlap() -> None:
+    @kerneltk.fuse
+    def double(x: Any, y: Any) -> Any:
+        x[...] = y * 2
+        return y.sum() + x
+
+    x, y = np.zeros(6), np.arange(6.0)
+    with kerneltk.graph(x=x, y=y) as graph:
+        result = double(x, y)
+    memory = np.arange(40.0)
+    for at in (9, 10, 11, 15):
+        with pytest.raises(kerneltk.ArgumentValueError, match="overlaps another array of a fused"):
+            graph.launch(x=memory[10:16], y=memory[at : at + 6])
+    with pytest.raises(kerneltk.ArgumentValueError, match="overlaps another array of a fused"):
+        graph.launch(y=x)
+    np.testing.assert_array_equal(memory, np.arange(40))
+    graph.launch(x=memory[10:16], y=memory[16:22])
+    np.testing.assert_array_equal(result, np.arange(16, 22) * 2 + 111.0)
+    pairs = np.arange(24.0)
+    graph.launch(x=pairs[:6], y=pairs[6:12])  # as far apart as nothing else
+    np.testing.assert_array_equal(pairs[:6], np.arange(6, 12) * 2)
+
+
 def test_graphs_record_writes() -> None:
     @kerneltk.fuse
     def shift(x: Any) -> None:
