@@ -33,6 +33,9 @@ class Settings:
     host_time_limit : float
         Seconds after which a raw kernel on the host is ended (``KERNELTK_HOST_TIME_LIMIT``,
         default 600, with ``symbols`` 0); 0 is no limit.
+    host_exited_threads : str
+        What a thread that has left a raw kernel means on the host at a barrier that others wait at
+        (``KERNELTK_HOST_EXITED_THREADS``): ``error`` (the default), or ``arrive`` as on GPUs.
     cuda_include : tuple of str
         Directories to look in for the CUDA headers before the installed packages
         (``KERNELTK_CUDA_INCLUDE``, separated like ``PATH``).
@@ -62,6 +65,7 @@ class Settings:
     nvcc_environment: str = ""
     launcher: str = ""
     raw_checks: Literal["error", "warn", "off"] = "error"
+    host_exited_threads: Literal["error", "arrive"] = "error"
 
 
 _HOST_DEBUG = ("memory", "symbols")
@@ -85,7 +89,8 @@ def get_settings() -> Settings:
     """Return the settings; ``get_settings.cache_clear()`` reads the environment again. Raises
     ValueError where ``KERNELTK_NUM_THREADS`` is not a positive integer,
     ``KERNELTK_HOST_TIME_LIMIT`` not a number of seconds, or ``KERNELTK_HOST_DEBUG``,
-    ``KERNELTK_LAUNCHER`` or ``KERNELTK_RAW_CHECKS`` has a word that is unknown.
+    ``KERNELTK_LAUNCHER``, ``KERNELTK_RAW_CHECKS`` or ``KERNELTK_HOST_EXITED_THREADS`` has a word
+    that is unknown.
     """
     env = os.environ
     threads = env.get("KERNELTK_NUM_THREADS")
@@ -106,6 +111,11 @@ def get_settings() -> Settings:
     checks = env.get("KERNELTK_RAW_CHECKS") or "error"
     if checks not in ("error", "warn", "off"):
         raise ValueError(f"KERNELTK_RAW_CHECKS must be 'error', 'warn' or 'off', not '{checks}'.")
+    exited = env.get("KERNELTK_HOST_EXITED_THREADS") or "error"
+    if exited not in ("error", "arrive"):
+        raise ValueError(
+            f"KERNELTK_HOST_EXITED_THREADS must be 'error' or 'arrive', not '{exited}'."
+        )
     return Settings(
         cache_directory=_cache_directory(),
         cxx=env.get("KERNELTK_CXX") or None,
@@ -119,4 +129,5 @@ def get_settings() -> Settings:
         nvcc_environment=" ".join(f"{name}={env[name]}" for name in _NVCC if env.get(name)),
         launcher=launcher,
         raw_checks=cast(Literal["error", "warn", "off"], checks),
+        host_exited_threads=cast(Literal["error", "arrive"], exited),
     )

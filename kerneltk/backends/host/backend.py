@@ -121,7 +121,8 @@ def _grid_failure(failure: int) -> LaunchError:
         hint = (
             "\n  Hint: let all threads reach the barrier. Threads of a kernel in Python that leave "
             "by 'return' count as arrived; so do all of a raw kernel, with "
-            "'exited_threads=\"arrive\"' where it is made or 'exited_arrive=True' at a launch."
+            "'exited_threads=\"arrive\"' where it is made, 'exited_arrive=True' at a launch or "
+            "KERNELTK_HOST_EXITED_THREADS=arrive for a program."
         )
     elif "of which the launch has 0 bytes" in message:
         hint = (
@@ -322,9 +323,8 @@ class HostBackend:
             )
         runtime.set_time_limit(round(1000 * get_settings().host_time_limit))
         name = ctypes.create_string_buffer(kernel.encode())
-        flags = (_EXITED_ARRIVE if mode.exited_arrive else 0) | (
-            _COOPERATIVE if mode.cooperative else 0
-        )
+        arrive = mode.exited_arrive or get_settings().host_exited_threads == "arrive"
+        flags = (_EXITED_ARRIVE if arrive else 0) | (_COOPERATIVE if mode.cooperative else 0)
         constants = (flags, runtime.grid_table(), ctypes.addressof(name))
         function: Callable[..., int] = runtime.launch_cooperative
         arguments: tuple[LaunchValue, ...] = ("function", "parameters", "blocks")

@@ -123,6 +123,18 @@ def test_what_launches(environment: pytest.MonkeyPatch) -> None:
         get_settings()
 
 
+def test_threads_that_have_left(environment: pytest.MonkeyPatch) -> None:
+    assert get_settings().host_exited_threads == "error"
+    for word in ("arrive", "error"):
+        environment.setenv("KERNELTK_HOST_EXITED_THREADS", word)
+        get_settings.cache_clear()
+        assert get_settings().host_exited_threads == word
+    environment.setenv("KERNELTK_HOST_EXITED_THREADS", "wait")
+    get_settings.cache_clear()
+    with pytest.raises(ValueError, match="must be 'error' or 'arrive', not 'wait'"):
+        get_settings()
+
+
 def test_an_unknown_debug_word(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("KERNELTK_HOST_DEBUG", "memory,speed")
     with pytest.raises(ValueError, match=r"takes 'memory' and 'symbols', .* not 'speed'\.$"):

@@ -23,6 +23,7 @@ import kerneltk
 from kerneltk import LaunchError, RawKernel
 from kerneltk.backends.host import runtime
 
+from ....conftest import reread_environment
 from .grid_kernels import COOPERATIVE, STACKS, Kernels
 
 
@@ -462,14 +463,18 @@ def test_signals_that_others_have_blocked_or_taken() -> None:
     assert done.stdout == "alive\n", done.stderr
 
 
-def test_hints_of_exited_threads_and_of_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_of_exited_threads(environment: pytest.MonkeyPatch) -> None:
     code = 'extern "C" __global__ void f(int* y) { if (threadIdx.x == 3) return; __syncthreads(); }'
     with pytest.raises(LaunchError) as caught:
         RawKernel(code, "f")(1, 8, (np.zeros(8, np.int32),))
     assert 'exited_threads="arrive"\' where it is made' in str(caught.value)
     assert "'exited_arrive=True' at a launch" in str(caught.value)
+    assert "KERNELTK_HOST_EXITED_THREADS=arrive for a program." in str(caught.value)
     RawKernel(code, "f")(1, 8, (np.zeros(8, np.int32),), exited_arrive=True)
     RawKernel(code, "f", exited_threads="arrive")(1, 8, (np.zeros(8, np.int32),))
+    environment.setenv("KERNELTK_HOST_EXITED_THREADS", "arrive")
+    reread_environment()
+    RawKernel(code, "f")(1, 8, (np.zeros(8, np.int32),))
 
 
 LINKAGE = """
