@@ -7,6 +7,7 @@ of `x`, whatever `f` is.
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,7 @@ from kerneltk.fusion.trace.symbols import (
     as_symbol,
     constant,
     moved_index,
+    scale_along,
     slice_start,
     wrapped_index,
 )
@@ -294,7 +296,7 @@ class Body(Walk):
         """``start + step * index``, where the index is one of the loop's, scaled and moved."""
         low = self._low
         shape = node.shape
-        offset, factor, axis = constant(0), 1, 0
+        offset, factor, axis = constant(0), constant(1), 0
         is_fixed = False
         for step in steps:
             after = shape_after(shape, step)
@@ -305,6 +307,7 @@ class Body(Walk):
             elif isinstance(step, Broadcast):
                 lead = len(after) - len(shape)
                 is_fixed = is_repeated(shape[axis], after[axis + lead])
+                factor = _scaled(factor, shape[axis], after[axis + lead])
                 axis += lead
             else:
                 item, place = _places(step)[axis]
@@ -313,23 +316,25 @@ class Body(Walk):
                 else:
                     begin = applied(wrapped_index, as_symbol(item), shape[axis])
                     is_fixed = True
-                offset = applied(moved_index, offset, begin, constant(factor))
+                offset = applied(moved_index, offset, begin, factor)
                 if isinstance(item, Slice) and item.step is not None:
-                    factor *= item.step
+                    factor = applied(operator.mul, factor, constant(item.step))
                 axis = place
             shape = after
         ndim = len(self._shape)
         if not is_fixed:
+            extent = shape[axis]
             axis += ndim - len(shape)
-            is_fixed = is_repeated(shape[axis - (ndim - len(shape))], self._shape[axis])
+            is_fixed = is_repeated(extent, self._shape[axis])
+            factor = _scaled(factor, extent, self._shape[axis])
         integer = Number(np.dtype(np.int64))
         position: ir.Expression
         if is_fixed:
             position = ir.Literal_(np.int64(0), integer, SPAN)
         else:
             position = low.cast(low.index(ndim, SPAN)[axis], integer)
-        if factor != 1:
-            scale = ir.Literal_(np.int64(factor), integer, SPAN)
+        if not (factor.is_constant and factor.value == 1):
+            scale = self.value(Scalar(np.dtype(np.int64), (), factor))
             position = ir.Binary("*", position, scale, integer, SPAN)
         moved = self.value(Scalar(np.dtype(np.int64), (), offset))
         position = low.copied(ir.Binary("+", position, moved, integer, SPAN))
@@ -417,6 +422,15 @@ def _places(index: Index) -> list[tuple[Slice | int | Symbol, int]]:
             places.append((item, after))
         after += item is None or isinstance(item, Slice)
     return places
+
+
+def _scaled(factor: Symbol, extent: Symbol, target: Symbol) -> Symbol:
+    """The scale of an index along an axis that is broadcast in some calls: the extent of a view was
+    decided with the trace, and has another expression here.
+    """
+    if extent.expression == target.expression or is_known_one(target):
+        return factor
+    return applied(scale_along, extent, factor)
 
 
 def is_repeated(extent: Symbol, target: Symbol) -> bool:

@@ -236,6 +236,11 @@ def moved_index(offset: int, begin: int, factor: int) -> int:
     return offset + begin * factor
 
 
+def scale_along(extent: int, scale: int) -> int:
+    """What an index along an axis that may be broadcast is multiplied by."""
+    return 0 if extent == 1 else scale
+
+
 def wrapped_index(index: int, extent: int) -> int:
     """An index from the beginning of an axis."""
     return index % extent

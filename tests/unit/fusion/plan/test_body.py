@@ -190,7 +190,18 @@ def _into_a_part(x: Any, y: Any) -> Any:
     return x
 
 
-REPEATED = (_shifted, _without_last, _of_an_index, _into_a_part)
+def _one_of_a_range(x: Any, y: Any) -> Any:
+    return np.arange(x.shape[0])[-1:] + x
+
+
+def _one_of_what_has_a_range(x: Any, y: Any) -> Any:
+    return ((np.arange(x.size) + x * y)[:1] + x)[::-2]
+
+
+REPEATED = (
+    *(_shifted, _without_last, _of_an_index, _into_a_part),
+    *(_one_of_a_range, _one_of_what_has_a_range),
+)
 
 
 @pytest.mark.parametrize("function", REPEATED)
