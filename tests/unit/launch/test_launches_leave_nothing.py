@@ -104,7 +104,10 @@ def check_nothing_is_left(calls: Calls, watched: list[Any]) -> None:
         is_steady = all(each < limit for each, (_, limit) in zip(more, counted, strict=True))
         if is_steady:
             break
-    assert [sys.getrefcount(each) for each in watched] == references
+    # One that a cache takes or drops once is none of a call's: those are as many as the rounds.
+    now = [sys.getrefcount(each) for each in watched]
+    changes = [new - old for new, old in zip(now, references, strict=True)]
+    assert all(abs(change) < ROUNDS // 2 for change in changes), changes
     assert len(os.listdir("/proc/self/fd")) == files
     assert is_steady, grown
 
