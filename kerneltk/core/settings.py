@@ -6,7 +6,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal
 
 from kerneltk.core.records import record
 
@@ -84,6 +84,15 @@ def _cache_directory() -> Path | None:
         return None
 
 
+def _chosen(name: str, *words: str) -> Any:
+    """One of some words, the first where the environment has none. Raises ValueError for others."""
+    chosen = os.environ.get(name) or words[0]
+    if chosen not in words:
+        *others, last = (f"'{word}'" for word in words if word)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, not '{chosen}'.")
+    return chosen
+
+
 @cache
 def get_settings() -> Settings:
     """Return the settings; ``get_settings.cache_clear()`` reads the environment again. Raises
@@ -105,17 +114,6 @@ def get_settings() -> Settings:
     limit = env.get("KERNELTK_HOST_TIME_LIMIT")
     if limit and not re.fullmatch(r"\d+(\.\d*)?|\.\d+", limit):
         raise ValueError(f"KERNELTK_HOST_TIME_LIMIT must be a number of seconds, not '{limit}'.")
-    launcher = env.get("KERNELTK_LAUNCHER", "")
-    if launcher not in ("", "python", "compiled"):
-        raise ValueError(f"KERNELTK_LAUNCHER must be 'python' or 'compiled', not '{launcher}'.")
-    checks = env.get("KERNELTK_RAW_CHECKS") or "error"
-    if checks not in ("error", "warn", "off"):
-        raise ValueError(f"KERNELTK_RAW_CHECKS must be 'error', 'warn' or 'off', not '{checks}'.")
-    exited = env.get("KERNELTK_HOST_EXITED_THREADS") or "error"
-    if exited not in ("error", "arrive"):
-        raise ValueError(
-            f"KERNELTK_HOST_EXITED_THREADS must be 'error' or 'arrive', not '{exited}'."
-        )
     return Settings(
         cache_directory=_cache_directory(),
         cxx=env.get("KERNELTK_CXX") or None,
@@ -127,7 +125,7 @@ def get_settings() -> Settings:
         cuda_include=tuple(filter(None, env.get("KERNELTK_CUDA_INCLUDE", "").split(os.pathsep))),
         cuda_home=(*filter(None, map(env.get, _TOOLKITS)), "/usr/local/cuda"),
         nvcc_environment=" ".join(f"{name}={env[name]}" for name in _NVCC if env.get(name)),
-        launcher=launcher,
-        raw_checks=cast(Literal["error", "warn", "off"], checks),
-        host_exited_threads=cast(Literal["error", "arrive"], exited),
+        launcher=_chosen("KERNELTK_LAUNCHER", "", "python", "compiled"),
+        raw_checks=_chosen("KERNELTK_RAW_CHECKS", "error", "warn", "off"),
+        host_exited_threads=_chosen("KERNELTK_HOST_EXITED_THREADS", "error", "arrive"),
     )
