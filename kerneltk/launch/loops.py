@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 from typing import Any, Literal, NamedTuple, cast
 
@@ -381,6 +381,19 @@ class _Launcher(NamedTuple):
     key_of: Callable[..., Any]
     forget: Callable[[], object]
 
+    def overlapping(
+        self, args: Sequence[Any], row: tuple[Any, ...]
+    ) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the pairs of arrays that overlap in another way than a plan lets pass: where its
+        row has the limits of the pair, the arguments' indices, and the difference of addresses.
+        """
+        limits = range(len(row) - 3 * len(self.overlaps), len(row), 3)
+        for at, (k, j) in zip(limits, self.overlaps, strict=True):
+            low, high, apart = row[at : at + 3]
+            distance = self.backend.describe(args[j])[1] - self.backend.describe(args[k])[1]
+            if low < distance < high and distance != apart:
+                yield at, k, j, distance
+
 
 class LoopDispatcher(Dispatcher):
     """The launchers and plans of one definition.
@@ -587,30 +600,23 @@ class LoopDispatcher(Dispatcher):
         learns that they do not at this distance.
         """
         signature, describe = self._definition.signature, launcher.backend.describe
-        for pair, (k, j) in enumerate(launcher.overlaps):
+        for at, k, j, distance in launcher.overlapping(args, row):
             if signature.parameters[k].is_const:
                 continue
-            start = len(row) - 3 * (len(launcher.overlaps) - pair)
-            low, high, apart = row[start : start + 3]
-            (first, begin), (second, end) = describe(args[k]), describe(args[j])
-            if low < end - begin < high and end - begin != apart:
-                if share_memory(first, second, end - begin):
-                    raise shared_outputs(signature, k, j)
-                row = (*row[: start + 2], end - begin, *row[start + 3 :])
-                launcher.plans[key] = row
-                launcher.forget()
+            if share_memory(describe(args[k])[0], describe(args[j])[0], distance):
+                raise shared_outputs(signature, k, j)
+            row = (*row[: at + 2], distance, *row[at + 3 :])
+            launcher.plans[key] = row
+            launcher.forget()
 
     def _apart(
         self, launcher: _Launcher, args: tuple[Any, ...], row: tuple[Any, ...], stream: int | None
     ) -> tuple[Any, ...]:
         """Copy the inputs that an output overlaps, as the launcher's plan tells."""
-        backend, pairs, copies = launcher.backend, launcher.overlaps, {}
-        limits = iter(row[len(row) - 3 * len(pairs) :])
-        for (k, j), low, high, apart in zip(pairs, limits, limits, limits, strict=False):
-            distance = backend.describe(args[j])[1] - backend.describe(args[k])[1]
-            is_read = self._definition.signature.parameters[k].is_const
-            if is_read and k not in copies and low < distance < high and distance != apart:
-                copies[k] = self._copied(backend, args[k], stream)
+        parameters, copies = self._definition.signature.parameters, {}
+        for _, k, _, _ in launcher.overlapping(args, row):
+            if parameters[k].is_const and k not in copies:
+                copies[k] = self._copied(launcher.backend, args[k], stream)
         return _replaced(args, copies)
 
     def _limits(self, resolved: Resolved, k: int, j: int) -> tuple[int, int, int]:
