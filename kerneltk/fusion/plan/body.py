@@ -297,45 +297,41 @@ class Body(Walk):
         low = self._low
         shape = node.shape
         offset, factor, axis = constant(0), constant(1), 0
-        is_fixed = False
+        fixed = constant(0)  # as a factor: the index is one for all elements
         for step in steps:
             after = shape_after(shape, step)
-            if is_fixed:
+            if factor == fixed:
                 pass
             elif isinstance(step, Transpose):
                 axis = step.axes.index(axis)
             elif isinstance(step, Broadcast):
                 lead = len(after) - len(shape)
-                is_fixed = is_repeated(shape[axis], after[axis + lead])
                 factor = _scaled(factor, shape[axis], after[axis + lead])
                 axis += lead
             else:
                 item, place = _places(step)[axis]
+                inner, factor = factor, fixed
                 if isinstance(item, Slice):
                     begin = applied(slice_start, shape[axis], *item.bounds)
+                    stride = constant(1 if item.step is None else item.step)
+                    factor = applied(operator.mul, inner, stride)
                 else:
                     begin = applied(wrapped_index, as_symbol(item), shape[axis])
-                    is_fixed = True
-                offset = applied(moved_index, offset, begin, factor)
-                if isinstance(item, Slice) and item.step is not None:
-                    factor = applied(operator.mul, factor, constant(item.step))
+                offset = applied(moved_index, offset, begin, inner)
                 axis = place
             shape = after
         ndim = len(self._shape)
-        if not is_fixed:
+        if factor != fixed:
             extent = shape[axis]
             axis += ndim - len(shape)
-            is_fixed = is_repeated(extent, self._shape[axis])
             factor = _scaled(factor, extent, self._shape[axis])
         integer = Number(np.dtype(np.int64))
-        position: ir.Expression
-        if is_fixed:
-            position = ir.Literal_(np.int64(0), integer, SPAN)
-        else:
+        position: ir.Expression = ir.Literal_(np.int64(0), integer, SPAN)
+        if factor != fixed:
             position = low.cast(low.index(ndim, SPAN)[axis], integer)
-        if not (factor.is_constant and factor.value == 1):
-            scale = self.value(Scalar(np.dtype(np.int64), (), factor))
-            position = ir.Binary("*", position, scale, integer, SPAN)
+            if factor != constant(1):
+                scale = self.value(Scalar(np.dtype(np.int64), (), factor))
+                position = ir.Binary("*", position, scale, integer, SPAN)
         moved = self.value(Scalar(np.dtype(np.int64), (), offset))
         position = low.copied(ir.Binary("+", position, moved, integer, SPAN))
         kind = Number(node.dtype)
