@@ -33,8 +33,10 @@ class Watch(NamedTuple):
         what it is; returns what the function gets.
     call : callable
         Takes the frame of a function in Python that begins.
-    objects, kinds : dict
-        The objects that are watched (`watch_also`), by their addresses, and their classes.
+    objects : dict
+        The objects that are watched (`watch_also`), by their addresses.
+    kinds : set
+        Their classes.
     """
 
     read: Callable[[Any, str, Any], Any]
