@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
+
+from kerneltk import KernelToolkitError
 
 
 def entries(name: str) -> list[list[str]]:
@@ -22,3 +28,22 @@ def messages(name: str) -> list[tuple[str, str, str]]:
         kind, _, message = "\n".join(rest).partition(": ")
         found.append((first, kind, message))
     return found
+
+
+def check_message(
+    action: Callable[[], object], kind: str, message: str, *, of_python: bool = False
+) -> None:
+    """Check the class and the whole message of the error that an action raises. Where carets are
+    under an expression of Python's (`of_python`), other versions than 3.11 know other positions.
+    """
+    with pytest.raises(KernelToolkitError) as caught:
+        action()
+    assert type(caught.value).__name__ == kind
+    if of_python and sys.version_info[:2] != (3, 11):
+        assert _without_carets(str(caught.value)) == _without_carets(message)
+    else:
+        assert str(caught.value) == message
+
+
+def _without_carets(message: str) -> list[str]:
+    return [line for line in message.split("\n") if line.strip("^ ")]

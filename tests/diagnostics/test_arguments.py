@@ -20,7 +20,7 @@ from kerneltk import (
 )
 from kerneltk.backends.registry import capabilities_of
 
-from .tables import messages
+from .tables import check_message, messages
 
 X = np.arange(4, dtype=np.float32)
 Y = np.zeros(4, np.float32)
@@ -64,10 +64,7 @@ MESSAGES = messages("arguments")
     ("call", "error", "message"), MESSAGES, ids=[call for call, *_ in MESSAGES]
 )
 def test_message(call: str, error: str, message: str) -> None:
-    with pytest.raises(KernelToolkitError) as caught:
-        eval(call)
-    assert type(caught.value).__name__ == error
-    assert str(caught.value) == message
+    check_message(lambda: eval(call), error, message)
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
