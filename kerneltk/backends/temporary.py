@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 from kerneltk.errors import BackendUnavailableError, render_message
 
 _MOST_TRIES = 8  # of making a directory that no other process removes at once

@@ -26,8 +26,7 @@ from typing import Any, NamedTuple
 from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 from kerneltk.core.lexer import blanked
-from kerneltk.core.patterns import pattern
-from kerneltk.core.records import BoundedTable, record
+from kerneltk.core.records import BoundedTable, pattern, record
 
 _FORMAT = "kerneltk object code 2"
 """Changes when equal inputs give other bytes: the key's own layout, the records under it."""

@@ -36,7 +36,7 @@ from typing import Literal, NamedTuple
 
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.core.ownership import private_directory
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 from kerneltk.errors import BackendUnavailableError
 
 Tree = Literal["host", "nvrtc", "nvrtc_fallback"]

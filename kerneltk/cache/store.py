@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerneltk.core.ownership import check_directory, is_ours
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 from kerneltk.core.settings import get_settings
 
 _MAGIC = b"KTKCACHE"

@@ -7,8 +7,7 @@ import re
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.core.lexer import comma_spans, lex
-from kerneltk.core.patterns import pattern
-from kerneltk.core.records import record
+from kerneltk.core.records import pattern, record
 from kerneltk.errors import SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Signature
 from kerneltk.signature.resolve import Binding

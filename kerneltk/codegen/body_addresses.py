@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.lexer import Lexed, lex
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 
 _DEFINED = pattern(r"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _OPTION = pattern(r"--?(?:D|define-macro)[= ]?(\w+)")

@@ -14,8 +14,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.core.lexer import blanked, comma_subscript
-from kerneltk.core.patterns import pattern
-from kerneltk.core.records import record
+from kerneltk.core.records import pattern, record
 from kerneltk.errors import ArgumentValueError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.resolve import Resolved

@@ -14,7 +14,7 @@ from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
 from kerneltk.core.lexer import uses_textures
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 
 _HEADER_ORDER = (
     "core.hpp", "host_float_math.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 
 # fmt: off
 CXX_KEYWORDS = frozenset((

@@ -25,7 +25,7 @@ import numpy as np
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import identifier_problem, is_library_name, variable_problem
 from kerneltk.core.lexer import comma_spans
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 from kerneltk.errors import ArgumentTypeError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Parameter, Signature
 

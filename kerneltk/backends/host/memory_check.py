@@ -19,7 +19,7 @@ import numpy as np
 from kerneltk.backends.host.line_table import LineTable
 from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 from kerneltk.object_code import elf
 
 unit_symbol = "_kt_memory"

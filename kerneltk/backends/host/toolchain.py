@@ -39,8 +39,7 @@ from kerneltk.core.artifacts import (
     cupy_include_directory,
 )
 from kerneltk.core.lexer import foreign_headers, includes_by_option, joined_lines
-from kerneltk.core.patterns import pattern
-from kerneltk.core.records import record
+from kerneltk.core.records import pattern, record
 from kerneltk.core.settings import Settings, get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError, render_message
 from kerneltk.object_code import elf

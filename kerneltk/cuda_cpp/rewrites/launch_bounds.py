@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kerneltk.core.artifacts import BOUNDS_SUFFIX
 from kerneltk.core.lexer import with_edits
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel

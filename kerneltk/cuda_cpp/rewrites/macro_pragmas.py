@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 
 # Of a macro without parameters: with them a ``#`` makes a string of one.
 MACRO_PRAGMA = pattern(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kerneltk.cache.derived import derive, reader_of
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 from kerneltk.cuda_cpp.rewrites.launch_bounds import with_bounds
 from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA, with_pragma_operators
 from kerneltk.cuda_cpp.syntax.cached import read_source

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 
 
 def test_methods_are_those_of_the_compiled_pattern(monkeypatch: pytest.MonkeyPatch) -> None:

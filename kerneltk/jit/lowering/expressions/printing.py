@@ -8,7 +8,7 @@ from numbers import Number
 
 import numpy as np
 
-from kerneltk.core.patterns import pattern
+from kerneltk.core.records import pattern
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
