@@ -34,8 +34,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from kerneltk.cache.store import private_directory
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
-from kerneltk.core.ownership import private_directory
 from kerneltk.core.records import pattern
 from kerneltk.errors import BackendUnavailableError
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from kerneltk.backends import temporary
 from kerneltk.backends.host import toolchain
+from kerneltk.cache import debug_files
 from kerneltk.cache.derived import Entry
-from kerneltk.core import debug_files
 from kerneltk.core.artifacts import ObjectCode
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, LaunchError, render_message

@@ -16,9 +16,8 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.host import toolchain
-from kerneltk.cache import stand_ins
+from kerneltk.cache import stand_ins, store
 from kerneltk.cache.fingerprint import trace
-from kerneltk.core import ownership
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
@@ -155,7 +154,7 @@ def test_a_cache_that_is_only_read(
     def may(path: str, mode: int) -> bool:
         return cache not in Path(path).parents and access(path, mode)
 
-    monkeypatch.setattr(ownership.os, "access", may)
+    monkeypatch.setattr(store.os, "access", may)
     path = stand_ins.directory("nvrtc_fallback")
     assert (cache in path.parents) == is_there
     assert_whole(path, "nvrtc_fallback")

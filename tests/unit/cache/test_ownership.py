@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kerneltk.core import ownership
-from kerneltk.core.ownership import check_directory, is_ours
+from kerneltk.cache import store
+from kerneltk.cache.store import check_directory, is_ours
 
 
 def test_a_directory_of_our_own(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_group_may_write_what_is_read_once(tmp_path: Path) -> None:
 
 def test_a_directory_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owner = tmp_path.stat().st_uid
-    monkeypatch.setattr(ownership.os, "geteuid", lambda: owner + 1)
+    monkeypatch.setattr(store.os, "geteuid", lambda: owner + 1)
     if owner == 0:  # what root owns, all may load
         check_directory(tmp_path)
         os.chown(tmp_path, 12345, -1)

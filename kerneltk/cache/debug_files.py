@@ -12,7 +12,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from kerneltk.core.ownership import is_ours, private_directory
+from kerneltk.cache.store import is_ours, private_directory
 from kerneltk.errors import BackendUnavailableError
 
 

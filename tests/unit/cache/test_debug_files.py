@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kerneltk.core import debug_files, ownership
+from kerneltk.cache import debug_files, store
 from kerneltk.errors import BackendUnavailableError
 
 
@@ -21,10 +21,10 @@ def shared(
     cache = tmp_path / "cache"
     environment.setenv("KERNELTK_CACHE_DIR", str(cache) if request.param == "cache" else "")
     environment.setattr(tempfile, "tempdir", str(tmp_path))
-    ownership._own_directory.cache_clear()
+    store._own_directory.cache_clear()
     name = f"kerneltk-debug-{os.getuid()}"
     yield cache / "debug" if request.param == "cache" else tmp_path / name
-    ownership._own_directory.cache_clear()
+    store._own_directory.cache_clear()
 
 
 def test_a_file_is_kept_once(shared: Path) -> None:
@@ -58,9 +58,9 @@ def test_a_directory_of_another_user_is_left_alone(
     def stat(path: object, **keywords: object) -> os.stat_result:
         return os.stat_result((*real[:4], 12345, *real[5:]))
 
-    monkeypatch.setattr(ownership.os, "stat", stat)
+    monkeypatch.setattr(store.os, "stat", stat)
     with pytest.raises(PermissionError, match="it belongs to user 12345"):
-        ownership.check_directory(shared)
+        store.check_directory(shared)
 
 
 def test_a_file_that_others_may_write_is_written_anew(shared: Path) -> None:
