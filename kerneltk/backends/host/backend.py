@@ -29,7 +29,7 @@ from kerneltk.backends.base import (
     make_block,
     record_bytes,
 )
-from kerneltk.backends.host import loaded, runtime, toolchain
+from kerneltk.backends.host import runtime, toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
@@ -156,7 +156,7 @@ class HostModule:
     """A loaded library; implements `kerneltk.backends.base.Module`."""
 
     def __init__(self, code: ObjectCode) -> None:
-        self._library = loaded.load(code, self)
+        self._library = runtime.load_private(code, self)
         self._bounds: dict[int, int] = {}  # the kernels' own, by their addresses
 
     def function(self, symbol: str) -> Function:

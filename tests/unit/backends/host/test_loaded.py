@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends.host import loaded
+from kerneltk.backends.host import runtime
+from kerneltk.core.settings import get_settings
 
 CODE = r"""
 __constant__ float scale[3] = {1, 2, 3};
@@ -111,16 +112,14 @@ def test_libraries_that_a_debugger_reads_are_not_used_again(monkeypatch: Any) ->
     class Owner:
         pass
 
-    monkeypatch.setattr(
-        loaded, "get_settings", lambda: SimpleNamespace(host_debug=("symbols",), host_sanitizers=())
-    )
-    monkeypatch.setattr(loaded, "_free", {})
     code = kerneltk.RawModule(code=CODE).compile_for("host")
-    handles = set()
-    for _ in range(2):
-        owner = Owner()
-        handles.add(loaded.load(code, owner).handle)
-        del owner
-        gc.collect()
-    assert len(handles) == 2
-    assert not loaded._free
+    library = runtime.load_library(code)
+    settings = replace(get_settings(), host_debug=("symbols",))
+    monkeypatch.setattr(runtime, "get_settings", lambda: settings)
+    monkeypatch.setattr(runtime, "load_library", lambda code: library)
+    monkeypatch.setattr(runtime, "_free", {})
+    owner = Owner()
+    assert runtime.load_private(code, owner) is library
+    del owner
+    gc.collect()
+    assert not runtime._free
