@@ -11,7 +11,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentValueError
-from kerneltk.launch import call_arguments
+from kerneltk.launch import dispatch
 from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter
@@ -192,16 +192,16 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         return run(*args)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        override = call_arguments.override_of(args, self._definition.override_method)
+        override = dispatch.override_of(args, self._definition.override_method)
         if override is not None:
             return override(self, *args, **kwargs)
-        options = call_arguments.read_options(kwargs)
-        args = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
+        options = dispatch.read_options(kwargs)
+        args = dispatch.arrange(self.name, self._definition.signature, args, kwargs)
         return self._dispatcher.dispatch(args, options.stream, options.plan_key, options.backend)
 
     def _recordable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recordable:
-        options = call_arguments.read_options(kwargs)
-        values = call_arguments.arrange(self.name, self._definition.signature, args, kwargs)
+        options = dispatch.read_options(kwargs)
+        values = dispatch.arrange(self.name, self._definition.signature, args, kwargs)
         of_results = options._replace(size=None)  # they have it
         return self._dispatcher.recordable(
             values, options.plan_key, options.backend, of_results.plan_key
@@ -243,8 +243,8 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         ('scale', True)
         """
         capabilities = capabilities_of(backend)
-        options = call_arguments.read_options({"size": size, "block_size": block_size})
-        args = call_arguments.arrange(self.name, self._definition.signature, args, named)
+        options = dispatch.read_options({"size": size, "block_size": block_size})
+        args = dispatch.arrange(self.name, self._definition.signature, args, named)
         resolved, unit = self._described(self._definition, args, capabilities, options.plan_key)
         if unit is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")

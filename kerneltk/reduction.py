@@ -24,7 +24,7 @@ from kerneltk.errors import (
     ScalarOverflowError,
     SignatureError,
 )
-from kerneltk.launch import call_arguments
+from kerneltk.launch import dispatch
 from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.launch.loops import LoopDispatcher
@@ -282,7 +282,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         """
         taken: dict[str, Any] = {"stream": stream}
         taken |= {name: named.pop(name) for name in ("size", "backend") if name in named}
-        options = call_arguments.read_options(taken)
+        options = dispatch.read_options(taken)
         args = self._arranged(args, out, named)
         plan_key = _plan_key(axis, keepdims, options.size)
         if _counts_all(where):
@@ -294,7 +294,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         """Return the arguments in the parameters' order, `out` among them."""
         signature = self._definition.signature
         if out is None:
-            return call_arguments.arrange(self.name, signature, args, named, _OPTIONS)
+            return dispatch.arrange(self.name, signature, args, named, _OPTIONS)
         outputs = tuple(out) if isinstance(out, tuple | list) else (out,)
         if len(outputs) != self.nout:
             raise ArgumentTypeError(
@@ -305,7 +305,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 f"Kernel '{self.name}' got its outputs twice: as arguments and as 'out'."
             )
         by_name = {p.name: value for p, value in zip(signature.outputs, outputs, strict=True)}
-        return call_arguments.arrange(self.name, signature, args, {**named, **by_name}, _OPTIONS)
+        return dispatch.arrange(self.name, signature, args, {**named, **by_name}, _OPTIONS)
 
     def _checked_mask(self, where: Any) -> Any:
         if not self._definition.identity:
@@ -366,7 +366,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         ('total', True)
         """
         capabilities = capabilities_of(backend)
-        options = call_arguments.read_options({"size": size})
+        options = dispatch.read_options({"size": size})
         args = self._arranged(args, out, named)
         definition = self._definition
         if not _counts_all(where):

@@ -17,9 +17,9 @@ from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.errors import NotCompiledError
-from kerneltk.launch import call_arguments
-from kerneltk.launch.call_arguments import CallDescription
+from kerneltk.launch import dispatch
 from kerneltk.launch.called import Called
+from kerneltk.launch.dispatch import CallDescription
 from kerneltk.launch.loops import LoopDispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
@@ -174,5 +174,5 @@ class ExpressionKernel(Called, ABC, Generic[D]):
 
 def _resolved(definition: KernelDefinition, args: Sequence[Any], options: Any) -> Resolved:
     """Resolve a call with such arguments, inputs first."""
-    specs = [call_arguments.spec_of(argument) for argument in args]
+    specs = [dispatch.spec_of(argument) for argument in args]
     return definition.resolve(specs, args[: len(definition.signature.inputs)], options)

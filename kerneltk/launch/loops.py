@@ -33,7 +33,7 @@ from kerneltk.core.recorders import Recordable
 from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number, class_of, handle_of
-from kerneltk.launch import call_arguments
+from kerneltk.launch import dispatch
 from kerneltk.launch.compiled import LauncherTemplate, is_outdated
 from kerneltk.launch.dispatch import Dispatcher, Run, launched
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
@@ -439,12 +439,10 @@ class LoopDispatcher(Dispatcher):
     def _first(self, count: int, *args: Any) -> Any:
         """Stand for a launcher of so many arguments before there is one."""
         given = args[:count]
-        override = call_arguments.override_of(given, self._definition.override_method)
+        override = dispatch.override_of(given, self._definition.override_method)
         if override is not None:
             return override(self._kernel, *given)
-        arranged = call_arguments.arrange(
-            self._definition.name, self._definition.signature, given, {}
-        )
+        arranged = dispatch.arrange(self._definition.name, self._definition.signature, given, {})
         stream, options = (*args[count:], None, None)[:2]
         return self.dispatch(arranged, stream, options)
 
@@ -460,12 +458,10 @@ class LoopDispatcher(Dispatcher):
         if launcher is not None and not is_outdated(launcher.run):
             self.inline_cache[len(args)] = launcher.run
             return launcher.run(*args, stream, options)
-        override = call_arguments.override_of(args, self._definition.override_method)
+        override = dispatch.override_of(args, self._definition.override_method)
         if override is not None:
             return override(self._kernel, *args)
-        values, own, adoption = call_arguments.import_arrays(
-            self._definition.signature, args, backend
-        )
+        values, own, adoption = dispatch.import_arrays(self._definition.signature, args, backend)
         launcher = self._launcher_for(values, self._launching(own))
 
         def run(handle: int | None) -> Any:

@@ -12,7 +12,7 @@ from kerneltk.core.structures import is_structure, items_of
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.kernel import ElementKernel
-from kerneltk.launch.call_arguments import CallDescription
+from kerneltk.launch.dispatch import CallDescription
 from kerneltk.operators.operands import Operand
 from kerneltk.reduction import ReductionKernel
 from kerneltk.signature.parameters import NO_DEFAULT, Signature

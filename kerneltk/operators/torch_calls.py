@@ -8,7 +8,7 @@ from typing import Any
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop import torch_tensors
-from kerneltk.launch.call_arguments import CallDescription
+from kerneltk.launch.dispatch import CallDescription
 from kerneltk.operators.kernels import Operator
 from kerneltk.operators.launches import LaunchOperator
 from kerneltk.operators.operands import Operand, check_known, check_written

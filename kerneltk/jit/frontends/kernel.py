@@ -30,9 +30,8 @@ from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checke
 from kerneltk.jit.frontends.shortcuts import Specialized, make_shortcut
 from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type
 from kerneltk.jit.launch.marshalling import is_array, type_of
-from kerneltk.launch.call_arguments import CallDescription
 from kerneltk.launch.called import Called, common_calls
-from kerneltk.launch.dispatch import ArrayFunction, Call, written_arguments
+from kerneltk.launch.dispatch import ArrayFunction, Call, CallDescription, written_arguments
 from kerneltk.launch.launch_config import is_size
 
 # A call loads what compiles the function: decorating it takes none of that.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArgumentTypeError, ArgumentValueError, ArraySpec, ElementwiseKernel
-from kerneltk.launch.call_arguments import (
+from kerneltk.launch.dispatch import (
     CallOptions,
     arrange,
     import_arrays,
