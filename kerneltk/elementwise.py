@@ -14,8 +14,7 @@ from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import dispatch
 from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
-from kerneltk.signature.parameters import Parameter
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import Parameter, parse_signature
 
 __all__ = ["ElementwiseKernel"]
 

@@ -28,8 +28,7 @@ from kerneltk.launch import dispatch
 from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.launch.loops import LoopDispatcher
-from kerneltk.signature.parameters import Parameter, Signature
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import Parameter, Signature, parse_signature
 from kerneltk.signature.resolve import plain_axis
 
 __all__ = ["ReductionKernel"]

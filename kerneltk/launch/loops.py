@@ -37,7 +37,7 @@ from kerneltk.launch import dispatch
 from kerneltk.launch.compiled import LauncherTemplate, is_outdated
 from kerneltk.launch.dispatch import Dispatcher, Run, launched
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 from kerneltk.signature.resolve import (
     Binding,
     Resolved,

@@ -16,7 +16,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition, LaunchGeometry
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 from .examples import drawn
 from .test_layout import DTYPES, long_rows, tame_shapes, wild_arrays

@@ -17,8 +17,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.dtypes import dtype_names
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.errors import SignatureError
-from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Signature
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Signature, parse_signature
 from kerneltk.signature.resolve import Resolved, bind_types
 
 from .examples import drawn

@@ -21,7 +21,7 @@ from kerneltk.codegen.elementwise import (
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides, collapse, merge_in_order
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.schedule.elementwise import TILE
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 from kerneltk.signature.resolve import Resolved, bind_types
 
 from .addressing import Addressing, Target

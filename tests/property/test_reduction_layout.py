@@ -23,8 +23,7 @@ from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input
 from kerneltk.core.arrays import ArraySpec, broadcast_strides
 from kerneltk.core.dtypes import describe
-from kerneltk.signature.parameters import Parameter
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import Parameter, parse_signature
 from kerneltk.signature.resolve import Resolved, bind_types
 
 from .examples import drawn

@@ -13,7 +13,7 @@ import pytest
 import kerneltk
 from kerneltk import jit
 from kerneltk.launch import called, compiled
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 from tests.call_traces import ROOT, Call, Entry, calls_of
 
 from .test_architecture import imports

@@ -51,7 +51,7 @@ from kerneltk.fusion.trace.graph import (
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant, of_round
 from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 _NUMBERS = (int, float, bool, type(None))
 

@@ -24,7 +24,7 @@ from kerneltk.fusion.plan.body import (
 from kerneltk.fusion.plan.steps import Operands
 from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Scalar, Shape, View
 from kerneltk.fusion.trace.symbols import applied, product
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 # NumPy rounds after each operation.
 OPTIONS = ("--fmad=false",)

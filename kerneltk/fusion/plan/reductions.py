@@ -10,7 +10,7 @@ from kerneltk.codegen.accumulator import Accumulator
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.reduction import ReductionKernel
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 
 class FusedReduction(ReductionKernel):

@@ -28,7 +28,7 @@ from kerneltk.fusion.trace.graph import (
     operands_of,
 )
 from kerneltk.schedule.rows import OnChipSchedule, Sizes
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 _KINDS = ("sum", "prod", "min", "max", "any", "all")
 

@@ -21,8 +21,7 @@ from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import Tuple, Type
 from kerneltk.jit.source.function_source import origin_of
 from kerneltk.launch.called import common_calls
-from kerneltk.signature.parameters import Signature
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import Signature, parse_signature
 
 
 @record

@@ -10,7 +10,7 @@ import pytest
 
 from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator, parse_accumulator
 from kerneltk.errors import SignatureError
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 from kerneltk.signature.resolve import Binding
 
 

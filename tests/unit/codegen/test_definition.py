@@ -15,7 +15,7 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 
 def defined(

@@ -13,7 +13,7 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen import elementwise
 from kerneltk.codegen.elementwise import ElementwiseDefinition, ElementwiseSpecialization
 from kerneltk.codegen.specialization import LaunchGeometry
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 make = ArraySpec.make
 N = 20_000

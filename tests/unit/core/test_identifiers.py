@@ -24,7 +24,7 @@ from kerneltk.core.identifiers import (
     stem_of,
     variable_problem,
 )
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 OWN = INCLUDE_DIRECTORY / "kerneltk"
 EXPRESSIONS = (

@@ -16,7 +16,7 @@ from kerneltk.launch.dispatch import (
     read_options,
     spec_of,
 )
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 
 @pytest.mark.parametrize(

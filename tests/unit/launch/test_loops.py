@@ -17,7 +17,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.settings import get_settings
 from kerneltk.launch import loops
 from kerneltk.launch.loops import LoopDispatcher, copy_array
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 
 def test_numbers_are_checked_for_empty_arrays_too() -> None:

@@ -14,7 +14,7 @@ import pytest
 from kerneltk.backends.base import ArrayAccess, LaunchCall
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.launch.loops import Plan, _overlap_pairs, loop_launcher
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 
 
 class FaultError(Exception):

@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from kerneltk.core.dtypes import as_dtype, dtype_names
-from kerneltk.signature.parameters import CONSTRAINTS, NO_DEFAULT, Parameter, satisfies
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import (
+    CONSTRAINTS,
+    NO_DEFAULT,
+    Parameter,
+    parse_signature,
+    satisfies,
+)
 
 
 def test_there_is_one_missing_default() -> None:

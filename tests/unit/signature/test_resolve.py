@@ -11,7 +11,7 @@ import pytest
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 from kerneltk.signature.resolve import (
     Resolved,
     is_aligned,

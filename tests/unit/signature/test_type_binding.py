@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
-from kerneltk.signature.parser import parse_signature
+from kerneltk.signature.parameters import parse_signature
 from kerneltk.signature.resolve import bind_types, convert_scalar, scalar_default
 
 

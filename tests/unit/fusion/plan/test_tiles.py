@@ -89,7 +89,7 @@ def test_equal_totals_are_one() -> None:
 
 
 def test_scratch_memory() -> None:
-    from kerneltk.signature.parser import parse_signature
+    from kerneltk.signature.parameters import parse_signature
 
     definition = WaitingDefinition(
         parse_signature("", "raw float32 y"), "waiting", "", (), "", published=96

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from kerneltk.errors import SignatureError
-from kerneltk.signature.parameters import NO_DEFAULT, Parameter
-from kerneltk.signature.parser import UnknownDtypeError, parse_signature
+from kerneltk.signature.parameters import NO_DEFAULT, Parameter, UnknownDtypeError, parse_signature
 
 
 def one(text: str) -> Parameter:
