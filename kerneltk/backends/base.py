@@ -13,8 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, ObjectCode, Target, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, Target, TranslationUnit
 from kerneltk.core.records import record
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home

@@ -9,8 +9,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from kerneltk.backends.base import Backend, Compiler
-from kerneltk.core.artifacts import BackendName, Target, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import BackendName, Capabilities, Target, TranslationUnit
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.core.lexer import blanked, comma_subscript
 from kerneltk.core.records import pattern, record

@@ -27,7 +27,7 @@ from kerneltk.codegen.specialization import (
     ended,
 )
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
-from kerneltk.core.capabilities import COUNTERS, Capabilities
+from kerneltk.core.artifacts import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import lex
 from kerneltk.core.records import record

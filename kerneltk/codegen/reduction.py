@@ -24,7 +24,7 @@ from kerneltk.codegen.specialization import (
     ended,
 )
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
-from kerneltk.core.capabilities import COUNTERS, Capabilities
+from kerneltk.core.artifacts import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import blanked
 from kerneltk.core.records import record

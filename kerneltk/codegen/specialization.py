@@ -11,7 +11,7 @@ from kerneltk.codegen.argument_block import ArgumentBlock, Field
 from kerneltk.codegen.conditionals import with_widened_operands
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
 from kerneltk.core.lexer import lex
 from kerneltk.core.records import record

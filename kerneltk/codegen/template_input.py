@@ -11,7 +11,7 @@ import numpy as np
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.codegen.specialization import Specialization, ended
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
 from kerneltk.core.lexer import uses_textures
 from kerneltk.core.records import pattern

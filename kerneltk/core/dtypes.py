@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError

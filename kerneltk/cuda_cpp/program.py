@@ -21,8 +21,7 @@ from kerneltk.backends.base import Backend, Module
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
-from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.compiled.state import may_have_state

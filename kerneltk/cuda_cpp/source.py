@@ -20,8 +20,7 @@ from kerneltk.cache.debug_files import keep
 from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
-from kerneltk.core.artifacts import BackendName, LinkInput, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import BackendName, Capabilities, LinkInput, TranslationUnit
 from kerneltk.core.lexer import blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings

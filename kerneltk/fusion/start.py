@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kerneltk.backends.base import Backend
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.cupy_functions import Handler, handled_by, learn_imported, named
 from kerneltk.fusion.foreign import explained

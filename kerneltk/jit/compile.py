@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.intrinsics.execution.threads import with_warps_of

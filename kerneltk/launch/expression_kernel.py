@@ -14,8 +14,7 @@ from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.codegen.definition import KernelDefinition, check_subscripts
 from kerneltk.codegen.render import translation_unit_of
-from kerneltk.core.artifacts import BackendName, ObjectCode, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
 from kerneltk.errors import NotCompiledError
 from kerneltk.launch import dispatch
 from kerneltk.launch.called import Called

@@ -26,8 +26,7 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinitio
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input
-from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.core.capabilities import described_backend
+from kerneltk.core.artifacts import BackendName, TranslationUnit, described_backend
 from kerneltk.core.dtypes import alignment_on, describe, described
 from kerneltk.core.recorders import Recordable
 from kerneltk.core.records import MAX_PLANS, BoundedTable

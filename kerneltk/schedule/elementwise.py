@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kerneltk.core.arrays import Loop, collapse, is_c_contiguous, merge_in_order
-from kerneltk.core.capabilities import VECTOR_BYTES
+from kerneltk.core.artifacts import VECTOR_BYTES
 from kerneltk.core.records import record
 
 TILE = 32

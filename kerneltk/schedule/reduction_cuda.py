@@ -27,7 +27,7 @@ from abc import ABC
 from collections.abc import Sequence
 
 from kerneltk.core.arrays import Loop
-from kerneltk.core.capabilities import COUNTERS, SHARED_BYTES, VECTOR_BYTES, WARP
+from kerneltk.core.artifacts import COUNTERS, SHARED_BYTES, VECTOR_BYTES, WARP
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import (
     INT32_MAX,

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from kerneltk.core.capabilities import SHARED_BYTES, WARP
+from kerneltk.core.artifacts import SHARED_BYTES, WARP
 from kerneltk.schedule.elementwise import choose_vector_width
 
 

@@ -20,7 +20,7 @@ from kerneltk.core.arrays import (
     is_f_contiguous,
     may_overlap_itself,
 )
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe, type_category
 from kerneltk.core.records import record
 from kerneltk.errors import (

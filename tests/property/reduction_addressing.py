@@ -20,7 +20,7 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.reduction import ReductionSpecialization
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec, byte_extent
-from kerneltk.core.capabilities import COUNTERS
+from kerneltk.core.artifacts import COUNTERS
 from kerneltk.core.dtypes import alignment_on
 
 from .addressing import unpacked

@@ -8,8 +8,7 @@ from typing import Any
 
 from kerneltk.backends.base import Backend, Compiler
 from kerneltk.backends.registry import Registration, register
-from kerneltk.core.artifacts import Target, TranslationUnit
-from kerneltk.core.capabilities import WARP, Capabilities
+from kerneltk.core.artifacts import WARP, Capabilities, Target, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
 

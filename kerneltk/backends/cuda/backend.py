@@ -44,8 +44,7 @@ from kerneltk.backends.cuda.status import CudaLaunchError, check
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
-from kerneltk.core.capabilities import COUNTERS
+from kerneltk.core.artifacts import COUNTERS, ObjectCode, Target, TranslationUnit
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,

@@ -8,8 +8,7 @@ import numpy as np
 
 from kerneltk.backends.base import Backend, Compiler
 from kerneltk.backends.registry import Registration, backend_named, register
-from kerneltk.core.artifacts import Target, TranslationUnit
-from kerneltk.core.capabilities import WARP, Capabilities
+from kerneltk.core.artifacts import WARP, Capabilities, Target, TranslationUnit
 
 
 def _load() -> Backend:

@@ -18,8 +18,7 @@ from kerneltk import pipeline
 from kerneltk.backends.base import Compiler
 from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace, file_stamp
-from kerneltk.core.artifacts import Target, TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities, Target, TranslationUnit
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused

@@ -21,7 +21,7 @@ from kerneltk.cache.derived import NOT_READ, Records
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
-from kerneltk.core.capabilities import Capabilities, described_backend
+from kerneltk.core.artifacts import Capabilities, described_backend
 from kerneltk.core.dtypes import UndescribedError
 from kerneltk.fusion.plan.steps import (
     Leaf,

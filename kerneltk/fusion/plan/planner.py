@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.fusion.plan import tiles
 from kerneltk.fusion.plan.body import WHOLE, operands_seen, restores, squeezes
 from kerneltk.fusion.plan.kernels import (

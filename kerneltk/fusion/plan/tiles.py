@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
-from kerneltk.core.capabilities import COUNTERS
+from kerneltk.core.artifacts import COUNTERS
 from kerneltk.core.dtypes import describe
 from kerneltk.fusion.plan.body import InMemory
 from kerneltk.fusion.plan.kernels import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.codegen.emit import emit_program

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kerneltk.cache.derived import Records
-from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.capabilities import Capabilities, described_backend
+from kerneltk.core.artifacts import Capabilities, TranslationUnit, described_backend
 from kerneltk.core.dtypes import UndescribedError, described_dtype
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, Type, Void

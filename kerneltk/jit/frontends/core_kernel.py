@@ -17,8 +17,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
-from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import record

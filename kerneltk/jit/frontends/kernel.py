@@ -19,8 +19,7 @@ import numpy as np
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import TranslationUnit, checked_options
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities, TranslationUnit, checked_options
 from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError

@@ -46,8 +46,7 @@ from kerneltk.launch.launch_config import is_size, launch_extents, plain_key
 if TYPE_CHECKING:
     import ast
 
-    from kerneltk.core.artifacts import TranslationUnit
-    from kerneltk.core.capabilities import Capabilities
+    from kerneltk.core.artifacts import Capabilities, TranslationUnit
     from kerneltk.jit import ir
     from kerneltk.jit.compile import PassContext
     from kerneltk.jit.frontends.analyses import Analyses, GridAnalysis

@@ -32,7 +32,7 @@ from kerneltk.launch.dispatch import Call
 from kerneltk.launch.loops import copy_for_launch
 
 if TYPE_CHECKING:
-    from kerneltk.core.capabilities import Capabilities
+    from kerneltk.core.artifacts import Capabilities
     from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 DTypes = tuple[np.dtype[Any], ...]

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchMode
-from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.core.structures import field_names, named_items, rebuilt
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet

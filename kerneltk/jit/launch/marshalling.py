@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import alignment_on, describe
 from kerneltk.core.structures import field_names, named_items
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, Snippet, render_message

@@ -10,7 +10,7 @@ import pytest
 
 from kerneltk import ArraySpec
 from kerneltk.codegen.elementwise import WaitingDefinition
-from kerneltk.core.capabilities import COUNTERS
+from kerneltk.core.artifacts import COUNTERS
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.schedule.rows import Device
 
