@@ -19,11 +19,10 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.dtypes import as_dtype
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.codegen.emit import emit_program
 from kerneltk.jit.compile import PASSES, PassContext
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.ir.types import Array, Number, Type
+from kerneltk.jit.ir.types import Array, Number, ShapeAssumptions, Type
 from kerneltk.jit.lowering.program import lower_program
 from kerneltk.jit.source.function_source import FunctionSource
 from kerneltk.jit.source.scope import parameters_of

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.intrinsics.execution.threads import with_warps_of
+from kerneltk.jit.ir.types import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.lowering.record_parameters import pass_by_value
 from kerneltk.jit.passes.lasting_memory import with_lasting_memory
 from kerneltk.jit.passes.narrow_parameters import narrow_parameters

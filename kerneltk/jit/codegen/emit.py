@@ -12,9 +12,21 @@ import numpy as np
 from kerneltk.core.dtypes import describe
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions, may_have_equal_shape
 from kerneltk.jit.codegen.declarations import declaration_sites
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Opaque, Record, Tuple, Type, Void
+from kerneltk.jit.ir.types import (
+    BOOL,
+    PY_INT,
+    UNKNOWN,
+    Array,
+    Number,
+    Opaque,
+    Record,
+    ShapeAssumptions,
+    Tuple,
+    Type,
+    Void,
+    may_have_equal_shape,
+)
 from kerneltk.jit.passes.liveness import mentioned
 
 # Precedences of C++, higher binds tighter.

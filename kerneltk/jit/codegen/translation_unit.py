@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.codegen.emit import emit_program
+from kerneltk.jit.ir.types import UNKNOWN, ShapeAssumptions
 
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 

@@ -17,8 +17,7 @@ import numpy as np
 from kerneltk.cache.derived import Records
 from kerneltk.core.artifacts import Capabilities, TranslationUnit, described_backend
 from kerneltk.core.dtypes import UndescribedError, described_dtype
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions
-from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, Type, Void
+from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, ShapeAssumptions, Type, Void
 from kerneltk.jit.source.lookups import Descriptions, Lookups, are_current
 
 if TYPE_CHECKING:

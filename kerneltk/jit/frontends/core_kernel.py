@@ -24,7 +24,6 @@ from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, render_message
 from kerneltk.interop.streams import Handle
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.core_signature import Core, CoreSignature
 from kerneltk.jit.frontends.core_source import (
@@ -50,7 +49,7 @@ from kerneltk.jit.frontends.vectorized_kernel import (
     strong,
 )
 from kerneltk.jit.ir.joining import join
-from kerneltk.jit.ir.types import BOOL, FLOAT64, VOID, Array, Number, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, FLOAT64, VOID, Array, Number, ShapeAssumptions, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters

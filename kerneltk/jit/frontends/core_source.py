@@ -18,14 +18,13 @@ from kerneltk.core.identifiers import entry_name
 from kerneltk.core.records import record
 from kerneltk.errors import Snippet, TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.core_signature import Core
 from kerneltk.jit.frontends.element_source import Names, array_view, index_values, may_trap
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import user_signature
-from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type
+from kerneltk.jit.ir.types import VOID, Array, Number, Record, ShapeAssumptions, Tuple, Type
 
 Role = Literal["input", "output", "whole", "number", "constant"]
 

@@ -16,12 +16,11 @@ from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.identifiers import entry_name, is_library_name, stem_of, variable_problem
 from kerneltk.errors import ArgumentTypeError, Snippet, UnsupportedError, render_message
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions
 from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import user_signature
-from kerneltk.jit.ir.types import VOID, Array, Number, Record, Tuple, Type, Void
+from kerneltk.jit.ir.types import VOID, Array, Number, Record, ShapeAssumptions, Tuple, Type, Void
 from kerneltk.jit.launch.marshalling import is_array
 from kerneltk.jit.passes.uniformity import is_shared
 

@@ -24,10 +24,9 @@ from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.frontends.shortcuts import Specialized, make_shortcut
-from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type
+from kerneltk.jit.ir.types import Array, Number, Record, ShapeAssumptions, Tuple, Type, fits_32bit
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.dispatch import ArrayFunction, Call, CallDescription, written_arguments

@@ -28,8 +28,7 @@ from kerneltk.errors import (
     render_message,
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
-from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
-from kerneltk.jit.ir.types import VOID, Type, Void
+from kerneltk.jit.ir.types import UNKNOWN, VOID, ShapeAssumptions, Type, Void
 from kerneltk.jit.launch.launcher import (
     Adapt,
     Arguments,

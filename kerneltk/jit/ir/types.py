@@ -6,6 +6,7 @@ Python number is *weak*, as in NumPy (NEP 50): it takes the dtype of what it mee
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -219,3 +220,32 @@ def alignment_of(dtype: np.dtype[Any], backend: Capabilities) -> int:
         return 1
     fields = (field[0].base for field in dtype.fields.values())
     return max(1 if field.kind == "S" else alignment_of(field, backend) for field in fields)
+
+
+# -- what is assumed of shapes when a kernel is compiled -------------------------------------------
+
+_MOST = 2**31 - 1
+
+
+@record
+class ShapeAssumptions:
+    """What is known of all arrays and of the grid, so that GPUs compute less."""
+
+    # Arrays have less than 2**31 elements, along each axis, too; the grid as many threads.
+    is_32bit_indexable: bool = False
+    # Dense arrays of as many dimensions, two or more, that are arguments by themselves.
+    has_equal_shapes: bool = False
+
+
+UNKNOWN = ShapeAssumptions()
+"""What is known before a launch: nothing."""
+
+
+def fits_32bit(numbers: Iterable[int]) -> bool:
+    """Whether 32 bits hold all of these numbers of elements or threads."""
+    return all(number <= _MOST for number in numbers)
+
+
+def may_have_equal_shape(kind: Type) -> bool:
+    """Whether `ShapeAssumptions.has_equal_shapes` speaks of arrays of a type."""
+    return isinstance(kind, Array) and kind.ndim >= 2 and kind.layout == "C"

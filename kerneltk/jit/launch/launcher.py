@@ -19,8 +19,17 @@ from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.core.structures import field_names, named_items, rebuilt
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit, may_have_equal_shape
-from kerneltk.jit.ir.types import Array, Number, Record, Type, alignment_of, value_type
+from kerneltk.jit.ir.types import (
+    Array,
+    Number,
+    Record,
+    ShapeAssumptions,
+    Type,
+    alignment_of,
+    fits_32bit,
+    may_have_equal_shape,
+    value_type,
+)
 from kerneltk.jit.launch.marshalling import (
     ArgumentPath,
     Form,

@@ -28,10 +28,20 @@ from kerneltk.errors import (
     TypingError,
     UnsupportedError,
 )
-from kerneltk.jit.codegen.assumptions import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.frontends import analyses
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Number, Record, Type, number
+from kerneltk.jit.ir.types import (
+    PY_FLOAT,
+    PY_INT,
+    UNKNOWN,
+    VOID,
+    Array,
+    Number,
+    Record,
+    ShapeAssumptions,
+    Type,
+    number,
+)
 from tests.unit.cache.stages import set_cache
 
 FLOATS = Array(number(np.float32), 1)

@@ -10,8 +10,7 @@ import pytest
 from kerneltk import ArraySpec
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.errors import ArgumentTypeError
-from kerneltk.jit.codegen.assumptions import ShapeAssumptions
-from kerneltk.jit.ir.types import PY_INT, VOID, Array, Tuple, number
+from kerneltk.jit.ir.types import PY_INT, VOID, Array, ShapeAssumptions, Tuple, number
 from kerneltk.jit.launch.launcher import Arguments, arguments_of, assumptions_of
 from kerneltk.jit.launch.marshalling import ArgumentPath, type_of
 
