@@ -12,7 +12,7 @@ import pytest
 import kerneltk
 from kerneltk.backends.cuda.toolkit import find_program
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError, LaunchError
-from kerneltk.object_code.symbols import read_cubin_addresses
+from kerneltk.object_code.elf import read_cubin_addresses
 
 pytestmark = pytest.mark.gpu
 

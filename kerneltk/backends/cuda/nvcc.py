@@ -15,8 +15,8 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, Trans
 from kerneltk.core.compile_log import report
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
+from kerneltk.object_code.elf import read_cubin_addresses, read_ptx_addresses
 from kerneltk.object_code.reflection import read_reflection
-from kerneltk.object_code.symbols import read_cubin_addresses, read_ptx_addresses
 
 _PROBE_TIME_LIMIT, _COMPILE_TIME_LIMIT = 20.0, 600.0
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Operation, Static, Value
-from kerneltk.jit.intrinsics.opaque import Methods
+from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Methods, Operation, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, integer, static_value
 from kerneltk.jit.intrinsics.values import item_type, size_of
 from kerneltk.jit.ir.types import PY_INT, Number, Opaque, Type

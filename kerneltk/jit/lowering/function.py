@@ -11,8 +11,8 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Signature, Static, Value
 from kerneltk.jit.ir.joining import has_weak, hint_for, plain, type_of_annotation, without_weak
 from kerneltk.jit.ir.types import VOID, Array, Number, Reference, Tuple, Type
-from kerneltk.jit.lowering.assigned import check_assigned
 from kerneltk.jit.lowering.context import Context, LocalFunction, NotImplementedResult, Pending
+from kerneltk.jit.lowering.definite_assignment import check_assigned
 from kerneltk.jit.lowering.names import learn
 from kerneltk.jit.lowering.values.conversion import convert, kept
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node

@@ -1,27 +1,50 @@
-"""Functions in restricted Python -> typed IR. No source is written here."""
+"""Functions in restricted Python -> typed IR, by the class of the syntax node. No source is written
+here.
+"""
 
 from __future__ import annotations
 
+import ast
 import math
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kerneltk.errors import TypingError, render_message
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Static
+from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.memory import MOST_SHARED, SHARED_HINT, too_much_shared
-from kerneltk.jit.ir.types import Array, Type
+from kerneltk.jit.ir.types import BOOL, Array, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Handlers, Program
-from kerneltk.jit.lowering.expressions.calls import call_object
-from kerneltk.jit.lowering.expressions.handlers import EXPRESSIONS
-from kerneltk.jit.lowering.function import lower_function
-from kerneltk.jit.lowering.statements.handlers import STATEMENTS
+from kerneltk.jit.lowering.expressions.calls import call_node, call_object
+from kerneltk.jit.lowering.expressions.conditions import bool_node, condition_of, ternary_node
+from kerneltk.jit.lowering.expressions.subscripts import attribute_node, subscript_node
+from kerneltk.jit.lowering.function import block, captured_block, give_back, lower_function
+from kerneltk.jit.lowering.names import (
+    assign_name,
+    local_function,
+    lookup,
+    note_bound,
+    object_error,
+)
+from kerneltk.jit.lowering.statements.assignments import (
+    annotated_assign,
+    assign_statement,
+    augmented_assign,
+)
+from kerneltk.jit.lowering.statements.loops import (
+    break_statement,
+    continue_statement,
+    for_statement,
+    while_statement,
+)
+from kerneltk.jit.lowering.statements.matching import match_statement
+from kerneltk.jit.lowering.values.comparisons import compare_node
+from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
+from kerneltk.jit.lowering.values.operators import binary_node, unary_node
 from kerneltk.jit.source.lookups import Lookups
 from kerneltk.jit.source.text import FunctionSource
-
-_HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, call_object)
 
 
 def lower_program(
@@ -72,3 +95,146 @@ def _check_shared(program: ir.Program) -> None:
             if total > MOST_SHARED:
                 snippet = function.source.snippet(node.span)
                 raise TypingError(render_message(too_much_shared(total), snippet, hint=SHARED_HINT))
+
+
+# -- expressions -----------------------------------------------------------------------------------
+
+# What is known when the kernel is compiled stays a Python object (`Static`) and is computed by
+# Python itself; everything else becomes an expression with a type.
+
+
+def _constant_node(low: FunctionBuilder, node: ast.Constant) -> Value:
+    if isinstance(node.value, bytes):
+        raise low.refuse(
+            "Bytes cannot be used in a kernel.", low.span(node), "pass them as a uint8 array."
+        )
+    return Static(node.value)
+
+
+def _name_node(low: FunctionBuilder, node: ast.Name) -> Value:
+    return lookup(low, node.id, low.span(node))
+
+
+def _tuple_node(low: FunctionBuilder, node: ast.Tuple) -> Value:
+    values: list[Value] = []
+    for element, value in zip(node.elts, starred_values(low, node.elts), strict=True):
+        if isinstance(element, ast.Starred):
+            values += low.items_of(value, low.span(element))
+        else:
+            values.append(value)
+    return low.make_tuple(values, low.span(node))
+
+
+def _walrus_node(low: FunctionBuilder, node: ast.NamedExpr) -> Value:
+    value = evaluate(low, node.value)
+    assign_name(low, node.target.id, value, low.span(node))
+    return lookup(low, node.target.id, low.span(node.target))
+
+
+EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
+    ast.Attribute: attribute_node,
+    ast.BinOp: binary_node,
+    ast.BoolOp: bool_node,
+    ast.Call: call_node,
+    ast.Compare: compare_node,
+    ast.Constant: _constant_node,
+    ast.IfExp: ternary_node,
+    ast.Lambda: local_function,
+    ast.Name: _name_node,
+    ast.NamedExpr: _walrus_node,
+    ast.Subscript: subscript_node,
+    ast.Tuple: _tuple_node,
+    ast.UnaryOp: unary_node,
+}
+
+
+# -- statements ------------------------------------------------------------------------------------
+
+
+def _expression_statement(low: FunctionBuilder, node: ast.Expr) -> None:
+    if isinstance(node.value, ast.Constant):
+        return  # a docstring, or '...'
+    value = evaluate(low, node.value)
+    if isinstance(value, ir.Call | ir.Invoke):
+        low.emit(ir.Evaluate(value, low.span(node)))
+
+
+def _if_statement(low: FunctionBuilder, node: ast.If) -> bool:
+    condition = condition_of(low, node.test)
+    if isinstance(condition, Static):
+        return block(low, node.body if condition.value else node.orelse)
+    branches = captured_block(low, node.body), captured_block(low, node.orelse)
+    low.emit(ir.If(condition, *branches, low.span(node.test)))
+    return False
+
+
+def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
+    if node.value is None:
+        give_back(low, Static(None), low.span(node))
+    else:
+        give_back(low, evaluate(low, node.value), low.span(node.value))
+
+
+def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
+    condition = condition_of(low, node.test)
+    message = ""
+    if node.msg is not None:
+        found = evaluate(low, node.msg)
+        if not isinstance(found, Static):
+            raise low.refuse("The message of 'assert' must be a constant.", low.span(node.msg))
+        message = str(found.value)
+    span = low.span(node)
+    shown = message or ast.unparse(node.test)
+    if not isinstance(condition, Static):
+        low.emit(ir.Assert(condition, shown, span))
+        return False
+    if condition.value:
+        return False
+    # 'assert False' marks what is not reached; of a function, the calls may not be, either.
+    is_mark = isinstance(node.test, ast.Constant) and not (low.is_kernel or low.is_of_elements)
+    if low.is_certain and not is_mark:
+        raise low.fail(f"This assertion never holds: {shown}.", span)
+    low.emit(ir.Assert(ir.Literal_(False, BOOL, span), shown, span))
+    return True
+
+
+def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:
+    for decorator in node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        found = evaluate(low, function)
+        if not (isinstance(found, Static) and hasattr(found.value, "makes_device_function")):
+            raise low.refuse(
+                "A decorator cannot be used on a function inside of a kernel.",
+                low.span(decorator),
+                "leave it out, or define the function outside.",
+            )
+    made = local_function(low, node)
+    known = low.bindings.get(node.name)
+    location = low.span(node)
+    if isinstance(known, Static) and getattr(known.value, "source", None) != made.value.source:
+        raise object_error(low, node.name, low.phrase(known), made, location)
+    if known is None and node.name in low.types:
+        raise object_error(low, node.name, f"'{low.types[node.name]}'", made, location)
+    note_bound(low, node.name, location)
+    low.bindings[node.name] = made
+    low.origins.setdefault(node.name, location)
+
+
+STATEMENTS: dict[type[ast.AST], Callable[[Any, Any], bool | None]] = {
+    ast.AnnAssign: annotated_assign,
+    ast.Assert: _assert_statement,
+    ast.Assign: assign_statement,
+    ast.AugAssign: augmented_assign,
+    ast.Break: break_statement,
+    ast.Continue: continue_statement,
+    ast.Expr: _expression_statement,
+    ast.For: for_statement,
+    ast.FunctionDef: _function_definition,
+    ast.If: _if_statement,
+    ast.Match: match_statement,
+    ast.Pass: lambda low, node: None,
+    ast.Return: _return_statement,
+    ast.While: while_statement,
+}
+
+_HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, call_object)

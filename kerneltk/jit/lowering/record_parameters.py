@@ -11,7 +11,7 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Record, Reference, Tuple, Type, Void, value_type
-from kerneltk.jit.lowering.naming import identifier
+from kerneltk.jit.lowering.context import identifier
 from kerneltk.jit.lowering.values.references import ADDRESS
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.jit.passes.uniformity import assignments

@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kerneltk
-from kerneltk.object_code.elf import DYNAMIC_SYMBOLS, NO_BITS, ElfFile, extent, is_whole, writable
+from kerneltk.object_code.elf import (
+    DYNAMIC_SYMBOLS,
+    NO_BITS,
+    ElfFile,
+    extent,
+    is_whole,
+    read_cubin_addresses,
+    writable,
+)
 from kerneltk.object_code.reflection import read_contents
-from kerneltk.object_code.symbols import read_cubin_addresses
 
 CODE = 'extern "C" __global__ void f(float* y) {} __device__ int counter[7];'
 

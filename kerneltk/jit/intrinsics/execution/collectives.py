@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
+from kerneltk.jit.intrinsics.base import (
+    Builder,
+    CallSite,
+    Methods,
+    Operation,
+    Static,
+    Value,
+    method,
+)
 from kerneltk.jit.intrinsics.execution.combinations import (
     FUNCTORS,
     OPS,
@@ -17,7 +25,6 @@ from kerneltk.jit.intrinsics.execution.combinations import (
     combination_text,
 )
 from kerneltk.jit.intrinsics.execution.threads import barrier
-from kerneltk.jit.intrinsics.opaque import Methods, method
 from kerneltk.jit.intrinsics.templates import HEADERS, Collective, Scope, Template, memory_text
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
 from kerneltk.jit.intrinsics.values import fits

@@ -13,10 +13,12 @@ from kerneltk.jit.intrinsics.base import (
     Builder,
     CallSite,
     Intrinsic,
+    Methods,
     Operation,
     Rule,
     Static,
     Value,
+    method,
 )
 from kerneltk.jit.intrinsics.execution import warp
 from kerneltk.jit.intrinsics.execution.threads import (
@@ -27,7 +29,6 @@ from kerneltk.jit.intrinsics.execution.threads import (
     gridDim,
     threadIdx,
 )
-from kerneltk.jit.intrinsics.opaque import Methods, method
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
 from kerneltk.jit.ir.types import BOOL, PY_INT, UINT32, UINT64, Array, Opaque, Tuple
 
