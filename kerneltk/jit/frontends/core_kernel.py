@@ -26,16 +26,15 @@ from kerneltk.interop.streams import Handle
 from kerneltk.jit import ir
 from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.core_signature import Core, CoreSignature
-from kerneltk.jit.frontends.core_source import (
+from kerneltk.jit.frontends.core_source import returned, stored_kinds, written_inputs
+from kerneltk.jit.frontends.element_source import (
     Operand,
     Result,
     Role,
-    core_definition,
-    returned,
-    stored_kinds,
-    written_inputs,
+    check_operations,
+    element_definition,
+    named_dimensions,
 )
-from kerneltk.jit.frontends.element_source import check_operations
 from kerneltk.jit.frontends.inspection import described
 from kerneltk.jit.frontends.kernel import are_small, kind_of
 from kerneltk.jit.frontends.rawkernel import Definition
@@ -539,9 +538,9 @@ class CoreKernel(ArrayFunction):
         ]
         behind = iter(outputs)
         all_operands = [o if o is not None else next(behind) for o in operands]
-        small_here = small and backend.short_indices
-        made = core_definition(
-            definition, program, written, all_operands, outputs, results, small_here, work
+        short = small and backend.short_indices
+        made = element_definition(
+            definition, program, written, all_operands, outputs, results, short=short, work=work
         )
         strided = [
             o is not None and bool(o.core) and not o.is_dense and o.role == "input"
@@ -549,10 +548,10 @@ class CoreKernel(ArrayFunction):
         ]
         strided += [bool(o.core) and not o.is_dense for o in outputs]
         return _Typed(
-            typed_kernel(made.definition, Tuple(())),
+            typed_kernel(made, Tuple(())),
             dtypes,
             results,
-            made.extents,
+            named_dimensions((*all_operands, *outputs)),
             tuple(strided),
             program.kernel.index_ndim,
         )

@@ -1,57 +1,113 @@
-"""A function of small arrays, the core of a signature, as the definition of an elementwise kernel.
-
-An element of the kernel's loop is the first element of a core: the body takes its address, and
-makes the array of it that the function is given. So broadcasting, layouts and launches are those
-of all elementwise kernels. Extents, and strides of cores that are not dense, are numbers.
+"""Functions of small arrays, the cores of a signature: their source as kernels read it, what they
+return, and what they store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+import ast
+import copy
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from types import FunctionType, ModuleType
+from typing import Any
 
-import numpy as np
-
-from kerneltk.codegen.body_facts import BodyFacts
-from kerneltk.codegen.elementwise import ElementwiseDefinition
-from kerneltk.core.identifiers import entry_name
-from kerneltk.core.records import record
-from kerneltk.errors import Snippet, TypingError, UnsupportedError, render_message
+from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.emit import Emitter
-from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.frontends.core_signature import Core
-from kerneltk.jit.frontends.element_source import Names, array_view, index_values, may_trap
+from kerneltk.jit.frontends.element_source import Result
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.frontends.typed_kernel import user_signature
-from kerneltk.jit.ir.types import VOID, Array, Number, Record, ShapeAssumptions, Tuple, Type
+from kerneltk.jit.ir.types import VOID, Number, Tuple, Type
+from kerneltk.jit.source.text import FunctionSource
 
-Role = Literal["input", "output", "whole", "number", "constant"]
-
-
-@record
-class Operand:
-    """A parameter of a core function, or a result.
-
-    `core` are its core dimensions, `kind` is what the function is given (of a result, the number
-    that is stored); `is_dense` says that a core is dense in C order.
-    """
-
-    role: Role
-    core: Core
-    kind: Type
-    is_array: bool = True
-    is_dense: bool = True
+# ``return np.array([a, b])`` returns a tuple, since a kernel makes no arrays.
+_LIBRARIES = ("numpy", "cupy", "jax.numpy")
+_MAKERS = ("array", "asarray")
 
 
-@record
-class Result:
-    """What a function returns for one output: the extents of its tuples, and where in the returned
-    value each number is, by the indices of the nested tuples.
-    """
+class CoreFunction(Definition):
+    """A function of small arrays and how it is compiled."""
 
-    lengths: tuple[int, ...]
-    leaves: tuple[tuple[tuple[int, ...], Number], ...]
+    @functools.cached_property
+    def source(self) -> FunctionSource:
+        """Its text and syntax tree, with tuples in place of the arrays that it returns."""
+        found = Definition.source.func(self)  # type: ignore[attr-defined]
+        return _returning_tuples(found, self.function)
+
+
+def _returning_tuples(source: FunctionSource, function: FunctionType) -> FunctionSource:
+    names = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            names.pop(name, None)
+    if not any(_is_maker(node, names) for node in ast.walk(source.node)):
+        return source
+    node = copy.deepcopy(source.node)
+    if isinstance(node, ast.Lambda):
+        node.body = _tuple_of(node.body, names)
+    else:
+        _Returns(names).visit_body(node)
+    return replace(source, node=node)
+
+
+class _Returns(ast.NodeTransformer):
+    """Changes what a function returns, and not what functions within it do."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._names = names
+
+    def visit_body(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Take a function itself."""
+        self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        """Take a return."""
+        if node.value is not None:
+            node.value = _tuple_of(node.value, self._names)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Leave a function within."""
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        """Leave a function within."""
+        return node
+
+
+def _is_maker(node: ast.AST, names: dict[str, Any]) -> bool:
+    """Whether a node is ``np.array([...])``, of items that are written there."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return False
+    function = node.func
+    if not isinstance(function, ast.Attribute) or function.attr not in _MAKERS:
+        return False
+    library = names.get(function.value.id) if isinstance(function.value, ast.Name) else None
+    is_known = isinstance(library, ModuleType) and library.__name__ in _LIBRARIES
+    return is_known and isinstance(node.args[0], ast.List | ast.Tuple)
+
+
+def _tuple_of(node: ast.expr, names: dict[str, Any]) -> ast.expr:
+    if _is_maker(node, names):
+        assert isinstance(node, ast.Call)
+        return _items(node.args[0])
+    if isinstance(node, ast.Tuple):  # several outputs
+        node.elts = [_tuple_of(item, names) for item in node.elts]
+    elif isinstance(node, ast.IfExp):
+        node.body, node.orelse = _tuple_of(node.body, names), _tuple_of(node.orelse, names)
+    return node
+
+
+def _items(node: ast.expr) -> ast.expr:
+    if not isinstance(node, ast.List | ast.Tuple):
+        return node
+    items = [_items(item) for item in node.elts]
+    return ast.copy_location(ast.Tuple(items, ast.Load()), node)
+
+
+# -- what they return ------------------------------------------------------------------------------
 
 
 def returned(own: Definition, text: str, kind: Type, cores: Sequence[Core]) -> tuple[Result, ...]:
@@ -107,178 +163,6 @@ def written_inputs(own: Definition, written: Sequence[str]) -> UnsupportedError:
             hint="take an output as another parameter, behind the inputs, and write to that.",
         )
     )
-
-
-@record
-class CoreDefinition:
-    """The definition, and the numbers that its calls pass behind the inputs: the extents of these
-    dimensions, then the strides of cores that are not dense.
-    """
-
-    definition: ElementwiseDefinition
-    extents: tuple[str, ...]
-
-
-def core_definition(
-    own: Definition,
-    program: ir.Program,
-    written: frozenset[str],
-    operands: Sequence[Operand],
-    outputs: Sequence[Operand],
-    results: Sequence[Result],
-    small: bool,
-    work: int,
-) -> CoreDefinition:
-    """The definition for parameters, and results of a function that returns them, of these kinds.
-
-    Outputs that the function writes to are among both `operands` and `outputs`. `work` is about how
-    many elements a core has.
-    """
-    function = program.kernel
-    emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=small))
-    source = own.source
-    names = Names()
-    inputs: list[str] = []
-    steps: list[str] = []  # parameters for strides
-    snippets: list[Snippet] = []
-    values: list[str] = []
-    plain = [names.of(name) for name in own.parameters]
-    behind = [names.of("out" if len(outputs) == 1 else f"out{k}") for k in range(len(outputs))]
-    of_outputs = iter(behind)
-    dimensions = sorted(
-        {d for o in (*operands, *outputs) for d in o.core if isinstance(d, str)}
-    )  # of which an extent is a number of the call
-    extents = {d: names.of(d) for d in dimensions}
-    parameters = iter(function.parameters)
-    for operand, name, span in zip(operands, plain, own.spans, strict=True):
-        kind = operand.kind
-        if operand.role == "constant":
-            continue
-        parameter = next(parameters)
-        if operand.role == "output":
-            assert isinstance(kind, Array)
-            made = _core_view(emitter, kind, operand, next(of_outputs), extents, names, steps)
-            values.append(made)
-            continue
-        snippets.append(source.snippet(span))
-        if operand.role == "whole":
-            assert isinstance(kind, Array)
-            const = "_non_const " if parameter.name in written else ""
-            inputs.append(f"raw {const}{names.of('_type')}:any {name}")
-            values.append(array_view(emitter, kind, name))
-        elif isinstance(kind, Array):
-            inputs.append(f"{names.of('_type')}:any {name}")
-            values.append(_core_view(emitter, kind, operand, name, extents, names, steps))
-        else:
-            passed = parameter.type
-            assert isinstance(passed, Number | Record)
-            declared = f"{names.of('_type')}:any" if operand.is_array else passed.dtype.name
-            inputs.append(f"{declared} {name}")
-            values.append(name)
-    values += index_values(function.index_ndim)
-    lines = _stores(emitter, function, values, outputs, behind, results, extents, names, steps)
-    body = emitter.program()
-    head = [f"#include <kerneltk/{header}>" for header in ordered_headers(emitter.headers)]
-    inputs += [f"int64 {name}" for name in (*extents.values(), *steps)]
-    of_function = source.snippet(source.span(source.node))
-    # Extents and strides have no location of their own.
-    snippets += [of_function] * (len(inputs) - len(snippets) + 1)
-    nodes = [node for f in program.functions for node in ir.walk(*f.body)]
-    facts = BodyFacts(
-        frozenset(("i", "_ind")[: function.index_ndim]),
-        by_reference=True,
-        loops=any(isinstance(node, ir.For | ir.While) for node in nodes),
-        traps=any(map(may_trap, nodes)),
-    )
-    definition = ElementwiseDefinition(
-        user_signature(
-            ", ".join(inputs),
-            ", ".join(
-                f"{_dtype_of(output).name} {name}"
-                for output, name in zip(outputs, behind, strict=True)
-            ),
-            snippets,
-        ),
-        entry_name(own.function.__name__),
-        "\n".join([*head, body]),
-        own.all_options(),
-        "\n".join(lines),
-        reduce_dims=False,
-        return_tuple=True,
-        work=work,
-        known_facts=facts,
-        user_sources=tuple({f.source.path: f.source.text for f in program.functions}.items()),
-    )
-    return CoreDefinition(definition, tuple(dimensions))
-
-
-def _dtype_of(output: Operand) -> np.dtype[Any]:
-    kind = output.kind.element if isinstance(output.kind, Array) else output.kind
-    assert isinstance(kind, Number)
-    return kind.dtype
-
-
-def _core_view(
-    emitter: Emitter,
-    kind: Array,
-    operand: Operand,
-    name: str,
-    extents: Mapping[str, str],
-    names: Names,
-    steps: list[str],
-) -> str:
-    """The array whose first element is the parameter `name`."""
-    ctype = emitter.ctype(kind)
-    element = emitter.element_ctype(kind)
-    core = operand.core or (1,)  # an output without core dimensions is an array of one
-    shape = ", ".join(str(d) if isinstance(d, int) else extents[d] for d in core)
-    pointer = f"const_cast<{element}*>(&{name})"
-    if operand.is_dense:
-        return f"{ctype}{{{pointer}, {{{shape}}}}}"
-    own = [names.of(f"{name}_step{axis}") for axis in range(len(core))]
-    steps += own
-    return f"{ctype}{{{pointer}, {{{shape}}}, {{{', '.join(own)}}}}}"
-
-
-def _stores(
-    emitter: Emitter,
-    function: ir.Function,
-    values: Sequence[str],
-    outputs: Sequence[Operand],
-    behind: Sequence[str],
-    results: Sequence[Result],
-    extents: Mapping[str, str],
-    names: Names,
-    steps: list[str],
-) -> list[str]:
-    """Return the statements for one core: a call, and where its results go."""
-    call = f"::{function.name}({', '.join(values)})"
-    if not results:
-        return [f"{call};"]
-    lines = [f"const {emitter.ctype(function.result)} _kt_result = {call};"]
-    for output, name, result in zip(outputs, behind, results, strict=True):
-        dtype = _dtype_of(output)
-        own: list[str] = []
-        if output.core and not output.is_dense:
-            own = [names.of(f"{name}_step{axis}") for axis in range(len(output.core))]
-            steps += own
-        for number, (path, kind) in enumerate(result.leaves):
-            value = "_kt_result"
-            at: Type = function.result
-            for index in path:
-                assert isinstance(at, Tuple)
-                value += f".{emitter.item_names(at)[index]}"
-                at = at.items[index]
-            if kind.dtype != dtype:
-                value = emitter.converted(value, kind, Number(dtype))
-            if not own:
-                target = f"(&{name})[{number}]" if output.core else name
-            else:
-                place = np.unravel_index(number, result.lengths)
-                offset = " + ".join(f"{int(k)} * {s}" for k, s in zip(place, own, strict=True))
-                target = f"*kerneltk::advance(&{name}, {offset})"
-            lines.append(f"{target} = {value};")
-    return lines
 
 
 # -- dtypes of outputs that a function writes to ---------------------------------------------------

@@ -337,9 +337,11 @@ class ElementKernel(Called, ArrayFunction, Decorated):
 
         from kerneltk.jit.compile import PassContext
         from kerneltk.jit.frontends.element_source import (
+            Operand,
             check_operations,
             element_definition,
-            result_types,
+            element_operands,
+            element_results,
         )
         from kerneltk.jit.frontends.typed_kernel import outcome_of, typed_kernel
         from kerneltk.jit.passes.effects import written_parameters
@@ -351,13 +353,13 @@ class ElementKernel(Called, ArrayFunction, Decorated):
         program = self._definition.optimized(lowered, context)
         function = program.kernel
         check_operations(program)
-        found = result_types(function.result)
-        if outputs and len(outputs) != len(found):
+        results = element_results(function.result)
+        if outputs and len(outputs) != len(results):
             raise ArgumentValueError(
-                f"Kernel '{self.name}' returns {len(found)} values, and {len(outputs)} arrays were "
-                "given for them."
+                f"Kernel '{self.name}' returns {len(results)} values, and {len(outputs)} arrays "
+                "were given for them."
             )
-        dtypes = self._stored(found)
+        dtypes = self._stored([result.leaves[0][1] for result in results])
         for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
             try:
                 describe(array.dtype)
@@ -370,16 +372,14 @@ class ElementKernel(Called, ArrayFunction, Decorated):
                     "  Hint: convert the value in the kernel."
                 )
         stored = tuple(array.dtype for array in outputs) or dtypes
-        short = small and backend.short_indices
         definition = element_definition(
             self._definition,
             program,
             written_parameters(lowered),
-            kinds,
-            args,
-            found,
-            stored,
-            short,
+            element_operands(kinds, args),
+            [Operand("output", (), Number(dtype)) for dtype in stored],
+            results,
+            short=small and backend.short_indices,
         )
         outcome = outcome_of(definition, function.result, stored, function.index_ndim)
         paths = [path for path, _ in definition.user_sources]

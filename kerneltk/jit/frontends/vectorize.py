@@ -554,7 +554,7 @@ def _vectorized(
     function = checked_function(pyfunc, "vectorize")
     kind: type[Definition] = Definition
     if signature is not None:
-        from kerneltk.jit.frontends.core_function import CoreFunction
+        from kerneltk.jit.frontends.core_source import CoreFunction
 
         kind = CoreFunction
     definition = kind(function, "numpy", options, (), fastmath)

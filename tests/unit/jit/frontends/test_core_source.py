@@ -10,8 +10,7 @@ import pytest
 
 from kerneltk import ArraySpec, vectorize
 from kerneltk.errors import TypingError
-from kerneltk.jit.frontends.core_function import CoreFunction
-from kerneltk.jit.frontends.core_source import returned, stored_kinds
+from kerneltk.jit.frontends.core_source import CoreFunction, returned, stored_kinds
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import PY_INT, Array, Number, Tuple
 

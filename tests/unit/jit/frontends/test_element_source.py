@@ -12,9 +12,11 @@ import pytest
 from kerneltk import jit
 from kerneltk.errors import ArgumentTypeError, UnsupportedError
 from kerneltk.jit.frontends.element_source import (
+    Operand,
     check_operations,
     element_definition,
-    result_types,
+    element_operands,
+    element_results,
 )
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
@@ -42,9 +44,11 @@ def definition(function: Any, raw: str = "", stored: Any = (F8,)) -> Any:
         whole = not isinstance(kind, Array) or name in raw.split()
         kinds.append(kind if whole else kind.element)
     program = own.lowered(kinds, of_elements=True)
-    results = result_types(program.kernel.result)
+    results = element_results(program.kernel.result)
     written = written_parameters(program)
-    return element_definition(own, program, written, kinds, args, results, stored, True)
+    operands = element_operands(kinds, args)
+    outputs = [Operand("output", (), number(dtype)) for dtype in stored]
+    return element_definition(own, program, written, operands, outputs, results, short=True)
 
 
 def test_parameters_have_the_users_names() -> None:
@@ -101,14 +105,18 @@ def test_results_are_converted_to_what_is_stored() -> None:
     assert "kerneltk::jit::convert<double>" in definition(lambda x: x, stored=(F8,)).operation
 
 
-def test_types_of_results() -> None:
-    assert result_types(VOID) == ()
-    assert result_types(PY_INT) == (PY_INT,)
-    assert result_types(Tuple((PY_INT, PY_FLOAT))) == (PY_INT, PY_FLOAT)
-    assert result_types(Tuple(())) == ()
+def test_results() -> None:
+    def found(kind: Type) -> list[Any]:
+        results = element_results(kind)
+        assert all(result.lengths == () for result in results)
+        return [leaf for result in results for leaf in result.leaves]
+
+    assert found(VOID) == found(Tuple(())) == []
+    assert found(PY_INT) == [((), PY_INT)]
+    assert found(Tuple((PY_INT, PY_FLOAT))) == [((0,), PY_INT), ((1,), PY_FLOAT)]
     for kind in (Record(np.dtype([("a", "i4")])), Array(number("f4"), 1), Tuple((PY_INT, VOID))):
         with pytest.raises(ArgumentTypeError, match="A kernel's results must be numbers"):
-            result_types(kind)
+            element_results(kind)
 
 
 @pytest.mark.parametrize(
