@@ -10,8 +10,8 @@ from typing import Any
 
 from kerneltk.jit.intrinsics import python
 from kerneltk.jit.intrinsics.base import Intrinsic, Rule
-from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.intrinsics.numbers import complexes, conversions, mathematics
+from kerneltk.jit.intrinsics.values import as_numpys
 
 _RULES: dict[Any, Rule] = {
     **mathematics.TABLE,

@@ -10,8 +10,7 @@ import numpy as np
 from kerneltk.core.dtypes import is_supported
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
-from kerneltk.jit.intrinsics.foreign import as_numpys
-from kerneltk.jit.intrinsics.values import dtype_of
+from kerneltk.jit.intrinsics.values import as_numpys, dtype_of
 from kerneltk.jit.ir.promotion import common_type
 from kerneltk.jit.ir.types import (
     BOOL,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from typing import Any
 
 import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, describe
+from kerneltk.core.structures import field_names
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.ir.types import BOOL, OF_PYTHON, Number, Record, Tuple, Type
 
@@ -27,8 +27,8 @@ def item_type(dtype: Any) -> Type:
     if isinstance(dtype, tuple):
         return Tuple(tuple(map(item_type, dtype)))
     if isinstance(dtype, type):
-        names = _fields(dtype)
-        if names is not None:
+        names = field_names(dtype)
+        if names:
             hints = typing.get_type_hints(dtype)
             return Tuple(tuple(item_type(hints[name]) for name in names), names, dtype)
     if isinstance(dtype, str | np.dtype | type) or hasattr(dtype, "dtype"):
@@ -39,14 +39,6 @@ def item_type(dtype: Any) -> Type:
             raise ArgumentTypeError(f"{dtype!r} is no dtype of values in kernels.") from None
         return Number(found) if found.names is None else Record(found)
     raise ArgumentTypeError(f"{dtype!r} is no dtype.")
-
-
-def _fields(kind: type) -> tuple[str, ...] | None:
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return tuple(kind._fields)
-    if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind))
-    return None
 
 
 def size_of(kind: Type) -> int:
@@ -74,3 +66,23 @@ def fits(given: Type, wanted: Type) -> bool:
             and all(map(fits, given.items, wanted.items))
         )
     return False
+
+
+# -- other libraries' names that stand for NumPy's: CuPy's functions, numba's types ----------------
+
+_NUMBA_SCALARS = "numba.core.types.scalars"
+
+
+def as_numpys(value: Any) -> Any:
+    """Return NumPy's object for one of CuPy's functions or numba's scalar types (`numba.float32`).
+
+    Anything else is returned as it is. Neither library is imported.
+    """
+    kind = type(value).__module__
+    if kind == _NUMBA_SCALARS:
+        return getattr(np, str(value), value)
+    places = (kind, getattr(value, "__module__", None))
+    if any(isinstance(place, str) and place.startswith("cupy.") for place in places):
+        name = str(getattr(value, "__name__", "")).removeprefix("cupy_")
+        return getattr(np, name, value)
+    return value

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from kerneltk.core.records import record
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
-from kerneltk.jit.source.location import Span
+from kerneltk.jit.source.text import Span
 
 if TYPE_CHECKING:
     from kerneltk.jit.ir.operations import Operation

@@ -9,7 +9,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kerneltk.core.records import record
 from kerneltk.errors import Snippet
-from kerneltk.jit.source.location import Span
+
+
+class Span(NamedTuple):
+    """A location in the source of a function: one-based lines, zero-based columns (characters)."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

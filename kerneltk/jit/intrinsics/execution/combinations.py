@@ -10,9 +10,8 @@ import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Intrinsic, Static, Value
-from kerneltk.jit.intrinsics.foreign import as_numpys
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
-from kerneltk.jit.intrinsics.values import fits
+from kerneltk.jit.intrinsics.values import as_numpys, fits
 from kerneltk.jit.ir.types import BOOL, Number, Tuple, Type
 
 OPS = "kerneltk::jit::ops::"
