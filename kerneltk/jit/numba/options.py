@@ -6,8 +6,8 @@ becomes an ``np.int32`` before the launch. Elsewhere types follow from the argum
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,6 @@ _SPELLINGS = {
     "complex128": "c16",
 }
 _NAMES = {name: dtype for dtype, names in _SPELLINGS.items() for name in (dtype, *names.split())}
-_TOKEN = re.compile(r"\s*(\w+|\[[\s:,1]*\]|[(),])\s*")
 
 
 # -- signatures -----------------------------------------------------------------------------------
@@ -69,94 +68,8 @@ class Parsed(NamedTuple):
         raise refuse(self.text)
 
 
-class _Reader:
-    """Reads one signature."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = list(self._split(text))
-        self._at = 0
-
-    def _split(self, text: str) -> Iterator[str]:
-        at = 0
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                raise self._wrong(f"'{text[at:]}' is no part of a type")
-            yield found[1]
-            at = found.end()
-
-    def _wrong(self, why: str) -> SignatureError:
-        return SignatureError(
-            f"The signature {self._text!r} cannot be read: {why}.\n"
-            "  Hint: write it as 'void(float32[:], int32)', or leave it out: types follow from the "
-            "arguments."
-        )
-
-    def _next(self) -> str:
-        self._at += 1
-        return self._tokens[self._at - 1] if self._at <= len(self._tokens) else ""
-
-    def _peek(self) -> str:
-        return self._tokens[self._at] if self._at < len(self._tokens) else ""
-
-    def _expect(self, token: str) -> None:
-        found = self._next()
-        if not found:
-            raise self._wrong("it ends too early")
-        if found != token:
-            raise self._wrong(f"'{token}' is missing before '{found}'")
-
-    def signature(self) -> tuple[Parsed, ...]:
-        """Return the parameters' types."""
-        if self._peek() != "(":
-            if self._peek() in ("void", "none"):
-                self._next()
-            else:
-                self._type()
-        self._expect("(")
-        found = self._list()
-        if self._peek():
-            raise self._wrong(f"'{self._peek()}' follows its end")
-        return found
-
-    def _list(self) -> tuple[Parsed, ...]:
-        found: list[Parsed] = []
-        while self._peek() != ")":
-            found.append(self._type())
-            if self._peek() != ")":
-                self._expect(",")
-        self._expect(")")
-        return tuple(found)
-
-    def _type(self) -> Parsed:
-        name = self._next()
-        if name == "UniTuple":
-            self._expect("(")
-            item = self._type()
-            self._expect(",")
-            count = self._next()
-            if not count.isdigit():
-                raise self._wrong("a UniTuple needs the number of its items")
-            self._expect(")")
-            return Parsed(f"UniTuple({item.text}, {count})", None, 0, (item,) * int(count))
-        if name == "Tuple":
-            for bracket in "((":
-                self._expect(bracket)
-            items = self._list()
-            self._expect(")")
-            return Parsed(f"Tuple(({', '.join(item.text for item in items)}))", None, 0, items)
-        if name not in _NAMES:
-            raise self._wrong(f"'{name}' is no type" if name else "it ends too early")
-        dtype = np.dtype(_NAMES[name])
-        if self._peek().startswith("["):
-            axes = self._next()
-            return Parsed(name + axes, dtype, axes.count(",") + 1)
-        return Parsed(name, dtype)
-
-
 def parse_signature(text: str) -> tuple[Parsed, ...]:
-    """Return the types of the parameters in a signature.
+    """Return the types of the parameters in a signature, which is an expression of Python's.
 
     Raises
     ------
@@ -168,7 +81,44 @@ def parse_signature(text: str) -> tuple[Parsed, ...]:
     >>> [str(found.dtype) for found in parse_signature("void(float32[:, ::1], int32)")]
     ['float32', 'int32']
     """
-    return _Reader(text).signature()
+
+    def wrong(why: str) -> SignatureError:
+        return SignatureError(
+            f"The signature {text!r} cannot be read: {why}.\n"
+            "  Hint: write it as 'void(float32[:], int32)', or leave it out: types follow from the "
+            "arguments."
+        )
+
+    def parsed(node: ast.expr) -> Parsed:
+        match node:
+            case ast.Name(id=name) if name in _NAMES:
+                return Parsed(name, np.dtype(_NAMES[name]))
+            case ast.Subscript(value=ast.Name(id=name), slice=axes) if name in _NAMES:
+                shown = ast.unparse(axes).strip("()").split(", ")
+                if all(axis in (":", "::1") for axis in shown):
+                    found = f"{name}[{', '.join(shown)}]"
+                    return Parsed(found, np.dtype(_NAMES[name]), len(shown))
+            case ast.Call(func=ast.Name(id="UniTuple"), args=[one, ast.Constant(value=int(count))]):
+                item = parsed(one)
+                return Parsed(f"UniTuple({item.text}, {count})", None, 0, (item,) * count)
+            case ast.Call(func=ast.Name(id="Tuple"), args=[ast.Tuple(elts=nodes)]):
+                items = tuple(map(parsed, nodes))
+                return Parsed(f"Tuple(({', '.join(item.text for item in items)}))", None, 0, items)
+        raise wrong(f"'{ast.unparse(node)}' is no type")
+
+    try:
+        whole = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise wrong("its brackets and commas do not fit together") from None
+    match whole:
+        case ast.Call(func=result, args=nodes, keywords=[], col_offset=0):
+            if not (isinstance(result, ast.Name) and result.id in ("void", "none")):
+                parsed(result)
+        case _ if text.strip().startswith("(") and text.rstrip().endswith(")"):
+            nodes = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        case _:
+            raise wrong("the types of its parameters are not in parentheses")
+    return tuple(map(parsed, nodes))
 
 
 # -- options --------------------------------------------------------------------------------------
