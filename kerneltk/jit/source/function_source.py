@@ -38,8 +38,6 @@ _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IPYTHON_INPUT = re.compile(r"<ipython-input-(\d+)-")
 _IPYKERNEL_FILE = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$")
-# An early end of the lines costs a parse. Text on which that goes wrong so often is parsed whole.
-_MOST_ENDS = 8
 _KIND_FLAGS = (
     inspect.CO_VARARGS
     | inspect.CO_VARKEYWORDS
@@ -219,7 +217,7 @@ def _definition_in(text: str, code: types.CodeType) -> _Definition | None:
     first = code.co_firstlineno
     if first > len(lines):
         return None
-    node = _parsed_alone(lines, code)
+    node = _parsed_alone(lines, first)
     if node is None:
         found = (n for n in _functions_of(text).get(first, ()) if isinstance(n, _DEFINITIONS))
         node = next(found, None)
@@ -230,40 +228,22 @@ def _definition_in(text: str, code: types.CodeType) -> _Definition | None:
     return None if _likeness(code, block, text, indented=indented) is _Likeness.NONE else node
 
 
-def _parsed_alone(lines: list[str], code: types.CodeType) -> _Definition | None:
-    """Return the function that starts at the code's first line, and is the whole of its lines."""
-    first = code.co_firstlineno
+def _parsed_alone(lines: list[str], first: int) -> _Definition | None:
+    """Return the function that starts at a line, and is the whole of its lines; else None: the text
+    is parsed whole then.
+    """
+    try:
+        block = inspect.getblock([f"{line}\n" for line in lines[first - 1 :]])
+    except (SyntaxError, tokenize.TokenError):
+        return None
     before = "\n" * (first - 1)
     if _indent(lines[first - 1]):
         before = "\n" * (first - 2) + "if 1:\n"
-    for attempt, end in enumerate(_ends(lines, code)):
-        if attempt == _MOST_ENDS:
-            break
-        module = _quietly(before + "\n".join(lines[first - 1 : end]) + "\n", ast.PyCF_ONLY_AST)
-        if module is not None:
-            body = module.body
-            if body and isinstance(body[0], ast.If):
-                body = body[0].body
-            if len(body) == 1 and isinstance(body[0], _DEFINITIONS):
-                return body[0]
-            break
-    return None
-
-
-def _ends(lines: list[str], code: types.CodeType) -> Iterator[int]:
-    """Yield the numbers of lines that may be the function's last, in order.
-
-    The next line is indented no further than the function. It may belong to it all the same, inside
-    of brackets or of a string: then the lines before it are no whole statement.
-    """
-    first = code.co_firstlineno
-    indent = _indent(lines[first - 1])
-    last = max(line for _, _, line in code.co_lines() if line is not None)
-    for index in range(last, len(lines)):
-        line = lines[index]
-        if _indent(line) <= indent and line.strip() and not line.lstrip().startswith("#"):
-            yield index
-    yield len(lines)
+    module = _quietly(before + "".join(block), ast.PyCF_ONLY_AST)
+    body = [] if module is None else module.body
+    if body and isinstance(body[0], ast.If):
+        body = body[0].body
+    return body[0] if len(body) == 1 and isinstance(body[0], _DEFINITIONS) else None
 
 
 def _indent(line: str) -> int:
