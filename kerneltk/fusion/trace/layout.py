@@ -79,16 +79,6 @@ def ranked(order: Sequence[int]) -> Layout:
     return tuple(found)
 
 
-def dense_strides(shape: Sequence[int], order: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """The strides (bytes) of a dense array whose axes have this order."""
-    strides = [0] * len(shape)
-    step = itemsize
-    for axis in reversed(order):
-        strides[axis] = step
-        step *= shape[axis]
-    return tuple(strides)
-
-
 class Layouts:
     """The layouts of a trace's values."""
 

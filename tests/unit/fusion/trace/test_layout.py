@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk.errors import ArgumentValueError
-from kerneltk.fusion.trace.layout import c_layout, dense_strides, layout_of, order_of, ranked
+from kerneltk.fusion.trace.layout import c_layout, layout_of, order_of, ranked
 
 X = np.random.default_rng(0).random((16, 40))
 Z = np.random.default_rng(1).random((3, 4, 5))
@@ -113,7 +113,6 @@ def test_layouts() -> None:
     assert order_of([(1, 2), c_layout(2)], 2) == (0, 1)
     assert order_of([(2, 0), (1,)], 2) == (0, 1)
     assert ranked((1, 2, 0)) == (1, 3, 2)
-    assert dense_strides((5, 3, 4), (1, 2, 0), 8) == (8, 160, 40)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

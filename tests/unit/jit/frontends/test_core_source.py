@@ -111,6 +111,18 @@ def test_source() -> None:
     assert ".target" in named.inspect(dense, strided, target="compute_90")
 
 
+def test_signatures_of_numbers_have_the_loop_of_elements() -> None:
+    def both(x: Any, y: Any) -> Any:
+        return x * 2 + y, x - y
+
+    dense = ArraySpec.make("f4", (5, 300))
+    for target in ("host", "cuda", "compute_90"):
+        plain = vectorize(both).inspect(dense, dense, target=target)
+        assert (
+            vectorize(both, signature="(),()->(),()").inspect(dense, dense, target=target) == plain
+        )
+
+
 def test_arrays_that_are_returned_are_tuples() -> None:
     def outer(x: Any) -> Any:
         def inner(y: Any) -> Any:
