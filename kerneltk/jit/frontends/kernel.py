@@ -35,7 +35,6 @@ from kerneltk.launch.launch_config import is_size
 # A call loads what compiles the function: decorating it takes none of that.
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.analyses import Analyses
-    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 _SHAPES = ("shape", "size")
 _OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
@@ -183,7 +182,7 @@ class ElementKernel(Called, ArrayFunction, Decorated):
         def run(handle: int | None) -> Any:
             if handle is not None:
                 options["stream"] = Handle(handle)
-            return self._run(*known, call.own, call.own_outputs, options)
+            return self._run(known, call.own, call.own_outputs, options)
 
         return run
 
@@ -198,14 +197,13 @@ class ElementKernel(Called, ArrayFunction, Decorated):
 
     def _run(
         self,
-        typed: TypedKernel,
-        dtypes: tuple[np.dtype[Any], ...],
-        ndim: int,
+        known: Specialized,
         args: tuple[Any, ...],
         outputs: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
         """Return the arrays of a call; those among `args` and `outputs` are the backends' own."""
+        typed, dtypes, ndim = known
         given = tuple(arg for arg in args if arg is not None)
         by_element = self._by_element(args, outputs)
         if by_element or outputs:

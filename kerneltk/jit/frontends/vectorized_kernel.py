@@ -5,7 +5,7 @@ their dtypes, and those that are passed whole are numbers, whole arrays or known
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +30,6 @@ from kerneltk.jit.ir.types import Number, Type
 from kerneltk.jit.launch.marshalling import is_array
 from kerneltk.launch.dispatch import Call
 from kerneltk.launch.loops import copy_for_launch
-
-if TYPE_CHECKING:
-    from kerneltk.core.artifacts import Capabilities
-    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 DTypes = tuple[np.dtype[Any], ...]
 
@@ -190,9 +186,7 @@ class VectorizedKernel(ElementKernel):
 
     def _run(
         self,
-        typed: TypedKernel,
-        dtypes: DTypes,
-        ndim: int,
+        known: Specialized,
         args: tuple[Any, ...],
         outputs: tuple[Any, ...],
         options: dict[str, Any],
@@ -201,7 +195,7 @@ class VectorizedKernel(ElementKernel):
             stream = options.get("stream")
             handle = None if stream is None else stream_handle(stream)
             args = tuple(apart(args, self._is_raw, outputs, handle))
-        return super()._run(typed, dtypes, ndim, args, outputs, options)
+        return super()._run(known, args, outputs, options)
 
     def _shortcut_for(
         self, call: Call, known: Specialized, otherwise: Callable[..., Any]
@@ -220,17 +214,12 @@ class VectorizedKernel(ElementKernel):
         return self._otypes
 
     def _specialized(
-        self,
-        args: tuple[Any, ...],
-        outputs: tuple[Any, ...],
-        small: bool = True,
-        backend: Capabilities | None = None,
-        kinds: Sequence[Type] | None = None,
+        self, args: tuple[Any, ...], outputs: tuple[Any, ...], *given: Any, **named: Any
     ) -> Specialized:
         if self._otypes is not None:
             check_result_dtypes(self.name, outputs, self._otypes)
         try:
-            found = super()._specialized(args, outputs, small, backend, kinds)
+            found = super()._specialized(args, outputs, *given, **named)
         except (TypingError, UnsupportedError) as error:
             names = self._definition.parameters
             elements = [n for n, taken in zip(names, self._elements, strict=True) if taken]
