@@ -6,7 +6,7 @@ In kernels: ``grid``, ``gridsize``, ``threadIdx``, ``blockIdx``, ``blockDim``, `
 ``ffs``, ``fma``, ``cbrt``, ``rsqrt``, ``selp``; ``cg``.
 
 Around them: :func:`jit`, :func:`to_device`, :func:`device_array`, :func:`device_array_like`,
-:func:`as_cuda_array`, :func:`is_cuda_array`, :func:`stream`, :func:`event`,
+:func:`as_cuda_array`, :func:`is_cuda_array`, :func:`InOut`, :func:`stream`, :func:`event`,
 :func:`event_elapsed_time`, :func:`synchronize`, :func:`is_available`, :func:`get_current_device`,
 :func:`select_device`. Without a GPU the device is this machine's cores.
 """
@@ -22,6 +22,7 @@ from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
 from kerneltk.jit.intrinsics.numbers import bits
 from kerneltk.jit.numba.host_arrays import (
     INSTEAD,
+    InOut,
     as_cuda_array,
     default_stream,
     detect,
@@ -44,6 +45,7 @@ from kerneltk.jit.numba.kernel import CudaKernel, jit
 _TABLES: tuple[dict[str, Any], ...] = (threads.INTRINSICS, warp.INTRINSICS, bits.INTRINSICS)
 for _table in _TABLES:
     globals().update(_table)
+In = Out = InOut
 laneid = threads.laneid_value  # a value, as in numba
 
 
@@ -58,6 +60,9 @@ atomic = _Namespace(__name__="cuda.atomic", **atomics.NUMBA_ATOMICS)
 
 __all__ = [
     "CudaKernel",
+    "In",
+    "InOut",
+    "Out",
     "as_cuda_array",
     "atomic",
     "const",

@@ -288,6 +288,13 @@ def device_array_like(ary: Any, stream: Any = 0) -> Any:
     return library().empty(ary.shape, ary.dtype, strides, "C", stream)
 
 
+def InOut(ary: Any) -> Any:  # noqa: N802 (numba's name)
+    """Return an array itself, also as ``In`` and ``Out``: kernels read and write it where it lies,
+    so nothing is copied to a device and back.
+    """
+    return ary
+
+
 def is_cuda_array(obj: Any) -> bool:
     """Return whether a value is an array on the device, whichever library's."""
     return bool(library().is_array(obj))

@@ -38,6 +38,11 @@ class CudaKernel(JitKernel):
                 f"function has {wanted}."
             )
 
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The decorated function."""
+        return self._definition.function
+
     def _made_of(self) -> tuple[Any, ...]:
         return (self._definition, self._signature)
 
@@ -144,10 +149,11 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
 
     Parameters
     ----------
-    func_or_sig : function, str or sequence of str, optional
-        The function, for ``@cuda.jit`` alone; or a signature, ``"void(float32[:], int32)"``: then
-        numbers are converted to its types, and other arrays are refused. Of several signatures, and
-        of those of device functions, only the grammar is checked: types follow from the arguments.
+    func_or_sig : function, str, object of numba's types, or sequence of these, optional
+        The function, for ``@cuda.jit`` alone; or a signature, ``"void(float32[:], int32)"`` or
+        ``numba.void(numba.float32[:], numba.int32)``: then numbers are converted to its types, and
+        other arrays are refused. Of several signatures, and of those of device functions, only the
+        grammar is checked: types follow from the arguments.
     device : bool
         Whether it is a function that kernels call. Kernels can be called by kernels, too.
     fastmath : bool

@@ -182,19 +182,42 @@ def checked_options(given: Mapping[str, Any]) -> Options:
 
 
 def signatures_of(given: Any) -> tuple[str, ...] | None:
-    """Return the signatures that ``@cuda.jit`` is given; None if it is something else.
+    """Return the signatures that ``@cuda.jit`` is given, as text; None if it is something else.
+
+    A tuple of numba's types is one signature, as in numba; other sequences hold signatures.
 
     Raises
     ------
     ArgumentTypeError
-        A signature is no text.
+        An item of a sequence is no signature.
     """
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, Sequence):
-        return None
-    if not all(isinstance(one, str) for one in given):
+    own = _signature_text(given)
+    if own is not None or not isinstance(given, Sequence):
+        return None if own is None else (own,)
+    texts = tuple(map(_signature_text, given))
+    if None in texts:
         raise ArgumentTypeError(
-            "A signature is written as text.\n  Hint: 'void(float32[:], int32)', or leave it out."
+            "A signature is text, or made of numba's types.\n"
+            "  Hint: 'void(float32[:], int32)', or leave it out."
         )
-    return tuple(given)
+    return texts  # type: ignore[return-value]  # none of them is None
+
+
+def _signature_text(given: Any) -> str | None:
+    if isinstance(given, str):
+        return given
+    types = getattr(given, "args", given)  # numba's Signature has `args`
+    if isinstance(types, tuple) and types and all(hasattr(t, "mangling_args") for t in types):
+        return f"({', '.join(map(_type_text, types))})"
+    return "()" if types == () and hasattr(given, "return_type") else None
+
+
+def _type_text(given: Any) -> str:
+    """Return one of numba's types as signatures have it: recognized by attributes, since numba
+    need not be there.
+    """
+    if hasattr(given, "types"):
+        return f"Tuple(({', '.join(map(_type_text, given.types))}))"
+    if getattr(given, "ndim", 0):
+        return f"{_type_text(given.dtype)}[{', '.join(':' * given.ndim)}]"
+    return str(given)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
+from kerneltk.jit import cuda
 from kerneltk.jit.numba.host_arrays import HostArray, HostEvent, HostLibrary, HostStream
 
 HOST = HostLibrary()
@@ -131,3 +132,8 @@ def test_the_only_device() -> None:
     for number in (1, -1):
         with pytest.raises(ArgumentValueError, match=f"There is no device {number}:"):
             HOST.device(number)
+
+
+def test_arrays_of_a_call_are_passed_as_they_are() -> None:
+    x = np.zeros(3)
+    assert all(passed(x) is x for passed in (cuda.In, cuda.Out, cuda.InOut))

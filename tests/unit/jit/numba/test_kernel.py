@@ -33,6 +33,10 @@ def test_the_decorators_forms() -> None:
     assert type(jit("void(f4[:], i4)", device=True)(store)) is DeviceFunction
 
 
+def test_py_func_is_the_function_itself() -> None:
+    assert jit(store).py_func is store
+
+
 def test_decorators_that_are_refused() -> None:
     with pytest.raises(SignatureError, match="'word' is no type"):
         jit("void(word)")(store)

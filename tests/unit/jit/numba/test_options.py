@@ -51,6 +51,25 @@ def test_tuples_in_signatures() -> None:
     assert none.items == ()
 
 
+def test_signatures_of_numbas_types() -> None:
+    numba = pytest.importorskip("numba")
+    types, i4, f4 = numba.types, numba.int32, numba.float32
+    for given, texts in (
+        (numba.void(f4[:, ::1], i4), ("(float32[:, :], int32)",)),
+        ((f4[:], numba.boolean), ("(float32[:], bool)",)),
+        (numba.void(), ("()",)),
+        (i4(types.UniTuple(i4, 2), types.Tuple((i4, f4[:]))),
+         ("(Tuple((int32, int32)), Tuple((int32, float32[:])))",)),
+        ([numba.void(i4), (i4, i4), "void(f8)"], ("(int32)", "(int32, int32)", "void(f8)")),
+        (f4, None),
+    ):  # fmt: skip
+        assert signatures_of(given) == texts
+        for text in texts or ():
+            parse_signature(text)
+    with pytest.raises(ArgumentTypeError, match="made of numba's types"):
+        signatures_of((i4, 3))
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -184,6 +203,6 @@ def test_what_is_a_signature() -> None:
     assert signatures_of(()) == ()
     assert signatures_of(len) is None
     assert signatures_of(None) is None
-    with pytest.raises(ArgumentTypeError, match="A signature is written as text"):
+    with pytest.raises(ArgumentTypeError, match="A signature is text"):
         signatures_of([np.float32])
     assert Parsed("int32", np.dtype("int32")).items == ()
