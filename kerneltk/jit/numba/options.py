@@ -217,7 +217,7 @@ def _type_text(given: Any) -> str:
     need not be there.
     """
     if hasattr(given, "types"):
-        return f"Tuple(({', '.join(map(_type_text, given.types))}))"
+        return f"Tuple(({''.join(_type_text(one) + ', ' for one in given.types)}))"
     if getattr(given, "ndim", 0):
         return f"{_type_text(given.dtype)}[{', '.join(':' * given.ndim)}]"
     return str(given)

@@ -58,8 +58,8 @@ def test_signatures_of_numbas_types() -> None:
         (numba.void(f4[:, ::1], i4), ("(float32[:, :], int32)",)),
         ((f4[:], numba.boolean), ("(float32[:], bool)",)),
         (numba.void(), ("()",)),
-        (i4(types.UniTuple(i4, 2), types.Tuple((i4, f4[:]))),
-         ("(Tuple((int32, int32)), Tuple((int32, float32[:])))",)),
+        (i4(types.UniTuple(i4, 1), types.Tuple((i4, f4[:]))),
+         ("(Tuple((int32, )), Tuple((int32, float32[:], )))",)),
         ([numba.void(i4), (i4, i4), "void(f8)"], ("(int32)", "(int32, int32)", "void(f8)")),
         (f4, None),
     ):  # fmt: skip
