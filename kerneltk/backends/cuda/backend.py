@@ -171,9 +171,10 @@ class CudaBackend:
         Loading may happen while a stream is being captured into a graph: the calling thread is
         put into relaxed mode meanwhile, since loading is no part of the graph.
         """
+        loadable = compilers.executable(code, _architecture_of(self.device_key()))
         _bind_context()
         with relaxed_capture():
-            result, module = driver.cuModuleLoadData(code.code)
+            result, module = driver.cuModuleLoadData(loadable)
             if result != driver.CUresult.CUDA_SUCCESS:
                 check(result, "Loading the compiled kernel")
             result, function = driver.cuModuleGetFunction(module, code.entry.encode())
@@ -182,9 +183,10 @@ class CudaBackend:
 
     def load_module(self, code: ObjectCode) -> CudaModule:
         """Load object code with several entry points into the current device's context."""
+        loadable = compilers.executable(code, _architecture_of(self.device_key()))
         _bind_context()
         with relaxed_capture():
-            result, module = driver.cuModuleLoadData(code.code)
+            result, module = driver.cuModuleLoadData(loadable)
             check(result, "Loading the module")
         return CudaModule(module)
 
