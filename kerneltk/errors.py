@@ -73,8 +73,8 @@ class NotCompiledError(KernelToolkitError, AttributeError):
     """A kernel's source is asked for before there is one."""
 
 
-class NoSuchKernelError(KernelToolkitError, AttributeError):
-    """A file has no kernel of that name."""
+class NoSuchKernelError(ArgumentValueError, AttributeError):
+    """A file or a module has no kernel of that name."""
 
 
 class CompileError(KernelToolkitError, RuntimeError):

@@ -14,6 +14,7 @@ from kerneltk.backends.base import Backend, Compiler, Function, Module
 from kerneltk.cache.derived import NOT_READ, Entry
 from kerneltk.cache.fingerprint import Trace, fingerprint, searched_directories, trace
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+from kerneltk.errors import KernelToolkitError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -162,6 +163,9 @@ class Making(Protocol[T_co]):
     def recall(self, key: str) -> T_co | None:
         """Return it without the unit; None where the cache does not have its object code."""
 
+    def own_error(self, error: KernelToolkitError) -> KernelToolkitError:
+        """Return an error as :meth:`Backend.own_error` does."""
+
 
 class Ahead:
     """Object code for a target, which needs no device."""
@@ -181,6 +185,10 @@ class Ahead:
     def recall(self, key: str) -> ObjectCode | None:
         """Return the object code of this key; None where the cache does not have it."""
         return _kept(key)
+
+    def own_error(self, error: KernelToolkitError) -> KernelToolkitError:
+        """Return the error: no backend is asked."""
+        return error
 
 
 class OnDevice:
@@ -219,6 +227,10 @@ class OnDevice:
     def recall(self, key: str) -> tuple[Module, ObjectCode] | None:
         """Return the module of this key; None where the cache does not have its object code."""
         return self._load(key, partial(_kept, key))
+
+    def own_error(self, error: KernelToolkitError) -> KernelToolkitError:
+        """Return an error as :meth:`Backend.own_error` does."""
+        return self._backend.own_error(error)
 
 
 class Provenance(NamedTuple):

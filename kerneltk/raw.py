@@ -23,7 +23,12 @@ from kerneltk.cuda_cpp.options import checked_compiler, checked_names, lasting_o
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    NoSuchKernelError,
+    SourceNotFoundError,
+)
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, covering_grid
@@ -430,7 +435,10 @@ class RawModule(_MadeFromSource):
                 raise ArgumentValueError("'link' needs a source, not a compiled module.")
             if not isinstance(path, str | os.PathLike):
                 raise ArgumentTypeError(f"'path' must be the path of a file, not {path!r}.")
-            program = BinaryProgram(Path(path))
+            try:
+                program = BinaryProgram(Path(path))
+            except SourceNotFoundError as error:
+                raise foreign_arrays.default_backend().own_error(error) from error.__cause__
         else:
             text = _checked_code(code, translate_cucomplex)
             compiler = checked_compiler(backend)
@@ -462,13 +470,20 @@ class RawModule(_MadeFromSource):
 
         Raises
         ------
+        NoSuchKernelError
+            The source has no kernel of that name. In a program that has imported CuPy, and has a
+            GPU, it is also CuPy's ``CUDADriverError``.
         ArgumentValueError
-            The module was made without it.
+            The module is in use, has variables, and was made without it.
         """
         kernel = self._functions.get(checked_text("name", name))
         if kernel is None:
+            try:
+                program = self._programs.owner(name)
+            except NoSuchKernelError as error:
+                raise foreign_arrays.default_backend().own_error(error) from None
             kernel = self._functions[name] = RawKernel._of(
-                self._programs.owner(name),
+                program,
                 name,
                 self.enable_cooperative_groups,
                 self.checks,

@@ -15,6 +15,7 @@ import numpy as np
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, Target, TranslationUnit
 from kerneltk.core.records import record
+from kerneltk.errors import KernelToolkitError
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 from kerneltk.interop.texture_objects import What
@@ -371,6 +372,9 @@ class Backend(Compiler, Protocol):
     @property
     def name(self) -> BackendName:
         """That of its capabilities."""
+
+    def own_error(self, error: KernelToolkitError) -> KernelToolkitError:
+        """Return an error, of a class that callers of the array library catch as well."""
 
     @property
     def array_type(self) -> type:

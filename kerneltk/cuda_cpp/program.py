@@ -35,7 +35,14 @@ from kerneltk.cuda_cpp.signature import (
 )
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
-from kerneltk.errors import ArgumentValueError, CompileError, LaunchError, Snippet, render_message
+from kerneltk.errors import (
+    ArgumentValueError,
+    CompileError,
+    LaunchError,
+    NoSuchKernelError,
+    Snippet,
+    render_message,
+)
 from kerneltk.object_code.reflection import (
     ParameterType,
     decode,
@@ -398,8 +405,9 @@ class RawProgram:
 
     def offering(self, expression: str) -> RawProgram:
         """Return a program that offers a kernel: this one, or where it is loaded another one of the
-        same source. Raises ArgumentValueError where the source has nothing of that name; or it has
-        variables and is loaded, and another module would have variables of its own.
+        same source. Raises NoSuchKernelError where the source has nothing of that name, and
+        ArgumentValueError where it has variables and is loaded: another module would have
+        variables of its own.
         """
         with self._lock:
             if self.offers(expression) or expression.startswith("_Z"):
@@ -409,7 +417,7 @@ class RawProgram:
             is_template = bool(declared and declared[0].template_parameters)
             is_bare = is_template and plain == expression
             if is_bare or not (declared or self.source.may_declare(plain)):
-                raise ArgumentValueError(
+                raise NoSuchKernelError(
                     f"'{self.source.name}' offers no kernel '{expression}'.\n"
                     f"  Hint: {self._hint(expression)}"
                 )
@@ -568,7 +576,7 @@ class RawProgram:
             undefined = _undefined(sources, str(error))
             if undefined:
                 error.args = (undefined,)  # its class, source and log stay
-            raise
+            raise making.own_error(error) from error.__cause__
         if entry is not None:
             entry.keep(units, outcome)
         return made, outcome

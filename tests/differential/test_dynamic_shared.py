@@ -153,6 +153,21 @@ def test_a_kernel_that_launches_another() -> None:
         kernel((1,), (1,), (np.zeros(32, "f4"),))
 
 
+@pytest.mark.parametrize("option", ["-dc", "--relocatable-device-code=true"])
+def test_a_kernel_that_launches_one_a_thread(backend: Any, option: str) -> None:
+    code = """
+extern "C" __global__ void inner(float* x, int n) {
+    if (threadIdx.x < n) x[threadIdx.x] += 1;
+}
+extern "C" __global__ void outer(float* x, int n, int b) {
+    if (threadIdx.x < n / b) inner<<<1, b>>>(x + threadIdx.x * b, b);
+}
+"""
+    x = backend.asarray(np.arange(169, dtype="f4"))
+    kerneltk.RawKernel(code, "outer", options=(option,))((1,), (13,), (x, 169, 13))
+    np.testing.assert_array_equal(backend.asnumpy(x), np.arange(169) + 1)
+
+
 FORK = r"""
 import ctypes, os, threading
 import numpy as np

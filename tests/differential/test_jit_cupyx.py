@@ -137,6 +137,105 @@ def test_device_functions(backend: Any) -> None:
         distance(1, 2)
 
 
+def added(constant):
+    offset = constant + 1
+
+    @jit.rawkernel(device=True)
+    def add(x, y, more=constant):
+        return x + y + offset - more
+
+    return add
+
+
+def test_functions_that_return_functions_of_numbers(backend: Any) -> None:
+    @jit.rawkernel()
+    def kernel(x, y, z):
+        i = jit.threadIdx.x
+        z[i] = added(10)(x[i], y[i])
+        z[i] += added(20)(x[i], y[i], 3)
+
+    data = rng().integers(0, 99, (2, 30))
+    x, y, z = backend.asarrays(*data, np.zeros(30, np.int64))
+    kernel[1, 30](x, y, z)
+    np.testing.assert_array_equal(backend.asnumpy(z), 2 * data.sum(axis=0) + 19)
+
+
+def tree(step):
+    @jit.rawkernel(device=True)
+    def add(x, i):
+        if step < 64:
+            if i % (step * 2) == 0:
+                x[i] += x[i + step]
+            jit.syncthreads()
+            tree(step * 2)(x, i)
+
+    return add
+
+
+def test_functions_that_return_functions_recursively(backend: Any) -> None:
+    """Each level is another function, of its own constant; the last one calls none."""
+
+    @jit.rawkernel()
+    def kernel(x):
+        tree(1)(x, jit.threadIdx.x)
+
+    data = rng().integers(0, 99, 64)
+    x = backend.asarray(data)
+    kernel[1, 64](x)
+    assert backend.asnumpy(x)[0] == data.sum()
+
+
+def power(n):
+    if n == 0:
+        return lambda x: 1
+    less = power(n - 1)
+    return lambda x: less(x) * x
+
+
+def signed(factor, add):
+    if add:
+        return lambda v: v + factor
+    return lambda v: v * factor
+
+
+def test_which_function_is_returned_depends_on_constants(backend: Any) -> None:
+    @jit.rawkernel()
+    def kernel(x, y):
+        y[0] = power(3)(x[0])
+        y[1], y[2] = signed(-0.0, False)(x[1]), signed(0.0, False)(x[1])
+        y[3] = signed(2, True)(x[1])
+
+    x, y = backend.asarrays(np.array([3.0, 1.0]), np.ones(4))
+    kernel[1, 1](x, y)
+    found = backend.asnumpy(y)
+    assert found.tolist() == [27, 0, 0, 3]
+    assert np.signbit(found[1:3]).tolist() == [True, False]
+
+
+def endless(step):
+    def call(x):
+        endless(step + 1)(x)
+
+    return call
+
+
+def of_a_variable(x):
+    i = jit.threadIdx.x
+    x[i] = added(x[i])(x[i], x[i])
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: endless(1)(x), "This function, or what it calls, is nested too deep."),
+        (of_a_variable, "The default of 'more' of 'add' is computed in the function that it is"),
+    ],
+)
+def test_functions_that_cannot_be_returned(function: Any, expected: str) -> None:
+    with pytest.raises(UnsupportedError, match=expected):
+        jit.rawkernel()(function)[1, 1](np.zeros(1))
+
+
 def test_functions_of_cupy(backend: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # CuPy warns of a toolkit that it did not find

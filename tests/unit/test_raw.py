@@ -306,6 +306,24 @@ def test_cucomplex_by_complex_numbers_with_operators(standard: str) -> None:
         kerneltk.RawKernel(TRANSLATED, "f").compile_for("sm_90")
 
 
+def test_quotients_of_cucomplex_are_cudas_to_the_bit() -> None:
+    """``cuCdiv`` is scaled by the sum of the divisor's parts, the operator by the larger one."""
+    code = """#include <cuComplex.h>
+extern "C" __global__ void f(const cuComplex* x, const cuComplex* y, cuComplex* z) {
+    z[threadIdx.x] = cuCdivf(x[threadIdx.x], y[threadIdx.x]);
+}
+"""
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal((2, 1000, 2), np.float32)
+    z = np.zeros(1000, np.complex64)
+    own = np.zeros_like(z)
+    for found, translate in ((z, True), (own, False)):
+        kernel = kerneltk.RawKernel(code, "f", translate_cucomplex=translate)
+        kernel((1,), (1000,), (x.view("c8")[:, 0], y.view("c8")[:, 0], found))
+    np.testing.assert_array_equal(z, own)
+    assert (z != x.view("c8")[:, 0] / y.view("c8")[:, 0]).any()
+
+
 def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
     code = """#include <cuComplex.h>
     #include <cufft.h>

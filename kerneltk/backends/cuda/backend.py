@@ -20,7 +20,6 @@ from typing import Any
 import cupy
 import numpy as np
 from cuda.bindings import driver
-from cupy.cuda.compiler import CompileException
 
 from kerneltk.backends.base import (
     ArrayAccess,
@@ -40,7 +39,7 @@ from kerneltk.backends.cuda.architectures import has_clusters
 from kerneltk.backends.cuda.array_layout import array_layout
 from kerneltk.backends.cuda.cupy_functions import current_stream_function, new_array_function
 from kerneltk.backends.cuda.graphs import CaptureGuard, GraphLaunches
-from kerneltk.backends.cuda.status import CudaLaunchError, check
+from kerneltk.backends.cuda.status import CudaCompileError, CudaLaunchError, as_cupys, check
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
@@ -50,29 +49,13 @@ from kerneltk.errors import (
     ArgumentValueError,
     BackendUnavailableError,
     CompileError,
+    KernelToolkitError,
     LaunchError,
 )
 from kerneltk.interop.mapped import is_mapped
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 from kerneltk.interop.texture_objects import What
-
-
-class CudaCompileError(CompileError, CompileException):  # type: ignore[misc]
-    """A compiler for GPUs refused a translation unit. Also CuPy's ``CompileException``."""
-
-    def __init__(self, error: CompileError, unit: TranslationUnit) -> None:
-        CompileException.__init__(
-            self, str(error), unit.source, unit.name or unit.entry, unit.options, unit.compiler
-        )
-        CompileError.__init__(self, str(error), error.source, error.log)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to make it again; its two bases disagree."""
-        unit = TranslationUnit(
-            "cuda", self.source, "", self.options, name=self.name, compiler=self.backend
-        )
-        return type(self), (CompileError(str(self), self.source, self.log), unit)
 
 
 @cache
@@ -147,6 +130,10 @@ class CudaBackend:
             native=_driver_function,
         )
 
+    def own_error(self, error: KernelToolkitError) -> KernelToolkitError:
+        """Return an error, of a class that callers of CuPy catch as well."""
+        return as_cupys(error)
+
     def waiting_call(self, shared: int) -> LaunchCall:
         """Return how loops are launched whose blocks wait for each other."""
         call = self._waiting_calls.get(shared)
@@ -183,9 +170,10 @@ class CudaBackend:
         Loading may happen while a stream is being captured into a graph: the calling thread is
         put into relaxed mode meanwhile, since loading is no part of the graph.
         """
+        loadable = compilers.executable(code, _architecture_of(self.device_key()))
         _bind_context()
         with relaxed_capture():
-            result, module = driver.cuModuleLoadData(code.code)
+            result, module = driver.cuModuleLoadData(loadable)
             if result != driver.CUresult.CUDA_SUCCESS:
                 check(result, "Loading the compiled kernel")
             result, function = driver.cuModuleGetFunction(module, code.entry.encode())
@@ -194,9 +182,10 @@ class CudaBackend:
 
     def load_module(self, code: ObjectCode) -> CudaModule:
         """Load object code with several entry points into the current device's context."""
+        loadable = compilers.executable(code, _architecture_of(self.device_key()))
         _bind_context()
         with relaxed_capture():
-            result, module = driver.cuModuleLoadData(code.code)
+            result, module = driver.cuModuleLoadData(loadable)
             check(result, "Loading the module")
         return CudaModule(module)
 

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Literal
 
 from kerneltk.backends.cuda import nvrtc
-from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+from kerneltk.core.artifacts import LinkInput, ObjectCode, Target, TranslationUnit, kind_of_code
 from kerneltk.errors import CompileError
 
 
@@ -55,11 +55,29 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     from kerneltk.object_code.reflection import read_reflection
 
     main: ObjectCode = compiler.compile(unit, replace(target, architecture=f"lto_{number}"))
-    name = unit.name or unit.entry
+    ltoir = LinkInput(unit.name or unit.entry, "ltoir", main.code)
     try:
-        linked = nvjitlink.link(main.code, unit.links, target, unit.options, name)
+        linked = nvjitlink.link(ltoir, unit.links, target, unit.options)
     except CompileError as error:
         raise CompileError(str(error), unit.source, error.log) from error
     kind: Literal["ptx", "cubin"] = "ptx" if prefix == "compute" else "cubin"
     reflection = read_reflection(kind, linked, unit.reflected)
     return ObjectCode(target, kind, linked, main.entry, main.symbols, reflection)
+
+
+_RELOCATABLE = (1).to_bytes(2, "little")  # `e_type` of an ELF file: ET_REL
+
+
+def executable(code: ObjectCode, architecture: str) -> bytes:
+    """Return object code as the driver loads it: a relocatable cubin (``-rdc=true``) is linked,
+    with CUDA's library for kernels that launch kernels. Raises as :func:`nvjitlink.link`.
+    """
+    if kind_of_code(code.code) != "cubin" or code.code[16:18] != _RELOCATABLE:
+        return code.code
+    from kerneltk.backends.cuda import nvjitlink, toolkit
+
+    # The name of a function of the runtime among the symbols. It has 200 kB.
+    runtime = toolkit.device_runtime() if b"cuda" in code.code else None
+    inputs = [] if runtime is None else [LinkInput(runtime.name, "library", runtime.read_bytes())]
+    main = LinkInput(code.entry or "the module", "cubin", code.code)
+    return nvjitlink.link(main, inputs, replace(code.target, architecture=architecture), ())

@@ -49,35 +49,34 @@ def _options(options: Sequence[str]) -> list[str]:
 
 
 def link(
-    main: bytes, inputs: Sequence[LinkInput], target: Target, options: Sequence[str], name: str
+    main: LinkInput, inputs: Sequence[LinkInput], target: Target, options: Sequence[str]
 ) -> bytes:
-    """Link LTO-IR with other object code to a cubin or, for ``compute_XX``, to PTX. Raises
+    """Link a unit with other object code to a cubin or, for ``compute_XX``, to PTX. Raises
     CompileError for a name that is defined nowhere or twice, and for an input that is newer than
     this nvJitLink, for another architecture or not compiled to be linked; BackendUnavailableError
     where nvJitLink is not installed.
 
     Parameters
     ----------
-    main : bytes
-        LTO-IR.
+    main : LinkInput
+        LTO-IR, or a relocatable cubin.
     inputs : sequence of LinkInput
-        For PTX they must be LTO-IR, too.
+        For PTX all must be LTO-IR.
     target : Target
     options : sequence of str
         The compile options of `main`.
-    name : str
-        What messages call `main`.
     """
     library = _library()
     to_ptx = target.architecture.startswith("compute_")
-    chosen = [f"-arch={target.architecture.replace('compute_', 'sm_')}", "-lto"]
+    chosen = [f"-arch={target.architecture.replace('compute_', 'sm_')}"]
+    chosen += ["-lto"] if main.kind == "ltoir" else []
     chosen += [*(["-ptx"] if to_ptx else []), *_options(options)]
     try:
         handle = library.create(len(chosen), chosen)
     except library.nvJitLinkError as error:
         raise CompileError(f"nvJitLink does not take the options {chosen}: {error}.") from error
     try:
-        for part in (LinkInput(name, "ltoir", main), *inputs):
+        for part in (main, *inputs):
             kind = getattr(library.InputType, part.kind.upper())
             library.add_data(handle, kind, part.code, len(part.code), part.name)
         library.complete(handle)
@@ -88,7 +87,7 @@ def link(
         return _bytes(library.get_linked_cubin_size, library.get_linked_cubin, handle)
     except library.nvJitLinkError as error:
         log = _read(library.get_error_log_size, library.get_error_log, handle)
-        raise CompileError(_message(name, log, str(error)), "", log) from error
+        raise CompileError(_message(main.name, log, str(error)), "", log) from error
     finally:
         library.destroy(handle)
 

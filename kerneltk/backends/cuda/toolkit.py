@@ -100,6 +100,18 @@ def include_directories() -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
+def device_runtime() -> Path | None:
+    """Return where CUDA's library for kernels that launch kernels is; None if it is nowhere."""
+    homes, name = get_settings().cuda_home, "libcudadevrt.a"
+    directories = [
+        *(f"{root}/{part}/lib" for root in _package_roots() for part in ("cu13", "cuda_runtime")),
+        *(f"{home}/{part}" for home in homes for part in ("lib64", "lib")),
+    ]
+    paths = (Path(directory, name) for directory in directories)
+    return next(filter(Path.is_file, paths), None)
+
+
 def run_program(command: Sequence[str], directory: str, time_limit: float) -> tuple[int, str, str]:
     """Run a program in `directory`, for so many seconds; as
     :func:`kerneltk.backends.processes.run`.

@@ -35,7 +35,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers
 from kerneltk.core.settings import get_settings
-from kerneltk.errors import ArgumentValueError, DivisionError, LaunchError
+from kerneltk.errors import ArgumentValueError, DivisionError, KernelToolkitError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed
 from kerneltk.interop.texture_objects import What
 
@@ -209,6 +209,10 @@ class HostBackend:
             is_late=True,
             native=_address_of_function,
         )
+
+    def own_error(self, error: KernelToolkitError) -> KernelToolkitError:
+        """Return the error: NumPy has no class for any."""
+        return error
 
     def target(self, unit: TranslationUnit | None = None) -> Target:
         """Return this machine's target."""

@@ -55,6 +55,8 @@ _UNKNOWN = re.compile(
     r"identifier \"(\w+)\" is undefined"
     r"|(?:undeclared identifier )?'(\w+)'(?: was not declared in this scope|\Z)"
 )
+_LAUNCH = re.compile(r"device-side kernel launch|separate compilation mode")
+_LAUNCHED = "kernels that launch kernels are compiled with options=('-rdc=true',)."
 _POPPED = (
     "NVRTC knows no '#pragma pop_macro', and the macro's definition is in a header that is not "
     "read. Define it anew in the place of the pragma."
@@ -82,8 +84,8 @@ def explained(error: CompileError, source: RawSource) -> CompileError:
     for message in messages:
         found = _UNKNOWN.search(message)
         name = found and (found[1] or found[2])
-        hint = _POPPED if name == UNKNOWN else ""
-        if name and _is_function_of_host(name, source):
+        hint = _POPPED if name == UNKNOWN else _LAUNCHED if _LAUNCH.search(message) else ""
+        if name and not hint and _is_function_of_host(name, source):
             hint = f"'{name}' is a function of the host: write '__device__' before it."
         if hint:
             shown = str(error).partition("\n  Hint: ")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from kerneltk.jit.lowering.values.conversion import Group, as_item, make_tuple
 from kerneltk.jit.lowering.values.joins import use_of
 from kerneltk.jit.source.function_source import source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
-from kerneltk.jit.source.text import FunctionSource
+from kerneltk.jit.source.text import FunctionNode, FunctionSource
 
 _MOST_OF_ONE = 16  # calls of one function within each other, each with other types
 
@@ -69,7 +69,11 @@ def lowered(
 def lowered_for(
     low: Context, callee: Callee, site: CallSite
 ) -> tuple[Signature, tuple[ir.Expression, ...]]:
-    """Return a function that is lowered for these types, and the arguments of a call."""
+    """Return a function that is lowered for these types, and the arguments of a call.
+
+    Arguments that are known numbers are constants of a function that returns one of its own: they
+    are all that the returned one can use of a call that is over.
+    """
     source, function, defaults, around = callee
     node = source.node
     if isinstance(node, ast.FunctionDef) and node.args.kwarg is not None:
@@ -85,8 +89,11 @@ def lowered_for(
     captured = _captured_variables(low, source, around, site)
     run_time: list[tuple[str, ir.Expression]] = []
     static: dict[str, Static] = {}
+    constant = values.keys() - scope_of(node).assigned if _returns_function(node) else set()
+    if around is not low and low.around is not around:  # it is called when that call is over
+        constant |= captured.keys()
     for name, value in [*values.items(), *captured.items()]:
-        if isinstance(value, Static) and not _is_run_time(value.value):
+        if isinstance(value, Static) and (name in constant or not _is_run_time(value.value)):
             static[name] = value
             continue
         run_time.append((name, as_item(low, value, site.span)))
@@ -196,14 +203,36 @@ def _recursive(low: Context, called: Context, span: ir.Span) -> Signature:
 
 def _has_result(node: ast.FunctionDef) -> bool:
     """Return whether a function returns a value anywhere."""
+    return any(
+        isinstance(part, ast.Return) and getattr(part.value, "value", part.value) is not None
+        for part in _parts(node)
+    )
+
+
+def _returns_function(node: FunctionNode) -> bool:
+    """Return whether a function returns one that it defines, as far as its text shows it."""
+    if isinstance(node, ast.Lambda):
+        return isinstance(node.body, ast.Lambda)
+    parts = list(_parts(node))
+    names = {part.name for part in parts if isinstance(part, ast.FunctionDef)}
+    for part in parts:
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Lambda):
+            names |= {target.id for target in part.targets if isinstance(target, ast.Name)}
+    return any(
+        isinstance(part, ast.Return)
+        and (isinstance(part.value, ast.Lambda) or getattr(part.value, "id", None) in names)
+        for part in parts
+    )
+
+
+def _parts(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    """Yield the syntax nodes of a function's body, and not those of functions in it."""
     pending: list[ast.AST] = [*node.body]
     while pending:
         part = pending.pop()
-        if isinstance(part, ast.Return) and getattr(part.value, "value", part.value) is not None:
-            return True
+        yield part
         if not isinstance(part, ast.FunctionDef | ast.Lambda):
             pending += ast.iter_child_nodes(part)
-    return False
 
 
 def _endless(low: Context, name: str, site: CallSite) -> TypingError:
@@ -226,8 +255,10 @@ def _is_run_time(value: Any) -> bool:
 
 
 def _identity(value: Any) -> Any:
-    """Return a key that tells a static argument from another one."""
-    if value is None or isinstance(value, bool | int | float | str):
+    """Return a key of a static argument."""
+    if isinstance(value, float | complex | np.number):
+        return (type(value), repr(value))  # 0.0 == -0.0
+    if value is None or isinstance(value, bool | int | str):
         return (type(value), value)
     return id(value)
 

@@ -32,6 +32,10 @@ GROUPS = {
         y = _floor_divide(3, 2) + _floor_divide(3u, 2u) + _floor_divide(3ll, 2ll);
         y = _floor_divide(3ull, 2ull) + _floor_divide(x, x) + _floor_divide(2.0, 1.0);
     """,
+    "float_limits": """
+        y = FLT_MIN + FLT_MAX + FLT_EPSILON + FLT_MAX_EXP + FLT_MANT_DIG;
+        y = DBL_MIN + DBL_MAX + DBL_EPSILON + DBL_MAX_EXP + DBL_MANT_DIG;
+    """,
     "CUDART_": "y = CUDART_INF_F; y = CUDART_INF; y = CUDART_NAN_F; y = CUDART_NAN;",
     "initializer_list": "std::initializer_list<int> l = {1, 2}; y = *l.begin() + l.size();",
     "vectors": "float2 f = make_float2(x, 2); y = f.x; dim3 d(1, 2); y = d.x; uchar4 u = {1, 2};",
@@ -193,6 +197,8 @@ DECLARED = re.compile(
     r"|__device__ [\w:<>&* ]*?(\w+)\s*\("
 )
 
+MACROS = re.compile(r"^#\s*define ((?:CUPY_F|CUDART|M_|FLT_|DBL_)\w+)", re.MULTILINE)
+
 
 @pytest.mark.skipif(not cupy_include_directory(), reason="CuPy is not installed")
 def test_no_name_is_missing() -> None:
@@ -200,10 +206,11 @@ def test_no_name_is_missing() -> None:
     words = set(re.findall(r"\w+", "".join([*GROUPS.values(), THREADS])))
     (directory,) = cupy_include_directory()
     missing = set()
-    for header in (*HEADERS, "complex/complex.h"):
+    for header in (*HEADERS, "complex/complex.h", "complex/math_private.h"):
         source = (directory / "cupy" / header).read_text()
         source = re.sub(r"//.*|/\*[\s\S]*?\*/", "", source)
-        names = {name for found in DECLARED.findall(source) for name in found if name}
-        names |= set(re.findall(r"^#define ((?:CUPY_F|CUDART|M_)\w+)", source, re.MULTILINE))
+        declared = () if "private" in header else DECLARED.findall(source)
+        names = {name for found in declared for name in found if name}
+        names |= set(MACROS.findall(source))
         missing |= names - words - set(OTHERS)
     assert not {name for name in missing if not name.startswith("_select")}

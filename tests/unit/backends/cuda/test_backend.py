@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
-import pickle
 import threading
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -16,9 +14,9 @@ import pytest
 from cuda.bindings import driver
 
 from kerneltk.backends.cuda import backend as backend_module
-from kerneltk.backends.cuda.backend import CudaBackend, CudaCompileError, CudaLaunchError
+from kerneltk.backends.cuda.backend import CudaBackend, CudaLaunchError
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.errors import ArgumentTypeError, CompileError, LaunchError
+from kerneltk.errors import ArgumentTypeError
 
 
 def test_the_driver_is_given_a_pointer_to_the_block() -> None:
@@ -48,24 +46,6 @@ def test_parameters_of_raw_kernels_have_their_addresses() -> None:
 
 
 # -- errors ---------------------------------------------------------------------------------------
-
-
-def test_a_compilers_error_is_cupys_too() -> None:
-    unit = TranslationUnit("cuda", "source", "f", ("-w",), name="k")
-    made = CudaCompileError(CompileError("It failed.", "source", "log"), unit)
-    for error in (made, pickle.loads(pickle.dumps(made)), copy.copy(made)):
-        assert isinstance(error, CompileError)
-        assert isinstance(error, cupy.cuda.compiler.CompileException)
-        assert (str(error), error.source, error.log) == ("It failed.", "source", "log")
-        assert (error.name, error.options, error.backend) == ("k", ("-w",), "nvrtc")
-
-
-def test_a_drivers_error_is_cupys_too() -> None:
-    made = CudaLaunchError("It failed.", 719)
-    for error in (made, pickle.loads(pickle.dumps(made)), copy.copy(made)):
-        assert isinstance(error, LaunchError)
-        assert isinstance(error, cupy.cuda.driver.CUDADriverError)
-        assert (str(error), error.status) == ("It failed.", 719)
 
 
 @pytest.mark.gpu

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kerneltk.backends.cuda import compilers, nvcc, nvjitlink, nvrtc
-from kerneltk.core.artifacts import LinkInput, TranslationUnit
+from kerneltk.backends.cuda import compilers, nvcc, nvjitlink, nvrtc, toolkit
+from kerneltk.core.artifacts import LinkInput, ObjectCode, TranslationUnit
 from kerneltk.errors import CompileError
 
 CODE = 'extern "C" __global__ void f(int* x) { *x += 1; }'
@@ -51,3 +53,29 @@ def test_failures_of_the_linker_have_the_units_source() -> None:
         compilers.compile(unit, compilers.target_for("sm_90", unit))
     assert caught.value.source == CALLS
     assert "'g'" in caught.value.log
+
+
+LAUNCHES = CODE + 'extern "C" __global__ void g(int* x) { f<<<1, 1>>>(x); }'
+
+
+def relocatable(code: str, option: str) -> ObjectCode:
+    unit = TranslationUnit("cuda", code, "f", (option,), raw=True)
+    return compilers.compile(unit, compilers.target_for("sm_90", unit))
+
+
+@pytest.mark.parametrize("option", ["-dc", "-rdc=true"])
+def test_relocatable_code_is_linked_before_it_is_loaded(option: str) -> None:
+    """The driver finds no kernel in it, and none of the functions that launch kernels."""
+    for source, most in ((CODE, 10_000), (LAUNCHES, 1_000_000)):
+        code = relocatable(source, option)
+        linked = compilers.executable(code, "sm_90")
+        assert linked[16:18] == b"\2\0"  # ET_EXEC
+        assert b".text.f" in linked
+        assert len(linked) < most  # CUDA's runtime is for kernels that launch kernels
+        assert compilers.executable(replace(code, code=linked), "sm_90") == linked
+
+
+def test_relocatable_code_without_cudas_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolkit, "device_runtime", lambda: None)
+    with pytest.raises(CompileError, match=r"'f' cannot be linked: .*Undefined reference"):
+        compilers.executable(relocatable(LAUNCHES, "-dc"), "sm_90")

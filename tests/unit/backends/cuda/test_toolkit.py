@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kerneltk.backends.cuda.toolkit import find_program, include_directories, run_program
+from kerneltk.backends.cuda.toolkit import (
+    device_runtime,
+    find_program,
+    include_directories,
+    run_program,
+)
 
 
 @pytest.fixture
@@ -65,6 +70,19 @@ def test_headers_in_packages_come_before_a_toolkits(
     everything = add(packages / "cu13" / "include", "cuda_runtime.h")
     add(packages / "cu13" / "include", "curand.h")
     assert found() == (everything, cccl)
+
+
+def test_the_library_for_kernels_that_launch_kernels(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = home / "packages"
+    monkeypatch.setattr("kerneltk.backends.cuda.toolkit._package_roots", lambda: [str(packages)])
+    for directory in (home / "lib64", packages / "cuda_runtime/lib", packages / "cu13/lib"):
+        directory.mkdir(parents=True)
+        (directory / "libcudadevrt.a").touch()
+        device_runtime.cache_clear()
+        assert device_runtime() == directory / "libcudadevrt.a"
+    device_runtime.cache_clear()
 
 
 def test_packages_that_are_in_several_places(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,13 @@ def test_a_missing_header_of_a_package(tmp_path: Path) -> None:
     )
 
 
+def test_kernels_that_launch_kernels() -> None:
+    code = "__global__ void g() {}\n__global__ void f(float* x) { g<<<1, 1>>>(); }\n"
+    with pytest.raises(CompileError, match=r"Hint: kernels that launch .*\('-rdc=true',\)\.\Z"):
+        kerneltk.RawKernel(code, "f").compile_for("sm_90")
+    assert kerneltk.RawKernel(code, "f", ("-rdc=true",)).compile_for("sm_90").code
+
+
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_static_shared_memory_that_no_block_has(target: str) -> None:
     code = (
