@@ -298,6 +298,8 @@ _LEVELS = {
     "diagnostics": "-O0",
     "differential": "-O1",
     "differential/test_cub.py": "-O0",
+    "differential/test_raw.py": "-O0",
+    "differential/test_fuse.py": "-O0",
     "differential/test_cub_neighbours.py": "-O0",
     "differential/test_cub_overloads.py": "-O0",
     "differential/test_curand.py": "-O0",
