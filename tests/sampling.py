@@ -50,10 +50,17 @@ def thinned(samples: Samples) -> Samples:
     return kept[::2], kept[1::2] + left_out
 
 
+def one_in(count: int, values: Iterable[Any]) -> list[Any]:
+    """Return values as parameters of a test: all but each `count`-th are exhaustive."""
+    marks = (), pytest.mark.exhaustive
+    return [
+        pytest.param(value, marks=marks[number % count > 0]) for number, value in enumerate(values)
+    ]
+
+
 def half(values: Iterable[Any]) -> list[Any]:
     """Return values as parameters of a test, every second of which is exhaustive."""
-    marks = (), pytest.mark.exhaustive
-    return [pytest.param(value, marks=marks[number % 2]) for number, value in enumerate(values)]
+    return one_in(2, values)
 
 
 def but_for(values: Iterable[Any], *rest: str) -> list[Any]:

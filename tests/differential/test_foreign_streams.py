@@ -14,7 +14,6 @@ from kerneltk import (
     ArgumentTypeError,
     ArgumentValueError,
     ElementwiseKernel,
-    KernelToolkitError,
     LaunchError,
     RawKernel,
     ReductionKernel,
@@ -22,8 +21,8 @@ from kerneltk import (
     pipeline,
 )
 
-from ..unit.front_ends import each_front_end, reduction, size_of_output
-from .interop_cases import STREAMS, VALUES, cuda_core, imported
+from ..unit.front_ends import each_front_end, size_of_output
+from .interop_cases import STREAMS, VALUES, imported
 
 pytestmark = pytest.mark.gpu
 
@@ -82,33 +81,7 @@ def busy(torch: Any, stream: Any) -> Iterator[Any]:
         yield stream
 
 
-def wrapped(torch: Any, stream: Any) -> Any:
-    """Return CuPy's stream as torch's."""
-    return torch.cuda.ExternalStream(stream.ptr)
-
-
 # -- torch's current stream ----------------------------------------------------------------------
-
-
-@each_front_end
-def test_a_side_stream(make: Any, torch: Any) -> None:
-    launch, size = make(), size_of_output(make)
-    x, want = (
-        torch.arange(1, 5, device="cuda", dtype=torch.float32),
-        torch.zeros(size, device="cuda"),
-    )
-    launch(x, want)
-    late, out = torch.zeros(4, device="cuda"), torch.zeros(size, device="cuda")
-    torch.cuda.synchronize()
-    side = torch.cuda.Stream()
-    with busy(torch, side):
-        late.copy_(x)
-        launch(late, out)
-        # Nothing was waited for; but a stream's first scratch memory has to be allocated.
-        assert make is reduction or not side.query()
-    torch.cuda.synchronize()
-    assert want.count_nonzero() > 0
-    assert torch.equal(out, want)
 
 
 @each_result
@@ -175,31 +148,6 @@ def forget_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pipeline, known, {})
 
 
-@each_front_end
-@pytest.mark.parametrize("warm", [False, True], ids=["first call", "later call"])
-def test_a_graph(make: Any, warm: bool, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_loaded(monkeypatch)
-    launch, size = make(), size_of_output(make)
-    x, y = torch.ones(4, device="cuda"), torch.zeros(size, device="cuda")
-    if warm:
-        launch(x, y)
-        y.zero_()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        launch(x, y)
-    torch.cuda.synchronize()
-    assert y.count_nonzero() == 0  # it was captured, and not run
-    for value in (1, 3):
-        x.fill_(value)
-        graph.replay()
-        want = torch.zeros_like(y)
-        launch(x, want)
-        torch.cuda.synchronize()
-        assert want.count_nonzero() > 0
-        assert torch.equal(y, want)
-
-
 @each_result
 @pytest.mark.parametrize("warm", [False, True], ids=["first call", "later call"])
 def test_results_in_a_graph(
@@ -257,79 +205,7 @@ def test_an_array_of_cupys_in_a_graph_of_torchs(torch: Any, cupy: Any) -> None:
     np.testing.assert_array_equal(y.cpu().numpy(), 2 + np.arange(1000, dtype=np.float32))
 
 
-def test_a_tensor_in_a_graph_of_cupys(torch: Any, cupy: Any) -> None:
-    kernel = ElementwiseKernel("T x, T w", "T y", "y = x + w", "both")
-    x, w = torch.ones(1000, device="cuda"), cupy.arange(1000, dtype="f")
-    y = torch.zeros(1000, device="cuda")
-    kernel(x, w, y)
-    y.zero_()
-    torch.cuda.synchronize()
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
-        stream.begin_capture()
-        kernel(x, w, y)
-        graph = stream.end_capture()
-    torch.cuda.synchronize()
-    assert y.count_nonzero() == 0
-    graph.launch(stream)
-    stream.synchronize()
-    np.testing.assert_array_equal(y.cpu().numpy(), 1 + np.arange(1000, dtype=np.float32))
-
-
 # -- several libraries ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("first", ["torch", "cupy"])
-def test_two_libraries_wait_for_each_other(first: str, torch: Any, cupy: Any) -> None:
-    kernel = ElementwiseKernel("T x, T w", "T y, T z", "y = x + w; z = x - w", "both")
-    n = 100_000
-    x, w = torch.zeros(n, device="cuda"), cupy.zeros(n, "f")
-    y, z = torch.zeros(n, device="cuda"), cupy.zeros(n, "f")
-    args = (x, w, y, z) if first == "torch" else (w, x, z, y)
-    for _ in range(2):  # everything is loaded, and has its memory, before it is raced
-        kernel(*args)
-        x.fill_(0)
-        w.fill(0)
-        z.copy()
-    side, other = torch.cuda.Stream(), cupy.cuda.Stream(non_blocking=True)
-    torch.cuda.synchronize()
-    with torch.cuda.stream(wrapped(torch, other)):
-        torch.cuda._sleep(CYCLES)
-    with other, busy(torch, side):
-        x.fill_(3)
-        w.fill(2)
-        kernel(*args)
-        with torch.cuda.stream(wrapped(torch, other)):
-            torch.cuda._sleep(CYCLES)
-        seen_y, seen_z = y.clone(), z.copy()
-        w.fill(9)  # not before the kernel has read it
-        x.fill_(9)
-    torch.cuda.synchronize()
-    assert (seen_y == (5 if first == "torch" else -1)).all()
-    assert (seen_z == (1 if first == "torch" else 5)).all()
-
-
-def test_streams_that_a_call_names(torch: Any, cupy: Any) -> None:
-    kernel = scale()
-    given = cupy.cuda.Stream(non_blocking=True)
-
-    class Protocol:
-        def __cuda_stream__(self) -> tuple[int, int]:
-            return 0, given.ptr
-
-    x, c = torch.ones(1000, device="cuda"), cupy.ones(1000, "f")
-    torch.cuda.synchronize()
-    for stream in (given, Protocol(), given.ptr, wrapped(torch, given), torch.cuda.Stream()):
-        y, d = kernel(x, 2.0, stream=stream), cupy.zeros(1000, "f")
-        cupy.cuda.Device().synchronize()
-        kernel(c, 2.0, d, stream=stream)
-        torch.cuda.synchronize()
-        assert (y == 2).all()
-        assert (d == 2).all()
-    for stream in (-1, 12345, 1.0, "s", True):
-        for array in (x, c):
-            with pytest.raises(KernelToolkitError, match="'stream' must be a stream"):
-                kernel(array, 2.0, stream=stream)
 
 
 class Exporter:
@@ -346,26 +222,6 @@ class Exporter:
         }
 
 
-def test_a_stream_that_an_array_names(torch: Any, cupy: Any) -> None:
-    kernel = scale()
-    memory, out = cupy.zeros(1000, "f"), cupy.zeros(1000, "f")
-    own = cupy.cuda.Stream(non_blocking=True)
-    kernel(memory, 2.0, out)
-    for given in (out, Exporter(out, stream=own.ptr), torch.as_tensor(out, device="cuda")):
-        memory.fill(0)
-        out.fill(0)
-        torch.cuda.synchronize()
-        with torch.cuda.stream(wrapped(torch, own)):
-            torch.cuda._sleep(CYCLES)
-        with own:
-            memory.fill(3)
-        kernel(Exporter(memory, stream=own.ptr), 2.0, given)
-        with own:
-            memory.fill(4)  # not before it was read
-        torch.cuda.synchronize()
-        assert (out == 6).all()
-
-
 def test_memory_of_the_wrong_place(cupy: Any) -> None:
     kernel, read_only = scale(), cupy.zeros(4, "f")
     right = Exporter(read_only)
@@ -376,25 +232,6 @@ def test_memory_of_the_wrong_place(cupy: Any) -> None:
     for address in (4096, 8192):
         with pytest.raises(ArgumentValueError, match="there is no memory"):
             kernel(Exporter(read_only, data=(address, False)), 2.0)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_arrays_of_numba(torch: Any, cupy: Any) -> None:
-    numba = imported("numba.cuda")
-    kernel = scale()
-    x = numba.to_device(np.ones(1000, np.float32))
-    y = kernel(x, 2.0)
-    assert type(y).__module__.startswith("numba")
-    np.testing.assert_array_equal(y.copy_to_host(), np.full(1000, 2, np.float32))
-    stream = numba.stream()
-    out = numba.device_array(1000, np.float32)
-    torch.cuda.synchronize()
-    with torch.cuda.stream(torch.cuda.ExternalStream(int(stream))):
-        torch.cuda._sleep(CYCLES)
-    late = numba.to_device(np.full(1000, 5, np.float32), stream=stream)
-    kernel(late, 2.0, out.bind(stream))
-    stream.synchronize()
-    np.testing.assert_array_equal(out.copy_to_host(), np.full(1000, 10, np.float32))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -673,7 +510,7 @@ def test_mixed_libraries_wait_for_each_other(first: str, second: str, cupy: Any)
 
 @pytest.mark.filterwarnings("ignore")
 @each_front_end
-@pytest.mark.parametrize("library", ["cupy", "numba", "interface"])
+@pytest.mark.parametrize("library", ["cupy", "torch", "numba", "interface"])
 def test_captures_of_cupy_hold_launches(library: str, make: Any, cupy: Any) -> None:
     launch, want = make(), reference(make, cupy)
     own, stream = foreign(library, cupy), cupy.cuda.Stream(non_blocking=True)
@@ -692,28 +529,6 @@ def test_captures_of_cupy_hold_launches(library: str, make: Any, cupy: Any) -> N
     graph.launch(stream)
     stream.synchronize()
     np.testing.assert_array_equal(y_alias.get(), want)
-
-
-@each_front_end
-def test_captures_of_cuda_core_hold_launches(make: Any, cupy: Any) -> None:
-    core = cuda_core()
-    launch, want = make(), reference(make, cupy)
-    device = core.Device()
-    device.set_current()
-    stream = device.create_stream()
-    x, y = cupy.zeros(4, "f"), cupy.zeros(size_of_output(make), "f")
-    cupy.cuda.Device().synchronize()
-    builder = stream.create_graph_builder()
-    builder.begin_building()
-    launch(x, y, stream=builder)
-    graph = builder.end_building().complete()
-    stream.sync()
-    assert not y.get().any()
-    x.set(VALUES)
-    cupy.cuda.Device().synchronize()
-    graph.launch(stream)
-    stream.sync()
-    np.testing.assert_array_equal(y.get(), want)
 
 
 def test_copies_in_a_capture_stay_the_graphs(cupy: Any) -> None:

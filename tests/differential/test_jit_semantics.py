@@ -274,6 +274,38 @@ def test_atomic_extremes_of_nan(backend: Any, dtype: str) -> None:
     assert np.isnan(backend.asnumpy(r)[0, 1])  # what the element held
 
 
+# -- operators with constants and at their limits --------------------------------------------------
+
+
+@jit.kernel
+def powers(x):  # type: ignore[no-untyped-def]
+    return x**2, x**3, x**4
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "float16", "float32", "float64"])
+def test_powers_by_constants(backend: Any, dtype: str) -> None:
+    x = np.array([0, 1, 2, 3, 5, 7]).astype(dtype)
+    for found, n in zip(powers(backend.asarray(x)), (2, 3, 4), strict=True):
+        np.testing.assert_allclose(
+            backend.asnumpy(found), x**n, 1e-3 if dtype == "float16" else 1e-6
+        )
+
+
+@jit.kernel
+def shifts(x, bits):  # type: ignore[no-untyped-def]
+    return x << bits, x >> bits
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64"])
+def test_shifts_by_the_width_of_a_type(backend: Any, dtype: str) -> None:
+    limits, width = np.iinfo(dtype), 8 * np.dtype(dtype).itemsize
+    numbers = np.array([1, 3, limits.max, limits.min], dtype)
+    x, bits = np.meshgrid(numbers, np.array([0, 1, width - 1, width, width + 1], dtype))
+    found = shifts(*map(backend.asarray, (x, bits)))
+    for own, wanted in zip(found, (np.left_shift(x, bits), np.right_shift(x, bits)), strict=True):
+        np.testing.assert_array_equal(backend.asnumpy(own), wanted)
+
+
 # -- int64's neighbours ---------------------------------------------------------------------------
 
 

@@ -9,10 +9,13 @@ import pytest
 
 from tests.call_traces import FRONT_ENDS, FirstCall, first_call
 from tests.conftest import Once
+from tests.sampling import but_for
 from tests.unit.test_call_paths import is_back, is_listed
 
 # Which of them take part depends on the compiler.
 OF_COMPILERS = {"backends.host.compiler_workarounds"}
+# Most of their modules are those of the others.
+LIKE_OTHERS = ("reduction", "load", "element_kernel", "vectorize", "graph")
 
 
 def shown(found: FirstCall) -> str:
@@ -39,7 +42,7 @@ def shown(found: FirstCall) -> str:
     )
 
 
-@pytest.mark.parametrize("name", FRONT_ENDS)
+@pytest.mark.parametrize("name", but_for(FRONT_ENDS, *LIKE_OTHERS))
 def test_a_first_call_goes_through_known_modules(
     name: str, once: Once, golden: Callable[[str, str], None]
 ) -> None:

@@ -160,14 +160,6 @@ def test_a_writable_array_does_not_stand_for_a_read_only_one(kernel: Elementwise
     np.testing.assert_array_equal(y, 2 * X)
 
 
-def test_addresses_are_read_at_every_call(kernel: ElementwiseKernel) -> None:
-    for k in range(20):
-        x = np.full(50, k, np.float32)
-        y = np.empty_like(x)
-        assert kernel(x, 2, y) is y
-        assert (y == 2 * k).all()
-
-
 # -- results ---------------------------------------------------------------------------------------
 
 
@@ -197,14 +189,6 @@ def test_a_non_const_input_is_written() -> None:
 
 def test_size_minus_one_is_no_size(kernel: ElementwiseKernel) -> None:
     np.testing.assert_array_equal(kernel(X, 2, size=-1), 2 * X)
-
-
-def test_the_host_takes_and_ignores_a_stream(kernel: ElementwiseKernel) -> None:
-    class Stream:
-        ptr = 1
-
-    np.testing.assert_array_equal(kernel(X, 2, stream=Stream()), 2 * X)
-    np.testing.assert_array_equal(kernel(X, 2, stream=0, block_size=64), 2 * X)
 
 
 def test_an_empty_loop_compiles_nothing(
@@ -245,18 +229,6 @@ def in_threads(count: int, work: Callable[[int], None]) -> None:
     with ThreadPoolExecutor(count) as pool:
         for future in [pool.submit(run, number) for number in range(count)]:
             future.result()
-
-
-def test_threads_share_a_kernel(kernel: ElementwiseKernel) -> None:
-    def work(number: int) -> None:
-        for k in range(150):
-            x = np.full(number * 7 + k % 5 + 1, number, np.float32)
-            y = kernel(x, k)
-            assert (y == number * k).all()
-            kernel(x, number, y)
-            assert (y == number * number).all()
-
-    in_threads(8, work)
 
 
 def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import pickle
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -89,26 +88,6 @@ def test_repeated_launches_with_other_values() -> None:
         kernel((1,), (32,), (n, a, x, y))
         np.testing.assert_array_equal(y[:n], a * x[:n])
         assert not y[n:].any()
-
-
-def test_launches_from_threads() -> None:
-    kernel = kerneltk.RawKernel(AXPY, "axpy")
-    wrong: list[int] = []
-
-    def work(seed: int) -> None:
-        x = np.random.default_rng(seed).random(10000, np.float32)
-        for _ in range(50):
-            y = np.zeros_like(x)
-            kernel(40, 256, (x.size, float(seed), x, y))
-            if not np.array_equal(y, np.float32(seed) * x):
-                wrong.append(seed)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
 
 
 def test_numbers_become_the_parameters_types() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,69 +32,79 @@ HEAD = """#include <array>
 #include <unistd.h>
 __global__ void plain(int* x) { x[0] = 9; }
 """
-LINE = HEAD.count("\n") + 3  # of the body
 HINT = (
     "\n  Hint: leave the kernel by 'return', or end it by '__trap()' or by an assertion that fails."
 )
 
 
-def source(body: str) -> str:
-    head = "__global__ void ends(int* x) {\n    if (threadIdx.x != 1) return;\n"
-    return f"{HEAD}{head}    {body}\n}}\n"
+@cache
+def module_of(*bodies: str) -> kerneltk.RawModule:
+    """A module with a kernel of each body, which the second thread of a block runs."""
+    code = HEAD
+    for number, body in enumerate(bodies):
+        code += f"__global__ void ends{number}(int* x) {{\n"
+        code += f"    if (threadIdx.x != 1) return;\n    {body}\n}}\n"
+    return kerneltk.RawModule(code=code)
 
 
-def run(body: str) -> tuple[int, str]:
-    """Return what a kernel has stored, and why it has failed."""
-    module = kerneltk.RawModule(code=source(body))
+def line_of(number: int) -> int:
+    """The line of a body."""
+    return HEAD.count("\n") + 4 * number + 3
+
+
+def run(body: str, *others: str) -> tuple[int, str]:
+    """Return what a kernel of a module has stored, and why it has failed."""
+    module = module_of(*(others or (body,)))
     x = np.zeros(2, np.int32)
     module.get_function("plain")(1, 1, (x,))
     assert x[0] == 9
     try:
-        module.get_function("ends")(1, 2, (x,))
+        module.get_function(f"ends{others.index(body) if others else 0}")(1, 2, (x,))
     except LaunchError as error:
         return int(x[1]), str(error)
     return int(x[1]), ""
 
 
-@pytest.mark.parametrize(
-    ("body", "name"),
-    [
-        ("exit(3);", "exit"),
-        ("::exit(0);", "exit"),
-        ("std::exit(3);", "exit"),
-        ("void (*const f)(int) = exit; f(3);", "exit"),
-        ("x[0] == 9 ? exit(1) : abort();", "exit"),
-        ("_exit(3);", "_exit"),
-        ("_Exit(3);", "_Exit"),
-        ("std::quick_exit(3);", "quick_exit"),
-        ("abort();", "abort"),
-        ("std::abort();", "abort"),
-        ("__builtin_abort();", "abort"),
-        ("std::terminate();", "std::terminate"),
-        ("atexit(nullptr);", "atexit"),
-        ("raise(SIGABRT);", "raise"),
-        ("kill(getpid(), SIGKILL);", "kill"),
-        ('execl("/bin/true", "true", nullptr);', "execl"),
-        ("tgkill(getpid(), getpid(), SIGKILL);", "tgkill"),
-        ("pthread_kill(pthread_self(), SIGKILL);", "pthread_kill"),
-        ("x[0] = fork();", "fork"),
-        ('err(1, "%d", x[0]);', "err"),
-        ('errx(1, "bad");', "errx"),
-        ("syscall(SYS_exit_group, 3);", "syscall"),
-        ('x[1] = system("kill -9 $PPID");', "system"),
-        ("alarm(1);", "alarm"),
-        ("signal(SIGSEGV, SIG_DFL);", "signal"),
-        ("pthread_cancel(pthread_self());", "pthread_cancel"),
-        ("thrd_exit(0);", "thrd_exit"),
-        ("jmp_buf b; longjmp(b, 1);", "longjmp"),
-        ('void (*const volatile f)(int, const char*, ...) = errx; f(1, "bad");', "errx"),
-    ],
-)
-def test_a_call_ends_the_launch(body: str, name: str) -> None:
-    assert run(body) == (
+ENDS = {
+    "exit(3);": "exit",
+    "::exit(0);": "exit",
+    "std::exit(3);": "exit",
+    "void (*const f)(int) = exit; f(3);": "exit",
+    "x[0] == 9 ? exit(1) : abort();": "exit",
+    "_exit(3);": "_exit",
+    "_Exit(3);": "_Exit",
+    "std::quick_exit(3);": "quick_exit",
+    "abort();": "abort",
+    "std::abort();": "abort",
+    "__builtin_abort();": "abort",
+    "std::terminate();": "std::terminate",
+    "atexit(nullptr);": "atexit",
+    "raise(SIGABRT);": "raise",
+    "kill(getpid(), SIGKILL);": "kill",
+    'execl("/bin/true", "true", nullptr);': "execl",
+    "tgkill(getpid(), getpid(), SIGKILL);": "tgkill",
+    "pthread_kill(pthread_self(), SIGKILL);": "pthread_kill",
+    "x[0] = fork();": "fork",
+    'err(1, "%d", x[0]);': "err",
+    'errx(1, "bad");': "errx",
+    "syscall(SYS_exit_group, 3);": "syscall",
+    'x[1] = system("kill -9 $PPID");': "system",
+    "alarm(1);": "alarm",
+    "signal(SIGSEGV, SIG_DFL);": "signal",
+    "pthread_cancel(pthread_self());": "pthread_cancel",
+    "thrd_exit(0);": "thrd_exit",
+    "jmp_buf b; longjmp(b, 1);": "longjmp",
+    'void (*const volatile f)(int, const char*, ...) = errx; f(1, "bad");': "errx",
+}
+
+
+@pytest.mark.parametrize("body", ENDS)
+def test_a_call_ends_the_launch(body: str) -> None:
+    number = [*ENDS].index(body)
+    assert run(body, *ENDS) == (
         0,
-        f"In kernel 'ends', block (0, 0, 0), thread (1, 0, 0), code:{LINE}: '{name}' is called, "
-        f"which only the host has.{HINT}",
+        f"In kernel 'ends{number}', block (0, 0, 0), thread (1, 0, 0), code:{line_of(number)}: "
+        f"'{ENDS[body]}' is called, which only the host has.{HINT}",
     )
 
 
@@ -108,41 +119,44 @@ def test_what_the_library_throws() -> None:
     assert run("std::array<int, 10> a{}; x[1] = a.at(x[0]) + 3;") == (3, "")
 
 
-@pytest.mark.parametrize(
-    ("body", "told"),
-    [
-        ("__trap();", f": trapped (code:{LINE})."),
-        ("::__trap();", f": trapped (code:{LINE})."),
-        ('asm("trap;");', f": trapped (code:{LINE})."),
-        ("__builtin_trap();", f", code:{LINE}: trapped."),
-        ("assert(x[0] == 3);", f": assertion 'x[0] == 3' failed at code:{LINE}."),
-        ("assert(false);", f": assertion 'false' failed at code:{LINE}."),
-    ],
-)
-def test_traps_and_assertions_tell_their_lines(body: str, told: str) -> None:
-    assert run(body) == (0, f"In kernel 'ends', block (0, 0, 0), thread (1, 0, 0){told}")
+TRAPS = {
+    "__trap();": ": trapped (code:{line}).",
+    "::__trap();": ": trapped (code:{line}).",
+    'asm("trap;");': ": trapped (code:{line}).",
+    "__builtin_trap();": ", code:{line}: trapped.",
+    "assert(x[0] == 3);": ": assertion 'x[0] == 3' failed at code:{line}.",
+    "assert(false);": ": assertion 'false' failed at code:{line}.",
+}
 
 
-@pytest.mark.parametrize(
-    ("body", "stored"),
-    [
-        ("decltype(exit(0))* p = nullptr; x[1] = p == nullptr;", 1),
-        ("using F = decltype(&abort); x[1] = sizeof(F);", 8),
-        ("x[1] = noexcept(exit(0)) + 4;", 5),
-        ("if (x[0] == 77) exit(1); x[1] = 2;", 2),
-        ("if (false) abort(); x[1] = 3;", 3),
-        ("if constexpr (sizeof(int) == 8) std::exit(1); x[1] = 4;", 4),
-        ("assert(x[0] == 9); x[1] = 5;", 5),
-        ("int* p = (int*)malloc(4); *p = 6; x[1] = *p; free(p);", 6),
-        ("int* p = (int*)std::malloc(4); std::memset(p, 0, 4); x[1] = *p + 7; std::free(p);", 7),
-        ("const int y = 8; memcpy(x + 1, &y, 4);", 8),
-        ('x[1] = printf("");', 0),
-        ("struct S { __device__ int exit(int y) { return y; } } s; x[1] = s.exit(9);", 9),
-        ("const auto abort = [](int y) { return y; }; x[1] = abort(10);", 10),
-    ],
-)
-def test_what_ends_nothing(body: str, stored: int) -> None:
-    assert run(body) == (stored, "")
+@pytest.mark.parametrize("body", TRAPS)
+def test_traps_and_assertions_tell_their_lines(body: str) -> None:
+    number = [*TRAPS].index(body)
+    told = TRAPS[body].format(line=line_of(number))
+    found = run(body, *TRAPS)
+    assert found == (0, f"In kernel 'ends{number}', block (0, 0, 0), thread (1, 0, 0){told}")
+
+
+STORED = {
+    "decltype(exit(0))* p = nullptr; x[1] = p == nullptr;": 1,
+    "using F = decltype(&abort); x[1] = sizeof(F);": 8,
+    "x[1] = noexcept(exit(0)) + 4;": 5,
+    "if (x[0] == 77) exit(1); x[1] = 2;": 2,
+    "if (false) abort(); x[1] = 3;": 3,
+    "if constexpr (sizeof(int) == 8) std::exit(1); x[1] = 4;": 4,
+    "assert(x[0] == 9); x[1] = 5;": 5,
+    "int* p = (int*)malloc(4); *p = 6; x[1] = *p; free(p);": 6,
+    "int* p = (int*)std::malloc(4); std::memset(p, 0, 4); x[1] = *p + 7; std::free(p);": 7,
+    "const int y = 8; memcpy(x + 1, &y, 4);": 8,
+    'x[1] = printf("");': 0,
+    "struct S { __device__ int exit(int y) { return y; } } s; x[1] = s.exit(9);": 9,
+    "const auto abort = [](int y) { return y; }; x[1] = abort(10);": 10,
+}
+
+
+@pytest.mark.parametrize("body", STORED)
+def test_what_ends_nothing(body: str) -> None:
+    assert run(body, *STORED) == (STORED[body], "")
 
 
 def test_the_header_has_what_units_are_linked_for() -> None:

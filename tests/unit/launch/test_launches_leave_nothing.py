@@ -98,6 +98,7 @@ def check_nothing_is_left(calls: Calls, watched: list[Any]) -> None:
     """Caches fill up to their bounds: what leaks an object a call does so in every window."""
     run(calls, ROUNDS)
     gc.collect()
+    gc.freeze()  # each window collects, and what other tests left behind would take it a second
     references = [sys.getrefcount(each) for each in watched]
     files = len(os.listdir("/proc/self/fd"))
     grown, counted = [], counts()

@@ -6,6 +6,7 @@ import enum
 import json
 import weakref
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from kerneltk.fusion.trace.description import Description
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
-from tests.sampling import half
+from tests.sampling import one_in
 from tests.unit.cache.stages import record_of, set_cache
 
 DEVICES = {"host": ("host", OLDER), "sm_80": ("cuda", OLDER), "sm_90": ("cuda", Device(8, 132))}
@@ -82,11 +83,13 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "Description", Remembered)
 
 
-@pytest.mark.parametrize("on", DEVICES)
-@pytest.mark.parametrize("family", half(FAMILIES), ids=lambda family: family.name)
+@pytest.mark.parametrize(
+    "case", one_in(5, product(FAMILIES, DEVICES)), ids=lambda case: f"{case[0].name}-{case[1]}"
+)
 def test_plans_are_read_as_they_were_made(
-    cache: Cache, plans: list[str], described: None, family: Family, on: str
+    cache: Cache, plans: list[str], described: None, case: tuple[Family, str]
 ) -> None:
+    family, on = case
     for number, program in enumerate(family.programs):
         args = family.arguments()
         made = program_of(program, args, on)

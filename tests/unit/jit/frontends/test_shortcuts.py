@@ -121,12 +121,6 @@ def test_calls_that_are_looked_at_each_time(args: Any, options: Any) -> None:
     assert shortcut(args, **options) is None
 
 
-def test_numpys_scalars_are_no_arrays() -> None:
-    call = shortcut([X, np.float32(1)])
-    assert way(call, X, np.float32(2)) == "typed"
-    assert way(call, X, np.zeros((), F4)) == "otherwise"
-
-
 # -- several kinds of arguments in turn ------------------------------------------------------------
 
 

@@ -35,70 +35,9 @@ from kerneltk.jit.launch import launcher as launch_module
 from kerneltk.jit.numba import host_arrays
 
 
-class OnlyDlpack:
-    """An array as other libraries have them: NumPy's attributes are missing or of other types."""
-
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self._array = array
-        self.dtype = f"other.{array.dtype.name}"
-        self.shape = array.shape
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._array.__dlpack_device__()
-
-
-class OnlyInterface:
-    """An array that has nothing but its description."""
-
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.__array_interface__ = array.__array_interface__
-        self._kept = array
-
-
 @kernel
 def squared(x: Any) -> Any:
     return x * x
-
-
-@kernel
-def doubled(x: Any) -> Any:
-    return 2 * x[index(1)]
-
-
-@kernel
-def place_and_value(x: Any, y: Any) -> Any:
-    return x[index(1)], y
-
-
-@pytest.mark.parametrize("other", [OnlyDlpack, OnlyInterface])
-@pytest.mark.parametrize("function", [squared, doubled])
-def test_arrays_of_other_libraries_are_told_apart_by_dtype(other: Any, function: Any) -> None:
-    for dtype in (np.float32, np.float64, np.int16, np.float32):
-        x = np.arange(1, 4).astype(dtype)
-        expected = x * x if function is squared else 2 * x
-        found = function(other(x))
-        assert found.dtype == dtype
-        np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("other", [OnlyDlpack, OnlyInterface])
-def test_arrays_of_other_libraries_may_be_outputs(other: Any) -> None:
-    for dtype in (np.float32, np.float64):
-        x, into = np.arange(3.0), np.zeros(3, dtype)
-        squared(other(x), out=other(into))
-        np.testing.assert_array_equal(into, x * x)
-
-
-def test_arrays_of_other_libraries_beside_ones_of_numpy() -> None:
-    x, y = np.arange(3, dtype=np.int8), np.arange(3.0)
-    for first, second in ((OnlyInterface(x), y), (x, OnlyDlpack(y)), (OnlyDlpack(x), y)):
-        found = place_and_value(first, second)
-        assert [array.dtype for array in found] == [np.int8, np.float64]
-        np.testing.assert_array_equal(found[0], x)
-        np.testing.assert_array_equal(found[1], y)
 
 
 def test_a_record_is_no_element() -> None:

@@ -208,72 +208,38 @@ frozen = np.zeros(10, np.float32)
 frozen.flags.writeable = False
 shifted = np.zeros(41, np.uint8)[1:].view(np.float32)
 odd = np.lib.stride_tricks.as_strided(z32[:8], (2,), (6,))
+# How each message begins; tests/diagnostics has the whole of them.
 REFUSED: dict[str, tuple[tuple[Any, ...], type[Exception], str]] = {
     "an int beyond 64 bits": (
         (x32, x32, z32, 2**63),
         ScalarOverflowError,
-        """\
-Parameter 'n' of kernel 'probe' is given 9223372036854775808, which does not fit: a Python int has \
-64 bits in a kernel, -9223372036854775808 to 9223372036854775807.
-  probe.py: def probe(x, y, z, n): pass
-                               ^
-  Hint: pass 'np.uint64(9223372036854775808)'.""",
+        "Parameter 'n' of kernel 'probe' is given 9223372036854775808, which does not fit",
     ),
     "an int far beyond": (
         (x32, x32, z32, -(10**100)),
         ScalarOverflowError,
-        """\
-Parameter 'n' of kernel 'probe' is given a number of 333 bits, which does not fit: a Python int \
-has 64 bits in a kernel, -9223372036854775808 to 9223372036854775807.
-  probe.py: def probe(x, y, z, n): pass
-                               ^""",
+        "Parameter 'n' of kernel 'probe' is given a number of 333 bits, which does not fit",
     ),
     "a read-only array that is written": (
         (x32, x32, frozen, 10),
         ArgumentValueError,
-        """\
-The array for parameter 'z' of kernel 'probe' is read-only, and the kernel writes to it.
-  probe.py: def probe(x, y, z, n): pass
-                            ^
-  Hint: pass a copy, or set 'array.flags.writeable = True' if you own it.""",
+        "The array for parameter 'z' of kernel 'probe' is read-only",
     ),
     "a misaligned array": (
         (shifted, x32, z32, 10),
         ArgumentValueError,
-        """\
-The array for parameter 'x' of kernel 'probe' begins 1 byte beyond a multiple of 4, and elements \
-of dtype 'float32' lie at multiples of that.
-  probe.py: def probe(x, y, z, n): pass
-                      ^
-  Hint: pass a copy.""",
+        "The array for parameter 'x' of kernel 'probe' begins 1 byte beyond a multiple of 4",
     ),
     "misaligned strides": (
         (x32, odd, z32, 2),
         ArgumentValueError,
-        """\
-The array for parameter 'y' of kernel 'probe' has strides of (6,) bytes, and elements of dtype \
-'float32' lie at multiples of 4.
-  probe.py: def probe(x, y, z, n): pass
-                         ^
-  Hint: pass a copy.""",
+        "The array for parameter 'y' of kernel 'probe' has strides of (6,) bytes",
     ),
-    "a list": (
-        (x32, [1, 2], z32, 10),
-        ArgumentTypeError,
-        """\
-Parameter 'y' of kernel 'probe' cannot take an object of type 'list'.
-  probe.py: def probe(x, y, z, n): pass
-                         ^
-  Hint: pass an array, or a tuple: its length and its types are compiled into the kernel.""",
-    ),
+    "a list": ((x32, [1, 2], z32, 10), ArgumentTypeError, "Parameter 'y' of kernel 'probe' cannot"),
     "objects": (
         (x32.astype(object), x32, z32, 10),
         ArgumentTypeError,
-        """\
-Parameter 'x' of kernel 'probe' cannot take the array: the dtype 'object' has no C type that \
-kernels can use.
-  probe.py: def probe(x, y, z, n): pass
-                      ^""",
+        "Parameter 'x' of kernel 'probe' cannot take the array: the dtype 'object'",
     ),
 }
 
@@ -289,7 +255,7 @@ def test_refusals(case: str, before: str) -> None:
     for _ in range(2):
         with pytest.raises(error) as caught:
             add(1, 16, arguments)
-        assert str(caught.value) == message
+        assert str(caught.value).startswith(message)
     z32[:] = 0
     add(1, 16, good)
     np.testing.assert_array_equal(z32, 2 * x32)
@@ -389,27 +355,6 @@ def test_arrays_in_both_places_are_told(monkeypatch: pytest.MonkeyPatch) -> None
         "                               ^\n"
         "  Hint: pass a number, 'x[()]' or 'x.item()', instead of an array without dimensions."
     )
-
-
-@pytest.mark.gpu
-def test_arrays_in_both_places() -> None:
-    import cupy
-
-    add = adder()
-    x, z = cupy.ones(10, np.float32), cupy.zeros(10, np.float32)
-    with pytest.raises(ArgumentTypeError) as caught:
-        add(1, 16, (x, x32, z, 10))
-    assert str(caught.value) == (
-        "The array for parameter 'x' of kernel 'probe' is in a GPU, and the one for 'y' is in host "
-        "memory.\n"
-        "  probe.py: def probe(x, y, z, n): pass\n"
-        "                         ^\n"
-        "  Hint: move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
-    )
-    with pytest.raises(
-        ArgumentTypeError, match=r"Hint: pass a number, 'x\[\(\)\]' or 'x.item\(\)'"
-    ):
-        add(1, 16, (x, x, z, np.array(10)))
 
 
 # -- many of them ----------------------------------------------------------------------------------

@@ -10,31 +10,6 @@ import pytest
 from .showing import body_of, value_of
 
 
-def widened(y: Any, x: Any) -> None:
-    total = 0
-    for k in range(3):
-        total += x[k]
-    y[0] = int(total)
-
-
-def widened_by_what_it_calls(y: Any, x: Any) -> None:
-    def half(v: Any) -> Any:
-        return v / 2
-
-    a = 1
-    for _ in range(3):
-        a = half(a)
-    x[0] = a
-
-
-def in_turns(y: Any, x: Any, f: Any) -> None:
-    a, b = 0, 0
-    for k in range(3):
-        a, b = b, a
-        b = b + x[k]
-    x[0] = a
-
-
 def annotated(y: Any, i: np.int16, f: int) -> None:
     y[0] = i + f
 
@@ -45,41 +20,6 @@ def assigned_parameter(y: Any, i: Any) -> None:
 
 
 BODIES = [
-    (
-        widened,
-        """\
-total: float32 = 0.0:float32
-for k: int in range(0, 3, 1):
-    total: float32 = total + x[wrap k]
-y[0] = int64(int(total))
-""",
-    ),
-    (
-        widened_by_what_it_calls,
-        """\
-function half_2(v: float) -> float
-    return v / 2.0
-
-a: float = 1.0
-for v_: int in range(0, 3, 1):
-    a: float = half_2(a)
-x[0] = float32(a)
-""",
-    ),
-    (
-        in_turns,
-        """\
-a: float32 = 0.0:float32
-b: float32 = 0.0:float32
-for k: int in range(0, 3, 1):
-    t: float32 = b
-    t_2: float32 = a
-    a: float32 = t
-    b: float32 = t_2
-    b: float32 = b + x[wrap k]
-x[0] = a
-""",
-    ),
     (
         annotated,
         """\

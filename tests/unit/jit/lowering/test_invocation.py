@@ -35,63 +35,15 @@ def pick(name: Any, pair: Any) -> Any:
     return pair[0] if name == "left" else pair[1]
 
 
-def defaults(y: Any, i: Any) -> None:
-    y[0] = add(i)
-    y[1] = add(i, c=i)
-    y[2] = add(1, 2, c=3)
-
-
 def each_types_own(x: Any, y: Any, i: Any) -> None:
     y[0] = add(i)
     y[1] = add(y[2])
     x[0] = add(x[1])
 
 
-def any_number_of_values(y: Any, i: Any) -> None:
-    y[0] = total(i, 2)
-    y[1] = total()
-
-
-def by_position(y: Any, i: Any) -> None:
-    y[0] = first(i, b=2)
-
-
-def for_its_effect(y: Any, i: Any) -> None:
-    put(y, i)
-
-
 def known_arguments(y: Any, tt: Any) -> None:
     y[0] = pick("left", tt)
     y[1] = pick("right", tt)
-
-
-def a_nested_function(y: Any, i: Any) -> None:
-    scale = 3
-
-    def scaled(v: Any, more: Any = i) -> Any:
-        return v * scale + more
-
-    y[0] = scaled(y[1])
-    y[2] = scaled(y[3])
-
-
-def a_captured_variable(y: Any, i: Any) -> None:
-    k = y[0]
-    k += 1
-
-    def shifted(v: Any) -> Any:
-        return v + k
-
-    y[1] = shifted(i)
-    k = 5
-    y[2] = shifted(i)
-
-
-def a_function_as_an_argument(y: Any, i: Any) -> None:
-    def twice(f: Any, v: Any) -> Any:
-        return f(f(v))
-
-    y[0] = twice(lambda v: v + 1, i)
 
 
 def an_impure_call_is_made_once(y: Any) -> None:
@@ -102,17 +54,6 @@ def an_impure_call_is_made_once(y: Any) -> None:
 
 
 BODIES = [
-    (
-        defaults,
-        """\
-function add(a: int, b: int, c: int) -> int
-    return (a + b) + c
-
-y[0] = int64(add(i, 2, 3))
-y[1] = int64(add(i, 2, i))
-y[2] = int64(add(1, 2, 3))
-""",
-    ),
     (
         each_types_own,
         """\
@@ -131,43 +72,6 @@ x[0] = add_3(x[1], 2, 3)
 """,
     ),
     (
-        any_number_of_values,
-        """\
-function total(values: (int, int)) -> int
-    found: int = 0
-    t: int = values[0]
-    found: int = found + t
-    t_2: int = values[1]
-    found: int = found + t_2
-    return found
-
-function total_2() -> int
-    found: int = 0
-    return found
-
-y[0] = int64(total((i, 2)))
-y[1] = int64(total_2())
-""",
-    ),
-    (
-        by_position,
-        """\
-function first(a: int, b: int) -> int
-    return a
-
-y[0] = int64(first(i, 2))
-""",
-    ),
-    (
-        for_its_effect,
-        """\
-function put(x: int64[:], i: int)
-    x[wrap i] = 1:int64
-
-put(y, i)
-""",
-    ),
-    (
         known_arguments,
         """\
 function pick(pair: (int, int, int32)) -> int
@@ -178,41 +82,6 @@ function pick_2(pair: (int, int, int32)) -> int
 
 y[0] = int64(pick(tt))
 y[1] = int64(pick_2(tt))
-""",
-    ),
-    (
-        a_nested_function,
-        """\
-function scaled(v: int64, more: int, scale: int) -> int64
-    return (v * int64(scale)) + int64(more)
-
-y[0] = scaled(y[1], i, 3)
-y[2] = scaled(y[3], i, 3)
-""",
-    ),
-    (
-        a_captured_variable,
-        """\
-function shifted(v: int, k: int64) -> int64
-    return int64(v) + k
-
-k: int64 = y[0]
-k: int64 = k + 1:int64
-y[1] = shifted(i, k)
-k: int64 = 5:int64
-y[2] = shifted(i, k)
-""",
-    ),
-    (
-        a_function_as_an_argument,
-        """\
-function lambda(v: int) -> int
-    return v + 1
-
-function twice(v: int) -> int
-    return lambda(lambda(v))
-
-y[0] = int64(twice(i))
 """,
     ),
     (

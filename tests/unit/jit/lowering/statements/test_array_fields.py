@@ -10,24 +10,8 @@ import pytest
 from ..showing import body_of
 
 
-def filled(rs: Any, i: Any) -> None:
-    rs[i].v = 0
-
-
-def filled_by_a_call(rs: Any, x: Any) -> None:
-    rs[0].v = x[0] + 1
-
-
-def of_another_record(rs: Any, i: Any) -> None:
-    rs[0].v = rs[i].v
-
-
 def of_an_array(rs: Any, x: Any) -> None:
     rs[0].v = x
-
-
-def of_a_part(rs: Any) -> None:
-    rs[0].v = rs[0].v[::-1]
 
 
 def of_a_tuple(rs: Any, tt: Any) -> None:
@@ -40,28 +24,6 @@ def of_no_dimensions(rs: Any, empty: Any) -> None:
 
 BODIES = [
     (
-        filled,
-        """\
-for k: int in range(0, 3, 1):
-    rs[wrap i].v[k] = 0.0:float64
-""",
-    ),
-    (
-        filled_by_a_call,
-        """\
-t: float64 = float64(x[0] + 1.0:float32)
-for k: int in range(0, 3, 1):
-    rs[0].v[k] = t
-""",
-    ),
-    (
-        of_another_record,
-        """\
-for k: int in range(0, 3, 1):
-    rs[0].v[k] = rs[wrap i].v[k]
-""",
-    ),
-    (
         of_an_array,
         """\
 t: float32[:] = x
@@ -70,19 +32,6 @@ t_2: bool = t.shape[0] == 1
 declare local: local float64[3]
 for k: int in range(0, 3, 1):
     local[k] = float64(t[0 if t_2 else k])
-for k_2: int in range(0, 3, 1):
-    rs[0].v[k_2] = local[k_2]
-""",
-    ),
-    (
-        of_a_part,
-        """\
-t: strided float64[:] = rs[0].v[::-1] -> strided float64[:]
-assert (t.shape[0] == 3) or (t.shape[0] == 1), "an array is broadcast to the field 'v' of the shape (3,)"
-t_2: bool = t.shape[0] == 1
-declare local: local float64[3]
-for k: int in range(0, 3, 1):
-    local[k] = t[0 if t_2 else k]
 for k_2: int in range(0, 3, 1):
     rs[0].v[k_2] = local[k_2]
 """,

@@ -13,24 +13,6 @@ from ..showing import body_of
 MODE = "fast"
 
 
-def values(y: Any, i: Any) -> None:
-    match i:
-        case 1:
-            y[0] = 1
-        case 2 | 3:
-            y[0] = 2
-        case _:
-            y[0] = 3
-
-
-def a_subject_in_memory(y: Any) -> None:
-    match y[0]:
-        case 1:
-            y[0] = 2
-        case 2:
-            y[0] = 3
-
-
 def a_known_subject(y: Any) -> None:
     match MODE:
         case "slow":
@@ -39,14 +21,6 @@ def a_known_subject(y: Any) -> None:
             y[0] = 2
         case _:
             y[0] = 3
-
-
-def guards(y: Any, i: Any, j: Any) -> None:
-    match i:
-        case 1 if j > 2:
-            y[0] = 1
-        case n if n > 5:
-            y[0] = n
 
 
 def a_guard_with_an_effect(y: Any, i: Any) -> None:
@@ -79,45 +53,9 @@ def singletons(y: Any, b: Any, i: Any, none: Any) -> None:
 
 BODIES = [
     (
-        values,
-        """\
-t: int = i
-if t == 1:
-    y[0] = 1:int64
-else:
-    if (t == 2) or (t == 3):
-        y[0] = 2:int64
-    else:
-        y[0] = 3:int64
-""",
-    ),
-    (
-        a_subject_in_memory,
-        """\
-t: int64 = y[0]
-if t == 1:int64:
-    y[0] = 2:int64
-else:
-    if t == 2:int64:
-        y[0] = 3:int64
-""",
-    ),
-    (
         a_known_subject,
         """\
 y[0] = 2:int64
-""",
-    ),
-    (
-        guards,
-        """\
-t: int = i
-if (t == 1) and (j > 2):
-    y[0] = 1:int64
-else:
-    n: int = t
-    if n > 5:
-        y[0] = int64(n)
 """,
     ),
     (

@@ -10,12 +10,6 @@ import pytest
 from ..showing import body_of
 
 
-def is_a_name_for_it(rs: Any, i: Any) -> None:
-    r = rs[i]
-    r.a = 1
-    r.v[0] = r.a
-
-
 def is_one_of_two(rs: Any, y: Any) -> None:
     r = rs[0]
     if y[0] > 0:
@@ -25,10 +19,6 @@ def is_one_of_two(rs: Any, y: Any) -> None:
 
 def put(r: Any) -> None:
     r.a = 3
-
-
-def is_passed(rs: Any, i: Any) -> None:
-    put(rs[i])
 
 
 def is_kept_in_a_tuple(rs: Any, i: Any) -> None:
@@ -42,25 +32,7 @@ def index_is_what_it_was(rs: Any, i: Any) -> None:
     r.a = i
 
 
-def is_exchanged(rs: Any, i: Any) -> None:
-    a = rs[0]
-    b = rs[1]
-    rs[0], rs[1] = b, a
-
-
-def loops_over_records(rs: Any) -> None:
-    for r in rs:
-        r.a = 1
-
-
 BODIES = [
-    (
-        is_a_name_for_it,
-        """\
-rs[wrap i].a = 1:int32
-rs[wrap i].v[0] = float64(rs[wrap i].a)
-""",
-    ),
     (
         is_one_of_two,
         """\
@@ -68,16 +40,6 @@ r: &{a: int32, v: float64[3]} = rs[0] -> &{a: int32, v: float64[3]}
 if y[0] > 0:int64:
     r: &{a: int32, v: float64[3]} = rs[1] -> &{a: int32, v: float64[3]}
 r[()].a = 7:int32
-""",
-    ),
-    (
-        is_passed,
-        """\
-function put(r: &{a: int32, v: float64[3]})
-    r[()].a = 3:int32
-
-t: int = i
-put(rs[(t + rs.shape[0]) if (t < 0) else t] -> &{a: int32, v: float64[3]})
 """,
     ),
     (
@@ -94,21 +56,6 @@ t_2[0][()].a = int32(t_2[1])
 t: int = i
 i: int = i + 1
 rs[wrap t].a = int32(i)
-""",
-    ),
-    (
-        is_exchanged,
-        """\
-rs[0] = (rs[1] -> &{a: int32, v: float64[3]})[()]
-rs[1] = (rs[0] -> &{a: int32, v: float64[3]})[()]
-""",
-    ),
-    (
-        loops_over_records,
-        """\
-for k: int in range(0, rs.shape[0], 1):
-    t: int = k
-    rs[t].a = 1:int32
 """,
     ),
 ]
