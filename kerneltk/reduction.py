@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -148,7 +148,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             )
         )
 
-    @functools.cached_property
+    @cached_property
     def _masked(self) -> LoopDispatcher:
         """Launches with a mask: those of a definition with one more input. Its sources are this
         kernel's.

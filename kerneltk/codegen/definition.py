@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import field, fields
-from functools import cache, cached_property
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
+from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.core.lexer import blanked, comma_subscript
 from kerneltk.core.patterns import pattern

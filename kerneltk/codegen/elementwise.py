@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Literal
 
 from kerneltk.codegen.argument_block import (
@@ -29,6 +28,7 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
 from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Layout, Operand, plan_cuda, plan_host

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator
@@ -26,6 +25,7 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.capabilities import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import blanked
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Operand

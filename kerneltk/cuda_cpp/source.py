@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +22,7 @@ from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.core.artifacts import BackendName, LinkInput, TranslationUnit
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.debug_files import keep
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings

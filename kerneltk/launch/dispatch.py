@@ -27,6 +27,7 @@ from typing import Any
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable
 from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError
@@ -74,7 +75,7 @@ class Dispatcher:
         self._launchers: dict[Any, Any] = {}
         self.kernels: BoundedTable[Any, Any] = BoundedTable(MAX_PLANS)
 
-    @functools.cached_property
+    @cached_property
     def recording(self) -> Any:
         """A dispatcher of the same kernel for calls that are recorded."""
         made = type(self)(*self._parts, records=True)

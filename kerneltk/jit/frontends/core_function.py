@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import ast
 import copy
-import functools
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
+from kerneltk.core.forking import cached_property
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.source.text import FunctionSource
 
@@ -21,10 +21,10 @@ _MAKERS = ("array", "asarray")
 class CoreFunction(Definition):
     """A function of small arrays and how it is compiled."""
 
-    @functools.cached_property
+    @cached_property
     def source(self) -> FunctionSource:
         """Its text and syntax tree, with tuples in place of the arrays that it returns."""
-        found = Definition.source.func(self)  # type: ignore[attr-defined]
+        found = Definition.source.func(self)
         return _returning_tuples(found, self.function)
 
 
