@@ -125,7 +125,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             reduce_type = checked_text("reduce_type", reduce_type)
         preamble = checked_text("preamble", preamble)
         check_name(name)
-        for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
+        for text, source in (
+            ("map_expr", map_expr),
+            ("reduce_expr", reduce_expr),
+            ("post_map_expr", post_map_expr),
+        ):
             if not source.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():
@@ -145,6 +149,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 identity_text,
                 parse_accumulator(reduce_type, signature, preamble),
                 bool(reduce_dims),
+                identity_number=_identity_number(identity),
             )
         )
 
@@ -379,6 +384,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."
             )
         return unit
+
+
+def _identity_number(identity: object) -> complex | None:
+    plain = identity.item() if isinstance(identity, np.generic) else identity
+    return plain if isinstance(plain, int | float | complex) else None
 
 
 def _identity_text(identity: object) -> str:
