@@ -124,6 +124,7 @@ class ElementwiseDefinition(KernelDefinition):
         overlapping = overlapping_output(self.signature, specs, resolved.shape, self._only_read)
         if overlapping is not None and not self.has_atomics:
             raise overlapping
+        self.check_written(len(specs))
         return resolved
 
     def schedule(

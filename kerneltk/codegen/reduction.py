@@ -115,6 +115,7 @@ class ReductionDefinition(KernelDefinition):
             if dtype is not None:
                 shown = Snippet("identity", self.identity, 0, len(self.identity))
                 convert_scalar(self.identity_number, dtype, shown)
+        self.check_written(len(specs))
         return resolved
 
     def schedule(
