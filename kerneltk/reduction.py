@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -124,7 +124,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             reduce_type = checked_text("reduce_type", reduce_type)
         preamble = checked_text("preamble", preamble)
         check_name(name)
-        for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
+        for text, source in (
+            ("map_expr", map_expr),
+            ("reduce_expr", reduce_expr),
+            ("post_map_expr", post_map_expr),
+        ):
             if not source.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():
@@ -144,10 +148,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 identity_text,
                 parse_accumulator(reduce_type, signature, preamble),
                 bool(reduce_dims),
+                identity_number=_identity_number(identity),
             )
         )
 
-    @functools.cached_property
+    @cached_property
     def _masked(self) -> LoopDispatcher:
         """Launches with a mask: those of a definition with one more input. Its sources are this
         kernel's.
@@ -378,6 +383,11 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."
             )
         return unit
+
+
+def _identity_number(identity: object) -> complex | None:
+    plain = identity.item() if isinstance(identity, np.generic) else identity
+    return plain if isinstance(plain, int | float | complex) else None
 
 
 def _identity_text(identity: object) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
+import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import variable_problem
@@ -53,6 +56,16 @@ class Accumulator:
         dtype = dict(binding.variables).get(self.ctype)
         own = self.ctype if dtype is None else describe(dtype).ctype
         return "float" if own in _NARROW and not self.text else self.ctype
+
+    def dtype(self, binding: Binding, output: np.dtype[Any]) -> np.dtype[Any] | None:
+        """Return the dtype of ``_type_reduce`` where the first output has one; None for fields and
+        for C types.
+        """
+        if not self.text:
+            return output
+        name = self.text.strip()
+        own = dict(binding.variables).get(self.ctype)
+        return as_dtype(name) if own is None and name in dtype_names() else own
 
     def size(self, binding: Binding) -> int:
         """How many bytes ``_type_reduce`` takes, or at most takes."""

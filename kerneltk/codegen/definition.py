@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import field, fields
-from functools import cache, cached_property
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import Capabilities
+from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.core.lexer import blanked, comma_subscript
 from kerneltk.core.records import pattern, record
@@ -191,6 +193,24 @@ class KernelDefinition(ABC):
         """The fields whose values decide what launches are."""
         apart = "signature", "user_sources"  # the former by its strings
         return tuple(own.name for own in fields(cls) if own.name not in apart)
+
+    def check_written(self, given: int) -> None:
+        """Raise ArgumentValueError where an output of the user's source would be allocated, behind
+        the first `given` arguments, and nothing in the source names it.
+        """
+        if self.known_facts is not None or given == len(self.signature.parameters):
+            return
+        # Not the facts, which a call whose code is cached does not need.
+        sources = (*(source for _, source in self.expressions), self.preamble, *self.options)
+        if any("#" in source or "include" in source for source in sources):  # of what is not seen
+            return
+        names = frozenset(re.findall(r"\w+", " ".join(sources)))
+        for index, parameter in enumerate(self.signature.parameters):
+            name = parameter.name
+            if index >= given and names.isdisjoint((name, f"_raw_{name}")):
+                sentence = f"Nothing in kernel '{self.name}' writes output '{name}'."
+                hint = "assign to it, or pass an array for it."
+                raise ArgumentValueError(self.signature.message(sentence, index, hint=hint))
 
     def check_coordinates(self, name: str, ndim: int, merges: bool) -> None:
         """Raise ArgumentValueError where an expression reads a coordinate or an extent that an

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Literal
 
 from kerneltk.codegen.argument_block import (
@@ -29,6 +28,7 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
 from kerneltk.core.artifacts import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Layout, Operand, plan_cuda, plan_host
@@ -124,6 +124,7 @@ class ElementwiseDefinition(KernelDefinition):
         overlapping = overlapping_output(self.signature, specs, resolved.shape, self._only_read)
         if overlapping is not None and not self.has_atomics:
             raise overlapping
+        self.check_written(len(specs))
         return resolved
 
     def schedule(

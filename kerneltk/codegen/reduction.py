@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator
@@ -26,8 +25,10 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.artifacts import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import blanked
 from kerneltk.core.records import record
+from kerneltk.errors import Snippet
 from kerneltk.schedule.elementwise import Operand
 from kerneltk.schedule.reduction import (
     STRIP_BYTES,
@@ -35,7 +36,12 @@ from kerneltk.schedule.reduction import (
     ReductionSchedule,
     merged_index_shape,
 )
-from kerneltk.signature.resolve import Resolved, normalize_axes, resolve_reduction
+from kerneltk.signature.resolve import (
+    Resolved,
+    convert_scalar,
+    normalize_axes,
+    resolve_reduction,
+)
 
 _Options = tuple[Any, bool, int | None] | None
 _Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
@@ -56,6 +62,8 @@ class ReductionDefinition(KernelDefinition):
     reduce_dims : bool
     mask : bool
         Whether the last input, a mask, says which elements count.
+    identity_number : int, float, complex or None
+        The identity, if it was given as a number.
     """
 
     map_expr: str
@@ -65,6 +73,7 @@ class ReductionDefinition(KernelDefinition):
     accumulator: Accumulator
     reduce_dims: bool = True
     mask: bool = False
+    identity_number: complex | None = None
 
     has_scratch = True
     expression_paths = (
@@ -96,10 +105,18 @@ class ReductionDefinition(KernelDefinition):
     ) -> Resolved:
         """Bind types and shapes; options are the axis, whether to keep it, and the size."""
         axis, keepdims, size = options or (None, False, None)
-        return resolve_reduction(
+        resolved = resolve_reduction(
             self.name, self.signature, specs, values, axis, keepdims, size, bool(self.identity),
             self.mask,
         )  # fmt: skip
+        if self.identity_number is not None:
+            output = resolved.binding.dtypes[len(self.signature.inputs)]
+            dtype = self.accumulator.dtype(resolved.binding, output)
+            if dtype is not None:
+                shown = Snippet("identity", self.identity, 0, len(self.identity))
+                convert_scalar(self.identity_number, dtype, shown)
+        self.check_written(len(specs))
+        return resolved
 
     def schedule(
         self,

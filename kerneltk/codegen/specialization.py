@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from kerneltk.codegen.argument_block import ArgumentBlock, Field
@@ -13,6 +12,7 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import lex
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access

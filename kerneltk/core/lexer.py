@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
 
+from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import CXX_KEYWORDS
 from kerneltk.core.records import pattern, record
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
+from kerneltk.core.forking import cached_property
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.compiled.state import may_have_state

@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +21,7 @@ from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.core.artifacts import BackendName, Capabilities, LinkInput, TranslationUnit
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import record
 from kerneltk.core.settings import get_settings

@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.forking import module_lock
+
 _COUNTERPARTS = {  # which module has the functions of the same names
     "cupy": "numpy",
     "cupy.linalg": "numpy.linalg",
@@ -60,7 +62,7 @@ class _Replaced(NamedTuple):
 
 
 _thread = _Thread()
-_lock = threading.Lock()
+_lock = module_lock()
 _replaced: dict[str, _Replaced] = {}
 _functions: set[types.FunctionType] = set()
 _known: dict[str, Any] = {}  # modules whose functions are in the table

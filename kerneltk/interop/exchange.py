@@ -5,11 +5,12 @@ Each is announced once, when an array of it is first taken; readers of tables re
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from kerneltk.core.forking import module_lock
 
 
 class Maker(NamedTuple):
@@ -93,7 +94,7 @@ Reader = Callable[[ExchangeLibrary], object]
 GPUS = (2, 13)
 """DLPack's numbers of memory on a GPU, and of memory that CUDA manages."""
 
-_lock = threading.Lock()
+_lock = module_lock()
 _libraries: list[ExchangeLibrary] = []
 _readers: list[Reader] = []
 

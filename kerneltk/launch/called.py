@@ -6,12 +6,12 @@ with the same results.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
+from kerneltk.core.forking import module_lock
 from kerneltk.launch import launcher_sources
 
 CallKind = Literal["by count", "reduces", "on grid", "configured", "shortcut"]
@@ -72,7 +72,7 @@ def common_calls(kind: CallKind) -> Callable[[C], C]:
 
 
 _users = 0
-_counting = threading.Lock()
+_counting = module_lock()
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from itertools import count
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +27,7 @@ from kerneltk.backends.base import (
     LaunchCall,
     LaunchValue,
 )
+from kerneltk.core.forking import cached_property
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.interop import exchange

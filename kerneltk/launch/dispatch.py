@@ -32,6 +32,7 @@ from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable
 from kerneltk.core.records import MAX_PLANS, BoundedTable, record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
@@ -82,7 +83,7 @@ class Dispatcher:
         self._launchers: dict[Any, Any] = {}
         self.kernels: BoundedTable[Any, Any] = BoundedTable(MAX_PLANS)
 
-    @functools.cached_property
+    @cached_property
     def recording(self) -> Any:
         """A dispatcher of the same kernel for calls that are recorded."""
         made = type(self)(*self._parts, records=True)

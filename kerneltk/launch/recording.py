@@ -26,6 +26,7 @@ from kerneltk.backends.base import (
     RecordedLaunch,
 )
 from kerneltk.core.arrays import pinned
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable, current_recorder, recording_by
 from kerneltk.core.structures import is_structure, items_of, rebuilt
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
@@ -348,12 +349,12 @@ class RecordingBackend:
     def _allocate(self, shape: Any, dtype: Any, order: str) -> Any:
         return _own_recorder().allocate(self._backend, shape, np.dtype(dtype), order)
 
-    @functools.cached_property
+    @cached_property
     def loop_call(self) -> LaunchCall:
         """How loops over elements are recorded."""
         return self._recorded(self._backend.loop_call)
 
-    @functools.cached_property
+    @cached_property
     def _waiting_calls(self) -> dict[int, LaunchCall]:
         return {}
 

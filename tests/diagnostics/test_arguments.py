@@ -53,7 +53,8 @@ def overlapping() -> Any:
 
 
 def kernel(in_params: str, out_params: str) -> ElementwiseKernel:
-    return ElementwiseKernel(in_params, out_params, "", "k")
+    written = ", ".join(part.split()[-1] for part in out_params.split(","))
+    return ElementwiseKernel(in_params, out_params, f"static_cast<void>(({written}))", "k")
 
 
 TYPE, VALUE, RANGE = ArgumentTypeError, ArgumentValueError, ScalarOverflowError

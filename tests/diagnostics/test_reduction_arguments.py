@@ -120,12 +120,35 @@ def test_unknown_architectures(target: str) -> None:
         SUM.compile(X, target=target)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "reduce_type", "identity", "error", "said"),
+    [
+        ("i1", None, -1000, ScalarOverflowError,
+         "The value -1000 is out of range for dtype 'int8'."),
+        ("u1", None, -1, ScalarOverflowError, "The value -1 is out of range for dtype 'uint8'."),
+        ("f4", "int16", 1 << 15, ScalarOverflowError,
+         "The value 32768 is out of range for dtype 'int16'."),
+        ("i4", "T", -np.inf, ScalarOverflowError,
+         "The value -inf is out of range for dtype 'int32'."),
+        ("f8", None, 1j, ArgumentTypeError, "The complex value 1j cannot become dtype 'float64'."),
+    ],
+)  # fmt: skip
+def test_identities_that_the_total_does_not_hold(
+    dtype: str, reduce_type: str | None, identity: Any, error: type[Exception], said: str
+) -> None:
+    kernel = ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", identity, "top", reduce_type)
+    first, shown, _ = message_of(lambda: kernel(np.ones(3, dtype)), error).split("\n")
+    assert first == said
+    assert shown == f"  identity: {kernel.identity}"
+
+
 # -- the constructor -------------------------------------------------------------------------------
 
 CONSTRUCTORS: dict[str, tuple[dict[str, Any], type[KernelToolkitError], str]] = {
     "no map_expr": ({"map_expr": ""}, SignatureError, "'map_expr' is empty."),
     "blank map_expr": ({"map_expr": " \n"}, SignatureError, "'map_expr' is empty."),
     "blank reduce_expr": ({"reduce_expr": " "}, SignatureError, "'reduce_expr' is empty."),
+    "blank post_map_expr": ({"post_map_expr": " "}, SignatureError, "'post_map_expr' is empty."),
     "vast identity": (
         {"identity": 10**400}, ScalarOverflowError, "'identity' is an integer that no type holds.",
     ),

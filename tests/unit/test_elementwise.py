@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from kerneltk import (
+    ArgumentValueError,
     ArraySpec,
     DivisionError,
     ElementwiseKernel,
@@ -392,3 +393,19 @@ def test_the_address_of_an_element_of_a_raw_bool_array() -> None:
     assert kernel.compile(flags, out, target="sm_90").code
     const = ElementwiseKernel("raw T x", "int32 y", "const bool* p = &x[{i}]; y = *p + x[0];")
     assert const(x[:2].view(bool), np.empty(2, np.int32)).tolist() == [0, 1]
+
+
+def test_an_output_that_nothing_writes_is_not_allocated() -> None:
+    kernel = ElementwiseKernel("T x", "T y, T z", "y = x", "half_done")
+    with pytest.raises(ArgumentValueError, match="Nothing in kernel 'half_done' writes output 'z'"):
+        kernel(np.ones(3))
+    y, z = kernel(np.ones(3), np.empty(3), np.full(3, 2.0))
+    assert (y == 1).all()
+    assert (z == 2).all()
+    by_macro = ElementwiseKernel("T x", "T y", "SET(2)", options=("-DSET(v)=y=v*x",))
+    assert (by_macro(np.ones(3)) == 2).all()
+    total = ReductionKernel("T x", "T y, T z", "x", "a + b", "y = a", "0", "half_total")
+    with pytest.raises(
+        ArgumentValueError, match="Nothing in kernel 'half_total' writes output 'z'"
+    ):
+        total(np.ones(3))

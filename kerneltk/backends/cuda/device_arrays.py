@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import cupy
@@ -12,6 +11,7 @@ import numpy as np
 
 from kerneltk.backends.cuda.streams import own_stream, stream_of
 from kerneltk.core.arrays import byte_extent, extents_of
+from kerneltk.core.forking import cached_property
 from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import member

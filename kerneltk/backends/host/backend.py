@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Never
@@ -33,6 +33,7 @@ from kerneltk.backends.host import runtime, toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import foreign_headers
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, KernelToolkitError, LaunchError

@@ -384,6 +384,8 @@ def _backend_options(
         *("-std=c++17", "-fno-exceptions", "-fno-rtti", "-fsigned-char"),
         # Device code puns types through pointers, and device compilers let it.
         *("-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"),
+        # A loop that only reads and never ends stays, for the time limit to end it.
+        "-fno-finite-loops",
     ]
     x86 = os.uname().machine == "x86_64"
     if x86 and _library_path("libmvec.so.1"):

@@ -24,7 +24,7 @@ _CPP20 = re.compile(r"--?std=(?:c|gnu)\+\+(?:2|[3-9])\w+\Z")
 _UNANNOTATED = frozenset(
     ("function", "host function", "variable", "member", "lambda", "generic lambda")
 )
-_OF_STRINGS = frozenset(("without include", "header"))
+_OF_STRINGS = frozenset(("without include", "header", "computed constant"))
 _WORD = re.compile(r"[^\W\d]\w*")
 # Macros that CPU cores' compiler and NVRTC define otherwise.
 _DIFFERENT = re.compile(
@@ -87,6 +87,8 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
                     and (source.has_host_code or source.compiler != "nvrtc")
                 )
                 or (part.kind in _OF_STRINGS and (source.has_host_code or includes_more))
+                # Another header may declare a function of the name that is constexpr.
+                or (part.kind == "computed value" and (includes_more or has_unread))
                 or (bool(part.key) and not annotated.isdisjoint(_keys(part)))
                 or not macros.isdisjoint((*part.words, part.name, "std"))
                 or (has_unread and part.kind in _UNANNOTATED and bool(part.words))
@@ -170,10 +172,13 @@ def refused_part(log: str, parts: Sequence[HostPart]) -> HostPart | None:
 
 
 def is_device_function(source: RawSource, name: str) -> bool:
-    """Return whether a name is of functions with an annotation, none of which is a kernel."""
-    if any(kernel.name == name for kernel in source.kernels):
+    """Return whether a name is of functions with an annotation, none of which is a kernel. Where a
+    kernel in another namespace is called so, only a compiler knows: names have aliases, and inline
+    namespaces and `using` bring others.
+    """
+    last = name.rpartition("::")[2]
+    if any(kernel.name.rpartition("::")[2] == last for kernel in source.kernels):
         return False
-    key = f"{name.rpartition('::')[2]}("
     sources = (source, *source.included)
     keys = (found for one in sources for found in read_host_only(one.code)[1])
-    return any(found.rpartition("\n")[2] == key for found in keys)
+    return any(found.rpartition("\n")[2] == f"{last}(" for found in keys)

@@ -41,6 +41,8 @@ HostOnlyKind = Literal[
     "kernel variable",
     "shared value",
     "shared memory",
+    "computed value",
+    "computed constant",
     "device in function",
     "constant written",
     "library",

@@ -7,7 +7,6 @@ has nothing to do with what CPU cores lack is none to leave out: then nothing is
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections import defaultdict
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
@@ -422,7 +422,7 @@ class _Functions:
         bounds = np.array([(node.start_byte, node.end_byte) for node in self.nodes], np.int64)
         self._starts, self._ends = bounds.reshape(-1, 2).T
 
-    @functools.cached_property
+    @cached_property
     def by_name(self) -> defaultdict[str, list[Node]]:
         """The functions by their names, without what these are qualified with."""
         found: defaultdict[str, list[Node]] = defaultdict(list)

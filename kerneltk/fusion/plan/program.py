@@ -10,7 +10,6 @@ import math
 import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
+from kerneltk.core.forking import cached_property
 from kerneltk.core.records import MAX_PLANS, BoundedTable, record
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.plan.library import library_function

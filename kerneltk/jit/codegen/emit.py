@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.core.dtypes import describe
+from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.declarations import declaration_sites
@@ -346,7 +347,7 @@ class Emitter:
         is_of_float = source.is_integer and (target.is_floating or target.is_complex)
         return is_of_float and self._truncates
 
-    @functools.cached_property
+    @cached_property
     def _truncates(self) -> bool:
         """Whether floats become integers: back in a float, their zeros have no sign, which g++
         forgets.
@@ -833,7 +834,7 @@ class Emitter:
             for item in ir.walk(*node.body)
         )
 
-    @functools.cached_property
+    @cached_property
     def _asking(self) -> set[str]:
         """The functions that ask which thread it is."""
         by_name = {function.name: function for function in self._program.functions}

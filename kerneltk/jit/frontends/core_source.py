@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import ast
 import copy
-import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
+from kerneltk.core.forking import cached_property
 from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.frontends.core_signature import Core
@@ -28,10 +28,10 @@ _MAKERS = ("array", "asarray")
 class CoreFunction(Definition):
     """A function of small arrays and how it is compiled."""
 
-    @functools.cached_property
+    @cached_property
     def source(self) -> FunctionSource:
         """Its text and syntax tree, with tuples in place of the arrays that it returns."""
-        found = Definition.source.func(self)  # type: ignore[attr-defined]
+        found = Definition.source.func(self)
         return _returning_tuples(found, self.function)
 
 

@@ -11,7 +11,6 @@ import functools
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -21,6 +20,7 @@ from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import Capabilities, TranslationUnit, checked_options
 from kerneltk.core.dtypes import describe
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle

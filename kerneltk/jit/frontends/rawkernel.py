@@ -17,6 +17,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import checked_options
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import BoundedTable
 from kerneltk.errors import (
@@ -69,44 +70,44 @@ class Definition:
     fastmath: bool = False
     constants: tuple[tuple[str, Any], ...] = ()
 
-    @functools.cached_property
+    @cached_property
     def source(self) -> FunctionSource:
         """Its text and syntax tree."""
         from kerneltk.jit.source.function_source import source_of
 
         return source_of(self.function, self.text)
 
-    @functools.cached_property
+    @cached_property
     def text(self) -> tuple[str, str]:
         """The path and the whole text of its file or cell."""
         from kerneltk.jit.source.function_source import text_of
 
         return text_of(self.function)
 
-    @functools.cached_property
+    @cached_property
     def signature(self) -> inspect.Signature:
         """Python's own."""
         return inspect.signature(self.function, follow_wrapped=False)
 
-    @functools.cached_property
+    @cached_property
     def _nodes(self) -> list[ast.arg]:
         from kerneltk.jit.source.scope import parameters_of
 
         return parameters_of(self.source.node)
 
-    @functools.cached_property
+    @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
         code = self.function.__code__
         assert self.text  # raises where there is none
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
-    @functools.cached_property
+    @cached_property
     def spans(self) -> tuple[ir.Span, ...]:
         """Where its parameters are declared."""
         return tuple(map(self.source.span, self._nodes))
 
-    @functools.cached_property
+    @cached_property
     def paths(self) -> tuple[ArgumentPath, ...]:
         """Its parameters, for messages."""
         name, found = self.function.__name__, enumerate(self.parameters)
@@ -477,7 +478,7 @@ class JitKernel(Decorated):
             function, limits, found.written, mode, found.block, found.passed, unit
         )
 
-    @functools.cached_property
+    @cached_property
     def _analyses(self) -> Analyses:
         from kerneltk.jit.frontends.analyses import Analyses
 

@@ -8,13 +8,13 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import TranslationUnit, checked_options
+from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.core.records import BoundedTable
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError

@@ -23,7 +23,6 @@ import os
 import re
 import symtable
 import sys
-import threading
 import tokenize
 import types
 import warnings
@@ -31,6 +30,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from kerneltk.core.forking import module_lock
 from kerneltk.errors import Snippet, SourceError, render_message
 from kerneltk.jit.source.text import LAMBDA, FunctionNode, FunctionSource, characters, layout_of
 
@@ -192,7 +192,7 @@ def _cell_by_ipython(path: str) -> str | None:
 
 # -- the tree -------------------------------------------------------------------------------------
 
-_warnings_lock = threading.Lock()
+_warnings_lock = module_lock()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import DECLARED, MACRO, HostOnly
-from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
+from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro, last_name
 from kerneltk.cuda_cpp.syntax.kernels import KernelReader
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -132,6 +132,17 @@ _CONST_ALIAS = re.compile(
 _MAY_HOLD_DECLARATIONS = re.compile(r"\b(?:struct|class|union|extern|thread_local|auto)\b")
 _NUMBER = re.compile(r"\s+\(?\s*(0|[1-9]\d*)[uU]?[lL]{0,2}\s*\)?\s*")
 _STORAGE = re.compile(r"\b(?:static|volatile|const)\b")
+# CUDA's functions: none of them is constexpr.
+_CUDA_FUNCTION = re.compile(
+    r"make_(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]|make_cu\w+"
+    r"|__(?!builtin_|half2?\b|nv_)\w+|(?:ll|l)?abs|min|max|clock(?:64)?|isnan|isinf|isfinite"
+    r"|(?:f(?:abs|min|max|ma|mod|dim)|r?sqrt|r?cbrt|r?hypot|a?(?:sin|cos|tan)h?|(?:sin|cos)pi|atan2"
+    r"|exp(?:2|10|m1)?|log(?:2|10|1p|b)?|pow|floor|ceil|trunc|l?l?r(?:ound|int)|nearbyint|copysign"
+    r"|erfc?(?:inv|x)?|[tl]gamma|ldexp|scalbn|nan|remainder|nextafter)f?"
+)
+_UNEVALUATED = frozenset(
+    ("sizeof_expression", "alignof_expression", "decltype", "lambda_expression", "type_descriptor")
+)
 _NO_BODY = frozenset(("default_method_clause", "delete_method_clause"))
 _ANNOTATE = "write '__device__' before it"
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for all.
@@ -226,6 +237,8 @@ class _Finder:
         self._numbers = _numbers_of_macros(prepared)
         self._extensions = _names_of_extensions(prepared)
         self._constants: set[str] = set()
+        self._computed: set[str] = set()  # functions that are not constexpr, scalars not const
+        self._constexpr: set[str] = set()
         self._counts = Counter(_all_declared(prepared.code))
         self._shared = 0  # bytes of static shared memory in the function that is read
         self._declared = self._macros | _declared_names(prepared.code)
@@ -307,7 +320,7 @@ class _Finder:
             self._read_kernel(node, name, words, scope, start)
         is_replaced = any(child.type in _NO_BODY for child in node.children)
         if not words.isdisjoint(("__device__", "__global__")):
-            self._annotate(name, function)
+            self._annotate(name, function, self.tree.plain[start : name.start_byte])
         elif "__host__" in words:
             self._add("host function", self._name(name), name.start_byte, name.end_byte)
             return None
@@ -363,7 +376,9 @@ class _Finder:
         is_special = name.type == "template_function"
         return f"{last}(" if is_special else f"{last}({', '.join(types)})"
 
-    def _annotate(self, name: Node, function: Node | None) -> None:
+    def _annotate(self, name: Node, function: Node | None, head: str = "") -> None:
+        is_constant = re.search(r"\bconst(?:expr|eval)\b", head) is not None
+        (self._constexpr if is_constant else self._computed).add(last_name(self._name(name)))
         guard = self.prepared.guard_of(self.prepared.start_of(name.start_byte))
         key = self._key(name, function)
         for one in (key, key.partition("(")[0] + "("):
@@ -430,6 +445,8 @@ class _Finder:
             is_host = re.search(r"\b(extern|thread_local)\b", head) is not None
         else:
             is_host = memory_of(words) is None and not is_template
+            if is_host and self._is_const(head, declarators):
+                self._read_values(head, declarators, "computed constant")
         if not is_host or "__shared__" in words or self._is_const(head, declarators):
             return
         if inside is None and name is not None and self._is_unknown(start, name):
@@ -440,17 +457,66 @@ class _Finder:
         """Read a variable of CUDA's memories."""
         if memory_of(words) is not None and scope != "block":
             self._read_extensions(declarators[0].start_byte - len(head), declarators[-1].end_byte)
+            self._read_values(head, declarators)
         if "__shared__" in words:
             self._add_shared(head, declarators)
             values = [d for d in declarators if d.type == "init_declarator"]
             self._add_variable("shared value", values)
         elif memory_of(words) is not None and scope == "block":
-            self._add_variable("device in function", declarators)
+            if "static" not in head:
+                self._add_variable("device in function", declarators)
         elif "__constant__" in words:
             for declarator in declarators:
                 name = declared_name(declarator.child_by_field_name("declarator") or declarator)
                 if name is not None:
                     self._constants.add(self._name(name))
+
+    def _read_values(
+        self, head: str, declarators: list[Node], kind: HostOnlyKind = "computed value"
+    ) -> None:
+        """Find initializers that would have to be computed when a program starts."""
+        for declarator in declarators:
+            value, name = declarator.child_by_field_name("value"), declared_name(declarator)
+            inner: Node | None = declarator
+            if declarator.type == "init_declarator":
+                inner = declarator.child_by_field_name("declarator")
+            if (
+                inner is not None
+                and value is not None
+                and name is not None
+                and inner.type != "reference_declarator"
+            ):
+                self._read_headers(value.start_byte, value.end_byte)
+                if any(self._is_computed(node) for node in self._evaluated(value)):
+                    self._add(kind, self._name(name), name.start_byte, name.end_byte)
+            if inner is not None and inner == name and _CONST.search(head) is None:
+                self._computed.add(self._name(inner))
+
+    def _evaluated(self, node: Node) -> Iterator[Node]:
+        """Yield the parts of an expression whose values it needs: not that behind an `&`."""
+        stack = [node]
+        while stack:
+            part = stack.pop()
+            yield part
+            is_address = part.type == "pointer_expression" and self.tree.slice(part)[:1] == "&"
+            if part.type == "field_expression":
+                stack += part.children_by_field_name("argument")
+            elif part.type not in _UNEVALUATED and not is_address:
+                stack += part.named_children
+
+    def _is_computed(self, node: Node) -> bool:
+        """Whether a part of an initializer is no constant: the value of a variable, a call."""
+        if node.type == "call_expression":
+            called = node.child_by_field_name("function")
+            name = "" if called is None else self.tree.slice(called)
+            if name in self._declared:
+                return name in self._computed and name not in self._constexpr | self._macros
+            return _CUDA_FUNCTION.fullmatch(name.removeprefix("::")) is not None
+        is_called = node.parent is not None and node.parent.type == "call_expression"
+        is_variable = node.type == "identifier" and not is_called
+        # One name may stand for several things: then nothing is said.
+        name = self.tree.slice(node) if is_variable else ""
+        return is_variable and self._counts[name] == 1 and name in self._computed
 
     def _add_shared(self, head: str, declarators: list[Node]) -> None:
         """Count static shared memory, as far as numbers say how much it is."""
@@ -503,7 +569,7 @@ class _Finder:
         if name is None or scope == "block":
             return
         if not words.isdisjoint(("__device__", "__global__")):
-            self._annotate(name, function)
+            self._annotate(name, function, self.tree.plain[start : name.start_byte])
             return
         is_guide = scope == "namespace" and node.child_by_field_name("type") is None
         tail = self.tree.plain[function.end_byte : node.end_byte]
@@ -538,9 +604,7 @@ class _Finder:
 
     def _read_body(self, body: Node) -> None:
         """Find what device code names of libraries for the host."""
-        for start, name, header in self._named(body.start_byte, body.end_byte):
-            kind: HostOnlyKind = "without include" if header else "library"
-            self._add(kind, f"{name} <{header}>" if header else name, start, start + len(name))
+        self._read_headers(body.start_byte, body.end_byte)
         # Where something else has the name as well, it may be meant: a parameter, a member.
         own = {name for name in self._constants if self._counts[name] == 1} - self._macros
         if own:
@@ -548,6 +612,12 @@ class _Finder:
             written = re.compile(rf"(?<![\w.:>])({names})\s*(?:\[[^\[\]]*\]\s*)*{_WRITES}")
             for use in written.finditer(self.tree.plain, body.start_byte, body.end_byte):
                 self._add("constant written", use[1], *use.span(1))
+
+    def _read_headers(self, first: int, last: int) -> None:
+        """Find names of libraries for the host, and of headers that are not included."""
+        for start, name, header in self._named(first, last):
+            kind: HostOnlyKind = "without include" if header else "library"
+            self._add(kind, f"{name} <{header}>" if header else name, start, start + len(name))
 
     def _named(self, first: int, last: int) -> Iterator[tuple[int, str, str]]:
         plain = self.tree.plain
@@ -646,6 +716,15 @@ _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
         SHARED_HINT.removesuffix("."),
     ),
     "shared value": ("'{0}' is '__shared__' and has an initializer", "assign to it instead"),
+    "computed value": (
+        "'{0}' has an initializer that is no constant expression",
+        "write a constant, declare its functions 'constexpr', or assign the value from Python: "
+        "'module.get_array'",
+    ),
+    "computed constant": (
+        "'{0}' has an initializer that is no constant expression",
+        "write a constant, or declare the functions in it 'constexpr'",
+    ),
     "device in function": (
         "'{0}' is a variable of the device's memory inside of a function",
         "declare it outside, or without '__device__' and '__constant__'",

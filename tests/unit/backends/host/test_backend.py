@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, CompileError, ElementwiseKernel
+from kerneltk import ArraySpec, CompileError, ElementwiseKernel, RawKernel
 from kerneltk.backends.base import BlocksOf, Bound, LaunchMode
 from kerneltk.backends.host import backend, runtime
 from kerneltk.backends.host.backend import HostBackend
@@ -155,3 +155,14 @@ def test_divisions_and_too_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "last_fault", lambda: "kernel 'k'")
     assert isinstance(backend._grid_failure(backend._DIVISION), DivisionError)
     assert "can have" in str(backend._grid_failure(backend._TOO_LARGE))
+
+
+def test_a_loop_that_only_reads_stays_where_it_never_ends() -> None:
+    wait = RawKernel("__global__ void wait(const int* x) { while (x[0] == 0) { } }", "wait")
+    wait((1,), (1,), (np.ones(1, np.int32),))
+    runtime.set_time_limit(100)
+    try:
+        with pytest.raises(LaunchError, match="the launch did not end within 100 ms"):
+            wait((1,), (1,), (np.zeros(1, np.int32),))
+    finally:
+        runtime.set_time_limit(0)

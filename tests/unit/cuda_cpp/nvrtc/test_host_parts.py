@@ -141,3 +141,73 @@ def test_annotated_lambdas() -> None:
     source = "__global__ void k(int* x) { auto f = [] __device__ (int n) { return n; }; f(1); }\n"
     assert "NVRTC takes no annotation of a lambda, such as '__device__'" in message(source)
     assert "NVRTC takes no annotation" in message(source, "k", "-default-device")
+
+
+PLAIN = "__global__ void k(int* x) { x[0] = 1; }\n"
+BOTH = "template <class T> struct Pair { T a, b; };\n__device__ int other = 5, table[3];\n"
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "__device__ int three() { return 3; }\n__device__ int v = three();",
+        "__constant__ float v = sqrtf(4.0f);",
+        "__managed__ int v = other + 1;",
+        "namespace n { static __device__ Pair<float> v = {1, __int_as_float(3)}; }",
+        "__device__ float4 v = make_float4(1, 2, 3, 4);",
+        "const float v = 2 * expf(1);",
+    ],
+)
+def test_initializers_that_a_program_would_compute(declared: str) -> None:
+    source = f"{BOTH}{declared}\n{PLAIN}"
+    assert "'v' has an initializer that is no constant expression" in message(source)
+    with pytest.raises(CompileError, match="dynamic initialization"):
+        kerneltk.RawKernel(source, "k").compile_for("sm_90")
+
+
+def test_initializers_that_are_constant() -> None:
+    source = f"""
+    #include <limits>
+    #define twice(x) (2 * (x))
+    template <class T> __device__ constexpr T square(T v) {{ return v * v; }}
+    {BOTH}
+    namespace n {{ __device__ constexpr int max(int a, int b) {{ return a > b ? a : b; }} }}
+    __device__ int a = square(3), *b = &other, *c = &table[1], *d = table + 2, &e = other;
+    __constant__ float f = std::numeric_limits<float>::max(), g = float(sizeof(other)) / 3;
+    __constant__ Pair<int> h[2] = {{{{1, twice(3)}}, {{n::max(3, 4), square<int>(2)}}}};
+    constexpr int q = 3; const int r = q + 1; __device__ int s = r;
+    {PLAIN}"""
+    assert kerneltk.RawKernel(source, "k").compile_for("sm_90").kind == "cubin"
+    kerneltk.RawKernel(source, "k").compile(backend="host")
+
+
+@pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        ("namespace a { inline namespace b { BODY } }", "a::k"),
+        ("namespace a { BODY } namespace b = a;", "b::k"),
+        ("namespace a { BODY } using a::k;", "k"),
+        ("namespace a { BODY } using namespace a;", "k"),
+        ("BODY", "::k"),
+    ],
+)
+def test_names_that_the_compiler_finds(declared: str, name: str) -> None:
+    source = declared.replace("BODY", "__global__ void k(int* x) { x[0] = 3; }")
+    x = np.zeros(1, np.int32)
+    kerneltk.RawKernel(source, name)((1,), (1,), (x,))
+    assert x[0] == 3
+    assert kerneltk.RawKernel(source, name).compile_for("sm_90").kind == "cubin"
+
+
+def test_a_variable_of_a_function_may_say_that_it_is_the_device_s() -> None:
+    source = """__global__ void k(int* x) {
+        static __device__ int calls;
+        static __constant__ int table[] = {1, 2};
+        x[0] = ++calls + table[1];
+    }"""
+    x = np.zeros(1, np.int32)
+    take = kerneltk.RawKernel(source, "k")
+    take((1,), (1,), (x,))
+    take((1,), (1,), (x,))
+    assert x[0] == 4
+    assert take.compile_for("sm_90").kind == "cubin"
