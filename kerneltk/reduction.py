@@ -16,8 +16,8 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.records import cached_property
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,

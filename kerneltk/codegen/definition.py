@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.capabilities import Capabilities
-from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.core.lexer import blanked, comma_subscript
 from kerneltk.core.patterns import pattern
-from kerneltk.core.records import record
+from kerneltk.core.records import cached_property, record
 from kerneltk.errors import ArgumentValueError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.resolve import Resolved

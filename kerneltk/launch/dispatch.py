@@ -27,9 +27,8 @@ from typing import Any
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable
-from kerneltk.core.records import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.interop.streams import stream_handle
 from kerneltk.launch.compiled import is_outdated

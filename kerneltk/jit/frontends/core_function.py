@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
-from kerneltk.core.forking import cached_property
+from kerneltk.core.records import cached_property
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.source.text import FunctionSource
 

@@ -21,8 +21,8 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit, checked_options
 from kerneltk.core.capabilities import Capabilities
 from kerneltk.core.dtypes import describe
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.records import cached_property
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.codegen.assumptions import ShapeAssumptions, fits_32bit
