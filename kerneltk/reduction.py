@@ -125,11 +125,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             reduce_type = checked_text("reduce_type", reduce_type)
         preamble = checked_text("preamble", preamble)
         check_name(name)
-        for text, source in (
-            ("map_expr", map_expr),
-            ("reduce_expr", reduce_expr),
-            ("post_map_expr", post_map_expr),
-        ):
+        for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
             if not source.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():
