@@ -16,8 +16,8 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.records import cached_property
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -124,11 +124,7 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             reduce_type = checked_text("reduce_type", reduce_type)
         preamble = checked_text("preamble", preamble)
         check_name(name)
-        for text, source in (
-            ("map_expr", map_expr),
-            ("reduce_expr", reduce_expr),
-            ("post_map_expr", post_map_expr),
-        ):
+        for text, source in (("map_expr", map_expr), ("reduce_expr", reduce_expr)):
             if not source.strip():
                 raise SignatureError(f"'{text}' is empty.")
         if reduce_type is not None and not reduce_type.strip():

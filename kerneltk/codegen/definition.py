@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from kerneltk.codegen.body_facts import BodyFacts, lex_facts
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import Capabilities
-from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import identifier_problem, is_library_name, stem_of
 from kerneltk.core.lexer import blanked, comma_subscript
-from kerneltk.core.records import pattern, record
+from kerneltk.core.records import cached_property, pattern, record
 from kerneltk.errors import ArgumentValueError, SignatureError, Snippet, render_message
 from kerneltk.signature.parameters import Parameter, Signature
 from kerneltk.signature.resolve import Resolved

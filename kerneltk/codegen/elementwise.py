@@ -28,9 +28,8 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, Loop, broadcast_strides, c_strides, merge_in_order
 from kerneltk.core.artifacts import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import lex
-from kerneltk.core.records import record
+from kerneltk.core.records import cached_property, record
 from kerneltk.schedule.elementwise import Layout, Operand, plan_cuda, plan_host
 from kerneltk.signature.resolve import Resolved, overlapping_output, resolve_elementwise
 

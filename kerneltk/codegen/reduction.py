@@ -25,9 +25,8 @@ from kerneltk.codegen.specialization import (
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.artifacts import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
-from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import blanked
-from kerneltk.core.records import record
+from kerneltk.core.records import cached_property, record
 from kerneltk.errors import Snippet
 from kerneltk.schedule.elementwise import Operand
 from kerneltk.schedule.reduction import (

@@ -12,9 +12,8 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
-from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import lex
-from kerneltk.core.records import record
+from kerneltk.core.records import cached_property, record
 from kerneltk.schedule.elementwise import Access
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Binding, Resolved

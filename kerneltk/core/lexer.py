@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import CXX_KEYWORDS
-from kerneltk.core.records import pattern, record
+from kerneltk.core.records import cached_property, pattern, record
 
 # What hides code from who reads C++, for patterns of any flags. A comment ends at the source's end
 # at the latest; one of a line goes on behind a backslash.

@@ -5,18 +5,26 @@ instead of 141 (least of 15 processes on two busy cores). Other modules have dat
 
 Regular expressions that are compiled at their first use. Tables with a limit, for what can be made
 again.
+
+Beside them lazy properties, and locks that a forked process can take, whichever thread of its
+parent held them.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
+import os
 import re
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from types import FunctionType, MemberDescriptorType
 from typing import Any, AnyStr, NoReturn, TypeVar, cast, dataclass_transform, overload
 
 T = TypeVar("T")
+Value = TypeVar("Value")
 _Setter = Callable[[Any, Any], Any]  # returns None
 
 
@@ -248,6 +256,26 @@ class BoundedTable(dict[K, V]):
             for old in list(self)[: max(self.most // 8, 1)]:
                 self.pop(old, None)  # another thread may have dropped it
         super().__setitem__(key, value)
+
+
+class cached_property(functools.cached_property[Value]):  # noqa: N801  (as functools calls it)
+    """`functools.cached_property` without the lock of Python 3.11.
+
+    That lock is one for all objects of a class, which later versions have not: a thread that
+    analyses one kernel would make the others wait that analyse theirs, and where it is held while
+    another thread forks, the child would wait for ever.
+    """
+
+    def __init__(self, func: Callable[[Any], Value]) -> None:
+        super().__init__(func)
+        self.lock = nullcontext()
+
+
+def module_lock() -> threading.Lock:
+    """Make a lock that is free in a forked child; for variables of modules, as it lasts."""
+    lock = threading.Lock()
+    os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore[attr-defined]
+    return lock
 
 
 # -- patterns that are compiled when they are first used -------------------------------------------

@@ -21,8 +21,7 @@ from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
-from kerneltk.core.forking import cached_property
-from kerneltk.core.records import record
+from kerneltk.core.records import cached_property, record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.compiled.state import may_have_state
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part

@@ -21,9 +21,8 @@ from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.core.artifacts import BackendName, Capabilities, LinkInput, TranslationUnit
-from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import blanked, foreign_headers, joined_lines, uses_textures
-from kerneltk.core.records import record
+from kerneltk.core.records import cached_property, record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128_bits, host_parts

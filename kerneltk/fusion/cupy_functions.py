@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.forking import module_lock
+from kerneltk.core.records import module_lock
 
 _COUNTERPARTS = {  # which module has the functions of the same names
     "cupy": "numpy",

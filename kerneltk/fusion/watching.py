@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType, WrapperDescriptorType
 from typing import Any, NamedTuple
 
-from kerneltk.core.forking import module_lock
+from kerneltk.core.records import module_lock
 from kerneltk.fusion.trace.state import unsupported
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep

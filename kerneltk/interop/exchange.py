@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.forking import module_lock
+from kerneltk.core.records import module_lock
 
 
 class Maker(NamedTuple):

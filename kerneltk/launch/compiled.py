@@ -27,7 +27,7 @@ from kerneltk.backends.base import (
     LaunchCall,
     LaunchValue,
 )
-from kerneltk.core.forking import cached_property
+from kerneltk.core.records import cached_property
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.interop import exchange

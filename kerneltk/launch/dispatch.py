@@ -32,9 +32,8 @@ from kerneltk.backends.base import Backend
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable
-from kerneltk.core.records import MAX_PLANS, BoundedTable, record
+from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import stream_handle
 from kerneltk.interop.texture_objects import ObjectClass, class_of

@@ -26,8 +26,8 @@ from kerneltk.backends.base import (
     RecordedLaunch,
 )
 from kerneltk.core.arrays import pinned
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable, current_recorder, recording_by
+from kerneltk.core.records import cached_property
 from kerneltk.core.structures import is_structure, items_of, rebuilt
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
 from kerneltk.launch.called import by_methods

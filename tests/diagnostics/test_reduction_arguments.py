@@ -148,7 +148,6 @@ CONSTRUCTORS: dict[str, tuple[dict[str, Any], type[KernelToolkitError], str]] = 
     "no map_expr": ({"map_expr": ""}, SignatureError, "'map_expr' is empty."),
     "blank map_expr": ({"map_expr": " \n"}, SignatureError, "'map_expr' is empty."),
     "blank reduce_expr": ({"reduce_expr": " "}, SignatureError, "'reduce_expr' is empty."),
-    "blank post_map_expr": ({"post_map_expr": " "}, SignatureError, "'post_map_expr' is empty."),
     "vast identity": (
         {"identity": 10**400}, ScalarOverflowError, "'identity' is an integer that no type holds.",
     ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from kerneltk.backends.cuda.streams import own_stream, stream_of
 from kerneltk.core.arrays import byte_extent, extents_of
-from kerneltk.core.forking import cached_property
+from kerneltk.core.records import cached_property
 from kerneltk.errors import ArgumentTypeError, BackendUnavailableError
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.protocols import member

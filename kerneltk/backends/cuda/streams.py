@@ -15,7 +15,7 @@ from typing import Any
 import cupy
 from cuda.bindings import driver
 
-from kerneltk.core.forking import module_lock
+from kerneltk.core.records import module_lock
 from kerneltk.errors import ArgumentValueError, LaunchError
 from kerneltk.interop.streams import Home, Library, stream_handle, stream_in_brackets
 

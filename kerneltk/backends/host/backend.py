@@ -33,8 +33,8 @@ from kerneltk.backends.host import runtime, toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
-from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import foreign_headers
+from kerneltk.core.records import cached_property
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import ArgumentValueError, DivisionError, KernelToolkitError, LaunchError
 from kerneltk.interop.protocols import Memory, viewed

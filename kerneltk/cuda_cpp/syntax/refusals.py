@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.forking import cached_property
 from kerneltk.core.lexer import with_edits
+from kerneltk.core.records import cached_property
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
 from kerneltk.cuda_cpp.syntax.host_code import last_name

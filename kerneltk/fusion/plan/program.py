@@ -17,8 +17,7 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
-from kerneltk.core.forking import cached_property
-from kerneltk.core.records import MAX_PLANS, BoundedTable, record
+from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.plan.library import library_function
 from kerneltk.fusion.plan.steps import (

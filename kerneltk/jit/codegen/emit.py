@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kerneltk.core.dtypes import describe
-from kerneltk.core.forking import cached_property
 from kerneltk.core.identifiers import variable_problem
+from kerneltk.core.records import cached_property
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.declarations import declaration_sites
 from kerneltk.jit.ir.types import (

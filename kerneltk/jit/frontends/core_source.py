@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
-from kerneltk.core.forking import cached_property
+from kerneltk.core.records import cached_property
 from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.frontends.core_signature import Core

@@ -20,8 +20,8 @@ from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import Capabilities, TranslationUnit, checked_options
 from kerneltk.core.dtypes import describe
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
+from kerneltk.core.records import cached_property
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function

@@ -17,9 +17,8 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.core.artifacts import checked_options
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import current_recorder, recorders
-from kerneltk.core.records import BoundedTable
+from kerneltk.core.records import BoundedTable, cached_property
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,

@@ -14,9 +14,8 @@ import numpy as np
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import TranslationUnit, checked_options
-from kerneltk.core.forking import cached_property
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
-from kerneltk.core.records import BoundedTable
+from kerneltk.core.records import BoundedTable, cached_property
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, checked_function

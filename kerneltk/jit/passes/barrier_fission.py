@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kerneltk.core.forking import cached_property
+from kerneltk.core.records import cached_property
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Array, Number, Record, Type
 from kerneltk.jit.passes.early_returns import with_marked_returns, without_returns
