@@ -48,6 +48,59 @@ __device__ __forceinline__ void fetch(void* to, const void* from) {
         static_cast<word*>(to)[k] = __ldg(static_cast<const word*>(from) + k);
 }
 
+// The aligned blocks that hold BYTES bytes from any address on lie within [low, high): what is
+// beside an array may be another allocation, or none.
+template <int BYTES>
+__device__ __forceinline__ bool blocks_within(const void* from, const char* low, const char* high) {
+    const size_t first = reinterpret_cast<size_t>(from), mask = ~static_cast<size_t>(BYTES - 1);
+    return (first & mask) >= reinterpret_cast<size_t>(low) &&
+           ((first + BYTES - 1) & mask) + BYTES <= reinterpret_cast<size_t>(high);
+}
+
+// Fetches BYTES bytes, 8 or 16, from any address on, by the two aligned blocks that hold them:
+// memory's neighbours are fetched by neighbouring lanes, so that the second comes from the cache.
+template <int BYTES>
+__device__ __forceinline__ void fetch_shifted(void* to, const void* from) {
+    constexpr int count = BYTES / 4;
+    const size_t address = reinterpret_cast<size_t>(from);
+    const size_t last = (address + BYTES - 1) & ~static_cast<size_t>(BYTES - 1);
+    const unsigned int shift = static_cast<unsigned int>(address) & (BYTES - 1);
+    alignas(16) unsigned int words[2 * count];
+    fetch<BYTES, BYTES>(words, reinterpret_cast<const void*>(address - shift));
+    fetch<BYTES, BYTES>(words + count, reinterpret_cast<const void*>(last));
+#pragma unroll
+    for (int half = count / 2; half > 0; half /= 2)
+#pragma unroll
+        for (int k = 0; k + half < 2 * count; ++k)
+            words[k] = shift & (4 * half) ? words[k + half] : words[k];
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+        static_cast<unsigned int*>(to)[k] =
+            __funnelshift_r(words[k], words[k + 1], 8 * (shift & 3));
+}
+
+// The same byte by byte, where an array begins or ends; nothing is read from `high` on.
+template <int BYTES>
+__device__ __forceinline__ void fetch_bytes(void* to, const void* from, const char* high) {
+    const auto* const bytes = static_cast<const unsigned char*>(from);
+    unsigned int words[BYTES / 4] = {};
+#pragma unroll 1
+    for (int k = BYTES - 1; k >= 0; --k) {
+#pragma unroll
+        for (int word = BYTES / 4 - 1; word > 0; --word)
+            words[word] = __funnelshift_l(words[word - 1], words[word], 8);
+        words[0] <<= 8;
+        if (reinterpret_cast<const char*>(bytes) + k < high) words[0] |= __ldg(bytes + k);
+    }
+#pragma unroll
+    for (int word = 0; word < BYTES / 4; ++word) static_cast<unsigned int*>(to)[word] = words[word];
+}
+
+// Extends a range of memory by a dimension of so many steps (bytes).
+__device__ __forceinline__ void extend(const char*& low, const char*& high, long long bytes) {
+    (bytes < 0 ? low : high) += bytes;
+}
+
 #endif
 
 // Moves a pointer by a number of bytes.
