@@ -446,6 +446,7 @@ class ReductionSpecialization(Specialization):
             "output_vector": getattr(schedule, "output_vector", 1),
             "spread": False,
             "overlapped": False,
+            "stacked": False,
             "strip_bytes": STRIP_BYTES,
             **{name: getattr(schedule, name) for name in schedule.source_fields()},
             # Vectors of 16 bytes that a thread stages of each input.

@@ -180,6 +180,9 @@ class ColumnSchedule(CudaReductionSchedule):
         Whether a thread's outputs are `lanes` apart.
     overlapped : bool
         Whether the last vector of a row of outputs begins within the one before.
+    stacked : bool
+        Whether the rows that a thread loads at once are neighbours: inputs whose neighbours in
+        memory belong to the same output are loaded in vectors of them.
     unroll : int
         Rows of elements that a thread loads before it uses the first.
     lanes : int
@@ -195,6 +198,7 @@ class ColumnSchedule(CudaReductionSchedule):
     width: int
     spread: bool
     overlapped: bool
+    stacked: bool
     unroll: int
     lanes: int
     no_remainder: bool
@@ -228,6 +232,8 @@ def _reduces_along_memory(geometry: Geometry, outer: Loop, reduction: Loop) -> b
         return False
     if geometry.outputs == 1 or main is None:
         return True
+    if _stacked(geometry, outer, reduction) is not None:
+        return False
     along, across = abs(reduction.strides[main][-1]), abs(outer.strides[main][-1])
     if along == 0 or across == 0:
         return across == 0
@@ -236,6 +242,29 @@ def _reduces_along_memory(geometry: Geometry, outer: Loop, reduction: Loop) -> b
     # Short stretches of each output, far apart: neighbours do better with neighbouring outputs.
     stretch = reduction.shape[-1] * geometry.operands[main].itemsize
     return not (len(reduction.shape) > 1 and stretch < 2 * VECTOR_BYTES)
+
+
+_STACKED = 8  # rows of a thread that are neighbours
+_STACKED_WIDTH = 4  # and its outputs, at most
+
+
+def _stacked(geometry: Geometry, outer: Loop, reduction: Loop) -> list[int] | None:
+    """Return the inputs whose neighbours belong to the same output, where others' belong to
+    neighbouring outputs: lanes that load single elements far apart have a sector each.
+    """
+    if outer.shape[-1] < WARP or reduction.shape[-1] < _STACKED:
+        return None
+    if len(reduction.shape) > 1 and reduction.shape[-1] % _STACKED:
+        return None
+    along, across = [], False
+    for k, operand in enumerate(geometry.operands):
+        steps = reduction.strides[k][-1], outer.strides[k][-1]
+        if _runs(operand, steps[1]):
+            across = True
+        elif _runs(operand, steps[0]) and steps[0] > 0 and steps[1]:
+            along.append(k)
+    is_power = all(geometry.operands[k].itemsize in (1, 2, 4, 8, 16) for k in along)
+    return along if along and across and is_power else None
 
 
 def _access(operand: Operand, inner: int, width: int, outer: Sequence[int]) -> Access:
@@ -631,14 +660,14 @@ _COLUMN_BYTES = 32  # of a thread's accumulators
 
 
 def _column_width(
-    geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int
+    geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int, most: int
 ) -> tuple[int, bool]:
-    """Return the outputs of a thread, and whether its vectors begin anywhere: single elements of
+    """Return the outputs of a thread, at most `most`, and whether its vectors begin anywhere: single elements of
     one or two bytes leave the memory idle.
     """
     operands, steps = geometry.operands, [row[-1] for row in outer.strides]
     dense = _dense(operands, steps)
-    most = min(_MOST_COLUMNS, totals_within(_COLUMN_BYTES, accumulator))
+    most = min(most, totals_within(_COLUMN_BYTES, accumulator))
     width = min(choose_vector_width([operands[k].itemsize for k in dense]), most)
     others = [(*outer.strides[k][:-1], *reduction.strides[k]) for k in dense]
     whole = _whole_width(operands, dense, width, others, outer.shape[-1])
@@ -687,11 +716,13 @@ def _columns(
     accumulator: int,
     multiprocessors: int,
 ) -> ColumnSchedule:
-    width, shifted = _column_width(geometry, outer, reduction, accumulator)
+    stacked = _stacked(geometry, outer, reduction)
+    limit = _MOST_COLUMNS if stacked is None else _STACKED_WIDTH
+    width, shifted = _column_width(geometry, outer, reduction, accumulator, limit)
     length = geometry.length
     inner = -(-outer.shape[-1] // width)
     vectors = inner * math.prod(outer.shape[:-1])
-    most = _most_under_way(geometry, width)
+    most = _most_under_way(geometry, width) if stacked is None else _STACKED
     resident = multiprocessors * _RESIDENT
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
@@ -709,8 +740,11 @@ def _columns(
         below = max(1, capacity // lanes)
         resident = multiprocessors * (_column_threads(most * moved) // _whole_warps(below * lanes))
         split, chunk = _split(length, below * most, tiles, resident)
+        if stacked is not None:
+            chunk = -(-chunk // most) * most
+            split = -(-length // chunk)
     block = below * lanes
-    unroll = _unroll(-(-min(length, chunk) // below), most)
+    unroll = most if stacked is not None else _unroll(-(-min(length, chunk) // below), most)
     spread = False
     if width == 1 and split == 1 and unroll < most:
         # Short columns of single elements: a thread takes several of them.
@@ -731,10 +765,14 @@ def _columns(
         accesses = _begun_anywhere(
             accesses, geometry.operands, [row[-1] for row in outer.strides]
         )
+    for k in stacked or ():
+        access = Access("along", geometry.operands[k].itemsize)
+        accesses = (*accesses[:k], access, *accesses[k + 1 :])
     return ColumnSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, spread=spread,
-        overlapped=shifted and outer.shape[-1] % width != 0, unroll=unroll, lanes=lanes,
+        overlapped=shifted and outer.shape[-1] % width != 0, stacked=stacked is not None,
+        unroll=unroll, lanes=lanes,
         no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
         length=length, chunk=chunk,
     )  # fmt: skip

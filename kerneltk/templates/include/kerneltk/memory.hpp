@@ -48,35 +48,41 @@ __device__ __forceinline__ void fetch(void* to, const void* from) {
         static_cast<word*>(to)[k] = __ldg(static_cast<const word*>(from) + k);
 }
 
-// The aligned blocks that hold BYTES bytes from any address on lie within [low, high): what is
-// beside an array may be another allocation, or none.
+// The aligned blocks, of 16 bytes at most, that hold BYTES bytes from any address on lie within
+// [low, high): what is beside an array may be another allocation, or none.
 template <int BYTES>
 __device__ __forceinline__ bool blocks_within(const void* from, const char* low, const char* high) {
-    const size_t first = reinterpret_cast<size_t>(from), mask = ~static_cast<size_t>(BYTES - 1);
-    return (first & mask) >= reinterpret_cast<size_t>(low) &&
-           ((first + BYTES - 1) & mask) + BYTES <= reinterpret_cast<size_t>(high);
+    constexpr size_t block = BYTES < 16 ? BYTES : 16;
+    const size_t first = reinterpret_cast<size_t>(from);
+    return (first & -block) >= reinterpret_cast<size_t>(low) &&
+           ((first + BYTES - 1) & -block) + block <= reinterpret_cast<size_t>(high);
 }
 
-// Fetches BYTES bytes, 8 or 16, from any address on, by the two aligned blocks that hold them:
-// memory's neighbours are fetched by neighbouring lanes, so that the second comes from the cache.
+// Fetches BYTES bytes from any address on, 16 or fewer by the two aligned blocks that hold them:
+// where lanes are neighbours in memory, the second comes from the cache.
 template <int BYTES>
 __device__ __forceinline__ void fetch_shifted(void* to, const void* from) {
-    constexpr int count = BYTES / 4;
-    const size_t address = reinterpret_cast<size_t>(from);
-    const size_t last = (address + BYTES - 1) & ~static_cast<size_t>(BYTES - 1);
-    const unsigned int shift = static_cast<unsigned int>(address) & (BYTES - 1);
-    alignas(16) unsigned int words[2 * count];
-    fetch<BYTES, BYTES>(words, reinterpret_cast<const void*>(address - shift));
-    fetch<BYTES, BYTES>(words + count, reinterpret_cast<const void*>(last));
+    if constexpr (BYTES > 16) {
+        fetch_shifted<16>(to, from);
+        fetch_shifted<BYTES - 16>(static_cast<char*>(to) + 16, static_cast<const char*>(from) + 16);
+    } else {
+        constexpr int count = BYTES / 4;
+        const size_t address = reinterpret_cast<size_t>(from);
+        const unsigned int shift = static_cast<unsigned int>(address) & (BYTES - 1);
+        const char* const first = static_cast<const char*>(from) - shift;
+        alignas(16) unsigned int words[2 * count];
+        fetch<BYTES, BYTES>(words, first);
+        if (shift != 0) fetch<BYTES, BYTES>(words + count, first + BYTES);
 #pragma unroll
-    for (int half = count / 2; half > 0; half /= 2)
+        for (int half = count / 2; half > 0; half /= 2)
 #pragma unroll
-        for (int k = 0; k + half < 2 * count; ++k)
-            words[k] = shift & (4 * half) ? words[k + half] : words[k];
+            for (int k = 0; k + half < 2 * count; ++k)
+                words[k] = shift & (4 * half) ? words[k + half] : words[k];
 #pragma unroll
-    for (int k = 0; k < count; ++k)
-        static_cast<unsigned int*>(to)[k] =
-            __funnelshift_r(words[k], words[k + 1], 8 * (shift & 3));
+        for (int k = 0; k < count; ++k)
+            static_cast<unsigned int*>(to)[k] =
+                __funnelshift_r(words[k], words[k + 1], 8 * (shift & 3));
+    }
 }
 
 // The same byte by byte, where an array begins or ends; nothing is read from `high` on.
