@@ -314,8 +314,11 @@ class ReductionSpecialization(Specialization):
     def fast_compile(self) -> bool:
         """Where the template has done what a compiler would do: measured, it then is as fast.
 
-        Narrow integers with wide totals are not: widening them is left to the compiler.
+        Narrow integers with wide totals are not: widening them is left to the compiler. Nor are
+        vectors that begin anywhere, whose bytes it would leave in local memory.
         """
+        if any(a.kind in ("shifted", "reversed", "along") for a in self.schedule.accesses):
+            return False
         size = self.definition.accumulator.size(self.binding)
         widened = any(
             is_array and dtype.itemsize < 4 < size

@@ -49,7 +49,7 @@ _MIN_BUSY = 0.85  # of the elements of blocks that have patches
 Kind = Literal[
     "flat", "row", "broadcast", "strided", "element", "uniform", "staged", "shifted", "reversed",
     "along",
-]
+]  # fmt: skip
 Variant = Literal["vector", "interleave", "patch", "tile", "word_tile", "by_reference"]
 
 

@@ -77,12 +77,12 @@ y = a
         const _kt_index _kt_begin = _kt_wanted_begin < _kt_last_begin ? _kt_wanted_begin : _kt_last_begin;
         _kt_b_x = kerneltk::advance(_kt_p_x, _kt_begin * _kt_a._kt_k_x[0]);
     }
-    const char *_kt_low_x = reinterpret_cast<const char*>(_kt_p_x), *_kt_high_x = _kt_low_x + sizeof(T);
-    kerneltk::extend(_kt_low_x, _kt_high_x, (_kt_a._kt_outer[0] - 1) * _kt_a._kt_k_x[0]);
-    kerneltk::extend(_kt_low_x, _kt_high_x, (_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r_x[0]);
+    kerneltk::memory_range _kt_range_x(_kt_p_x);
+    _kt_range_x.extend((_kt_a._kt_outer[0] - 1) * _kt_a._kt_k_x[0]);
+    _kt_range_x.extend((_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r_x[0]);
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
     const _kt_index _kt_first = 0, _kt_last = _kt_work;
-    struct _kt_totals {
+    struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 8, alignof(_kt_total)>) _kt_totals {
         _kt_total of[8];
     } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
 #pragma unroll 1
@@ -96,7 +96,7 @@ y = a
             const _kt_index _kt_row = _kt_r + _kt_u * 4 < _kt_last ? _kt_r + _kt_u * 4 : _kt_r;
             const _kt_index _kt_e0 = _kt_row;
             _kt_f_x[_kt_u] = kerneltk::advance(_kt_b_x, _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r_x[0]));
-            _kt_is_within &= kerneltk::blocks_within<sizeof(_kt_x_x[_kt_u])>(_kt_f_x[_kt_u], _kt_low_x, _kt_high_x);
+            _kt_is_within &= _kt_range_x.has_inside<sizeof(_kt_x_x[_kt_u])>(_kt_f_x[_kt_u]);
         }
         if (_kt_is_within) {
 #pragma unroll
@@ -106,7 +106,7 @@ y = a
         else {
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
- kerneltk::fetch_bytes<sizeof(T) * 8>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_high_x);
+ kerneltk::fetch_bytes<sizeof(T) * 8>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_range_x.high);
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {

@@ -84,14 +84,14 @@ y += a; // on top\
         _kt_b_x = kerneltk::advance(_kt_p_x, _kt_c0 * _kt_a._kt_k_x[0] * 4);
         _kt_b__kt_where = kerneltk::advance(_kt_p__kt_where, _kt_c0 * _kt_a._kt_k__kt_where[0] * 4);
     }
-    const char *_kt_low__kt_where = reinterpret_cast<const char*>(_kt_p__kt_where), *_kt_high__kt_where = _kt_low__kt_where + sizeof(bool);
-    kerneltk::extend(_kt_low__kt_where, _kt_high__kt_where, (_kt_a._kt_outer[0] - 1) * _kt_a._kt_k__kt_where[0]);
-    kerneltk::extend(_kt_low__kt_where, _kt_high__kt_where, (_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r__kt_where[0]);
+    kerneltk::memory_range _kt_range__kt_where(_kt_p__kt_where);
+    _kt_range__kt_where.extend((_kt_a._kt_outer[0] - 1) * _kt_a._kt_k__kt_where[0]);
+    _kt_range__kt_where.extend((_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r__kt_where[0]);
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
     const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_end = _kt_first + static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_last = _kt_end < _kt_work ? _kt_end : _kt_work;
-    struct _kt_totals {
+    struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 4, alignof(_kt_total)>) _kt_totals {
         _kt_total of[4];
     } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
 #pragma unroll 1
@@ -112,7 +112,7 @@ y += a; // on top\
 #pragma unroll
             for (int _kt_v = 0; _kt_v < 4; ++_kt_v) {
                 _kt_f__kt_where[_kt_v] = kerneltk::advance(_kt_b__kt_where, _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r__kt_where[0]) + _kt_v * static_cast<_kt_index>(_kt_a._kt_k__kt_where[0]));
-                _kt_is_within &= kerneltk::blocks_within<sizeof(bool) * 8>(_kt_f__kt_where[_kt_v], _kt_low__kt_where, _kt_high__kt_where);
+                _kt_is_within &= _kt_range__kt_where.has_inside<sizeof(bool) * 8>(_kt_f__kt_where[_kt_v]);
             }
         }
         if (_kt_is_within) {
@@ -123,7 +123,7 @@ y += a; // on top\
         else {
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
- kerneltk::fetch_bytes<sizeof(bool) * 8>(_kt_x__kt_where[_kt_u], _kt_f__kt_where[_kt_u], _kt_high__kt_where);
+ kerneltk::fetch_bytes<sizeof(bool) * 8>(_kt_x__kt_where[_kt_u], _kt_f__kt_where[_kt_u], _kt_range__kt_where.high);
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 8; ++_kt_u) {

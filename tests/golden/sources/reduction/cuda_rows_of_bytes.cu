@@ -76,10 +76,10 @@ y = a
         _kt_b_x = kerneltk::advance(_kt_p_x, _kt_c0 * _kt_a._kt_k_x[0]);
     }
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
-    const char *_kt_low_x = reinterpret_cast<const char*>(_kt_p_x), *_kt_high_x = _kt_low_x + sizeof(T);
-    kerneltk::extend(_kt_low_x, _kt_high_x, (_kt_a._kt_outer[0] - 1) * _kt_a._kt_k_x[0]);
-    kerneltk::extend(_kt_low_x, _kt_high_x, (_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r_x[0]);
-    kerneltk::extend(_kt_low_x, _kt_high_x, (_kt_a._kt_reduction[1] - 1) * _kt_a._kt_r_x[1]);
+    kerneltk::memory_range _kt_range_x(_kt_p_x);
+    _kt_range_x.extend((_kt_a._kt_outer[0] - 1) * _kt_a._kt_k_x[0]);
+    _kt_range_x.extend((_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r_x[0]);
+    _kt_range_x.extend((_kt_a._kt_reduction[1] - 1) * _kt_a._kt_r_x[1]);
     const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_end = _kt_first + static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_last = _kt_end < _kt_work ? _kt_end : _kt_work;
@@ -103,7 +103,7 @@ y = a
             _kt_left[_kt_u] = static_cast<int>(_kt_a._kt_reduction[1] - _kt_e);
  {
             _kt_f_x[_kt_u] = kerneltk::advance(_kt_b_x, _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r_x[0]) + _kt_e * static_cast<_kt_index>(_kt_a._kt_r_x[1]));
-            _kt_is_within &= kerneltk::blocks_within<sizeof(_kt_x_x[_kt_u])>(_kt_f_x[_kt_u], _kt_low_x, _kt_high_x);
+            _kt_is_within &= _kt_range_x.has_inside<sizeof(_kt_x_x[_kt_u])>(_kt_f_x[_kt_u]);
             }
         }
         if (_kt_is_within) {
@@ -114,7 +114,7 @@ y = a
         else {
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 2; ++_kt_u)
- kerneltk::fetch_bytes<sizeof(T) * 16>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_high_x);
+ kerneltk::fetch_bytes<sizeof(T) * 16>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_range_x.high);
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
@@ -125,12 +125,13 @@ y = a
 #pragma unroll
                     for (int _kt_v = 0; _kt_v < 16; ++_kt_v) if (_kt_v < _kt_left[_kt_u]) { _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v])); }
                 } else {
-                // A vector's own total first: fewer roundings follow one another.
+                // A vector's own total first: fewer roundings follow one another, and there is no condition
+                // between the vectors.
                 constexpr int _kt_0 = 0;
                 _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 16; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
-                _kt_t.kt_add(_kt_reduce, _kt_s);
+                 _kt_t.kt_add(_kt_reduce, _kt_s);
 }
             }
         }
