@@ -317,7 +317,8 @@ def _narrow_width(
     while width > 1 and 3 * -(-extent // width) * width > 4 * extent:
         width //= 2
     whole = min([whole, *(1 for _, step in found if step < 0)])
-    return width if whole * max(sizes) < _WORD <= width * min(sizes) and width <= extent else 0
+    is_wide = width * min(sizes) >= 2 * _WORD and width <= extent
+    return width if is_wide and whole * max(sizes) < _WORD else 0
 
 
 def _runs(operand: Operand, step: int) -> bool:
@@ -371,7 +372,7 @@ def plan_reduction_cuda(
     return (
         _short(geometry, outer, reduction, wide)
         or _staged(geometry, outer, reduction, wide, multiprocessors)
-        or _rows(geometry, outer, reduction, wide, multiprocessors)
+        or _rows(geometry, outer, reduction, wide, accumulator, multiprocessors)
     )
 
 
@@ -430,7 +431,12 @@ def _unroll(steps: int, most: int) -> int:
 
 
 def _rows(
-    geometry: Geometry, outer: Loop, reduction: Loop, wide: bool, multiprocessors: int
+    geometry: Geometry,
+    outer: Loop,
+    reduction: Loop,
+    wide: bool,
+    accumulator: int,
+    multiprocessors: int,
 ) -> RowSchedule:
     width, peeled, shifted = _row_width(geometry, outer, reduction)
     partial = shifted and reduction.shape[-1] % width != 0
@@ -448,8 +454,8 @@ def _rows(
         elif outputs <= COUNTERS:
             if vectors >= _MANY_BLOCKS * 2 * _BLOCK * most:
                 block = 2 * _BLOCK  # fewer partial results
-            resident = multiprocessors * _RESIDENT * _BLOCK // block
-            split, chunk = _split(vectors, block * most, outputs, resident)
+            held = _RESIDENT * _BLOCK if accumulator <= _SMALL else _FEWER_THREADS
+            split, chunk = _split(vectors, block * most, outputs, multiprocessors * held // block)
         lanes = block
     unroll = _unroll(-(-min(vectors, chunk) // lanes), most)
     has_index = any(operand.is_index for operand in geometry.operands)
@@ -483,10 +489,12 @@ def _rows(
     return RowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
-        peeled=peeled, partial=partial, inner_vectors=max(inner_vectors, 1), vectors=vectors, chunk=chunk,
+        peeled=peeled, partial=partial, inner_vectors=max(inner_vectors, 1), vectors=vectors,
+        chunk=chunk,
     )  # fmt: skip
 
 
+_SMALL, _FEWER_THREADS = 8, 1536  # bytes; larger accumulators take more than 32 registers
 _MANY_BLOCKS = 256
 _LONG_BLOCK = 1024  # threads that reduce a row of middling length together
 _UNDER_WAY = 64  # bytes that a thread has under way
@@ -662,8 +670,8 @@ _COLUMN_BYTES = 32  # of a thread's accumulators
 def _column_width(
     geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int, most: int
 ) -> tuple[int, bool]:
-    """Return the outputs of a thread, at most `most`, and whether its vectors begin anywhere: single elements of
-    one or two bytes leave the memory idle.
+    """Return the outputs of a thread, at most `most`, and whether its vectors begin anywhere:
+    single elements of one or two bytes leave the memory idle.
     """
     operands, steps = geometry.operands, [row[-1] for row in outer.strides]
     dense = _dense(operands, steps)
@@ -734,7 +742,9 @@ def _columns(
         lanes *= 2
     tiles = -(-vectors // lanes)
     below, split, chunk = max(1, _BLOCK // lanes), 1, max(length, 1)
-    if tiles < resident // 2 and length >= 4 * most * below:
+    # To share a tile takes some microseconds, where one block a multiprocessor does not.
+    rounds = 4 if tiles < multiprocessors else 32
+    if tiles < resident // 2 and length >= rounds * most * below:
         # Larger blocks leave fewer partial results to combine.
         capacity = min(2 * _BLOCK, _TOTALS_BYTES // (accumulator * width))
         below = max(1, capacity // lanes)
@@ -762,9 +772,7 @@ def _columns(
         for k, operand in enumerate(geometry.operands)
     )
     if shifted:
-        accesses = _begun_anywhere(
-            accesses, geometry.operands, [row[-1] for row in outer.strides]
-        )
+        accesses = _begun_anywhere(accesses, geometry.operands, [row[-1] for row in outer.strides])
     for k in stacked or ():
         access = Access("along", geometry.operands[k].itemsize)
         accesses = (*accesses[:k], access, *accesses[k + 1 :])
