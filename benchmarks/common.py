@@ -196,15 +196,24 @@ def settled_clock(pause: float, calls: int) -> Clock:
     return clock
 
 
-def event_clock(cupy: Any, launches: int, calls: int = 1) -> Clock:
+_HELD_CYCLES = 4_000_000  # of the device's clock: about 2 ms
+
+
+def event_clock(cupy: Any, launches: int, calls: int = 1, held: bool = False) -> Clock:
     """Return a clock by events on the current CuPy stream.
 
     Each of `launches` measurements spans `calls` calls. All of them are queued before the first
-    is waited for, so that what the host does is hidden behind the device's work.
+    is waited for, so that what the host does is hidden behind the device's work: `held` lets a
+    kernel of about 2 ms run ahead of them, so that it is hidden where that work is short as well.
     """
+    wait = "for (long long begin = clock64(); clock64() < begin + n;);"
+    source = f'extern "C" __global__ void hold(long long n) {{ {wait} }}'
+    hold = cupy.RawKernel(source, "hold") if held else None
 
     def clock(call: Call) -> list[float]:
         marks = [(cupy.cuda.Event(), cupy.cuda.Event()) for _ in range(launches)]
+        if hold is not None:
+            hold((1,), (1,), (np.int64(_HELD_CYCLES),))
         for begin, end in marks:
             begin.record()
             for _ in range(calls):

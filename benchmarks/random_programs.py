@@ -2,8 +2,11 @@
 shapes, dtypes and layouts, against the time of their bytes and torch.compile.
 
 ``python benchmarks/random_programs.py --seed 1 --programs 200 --output DIR`` prints the quantiles
-and the worst, and writes them as text and JSON. A program's floor is the time that a copy takes for
-the bytes that must move: each operand once, a strided one by the sectors that it touches.
+and the worst, and writes them as text and JSON. A program's floor is the time of a copy in the same
+loop, of the bytes that must move: each operand once, a strided one by the sectors that it touches.
+So the floor of few bytes has a launch: 16 MiB take 4 µs at an H200's bandwidth, and a copy of them
+takes 6. Both are times of the device, whose queue is full; `call` is the time of a call on the
+host, which bounds a loop of calls where it is more.
 """
 
 from __future__ import annotations
@@ -13,11 +16,12 @@ import math
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from common import Peers, Report, commit, describe_machine, event_clock, first_line, needed_cupy
@@ -188,22 +192,39 @@ def reduction_program(dice: random.Random) -> Program:
     return Program(f"{name} axis {axes}", shape, (operand,), lambda: partial(kernel, axis=axes))
 
 
+class Measured(NamedTuple):
+    """A program's fractions of the floor, of kerneltk and of torch.compile; what went wrong; the
+    floor, and the time of a call on the host (µs).
+    """
+
+    ours: float | None
+    theirs: float | None
+    problem: str
+    floor: float | None = None
+    call: float | None = None
+
+
 class Bench:
-    """Measures programs by the bandwidth of a copy."""
+    """Measures programs by the time of a copy."""
 
     def __init__(self, cupy: Any, torch: Any | None) -> None:
         self._cupy, self._torch = cupy, torch
-        self._clock = event_clock(cupy, _LAUNCHES, _CALLS)
-        source = cupy.empty(1 << 28, np.float32)
-        target = cupy.empty_like(source)
-        self._bandwidth = 2 * source.nbytes / self._time(lambda: cupy.copyto(target, source))
+        self._clock = event_clock(cupy, _LAUNCHES, _CALLS, held=True)
+        self._source = cupy.empty(1 << 30, np.uint8)
+        self._target = cupy.empty_like(self._source)
+
+    def _floor(self, count: int) -> float:
+        """Return the time of a copy that moves so many bytes."""
+        half = min(count // 2, self._source.size)
+        target, source = self._target[:half], self._source[:half]
+        return self._time(lambda: self._cupy.copyto(target, source)) * count / (2 * half)
 
     def _time(self, call: Callable[[], Any]) -> float:
         call()
         return sorted(self._clock(call))[_LAUNCHES // 2]
 
-    def run(self, program: Program, seed: int) -> tuple[float | None, float | None, str]:
-        """Return the fractions of the floor of kerneltk and of torch, and what went wrong."""
+    def run(self, program: Program, seed: int) -> Measured:
+        """Measure a program of kerneltk, and of torch."""
         cupy = self._cupy
         arrays = [o.make(cupy, program.shape, seed + k) for k, o in enumerate(program.operands)]
         try:
@@ -213,10 +234,14 @@ class Bench:
             count = sum(map(moved_bytes, arrays)) + sum(r.nbytes for r in results)
             problem = self._compared(program, arrays, results)
             del found, results
-            floor = count / self._bandwidth
+            floor = self._floor(count)
             ours = floor / self._time(lambda: function(*arrays))
+            begin = time.perf_counter()
+            for _ in range(_CALLS):
+                function(*arrays)
+            call = (time.perf_counter() - begin) / _CALLS
         except Exception as error:  # the table says which program it was
-            return None, None, f"{type(error).__name__}: {first_line(error)}"
+            return Measured(None, None, f"{type(error).__name__}: {first_line(error)}")
         theirs = None
         if self._torch is not None and program.body:
             try:
@@ -224,7 +249,7 @@ class Bench:
             except Exception as error:
                 problem = problem or f"torch: {first_line(error)}"
         cupy.get_default_memory_pool().free_all_blocks()
-        return ours, theirs, problem
+        return Measured(ours, theirs, problem, floor * 1e6, call * 1e6)
 
     def _by_torch(self, body: str, arrays: list[Any]) -> Callable[[], Any]:
         """Return a call of a function as torch.compile makes it of the same memory."""
@@ -282,18 +307,18 @@ def main() -> None:
             for number, program in chosen[given.warm[0] :: given.warm[1]]:
                 bench.run(program, number)
             continue
-        found = [(program, *bench.run(program, number)) for number, program in chosen]
-        ours = sorted(row[1] for row in found if row[1] is not None)
-        slower = sum(1 for _, own, other, _ in found if own and other and own < 0.9 * other)
+        found = [(program, bench.run(program, number)) for number, program in chosen]
+        ours = sorted(row.ours for _, row in found if row.ours is not None)
+        slower = sum(1 for _, r in found if r.ours and r.theirs and r.ours < 0.9 * r.theirs)
         title = f"{kind}: {len(ours)} programs, seed {given.seed}"
         table = report.table(title, "least", "a tenth below", "median", "slower than .9 of torch")
         table.add(*(ours[int(part * len(ours))] for part in (0.0, 0.1, 0.5)), slower)
         worst = report.table(f"{kind}: the worst, and what went wrong", "program", "kerneltk",
-                             "torch.compile", "problem")  # fmt: skip
-        ranked = sorted(found, key=lambda row: row[1] if row[1] is not None else 0.0)
-        for k, (program, own, other, problem) in enumerate(ranked):
-            if k < max(12, given.programs // 8) or problem:
-                worst.add(str(program), own, other, problem)
+                             "torch.compile", "floor, µs", "call, µs", "problem")  # fmt: skip
+        ranked = sorted(found, key=lambda row: row[1].ours or 0.0)
+        for k, (program, row) in enumerate(ranked):
+            if k < max(12, given.programs // 8) or row.problem:
+                worst.add(str(program), row.ours, row.theirs, row.floor, row.call, row.problem)
     if given.warm is None:
         report.save(given.output)
 

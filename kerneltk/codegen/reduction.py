@@ -330,8 +330,11 @@ class ReductionSpecialization(Specialization):
     def fast_compile(self) -> bool:
         """Where the template has done what a compiler would do: measured, it then is as fast.
 
-        Narrow integers with wide totals are not: widening them is left to the compiler.
+        Narrow integers with wide totals are not: widening them is left to the compiler. Nor are
+        vectors that begin anywhere, whose bytes it would leave in local memory.
         """
+        if any(a.kind in ("shifted", "reversed", "along") for a in self.schedule.accesses):
+            return False
         size = self.definition.accumulator.size(self.binding)
         widened = any(
             is_array and dtype.itemsize < 4 < size
@@ -461,6 +464,8 @@ class ReductionSpecialization(Specialization):
             "width": getattr(schedule, "width", 1),
             "output_vector": getattr(schedule, "output_vector", 1),
             "spread": False,
+            "overlapped": False,
+            "stacked": False,
             "strip_bytes": STRIP_BYTES,
             **{name: getattr(schedule, name) for name in schedule.source_fields()},
             # Vectors of 16 bytes that a thread stages of each input.

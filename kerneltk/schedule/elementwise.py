@@ -46,7 +46,10 @@ _WORD = 4  # bytes that a lane moves of a tile of small elements
 _MIN_TILED = 16  # a shorter side does not pay for a tile
 _MIN_BUSY = 0.85  # of the elements of blocks that have patches
 
-Kind = Literal["flat", "row", "broadcast", "strided", "element", "uniform", "staged"]
+Kind = Literal[
+    "flat", "row", "broadcast", "strided", "element", "uniform", "staged", "shifted", "reversed",
+    "along",
+]  # fmt: skip
 Variant = Literal["vector", "interleave", "patch", "tile", "word_tile", "by_reference"]
 
 
@@ -89,7 +92,8 @@ class Access:
         ``flat``: dense in the loop's order. ``row``: dense along the innermost dimension.
         ``broadcast``: one value along the innermost dimension. ``strided``: a run-time step along
         the innermost dimension. ``element``: every element's address is computed. ``uniform``: one
-        value. ``staged``: through the tile.
+        value. ``staged``: through the tile. ``shifted``, ``reversed``: vectors that begin
+        anywhere. ``along``: the same along the reduction, of each output of a thread.
     chunk : int
         Bytes of one memory access; of a reduction's staged input the vectors that a thread stages.
     """

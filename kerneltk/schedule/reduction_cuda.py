@@ -90,6 +90,8 @@ class RowSchedule(CudaReductionSchedule):
         Rows that a group of lanes reduces at the same time.
     peeled : bool
         Alignment peeling: rows begin and end within vectors.
+    partial : bool
+        Whether rows end within vectors, which begin anywhere.
     inner_vectors, vectors : int
         Vectors along the innermost axis, and of one output in all.
     chunk : int
@@ -101,6 +103,7 @@ class RowSchedule(CudaReductionSchedule):
     lanes: int
     rows: int
     peeled: bool
+    partial: bool
     inner_vectors: int
     vectors: int
     chunk: int
@@ -175,6 +178,11 @@ class ColumnSchedule(CudaReductionSchedule):
         Outputs of a thread: a vector of neighbours, unless `spread`.
     spread : bool
         Whether a thread's outputs are `lanes` apart.
+    overlapped : bool
+        Whether the last vector of a row of outputs begins within the one before.
+    stacked : bool
+        Whether the rows that a thread loads at once are neighbours: inputs whose neighbours in
+        memory belong to the same output are loaded in vectors of them.
     unroll : int
         Rows of elements that a thread loads before it uses the first.
     lanes : int
@@ -189,6 +197,8 @@ class ColumnSchedule(CudaReductionSchedule):
 
     width: int
     spread: bool
+    overlapped: bool
+    stacked: bool
     unroll: int
     lanes: int
     no_remainder: bool
@@ -212,7 +222,7 @@ class ColumnSchedule(CudaReductionSchedule):
     @property
     def outer_extents(self) -> tuple[int, ...]:
         """Extents by which the number of a vector of outputs is taken apart."""
-        return (*self.outer.shape[:-1], self.outer.shape[-1] // self.output_vector)
+        return (*self.outer.shape[:-1], -(-self.outer.shape[-1] // self.output_vector))
 
 
 def _reduces_along_memory(geometry: Geometry, outer: Loop, reduction: Loop) -> bool:
@@ -222,6 +232,8 @@ def _reduces_along_memory(geometry: Geometry, outer: Loop, reduction: Loop) -> b
         return False
     if geometry.outputs == 1 or main is None:
         return True
+    if _stacked(geometry, outer, reduction) is not None:
+        return False
     along, across = abs(reduction.strides[main][-1]), abs(outer.strides[main][-1])
     if along == 0 or across == 0:
         return across == 0
@@ -230,6 +242,29 @@ def _reduces_along_memory(geometry: Geometry, outer: Loop, reduction: Loop) -> b
     # Short stretches of each output, far apart: neighbours do better with neighbouring outputs.
     stretch = reduction.shape[-1] * geometry.operands[main].itemsize
     return not (len(reduction.shape) > 1 and stretch < 2 * VECTOR_BYTES)
+
+
+_STACKED = 8  # rows of a thread that are neighbours
+_STACKED_WIDTH = 4  # and its outputs, at most
+
+
+def _stacked(geometry: Geometry, outer: Loop, reduction: Loop) -> list[int] | None:
+    """Return the inputs whose neighbours belong to the same output, where others' belong to
+    neighbouring outputs: lanes that load single elements far apart have a sector each.
+    """
+    if outer.shape[-1] < WARP or reduction.shape[-1] < _STACKED:
+        return None
+    if len(reduction.shape) > 1 and reduction.shape[-1] % _STACKED:
+        return None
+    along, across = [], False
+    for k, operand in enumerate(geometry.operands):
+        steps = reduction.strides[k][-1], outer.strides[k][-1]
+        if _runs(operand, steps[1]):
+            across = True
+        elif _runs(operand, steps[0]) and steps[0] > 0 and steps[1]:
+            along.append(k)
+    is_power = all(geometry.operands[k].itemsize in (1, 2, 4, 8, 16) for k in along)
+    return along if along and across and is_power else None
 
 
 def _access(operand: Operand, inner: int, width: int, outer: Sequence[int]) -> Access:
@@ -270,6 +305,37 @@ def _whole_width(
     return width
 
 
+def _narrow_width(
+    operands: Sequence[Operand], steps: Sequence[int], whole: int, most: int, extent: int
+) -> int:
+    """Return the elements, at most `most`, of vectors that begin anywhere; 0 where vectors of
+    `whole` elements do. Less than a word a lane would leave the memory idle.
+    """
+    found = [(o.itemsize, step) for o, step in zip(operands, steps, strict=True) if _runs(o, step)]
+    sizes = [size for size, _ in found] or [VECTOR_BYTES]
+    width = min(choose_vector_width(sizes), most)
+    while width > 1 and 3 * -(-extent // width) * width > 4 * extent:
+        width //= 2
+    whole = min([whole, *(1 for _, step in found if step < 0)])
+    is_wide = width * min(sizes) >= 2 * _WORD and width <= extent
+    return width if is_wide and whole * max(sizes) < _WORD else 0
+
+
+def _runs(operand: Operand, step: int) -> bool:
+    """Return whether an input's neighbours are neighbours in memory, in either direction."""
+    return not operand.is_index and not operand.written and abs(step) == operand.itemsize
+
+
+def _begun_anywhere(
+    accesses: Sequence[Access], operands: Sequence[Operand], steps: Sequence[int]
+) -> tuple[Access, ...]:
+    """Return the accesses where vectors of inputs begin anywhere."""
+    return tuple(
+        Access("shifted" if step > 0 else "reversed", o.itemsize) if _runs(o, step) else access
+        for access, o, step in zip(accesses, operands, steps, strict=True)
+    )
+
+
 def _single(operand: Operand, row: Sequence[int]) -> int:
     """Return the bytes of one access where elements are moved one by one, as words of their size
     if they are aligned as such: a struct's own alignment may be less.
@@ -306,40 +372,42 @@ def plan_reduction_cuda(
     return (
         _short(geometry, outer, reduction, wide)
         or _staged(geometry, outer, reduction, wide, multiprocessors)
-        or _rows(geometry, outer, reduction, wide, multiprocessors)
+        or _rows(geometry, outer, reduction, wide, accumulator, multiprocessors)
     )
 
 
 # -- rows ----------------------------------------------------------------------------------
 
 
-def _row_width(geometry: Geometry, outer: Loop, reduction: Loop) -> tuple[int, bool]:
-    """Return the elements of a vector, and whether rows begin and end within vectors."""
+def _row_width(geometry: Geometry, outer: Loop, reduction: Loop) -> tuple[int, bool, bool]:
+    """Return the elements of a vector, whether rows begin and end within vectors, and whether
+    vectors begin anywhere.
+    """
     operands = geometry.operands
     inner = [row[-1] for row in reduction.strides]
     dense = _dense(operands, inner)
     width = choose_vector_width([operands[k].itemsize for k in dense])
-    if width == 1:
-        return 1, False
     length = reduction.shape[-1]
     others = [(*outer.strides[k], *reduction.strides[k][:-1]) for k in dense]
-    if _whole_vectors(operands, dense, width, others) and (
-        length % width == 0 or (geometry.outputs == 1 and len(reduction.shape) == 1)
-    ):
-        return width, length % width != 0
-    begins = {
-        (operands[k].itemsize, operands[k].offset, outer.strides[k], reduction.strides[k])
-        for k in dense
-    }
-    # All rows begin at the same offset within a vector, so that one count serves for all.
-    first = dense[0]
-    whole = all(
-        value % operands[first].itemsize == 0
-        for value in (operands[first].offset, *outer.strides[first], *reduction.strides[first])
-    )
-    if len(begins) == 1 and whole and length >= 2 * width and len(reduction.shape) == 1:
-        return width, True
-    return _whole_width(operands, dense, width, others, length), False
+    if width > 1 and len(reduction.shape) == 1:
+        has_whole = _whole_vectors(operands, dense, width, others)
+        if has_whole and (length % width == 0 or geometry.outputs == 1):
+            return width, length % width != 0, False
+        begins = {
+            (operands[k].itemsize, operands[k].offset, outer.strides[k], reduction.strides[k])
+            for k in dense
+        }
+        # All rows begin at the same offset within a vector, so that one count serves for all.
+        first = dense[0]
+        whole = all(
+            value % operands[first].itemsize == 0
+            for value in (operands[first].offset, *outer.strides[first], *reduction.strides[first])
+        )
+        if len(begins) == 1 and whole and length >= 2 * width:
+            return width, True, False
+    vector = _whole_width(operands, dense, width, others, length)
+    narrow = _narrow_width(operands, inner, vector, VECTOR_BYTES, length)
+    return narrow or vector, False, narrow > 0
 
 
 def _lanes(vectors: int) -> int:
@@ -363,10 +431,16 @@ def _unroll(steps: int, most: int) -> int:
 
 
 def _rows(
-    geometry: Geometry, outer: Loop, reduction: Loop, wide: bool, multiprocessors: int
+    geometry: Geometry,
+    outer: Loop,
+    reduction: Loop,
+    wide: bool,
+    accumulator: int,
+    multiprocessors: int,
 ) -> RowSchedule:
-    width, peeled = _row_width(geometry, outer, reduction)
-    inner_vectors = reduction.shape[-1] // width
+    width, peeled, shifted = _row_width(geometry, outer, reduction)
+    partial = shifted and reduction.shape[-1] % width != 0
+    inner_vectors = reduction.shape[-1] // width + partial
     vectors = inner_vectors * math.prod(reduction.shape[:-1])
     outputs = geometry.outputs
     threads = multiprocessors * _RESIDENT * _BLOCK
@@ -380,8 +454,8 @@ def _rows(
         elif outputs <= COUNTERS:
             if vectors >= _MANY_BLOCKS * 2 * _BLOCK * most:
                 block = 2 * _BLOCK  # fewer partial results
-            resident = multiprocessors * _RESIDENT * _BLOCK // block
-            split, chunk = _split(vectors, block * most, outputs, resident)
+            held = _RESIDENT * _BLOCK if accumulator <= _SMALL else _FEWER_THREADS
+            split, chunk = _split(vectors, block * most, outputs, multiprocessors * held // block)
         lanes = block
     unroll = _unroll(-(-min(vectors, chunk) // lanes), most)
     has_index = any(operand.is_index for operand in geometry.operands)
@@ -408,13 +482,19 @@ def _rows(
             Access("row", min(VECTOR_BYTES, width * operand.itemsize)) if a.kind == "row" else a
             for a, operand in zip(accesses, geometry.operands, strict=True)
         )
+    if shifted:
+        accesses = _begun_anywhere(
+            accesses, geometry.operands, [row[-1] for row in reduction.strides]
+        )
     return RowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
-        peeled=peeled, inner_vectors=max(inner_vectors, 1), vectors=vectors, chunk=chunk,
+        peeled=peeled, partial=partial, inner_vectors=max(inner_vectors, 1), vectors=vectors,
+        chunk=chunk,
     )  # fmt: skip
 
 
+_SMALL, _FEWER_THREADS = 8, 1536  # bytes; larger accumulators take more than 32 registers
 _MANY_BLOCKS = 256
 _LONG_BLOCK = 1024  # threads that reduce a row of middling length together
 _UNDER_WAY = 64  # bytes that a thread has under way
@@ -587,16 +667,20 @@ _FEW_ROWS = 64
 _COLUMN_BYTES = 32  # of a thread's accumulators
 
 
-def _column_width(geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int) -> int:
-    operands = geometry.operands
-    dense = _dense(operands, [row[-1] for row in outer.strides])
-    width = min(
-        choose_vector_width([operands[k].itemsize for k in dense]),
-        _MOST_COLUMNS,
-        totals_within(_COLUMN_BYTES, accumulator),
-    )
+def _column_width(
+    geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int, most: int
+) -> tuple[int, bool]:
+    """Return the outputs of a thread, at most `most`, and whether its vectors begin anywhere:
+    single elements of one or two bytes leave the memory idle.
+    """
+    operands, steps = geometry.operands, [row[-1] for row in outer.strides]
+    dense = _dense(operands, steps)
+    most = min(most, totals_within(_COLUMN_BYTES, accumulator))
+    width = min(choose_vector_width([operands[k].itemsize for k in dense]), most)
     others = [(*outer.strides[k][:-1], *reduction.strides[k]) for k in dense]
-    return _whole_width(operands, dense, width, others, outer.shape[-1])
+    whole = _whole_width(operands, dense, width, others, outer.shape[-1])
+    narrow = _narrow_width(operands, steps, whole, most, outer.shape[-1])
+    return narrow or whole, narrow > 0
 
 
 def _whole_warps(threads: int) -> int:
@@ -640,11 +724,13 @@ def _columns(
     accumulator: int,
     multiprocessors: int,
 ) -> ColumnSchedule:
-    width = _column_width(geometry, outer, reduction, accumulator)
+    stacked = _stacked(geometry, outer, reduction)
+    limit = _MOST_COLUMNS if stacked is None else _STACKED_WIDTH
+    width, shifted = _column_width(geometry, outer, reduction, accumulator, limit)
     length = geometry.length
-    inner = outer.shape[-1] // width
+    inner = -(-outer.shape[-1] // width)
     vectors = inner * math.prod(outer.shape[:-1])
-    most = _most_under_way(geometry, width)
+    most = _most_under_way(geometry, width) if stacked is None else _STACKED
     resident = multiprocessors * _RESIDENT
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
@@ -656,14 +742,19 @@ def _columns(
         lanes *= 2
     tiles = -(-vectors // lanes)
     below, split, chunk = max(1, _BLOCK // lanes), 1, max(length, 1)
-    if tiles < resident // 2 and length >= 4 * most * below:
+    # To share a tile takes some microseconds, where one block a multiprocessor does not.
+    rounds = 4 if tiles < multiprocessors else 32
+    if tiles < resident // 2 and length >= rounds * most * below:
         # Larger blocks leave fewer partial results to combine.
         capacity = min(2 * _BLOCK, _TOTALS_BYTES // (accumulator * width))
         below = max(1, capacity // lanes)
         resident = multiprocessors * (_column_threads(most * moved) // _whole_warps(below * lanes))
         split, chunk = _split(length, below * most, tiles, resident)
+        if stacked is not None:
+            chunk = -(-chunk // most) * most
+            split = -(-length // chunk)
     block = below * lanes
-    unroll = _unroll(-(-min(length, chunk) // below), most)
+    unroll = most if stacked is not None else _unroll(-(-min(length, chunk) // below), most)
     spread = False
     if width == 1 and split == 1 and unroll < most:
         # Short columns of single elements: a thread takes several of them.
@@ -680,9 +771,16 @@ def _columns(
         )
         for k, operand in enumerate(geometry.operands)
     )
+    if shifted:
+        accesses = _begun_anywhere(accesses, geometry.operands, [row[-1] for row in outer.strides])
+    for k in stacked or ():
+        access = Access("along", geometry.operands[k].itemsize)
+        accesses = (*accesses[:k], access, *accesses[k + 1 :])
     return ColumnSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
-        wide_index=wide, block=block, width=width, spread=spread, unroll=unroll, lanes=lanes,
+        wide_index=wide, block=block, width=width, spread=spread,
+        overlapped=shifted and outer.shape[-1] % width != 0, stacked=stacked is not None,
+        unroll=unroll, lanes=lanes,
         no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
         length=length, chunk=chunk,
     )  # fmt: skip

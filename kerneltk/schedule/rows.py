@@ -130,8 +130,11 @@ _STEP_OF_BLOCKS = 64  # threads: others would be other sources
 # longer columns would need narrower tiles, or clusters, which are slower than a second read.
 _TILES = (
     (512, 128, 1), (512, 256, 1), (512, 256, 2), (512, 256, 4), (256, 256, 4), (256, 256, 8),
-    (128, 256, 8), (128, 512, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
+    (128, 256, 8), (128, 512, 8), (64, 128, 1), (64, 128, 2), (64, 128, 4), (64, 256, 4),
+    (64, 256, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
 )  # fmt: skip
+_WORD = 4  # bytes
+_SMALL_TILE = 8192  # elements
 
 # Columns that a thread has by itself: elements, and how many threads keep a device busy.
 _MOST_ALONE, _FEWEST_ALONE = 64, 1 << 16
@@ -254,9 +257,12 @@ class RowPlanner(NamedTuple):
         largest = max(*sizes, self.sizes.results)
         widest = min(_MOST_VECTOR, choose_vector_width((*sizes, self.sizes.results or 1)))
         vector = math.gcd(across, widest)  # lines of other vectors would be read one by one
-        items = length * vector
-        if items <= _MOST_ALONE and self._fits(items) and across // vector * rows >= _FEWEST_ALONE:
-            return OnChipSchedule(_LANE_BLOCK, items, vector, 1, 0, vector, 1, 0, 1, True, length)
+        alone = vector
+        while alone > 1 and alone * largest > _WORD and length * alone > _MOST_ALONE:
+            alone //= 2
+        items = length * alone
+        if items <= _MOST_ALONE and self._fits(items) and across // alone * rows >= _FEWEST_ALONE:
+            return OnChipSchedule(_LANE_BLOCK, items, alone, 1, 0, alone, 1, 0, 1, True, length)
         for size, block, vectors in _TILES:
             width, items = max(1, size // largest), vectors * widest
             if length * width > block * items or across < width:
@@ -265,9 +271,15 @@ class RowPlanner(NamedTuple):
                 continue
             if (block // WARP + 1) * width * self.sizes.totals > SHARED_BYTES:
                 continue
+            lines = block // (width // vector)
+            full, items = length // lines, -(-length // lines) * vector
             if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
-                resident = self._resident(block, items)
-                return OnChipSchedule(block, items, vector, 1, resident, width)
+                # A third block hides more of the others' waits, where its registers allow it.
+                is_small = block * items <= _SMALL_TILE and largest == self.sizes.together == 4
+                resident = 3 if items > 24 and is_small else self._resident(block, items)
+                return OnChipSchedule(
+                    block, items, vector, 1, resident, width, 1, 0, 0, False, full
+                )
         return self._groups(rows, length, across, min(_MOST_VECTOR, choose_vector_width(sizes)))
 
     def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:

@@ -143,7 +143,9 @@ def test_a_whole_array_is_one_row(shape: tuple[int, ...], dtype: str) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
-@pytest.mark.parametrize("shape", [(700, 2, 333), (1500, 7, 20), (100, 12, 256), (40, 30, 107)])
+@pytest.mark.parametrize(
+    "shape", [(700, 2, 333), (1500, 7, 20), (100, 12, 256), (40, 30, 107), (3000, 29, 96)]
+)
 def test_short_columns(shape: tuple[int, ...], dtype: str) -> None:
     cupy = pytest.importorskip("cupy")
     x = (_random(cupy, *shape) * 20).astype(dtype)

@@ -99,6 +99,18 @@ CUDA = {
         SUM, (make("f4", (10**6, 64)),), ("is_last_block",), {"axis": 0, "keepdims": True},
         (make("f4", (10**6 + 32, 64)),),
     ),
+    "columns_of_bytes": Text(
+        SUM, (make("i1", (31, 12, 333, 4099)),), ("fetch_shifted", "_kt_first_own"),
+        {"axis": (0, 1)}, (make("i1", (31, 12, 333, 4101)),),
+    ),
+    "rows_of_bytes": Text(
+        SUM, (make("i1", (100, 12, 31, 333)),), ("fetch_shifted", "_kt_left"), {"axis": (0, 3)},
+        (make("i1", (100, 12, 31, 335)),),
+    ),
+    "opposite_orders": Text(
+        SCALED_SUM, (make("f4", (500, 4096)), 2.0, make("f4", 4096)), ("_kt_x__kt_where[4][8]",),
+        {"axis": 0, "where": make("?", (500, 4096), order="F")},
+    ),
     "two_loops": Text(
         SUM, (make("c8", (50, 60, 70)),), ("complex.hpp", "fast_divisor32"), {"axis": (0, 2)},
         (make("c8", (50, 62, 70)),),

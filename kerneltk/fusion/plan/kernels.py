@@ -218,12 +218,14 @@ def online_total(node: Reduce, name: str, largest: str) -> Total:
     """
     ctype = describe(node.dtype).ctype
     a, b, top_a, top_b = f"a.{name}", f"b.{name}", f"a.{largest}", f"b.{largest}"
-    # Equal infinities are no distance: they are also what an empty total begins with.
-    scale = f"({top_a} == {top_b} ? {ctype_cast(ctype)}(1) : ::exp(-::fabs({top_a} - {top_b})))"
+    # Equal infinities are no distance: they are also what an empty total begins with. Conditions
+    # choose among values, and not which of two exponentials is computed: lanes would part.
+    apart = f"({top_a} == {top_b} ? {ctype_cast(ctype)}(0) : -::fabs({top_a} - {top_b}))"
+    first = f"{top_a} >= {top_b}"
     return Total(
         ((ctype, name),),
         (f"{ctype_cast(ctype)}(1)",),
-        (f"({top_a} >= {top_b} ? {a} + {b} * {scale} : {a} * {scale} + {b})",),
+        (f"(({first} ? {a} : {b}) + ({first} ? {b} : {a}) * ::exp({apart}))",),
         (f"{ctype_cast(ctype)}(0)",),
         # An infinity less an infinity is no number, and then the sum is none.
         f"({a} + ({top_a} - {top_a}))",

@@ -385,8 +385,9 @@ def row_definition(
     """The kernel of some rows, what it reads, and the sizes of that."""
     is_staged = schedule.lanes > 0 and not (schedule.whole or work.is_across)
     writer = RowWriter(work, in_memory, schedule.vector if is_staged else 0)
-    # Tiles of several threads have branches, behind which they would be in registers for long.
-    on_gpu = schedule.block > 1 and (schedule.lanes > 0 or not work.is_across)
+    # Behind branches, as lines have that some threads lack, they would be in registers for long.
+    is_full = (schedule.full + 1) * schedule.vector >= schedule.items
+    on_gpu = schedule.block > 1 and (not work.is_across or is_full)
     once = computed_once(work) if on_gpu else {}
     for node in work.order:
         if isinstance(node, Reduce):
@@ -415,8 +416,8 @@ def row_definition(
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}"
     given = [f"i / {schedule.threads}", extents[last]]
     if work.is_across:
-        alone = ", true" if schedule.lanes else ""
-        kind = f"kerneltk::fused_columns<{sizes}, {max(schedule.width, 1)}{alone}>"
+        alone = "true" if schedule.lanes else "false"
+        kind = f"kerneltk::fused_columns<{sizes}, {schedule.width}, {alone}, {schedule.full}>"
         given.insert(1, extents[work.axis])
     elif schedule.block == 1:  # a row of the host
         kind = f"kerneltk::fused_row<{sizes}, {schedule.cluster}>"

@@ -172,6 +172,56 @@ def test_neighbouring_columns_need_aligned_rows() -> None:
     assert [plan((500, n), (0,)).width for n in (1024, 1022, 1023)] == [4, 2, 1]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "columns", "width", "kinds", "is_overlapped"),
+    [("i1", 1024, 8, "row", False), ("i1", 1001, 8, "shifted", True),
+     ("i1", 1004, 4, "row", False), ("i1", 1002, 8, "shifted", True),
+     ("f2", 1001, 8, "shifted", True), ("f2", 1002, 2, "row", False),
+     ("i1", 5, 1, "strided", False), ("f4", 1001, 1, "strided", False)],
+)  # fmt: skip
+def test_columns_of_small_elements_are_vectors_that_begin_anywhere(
+    dtype: str, columns: int, width: int, kinds: str, is_overlapped: bool
+) -> None:
+    layout = plan((500, columns), (0,), dtype=dtype)
+    assert (layout.width, layout.overlapped) == (width, is_overlapped)
+    assert layout.accesses[0].kind == kinds
+    # Every output belongs to a vector, and the last one of a row begins within it.
+    assert layout.vectors * width >= columns > (layout.vectors - 1) * width
+
+
+def test_vectors_of_small_elements_are_reversed() -> None:
+    x = make("u1", (500, 1001), strides=(1001, -1))
+    layout = plan((500, 1001), (0,), x)
+    assert (layout.width, layout.accesses[0].kind) == (8, "reversed")
+    assert plan((1001, 500), (0,), make("f4", (1001, 500), strides=(2000, -4))).width == 1
+
+
+def test_rows_of_small_elements_end_within_vectors() -> None:
+    layout = plan((50, 3, 70, 101), (0, 3), dtype="i1")
+    assert (layout.strategy, layout.width, layout.partial) == ("rows", 16, True)
+    assert layout.inner_vectors == 7
+    assert plan((50, 3, 70, 101), (0, 3)).partial is False
+    assert plan((50, 3, 70, 96), (0, 3), dtype="i1").accesses[0].kind == "row"
+    later = plan((50, 3, 70, 96), (0, 3), make("i1", (50, 3, 70, 96), offset=1))
+    assert (later.partial, later.accesses[0].kind) == (False, "shifted")
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_inputs_of_opposite_orders_are_loaded_along_the_reduction(axis: int) -> None:
+    shape = 500, 400
+    orders = make("f4", shape, order="F"), make("i1", shape)
+    layout = plan(shape, (axis,), *orders)
+    assert (layout.strategy, layout.stacked, layout.unroll) == ("columns", True, 8)
+    assert [access.kind for access in layout.accesses[:2]].count("along") == 1
+    assert layout.split == 1 or layout.chunk % layout.unroll == 0
+    assert layout.split * layout.chunk >= layout.length
+    # Neighbouring rows of a thread must not lie in two rows of the inner axis.
+    three = 500, 7, 400
+    pair = make("f4", three), make("f4", three, strides=(4, 4 * 400 * 500, 4 * 500))
+    assert not getattr(plan(three, (0, 1), *pair), "stacked", False)
+    assert not getattr(plan((6, 400), (0,), make("f4", (6, 400)), orders[1]), "stacked", False)
+
+
 def test_short_columns_of_single_elements_are_spread() -> None:
     layout = plan((2, 2**24 + 1), (0,))
     assert (layout.spread, layout.width, layout.unroll) == (True, 4, 2)

@@ -12,20 +12,26 @@ LENGTHS = sorted(
 )
 TABLE = {
     # rows, and columns side by side: the schedule from each length on, as far as the next one
-    (RowPlanner(False, 8, Sizes((4,), (), 8, 8), True, 132, True), 3, 16384): {
-        1: None, 2: (128, 4, 4, 1, 0, 128), 5: (256, 4, 4, 1, 0, 128), 9: (256, 8, 4, 1, 0, 128),
-        17: (256, 16, 4, 1, 0, 128), 33: (256, 16, 4, 1, 0, 64), 65: (256, 32, 4, 1, 2, 64),
-        129: (256, 32, 4, 1, 2, 32), 257: (512, 32, 4, 1, 2, 32), 513: (512, 32, 4, 1, 2, 16),
-        1025: (512, 64, 4, 1, 0, 16), 2049: (256, 128, 4, 1, 2, 64, 1, 264), 8193: None,
-    },
-    (RowPlanner(False, 8, Sizes((2,), (), 8, 8), True, 132), 1, 50000): {
-        1: None, 2: (256, 32, 8, 1, 2, 128), 65: (256, 64, 8, 1, 2, 128),
-        129: (256, 64, 8, 1, 2, 64), 257: (512, 64, 8, 1, 2, 64), 513: (512, 64, 8, 1, 2, 32),
-        1025: (512, 128, 8, 1, 0, 32), 2049: (256, 256, 8, 1, 2, 128, 1, 264), 49151: None,
-    },
     (RowPlanner(True, 1, Sizes((4,), (4,))), 64, 0): {
         1: None, 16: (1, 1, 1, 16), **{2**k + 1: (1, 1, 1, 2 << k) for k in range(4, 14)},
         65537: None,
+    },
+}  # fmt: skip
+
+
+# Columns: the threads and the width of tiles from each length on; 0 and 0 are those of
+# one thread, or of groups of blocks.
+COLUMNS = {
+    (RowPlanner(False, 8, Sizes((4,), (), 8, 8), True, 132, True), 3, 16384, 4): {
+        1: None, 2: (128, 128), 5: (256, 128), 33: (256, 64), 129: (256, 32), 257: (512, 32),
+        513: (512, 16), 2049: (0, 0), 8193: None,
+    },
+    (RowPlanner(False, 8, Sizes((2,), (), 8, 8), True, 132), 1, 50000, 8): {
+        1: None, 2: (256, 128), 129: (256, 64), 257: (512, 64), 513: (512, 32),
+        2049: (0, 0), 49151: None,
+    },
+    (RowPlanner(False, 8, Sizes((2,), (), 8, 8), True, 132), 3000, 83, 1): {
+        1: None, 2: (0, 0), 65: (128, 32), 129: (256, 32), 513: (512, 32), 2049: None,
     },
 }  # fmt: skip
 
@@ -199,6 +205,25 @@ def test_lengths(
         assert planner(rows, length, across) == schedule, length
 
 
+@pytest.mark.parametrize(("case", "wanted"), COLUMNS.items())
+def test_tiles(
+    case: tuple[RowPlanner, int, int, int], wanted: dict[int, tuple[int, int] | None]
+) -> None:
+    planner, rows, across, vector = case
+    for length in LENGTHS:
+        expected = wanted[max(first for first in wanted if first <= length)]
+        found = planner(rows, length, across)
+        if expected is None or found is None:
+            assert found is expected, length
+            continue
+        if found.waiting or found.lanes:
+            assert expected == (0, 0), length
+            continue
+        lines = found.block // (found.width // vector)
+        assert (found.block, found.width, found.vector) == (*expected, vector), length
+        assert (found.full, found.items) == (length // lines, -(-length // lines) * vector)
+
+
 def test_clusters_where_the_device_has_them() -> None:
     assert RowPlanner(False, 1, Sizes((4,)))(4096, 16384) is not None
     assert RowPlanner(False, 1, Sizes((4,)))(4096, 16385) is None
@@ -241,7 +266,7 @@ TILES = OnChipSchedule(256, 128, 4, 1, 2, 64, 1, 264)
 @pytest.mark.parametrize(
     ("length", "across", "wanted"),
     [
-        (2048, 16384, OnChipSchedule(512, 64, 4, 1, 0, 16)),  # by one block
+        (2048, 16384, OnChipSchedule(512, 64, 4, 1, 0, 16, full=16)),  # by one block
         (2049, 16384, TILES),
         (8192, 16384, TILES),
         (33792, 768, TILES),  # four groups of 66 blocks

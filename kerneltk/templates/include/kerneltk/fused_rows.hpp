@@ -493,9 +493,11 @@ public:
 };
 
 // Columns side by side, WIDTH of them in a tile: a thread has VECTOR neighbours of some lines, and
-// LANES threads have the tile's width. ALONE: a thread has a tile, of columns that are VECTOR side by
-// side, and no line is missing.
-template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE = false>
+// LANES threads have the tile's width. Every thread has FULL lines; which others it has is asked for
+// each. ALONE: a thread has a tile, of columns that are VECTOR side by side, and no line is missing.
+// A number of columns is one of vectors; threads beyond the last one compute it again, and write
+// nothing.
+template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE, int FULL>
 class fused_columns {
     static constexpr int LANES = WIDTH / VECTOR, LINES = ALONE ? 1 : BLOCK / LANES,
                          WARPS = BLOCK / 32;
@@ -512,7 +514,7 @@ class fused_columns {
                    0;
     }
     __device__ __forceinline__ bool has(int k) const {
-        return ALONE || (row(k) < length && column(k) < columns);
+        return k / VECTOR < FULL || row(k) < length;
     }
 
 public:
@@ -520,6 +522,7 @@ public:
 
 private:
     long long first_column;
+    bool is_there = true;
 
 public:
     using slots = int;
@@ -529,14 +532,18 @@ public:
           columns(across),
           number_of_tiles((across + WIDTH - 1) / WIDTH),
           number(row_quotient(tile, number_of_tiles)),
-          first_column((tile - number * number_of_tiles) * WIDTH) {}
+          first_column((tile - number * number_of_tiles) * WIDTH) {
+        if constexpr (!ALONE) {
+            first_column += static_cast<int>(threadIdx.x) % LANES * VECTOR;
+            is_there = first_column < columns;
+            if (!is_there) first_column = columns - VECTOR;
+        }
+    }
 
     __device__ __forceinline__ int row(int k) const {
         return k / VECTOR * LINES + (ALONE ? 0 : static_cast<int>(threadIdx.x) / LANES);
     }
-    __device__ __forceinline__ long long column(int k) const {
-        return first_column + static_cast<int>(threadIdx.x) % LANES * VECTOR + k % VECTOR;
-    }
+    __device__ __forceinline__ long long column(int k) const { return first_column + k % VECTOR; }
 
     template <class T>
     __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, ptrdiff_t line,
@@ -565,6 +572,7 @@ public:
     template <class T, class Value>
     __device__ __forceinline__ void store(T* first, ptrdiff_t line, ptrdiff_t step,
                                           const Value& value) const {
+        if (!is_there) return;
         if (has_vectors(first, line, step)) {
 #pragma unroll
             for (int k = 0; k < ITEMS; k += VECTOR)
@@ -646,17 +654,16 @@ public:
         thread_totals<T, VECTOR> found;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v)
-            if (column(v) < columns)
-                found.items[v].value = kerneltk::get(kerneltk::moved(first, column(v) * step));
+            found.items[v].value = kerneltk::get(kerneltk::moved(first, column(v) * step));
         return found;
     }
     template <class T>
     __device__ __forceinline__ void store_total(T* first, ptrdiff_t step,
                                                 const thread_totals<T, VECTOR>& total) const {
-        if (ALONE || threadIdx.x < LANES)
+        if (is_there && (ALONE || threadIdx.x < LANES))
 #pragma unroll
             for (int v = 0; v < VECTOR; ++v)
-                if (column(v) < columns) *kerneltk::advance(first, column(v) * step) = total[v];
+                *kerneltk::advance(first, column(v) * step) = total[v];
     }
 };
 

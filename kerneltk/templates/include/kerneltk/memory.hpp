@@ -48,6 +48,72 @@ __device__ __forceinline__ void fetch(void* to, const void* from) {
         static_cast<word*>(to)[k] = __ldg(static_cast<const word*>(from) + k);
 }
 
+// Where an array's elements lie. Around `BYTES` bytes that begin in its interior there are aligned
+// blocks of 16 bytes that hold them within the array: what is beside it may be another allocation,
+// or none.
+struct memory_range {
+    const char *low, *high;
+
+    template <class T>
+    __device__ __forceinline__ memory_range(const T* first)
+        : low(reinterpret_cast<const char*>(first)), high(low + sizeof(T)) {}
+    // Extends the range by a dimension of so many steps (bytes).
+    __device__ __forceinline__ void extend(long long bytes) { (bytes < 0 ? low : high) += bytes; }
+    template <int BYTES>
+    __device__ __forceinline__ bool has_inside(const void* from) const {
+        return static_cast<const char*>(from) >= low + 15 &&
+               static_cast<const char*>(from) <= high - (BYTES + 15);
+    }
+};
+
+// Fetches BYTES bytes from any address on, 16 or fewer by the two aligned blocks that hold them:
+// where lanes are neighbours in memory, the second comes from the cache. Loops that halve a number
+// are not unrolled by a compiler that is told to compile fast.
+template <int BYTES>
+__device__ __forceinline__ void fetch_shifted(void* to, const void* from) {
+    if constexpr (BYTES > 16) {
+        fetch_shifted<16>(to, from);
+        fetch_shifted<BYTES - 16>(static_cast<char*>(to) + 16, static_cast<const char*>(from) + 16);
+    } else {
+        constexpr int count = BYTES / 4;
+        const size_t address = reinterpret_cast<size_t>(from);
+        const unsigned int shift = static_cast<unsigned int>(address) & (BYTES - 1);
+        alignas(16) unsigned int words[2 * count];
+        fetch<BYTES, BYTES>(words, reinterpret_cast<const void*>(address - shift));
+        // Without a condition, which would put the loads of several vectors apart.
+        fetch<BYTES, BYTES>(words + count,
+                            reinterpret_cast<const void*>((address + BYTES - 1) & -BYTES));
+        if constexpr (BYTES == 16)
+#pragma unroll
+            for (int k = 0; k < 6; ++k) words[k] = shift & 8 ? words[k + 2] : words[k];
+        if constexpr (BYTES >= 8)
+#pragma unroll
+            for (int k = 0; k <= count; ++k) words[k] = shift & 4 ? words[k + 1] : words[k];
+#pragma unroll
+        for (int k = 0; k < count; ++k)
+            static_cast<unsigned int*>(to)[k] =
+                __funnelshift_r(words[k], words[k + 1], 8 * (shift & 3));
+    }
+}
+
+// The same byte by byte, where an array begins or ends; nothing is read from `high` on.
+template <int BYTES>
+__device__ __forceinline__ void fetch_bytes(void* to, const void* from, const char* high) {
+    constexpr int part = BYTES < 8 ? BYTES : 8;
+#pragma unroll
+    for (int first = 0; first < BYTES; first += part) {
+        unsigned long long word = 0;
+#pragma unroll 1
+        for (int k = part - 1; k >= 0; --k) {
+            const char* const at = static_cast<const char*>(from) + first + k;
+            word = word << 8 | (at < high ? __ldg(reinterpret_cast<const unsigned char*>(at)) : 0);
+        }
+        static_cast<unsigned int*>(to)[first / 4] = static_cast<unsigned int>(word);
+        if constexpr (part == 8)
+            static_cast<unsigned int*>(to)[first / 4 + 1] = static_cast<unsigned int>(word >> 32);
+    }
+}
+
 #endif
 
 // Moves a pointer by a number of bytes.

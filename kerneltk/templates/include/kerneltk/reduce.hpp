@@ -47,6 +47,12 @@ struct total<A, false> {
     }
 };
 
+// The alignment of SIZE bytes that are moved as whole words or vectors, where they are some.
+template <int SIZE, int LEAST>
+constexpr int alignment_of = SIZE % 16 == 0 ? 16
+                             : SIZE % 8 == 0 && LEAST <= 8 ? 8
+                             : SIZE % 4 == 0 && LEAST <= 4 ? 4 : LEAST;
+
 // A value as words, in which it is moved between lanes and through memory.
 template <class A>
 union words {

@@ -77,7 +77,7 @@ y = a
     }
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
     const _kt_index _kt_first = 0, _kt_last = _kt_work;
-    struct _kt_totals {
+    struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 4, alignof(_kt_total)>) _kt_totals {
         _kt_total of[4];
     } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
 #pragma unroll 1

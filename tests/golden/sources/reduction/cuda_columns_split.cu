@@ -79,7 +79,7 @@ y = a
     const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_end = _kt_first + static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_last = _kt_end < _kt_work ? _kt_end : _kt_work;
-    struct _kt_totals {
+    struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 4, alignof(_kt_total)>) _kt_totals {
         _kt_total of[4];
     } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
 #pragma unroll 1

@@ -98,12 +98,13 @@ y = a
         for (int _kt_u = 0; _kt_u < 1; ++_kt_u) {
 #pragma unroll
     for (int _kt_m = 0; _kt_m < 2; ++_kt_m) {
-                // A vector's own total first: fewer roundings follow one another.
+                // A vector's own total first: fewer roundings follow one another, and there is no condition
+                // between the vectors.
                 constexpr int _kt_0 = 0;
                 _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_m][_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 8; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[_kt_m][_kt_u][_kt_v]));
-                _kt_t[_kt_m].kt_add(_kt_reduce, _kt_s);
+                 _kt_t[_kt_m].kt_add(_kt_reduce, _kt_s);
             }
         }
     }

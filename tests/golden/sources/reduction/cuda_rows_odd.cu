@@ -93,14 +93,14 @@ y = a
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
-            if (_kt_u == 0 || _kt_p + _kt_u * 256 < _kt_last)
  {
-                // A vector's own total first: fewer roundings follow one another.
+                // A vector's own total first: fewer roundings follow one another, and there is no condition
+                // between the vectors.
                 constexpr int _kt_0 = 0;
                 _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 4; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
-                _kt_t.kt_add(_kt_reduce, _kt_s);
+                if (_kt_u == 0 || _kt_p + _kt_u * 256 < _kt_last) _kt_t.kt_add(_kt_reduce, _kt_s);
             }
         }
     }

@@ -88,7 +88,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
     const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_end = _kt_first + static_cast<_kt_index>(_kt_a._kt_chunk);
     const _kt_index _kt_last = _kt_end < _kt_work ? _kt_end : _kt_work;
-    struct _kt_totals {
+    struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 1, alignof(_kt_total)>) _kt_totals {
         _kt_total of[1];
     } _kt_t = {{_kt_total(), }};
 #pragma unroll 1

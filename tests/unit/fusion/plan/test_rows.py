@@ -107,9 +107,11 @@ def down(x: Any) -> Any:
         (centred, "b", [(300, 2047)], "_kt_row.align(_kt_y0)"),
         (shares, "fd", [(64, 3, 5), (3, 5)], "without_gaps<1>(x0)"),
         (shares, "ff", [(640, 64, 64), (64, 64)], "kerneltk::row_steps<2>"),
-        (down, "f", [(20000, 7, 20)], "fused_columns<256, 28, 4, 4, true>"),
-        (down, "e", [(6000, 3, 33)], "fused_columns<256, 3, 1, 1, true>"),
+        (down, "f", [(20000, 7, 20)], "fused_columns<256, 28, 4, 4, true, 7>"),
+        (down, "e", [(6000, 3, 33)], "fused_columns<256, 3, 1, 1, true, 3>"),
         (down, "f", [(6000, 70, 33)], "fused_columns<"),
+        (down, "e", [(500, 29, 320)], "fused_columns<256, 58, 2, 2, true, 29>"),
+        (down, "f", [(500, 70, 1024)], "fused_columns<256, 20, 4, 64, false, 4>"),
     ],
 )  # fmt: skip
 def test_every_division_compiles_for_a_gpu(

@@ -1,0 +1,125 @@
+"""Reductions whose vectors begin anywhere: of small elements, of operands in opposite orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kerneltk import ReductionKernel
+
+from ..joint_units import JointCases
+from .reduction_cases import (
+    ADD_TO,
+    DOT,
+    F16,
+    F32,
+    F64,
+    I8,
+    LEAST,
+    SUM,
+    U8,
+    ReductionCase,
+    dot,
+    least,
+    numbers,
+    total,
+)
+from .support import Array, c_order, f_order, misaligned, place
+from .test_reduction import assert_compiled_for_cuda, calls_of, check, units_of, ways
+
+_FIRST = "a.value < b.value || (a.value == b.value && a.index < b.index) ? a : b"
+FIRST = ReductionKernel(
+    "T x", "T y, int64 k", "{x, _J}", _FIRST, "y = a.value; k = a.index", None, "first_least",
+    reduce_type="T value, int64 index",
+)  # fmt: skip
+
+
+def first_least(x: Array, axis: Any, **how: Any) -> tuple[Array, Array]:
+    rows = np.moveaxis(x, axis, (-2, -1)).reshape(3, 7, -1)
+    return rows.min(-1), np.asarray(rows.argmin(-1), np.int64)
+
+
+def cut(array: Array) -> Array:
+    """As x[..., 2:-3]."""
+    whole = np.empty((*array.shape[:-1], array.shape[-1] + 5), array.dtype)
+    return place(array, whole.strides, 2 * array.itemsize)
+
+
+def reversed_rows(array: Array) -> Array:
+    """As x[..., ::-1]."""
+    return place(array, [*array.strides[:-1], -array.itemsize], 3 * array.itemsize)
+
+
+def vector_cases() -> Iterator[ReductionCase]:
+    layouts: tuple[Callable[[Array], Array], ...] = (misaligned, cut, reversed_rows)
+    for dtype in (U8, F16):
+        for make in layouts:
+            if dtype == F16 and make is misaligned:
+                continue  # at odd addresses elements are no elements
+            for shape, axis in (((40, 90), 0), ((5, 17, 6, 41), (0, 2)), ((9, 3, 7, 101), (0, 3))):
+                yield ReductionCase(
+                    f"{make.__name__}-{dtype}-{axis}", SUM,
+                    lambda d=dtype, s=shape, m=make: (m(numbers(d, s)),), total, axis,
+                    modes=("new", "f"),
+                )  # fmt: skip
+    for shape, axis in (((33, 57), 0), ((9, 3, 7, 101), (0, 3)), ((4, 3, 7, 101), (0, 2))):
+        yield ReductionCase(
+            f"without-identity-{axis}", LEAST, lambda s=shape: (misaligned(numbers(I8, s)),), least,
+            axis, modes=("new",),
+        )  # fmt: skip
+        yield ReductionCase(
+            f"masked-{axis}", SUM, lambda s=shape: (misaligned(numbers(U8, s)),), total, axis,
+            mask=lambda s=shape: cut(numbers("?", s, 1)), modes=("new",),
+        )  # fmt: skip
+    yield ReductionCase(
+        "numbered", FIRST, lambda: (cut(numbers(U8, (9, 3, 7, 101)) // 8),), first_least, (0, 3),
+        modes=("new",),
+    )  # fmt: skip
+    yield ReductionCase(
+        "added-to", ADD_TO,
+        lambda: (misaligned(numbers(U8, (21, 83))), misaligned(numbers(U8, 83, 1), 3)),
+        lambda x, y, **how: np.asarray(y + total(x, **how), y.dtype), 0,
+    )  # fmt: skip
+    yield ReductionCase(
+        "split", SUM, lambda: (misaligned(numbers(U8, (9001, 45))),), total, 0, modes=("new",)
+    )
+    for first, second in ((U8, U8), (F16, F16), (F32, F32), (F64, F64)):
+        for axis in (0, 1):
+            for make in (c_order, cut):
+                yield ReductionCase(
+                    f"opposite-{first}-{make.__name__}-{axis}", DOT,
+                    lambda a=first, b=second, m=make: (
+                        f_order(numbers(a, (67, 45))), m(numbers(b, (67, 45), 1)),
+                    ),
+                    dot, axis, modes=("new",),
+                )  # fmt: skip
+    yield ReductionCase(
+        "opposite-split", DOT,
+        lambda: (f_order(numbers(F32, (9003, 40))), c_order(numbers(F32, (9003, 40), 1))),
+        dot, 0, modes=("new",),
+    )  # fmt: skip
+
+
+CASES = tuple(vector_cases())
+
+
+JOINT = JointCases((CASES[::2],), units_of)
+
+
+@pytest.mark.parametrize("backend", [pytest.param("cuda", marks=pytest.mark.gpu)], indirect=True)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case(backend: Any, case: ReductionCase) -> None:
+    for mode in ways(case):
+        check(backend, case, mode)
+
+
+@pytest.mark.parametrize("case", CASES[::2], ids=lambda case: case.name)
+def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
+    for way, unit in units_of(case, "cuda").items():
+        assert "fetch_shifted" in unit.source
+        JOINT.prepare(case, way, "cuda", once)
+    for _, arguments, how in calls_of(case):
+        assert_compiled_for_cuda(case.kernel, *arguments, **how)
