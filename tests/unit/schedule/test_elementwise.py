@@ -10,7 +10,14 @@ import pytest
 
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.dtypes import describe
-from kerneltk.schedule.elementwise import Layout, Operand, choose_vector_width, plan_cuda, plan_host
+from kerneltk.schedule.elementwise import (
+    Layout,
+    Operand,
+    Patch,
+    choose_vector_width,
+    plan_cuda,
+    plan_host,
+)
 
 make = ArraySpec.make
 
@@ -120,6 +127,84 @@ def test_short_sides_do_not_pay_for_a_tile() -> None:
         assert cuda(make("f4", shape, order="F"), make("f4", shape)).variant != "tile"
 
 
+def permuted(dtype: str, shape: Sequence[int], order: Sequence[int]) -> ArraySpec:
+    """Return an array whose memory has the axes in an order."""
+    dense = make(dtype, [shape[axis] for axis in order])
+    strides = [dense.strides[order.index(axis)] for axis in range(len(shape))]
+    return make(dtype, shape, strides=strides)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "result", "box"),
+    [
+        ([permuted("f4", (7, 5000), (1, 0)), make("f4", (7, 5000))], "f4", (7, 256)),
+        ([permuted("f4", (7, 900, 16), (2, 1, 0))], "f4", (7, 16, 16)),
+        # Two orders beside that of the result.
+        ([permuted("f4", (10, 50, 64), (2, 1, 0)), permuted("f4", (10, 50, 64), (2, 0, 1))],
+         "f4", (10, 8, 16)),
+        ([permuted("c16", (7, 5000), (1, 0))], "c16", (7, 256)),
+    ],
+)  # fmt: skip
+def test_inputs_along_short_or_several_dimensions_go_through_a_box(
+    inputs: list[ArraySpec], result: str, box: tuple[int, ...]
+) -> None:
+    written = make(result, inputs[0].shape)
+    layout = cuda(*inputs, written)
+    assert (layout.variant, layout.box) == ("box", box)
+    assert kinds(layout)[0] == "staged"
+    assert kinds(layout)[-1] == "element"
+    assert cuda(*inputs, written, tiles=False).variant != "box"
+
+
+def test_tiles_that_are_half_empty_are_boxes() -> None:
+    x, y = permuted("i4", (70, 107, 100, 16), (3, 0, 2, 1)), make("i4", (70, 107, 100, 16))
+    assert cuda(x, y).box == (1, 32, 4, 16)
+
+
+def test_short_rows_of_results_pay_for_no_box() -> None:
+    assert cuda(permuted("f2", (40, 900, 2), (2, 0, 1)), make("f2", (40, 900, 2))).box == ()
+
+
+def test_sectors_that_one_element_fills_pay_for_no_box() -> None:
+    apart = make("f4", (7, 5000), strides=(32, 7 * 32))
+    assert cuda(apart, make("f4", (7, 5000))).variant != "box"
+
+
+def stencil(begins: Sequence[tuple[int, int]], dtype: str = "f4", inner: int = 510) -> Layout:
+    """Return the loop over views of one array that begin at these rows and columns."""
+    written = make(dtype, (62, inner))
+    size = written.dtype.itemsize
+    views = [
+        Operand(size, ((inner + 2) * size, size), b * size % 16, size, False,
+                (0, (a * (inner + 2) + b) * size))
+        for a, b in begins
+    ]  # fmt: skip
+    return plan_cuda(written.shape, [*views, *operands(written, shape=written.shape)])
+
+
+def test_views_of_one_array_share_the_rows_of_a_thread() -> None:
+    layout = stencil([(0, 1), (2, 1), (1, 0), (1, 2), (1, 1)])
+    taps = [access.tap for access in layout.accesses]
+    assert (layout.variant, layout.width, layout.patch) == ("patch", 8, Patch(2, 256, 1, 1))
+    assert taps == [(0, 0, 0), (0, 2, 0), (0, 1, -1), (0, 1, 1), (0, 1, 0), (5, 0, 0)]
+    assert layout.accesses[0].loads[:4] == ((0, 0, 1), (0, 1, 1), (1, -1, 2), (1, 1, 2))
+    assert layout.accesses[1].loads == ()
+    assert layout.accesses[5].loads == tuple((k, 0, 2) for k in range(8))
+    # Rows that are far apart, and views of which none is below another, are loaded as others are.
+    apart = stencil([(0, 0), (9, 0), (0, 9)])
+    assert [access.tap for access in apart.accesses[:3]] == [(k, 0, 0) for k in range(3)]
+    assert (stencil([(0, 0), (0, 1)]).width, stencil([(0, 0), (0, 2)], "f2").patch) == (
+        4, Patch(2, 256, 1, 1),
+    )  # fmt: skip
+    assert stencil([(0, 0), (0, 2)], "f4", 30).patch == Patch(2, 15, 16, 16)
+
+
+def test_whole_vectors_of_views_are_loaded_as_others_are() -> None:
+    views = [Operand(4, (2048, 4), 0, 4, False, (0, 2048 * row)) for row in range(3)]
+    layout = plan_cuda((62, 512), [*views, Operand(4, (2048, 4), 0, 4, True)])
+    assert layout.variant == "vector"
+
+
 def test_every_second_element() -> None:
     stepped = make("f4", 1000, strides=(8,))
     assert cuda(stepped, make("f4", 1000)).accesses[0].kind in ("strided", "element")
@@ -197,8 +282,8 @@ def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind
         ("i1", (64, 16382), 256, 4),
         ("f8", (64, 511), 256, 2),
         ("c16", (64, 255), 256, 1),
-        ("f4", (64, 602), 256, None),  # as a third block of a row does
-        ("f4", (64, 30), 256, None),
+        ("f4", (64, 602), 256, 4),  # of two lines of 128 threads
+        ("f4", (64, 30), 256, 4),  # eight rows of threads
     ],
 )
 def test_rows_that_are_no_whole_vectors_are_read_in_patches(
@@ -239,7 +324,7 @@ def test_tiles_fit_shared_memory() -> None:
 
 
 def test_a_tile_is_of_the_last_two_dimensions() -> None:
-    x = make("f4", (40, 4, 50), strides=[4, 160, 640])
-    layout = cuda(x, make("f4", (40, 4, 50)))
-    assert (layout.variant, layout.loop.shape) == ("tile", (4, 40, 50))
-    assert layout.loop.strides[0] == (160, 4, 640)
+    x = make("f4", (64, 4, 62), strides=[4, 256, 1024])
+    layout = cuda(x, make("f4", (64, 4, 62)))
+    assert (layout.variant, layout.loop.shape) == ("tile", (4, 64, 62))
+    assert layout.loop.strides[0] == (256, 4, 1024)

@@ -48,6 +48,10 @@ __device__ __forceinline__ void fetch(void* to, const void* from) {
         static_cast<word*>(to)[k] = __ldg(static_cast<const word*>(from) + k);
 }
 
+// Where an element of a box lies in shared memory: one slot in 33 stays free, so that lanes that
+// are a power of two apart meet in few banks.
+__device__ __forceinline__ constexpr int box_slot(int number) { return number + number / 32; }
+
 #endif
 
 // Moves a pointer by a number of bytes.
