@@ -351,7 +351,7 @@ class ElementwiseSpecialization(Specialization):
         extents = layout.loop.shape
         if layout.variant == "vector":
             whole = layout.shift == 0 and layout.loop.size % layout.width == 0
-            return whole
+            return whole and not any(access.in_words for access in layout.accesses)
         if layout.variant == "interleave":
             return layout.loop.size % (layout.width * self.block) == 0
         if layout.box:
@@ -524,6 +524,8 @@ class ElementwiseSpecialization(Specialization):
             "block": self.block,
             "resident": definition.resident,
             "cluster": definition.cluster,
+            "in_words": self._in_words(arrays),
+            "guard": self._guard(),
             "patch": layout.patch,
             "taps": self._taps(arrays),
             "loads": {a.name: x.loads for a, x in zip(arrays, layout.accesses, strict=False)},
@@ -535,6 +537,27 @@ class ElementwiseSpecialization(Specialization):
             "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
             "index_type": self.index_type,
         }
+
+    def _in_words(self, arrays: Sequence[Array]) -> dict[str, int]:
+        """The step (elements) of neighbours of the arrays whose vectors are made of words."""
+        layout = self.layout
+        return {
+            array.name: row[-1] // array.unit
+            for array, access, row in zip(
+                arrays, layout.accesses, layout.loop.strides, strict=False
+            )
+            if access.in_words
+        }
+
+    def _guard(self) -> str:
+        """How many elements are first and last those around which words may be foreign: three bytes
+        beside a dense vector; beside a row of strided ones its whole length.
+        """
+        layout = self.layout
+        words = [access.kind for access in layout.accesses if access.in_words]
+        if "strided" in words and layout.ndim > 1:
+            return f"static_cast<_kt_index>(_kt_a._kt_shape[{layout.ndim - 1}])"
+        return "4" if words else ""
 
     def _taps(self, arrays: Sequence[Array]) -> dict[str, tuple[str, int, int]]:
         """For each array of a patch the one whose registers have it, and by which row and column

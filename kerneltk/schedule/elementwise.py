@@ -48,6 +48,7 @@ _MOST_APART = 8  # rows and columns from a view to another that a thread loads t
 _PATCH_BYTES = 8  # of neighbours that a thread of a patch stores together
 _PATCH_WORDS = 96  # of registers for what a thread of a patch loads
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
+_MANY_ROWS = 64  # of which two may be loaded element by element
 _WORD = 4  # bytes that a lane moves of a tile of small elements
 _MIN_TILED = 16  # a shorter side does not pay for a tile
 _MIN_BUSY = 0.85  # of the elements of blocks that have patches
@@ -108,6 +109,10 @@ class Access:
         value. ``staged``: through the tile.
     chunk : int
         Bytes of one memory access; of a reduction's staged input the vectors that a thread stages.
+    in_words : bool
+        Whether a vector at an odd address is put together of the aligned words around it, which are
+        the operand's own but for the first and the last vector of the loop; of a strided operand
+        but for its first and last row.
     tap : tuple of int or None
         In patches: the operand that a thread loads for this one, and how many rows and columns it
         is apart from that one.
@@ -117,6 +122,7 @@ class Access:
 
     kind: Kind
     chunk: int
+    in_words: bool = False
     tap: tuple[int, int, int] | None = None
     loads: tuple[tuple[int, int, int], ...] = ()
 
@@ -364,7 +370,10 @@ def _choose_vector(
         # that are whole vectors of rows are better.
         width = max(min(width, _MOST_COMPUTED), math.gcd(inner, width))
     if any(
-        any(row) and row[-1] not in (0, operand.itemsize) and not operand.is_index
+        any(row)
+        and row[-1] not in (0, operand.itemsize)
+        and not operand.is_index
+        and not _is_picked(loop, operand, row)
         for operand, row in reached
     ):
         width = min(width, _MOST_GATHERED)
@@ -400,11 +409,38 @@ def _choose_vector(
             kind = "row"
         elif row[-1] == 0:
             kind = "broadcast"
-        is_vector = kind in ("flat", "row")
-        return Access(kind, chunk_of(k, width) if is_vector else element_chunk(operand, row))
+        if kind == "strided":
+            in_words = _is_picked(loop, operand, row) and width * operand.itemsize >= 2 * _WORD
+            return Access(kind, element_chunk(operand, row), in_words)
+        if kind not in ("flat", "row"):
+            return Access(kind, element_chunk(operand, row))
+        chunk = chunk_of(k, width)
+        in_words = (
+            not operand.written
+            and chunk < _WORD
+            and width * operand.itemsize >= 2 * _WORD
+            and (kind == "flat" or min(row) >= 0)
+            and all(step >= _WORD for step in row[:-1])
+        )
+        return Access(kind, chunk, in_words)
 
     accesses = tuple(map(access_of, range(len(operands))))
     return Layout("vector", width, wide, accesses, loop, shift)
+
+
+def _is_picked(loop: Loop, operand: Operand, row: Sequence[int]) -> bool:
+    """Whether neighbours are picked from the words around them: small elements of rows that are
+    reversed, or of which every second element is taken. The first and the last row are not.
+    """
+    apart = abs(row[-1]) // operand.itemsize
+    return (
+        (len(loop.shape) == 1 or loop.size >= _MANY_ROWS * loop.shape[-1])
+        and operand.itemsize < _WORD
+        and not (operand.written or operand.is_index)
+        and row[-1] in (-apart * operand.itemsize, 2 * operand.itemsize)
+        and apart in (1, 2)
+        and all(step >= _WORD for step in row[:-1])
+    )
 
 
 def _common_shift(dense: Sequence[Operand], width: int) -> int:

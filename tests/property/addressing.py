@@ -115,6 +115,11 @@ class Addressing:
     def singles(self, number: Numbers) -> None:
         if number.size:
             coordinates = self.coordinates(number) if self.needs_coordinates else []
+            layout = self.specialization.layout
+            has_vectors = layout.variant == "vector" and not self.specialization.per_element
+            if coordinates and has_vectors and len(self.shape) > 1:  # divided by vectors
+                coordinates = self.coordinates(number // layout.width)
+                coordinates[-1] = coordinates[-1] * layout.width + number % layout.width
             self.visit([self.element(a, t, s, number, coordinates) for a, t, s in self.operands])
 
     @property
@@ -170,6 +175,10 @@ class Addressing:
         packs = np.arange(self.lowered.grid * self.specialization.block)
         begin = packs * width - self.shift
         whole = (begin >= 0) & (begin + width <= self.n)
+        words = [access.kind for access, _, _ in self.operands if access.in_words]
+        if words:
+            guard = self.shape[-1] if "strided" in words and len(self.shape) > 1 else 4
+            whole = (begin >= guard) & (begin + width + guard <= self.n)
         if whole.any():
             self.whole_packs(packs[whole], begin[whole], width)
         rest = np.concatenate(
@@ -197,7 +206,21 @@ class Addressing:
                 base = self.dot(c[:last], steps) + c[last] * scale * steps[last]
             else:
                 base = None
-            if base is not None and access.kind in ("flat", "row") and target.alignment:
+            if base is not None and access.in_words:
+                size = target.itemsize
+                along = [*steps[:last], size if access.kind == "row" else steps[last]]
+                ends = [(n - 1) * step for n, step in zip(self.shape, along, strict=True)]
+                low, high = (
+                    sum(min(end, 0) for end in ends),
+                    sum(max(end, 0) for end in ends) + size,
+                )
+                if access.kind == "flat":
+                    low, high = 0, self.n * size
+                apart = steps[last] // size if access.kind == "strided" else 1
+                first = base + min(apart, 0) * (width - 1) * size
+                assert first.min() - 3 >= low
+                assert first.max() + abs(apart) * width * size + 3 <= high
+            elif base is not None and access.kind in ("flat", "row") and target.alignment:
                 self.check_vector(access, target, base, width)
             starts.append(base)
         for k in range(width):
@@ -212,7 +235,7 @@ class Addressing:
                     access.kind, steps[last]
                 )
                 place = base + k * stride
-                if access.kind in ("broadcast", "strided"):
+                if access.kind in ("broadcast", "strided") and not access.in_words:
                     self.check_single(access, target, place)
                 places.append(place)
             self.visit(places)

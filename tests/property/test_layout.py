@@ -493,3 +493,33 @@ def test_views_of_one_array_are_reached_once(
     assert lowered is not None
     check(lowered, specs, shape, index=False, begins=[*(p - places[0] for p in places), 0])
     event(lowered.specialization.layout.variant)
+
+
+@st.composite
+def small_elements(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
+    """Return arrays of small elements at odd addresses; rows are cut, reversed or halved."""
+    inner = draw(st.sampled_from([8, 16, 24, 48, 50, 128]))
+    shape = (
+        *draw(st.sampled_from([(), (1,), (3,)])),
+        draw(st.sampled_from([1, 3, 64, 100])),
+        inner,
+    )
+    specs = []
+    for _ in range(draw(st.integers(1, 2))):
+        dtype = np.dtype(draw(st.sampled_from(["i1", "f2", "f4"])))
+        step = draw(st.sampled_from([1, 1, -1, 2, -2])) * dtype.itemsize
+        pitch = abs(step) * inner + draw(st.sampled_from([0, 1, 3, 8])) * dtype.itemsize
+        rows = ArraySpec.make("i1", (*shape[:-1], pitch)).strides[:-1]
+        offset = draw(st.integers(0, 15)) // dtype.itemsize * dtype.itemsize
+        specs.append(ArraySpec.make(dtype, shape, strides=(*rows, step), offset=offset))
+    return [*specs, ArraySpec.make(draw(st.sampled_from(["i1", "f2", "f4"])), shape)], shape
+
+
+@drawn(small_elements(), st.booleans(), few=80, many=600)
+def test_small_elements_are_reached_once(
+    loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool
+) -> None:
+    specs, shape = loop
+    lowered = lowered_for(specs, shape, "cuda", index=index, direct=False)
+    check(lowered, specs, shape, index=index)
+    event(str(any(access.in_words for access in lowered.specialization.layout.accesses)))

@@ -80,6 +80,41 @@ def test_elements_at_odd_addresses_are_moved_in_pieces() -> None:
     assert [access.chunk for access in layout.accesses] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "strides", "offset", "in_words"),
+    [
+        ("i1", (512, 1), 1, True), ("i1", (517, 1), 0, True), ("f2", (1026, 2), 0, True),
+        ("f2", (1028, 2), 0, False),  # whole words
+        ("f4", (2052, 4), 0, False), ("i1", (-517, 1), 0, False), ("i1", (0, 1), 1, False),
+    ],
+)  # fmt: skip
+def test_small_elements_at_odd_addresses_are_put_together_of_words(
+    dtype: str, strides: tuple[int, int], offset: int, in_words: bool
+) -> None:
+    shape = (64, 512)
+    odd = make(dtype, shape, strides=strides, offset=offset)
+    layout = cuda(odd, make(dtype, shape))
+    assert (layout.variant, layout.width) == ("vector", 16 // np.dtype(dtype).itemsize)
+    assert [access.in_words for access in layout.accesses] == [in_words, False]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "strides", "in_words"),
+    [
+        ("i1", (64, 512), (512, -1), True), ("i1", (64, 512), (1024, 2), True),
+        ("f2", (64, 512), (2048, -4), True), ("i1", (4096,), (-1,), True),
+        ("i1", (63, 512), (512, -1), False),  # few rows beside the first and the last one
+        ("i1", (64, 512), (1536, 3), False), ("f4", (64, 512), (2048, -4), False),
+        ("i1", (64, 512), (-600, -1), False), ("i1", (64, 510), (510, -1), False),
+    ],
+)  # fmt: skip
+def test_small_elements_of_reversed_and_halved_rows_are_picked_from_words(
+    dtype: str, shape: tuple[int, ...], strides: tuple[int, ...], in_words: bool
+) -> None:
+    layout = cuda(make(dtype, shape, strides=strides), make(dtype, shape))
+    assert layout.accesses[0].in_words is in_words
+
+
 def test_broadcast_rows_and_columns_keep_wide_stores() -> None:
     whole = make("f4", (256, 512))
     row = cuda(whole, make("f4", 512), whole)
