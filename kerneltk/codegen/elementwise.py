@@ -343,6 +343,15 @@ class ElementwiseSpecialization(Specialization):
     template = "elementwise"
 
     @property
+    def strategy(self) -> str:
+        """The layout class, and how each array is reached."""
+        layout = self.layout
+        sides = " x ".join(map(str, layout.box))
+        arrays = zip(self.loop_arrays, layout.accesses, strict=False)
+        kinds = "".join(f", {parameter.name} {access.kind}" for parameter, access in arrays)
+        return f"{layout.variant}{f' of {sides}' if sides else ''}, {layout.width} a thread{kinds}"
+
+    @property
     def no_remainder(self) -> bool:
         """Whether every thread has all of its elements: the source then has no part for the rest,
         which a compiler would spend a third of its time on.
