@@ -294,7 +294,7 @@ def test_host_loops_run_along_memory() -> None:
     [
         ("i1", 1000, 8, "row"),  # whole vectors of eight bytes
         ("i1", 1004, 4, "row"),
-        ("i1", 602, 4, "element"),
+        ("i1", 603, 4, "element"),
         ("f2", 1004, 4, "row"),
         ("f4", 602, 4, "element"),  # addresses one by one: vectors of two are slower
     ],
@@ -329,6 +329,13 @@ def test_rows_that_are_no_whole_vectors_are_read_in_patches(
     layout = cuda(part, part, block=block)
     assert layout.variant == ("patch" if width else "interleave")
     assert layout.width == (width or 4)
+
+
+def test_rows_of_bytes_are_read_in_patches_of_neighbours() -> None:
+    part = make("i1", (64, 602), strides=(631, 1))
+    layout = cuda(part, make("i1", (64, 602)))
+    assert (layout.variant, layout.width, layout.patch) == ("patch", 4, Patch(2, 64, 4, 4))
+    assert cuda(part, make("f4", (64, 602))).variant == "vector"
 
 
 def test_patches_of_wide_steps_have_wide_indices() -> None:
