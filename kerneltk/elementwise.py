@@ -8,6 +8,7 @@ from typing import Any
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentValueError
@@ -15,6 +16,7 @@ from kerneltk.launch import dispatch
 from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.signature.parameters import Parameter, parse_signature
+from kerneltk.signature.resolve import Resolved
 
 __all__ = ["ElementwiseKernel"]
 
@@ -241,10 +243,17 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('scale', True)
         """
+        own = {"size": size, "block_size": block_size}
+        return self._unit(*args, backend=backend, **own, **named)
+
+    def _geometry(
+        self, *args: Any, backend: BackendName = "cuda", size: int | None = None,
+        block_size: int | None = None, **named: Any,
+    ) -> tuple[Resolved, LaunchGeometry]:  # fmt: skip
         capabilities = capabilities_of(backend)
         options = dispatch.read_options({"size": size, "block_size": block_size})
         args = dispatch.arrange(self.name, self._definition.signature, args, named)
-        resolved, unit = self._described(self._definition, args, capabilities, options.plan_key)
-        if unit is None:
+        resolved, found = self._described(self._definition, args, capabilities, options.plan_key)
+        if found is None:
             raise ArgumentValueError(f"A loop of shape {resolved.shape} compiles nothing.")
-        return unit
+        return resolved, found

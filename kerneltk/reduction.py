@@ -14,6 +14,7 @@ from kerneltk.backends.registry import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
+from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
 from kerneltk.core.recorders import current_recorder, recorders
@@ -29,7 +30,7 @@ from kerneltk.launch.called import common_calls
 from kerneltk.launch.expression_kernel import ExpressionKernel, given
 from kerneltk.launch.loops import LoopDispatcher
 from kerneltk.signature.parameters import Parameter, Signature, parse_signature
-from kerneltk.signature.resolve import plain_axis
+from kerneltk.signature.resolve import Resolved, plain_axis
 
 __all__ = ["ReductionKernel"]
 
@@ -365,6 +366,13 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         >>> unit.entry, "blockIdx" in unit.source
         ('total', True)
         """
+        own = {"axis": axis, "keepdims": keepdims, "where": where, "out": out, "size": size}
+        return self._unit(*args, backend=backend, **own, **named)
+
+    def _geometry(
+        self, *args: Any, axis: Any = None, keepdims: bool = False, where: Any = None,
+        out: Any = None, size: int | None = None, backend: BackendName = "cuda", **named: Any,
+    ) -> tuple[Resolved, LaunchGeometry]:  # fmt: skip
         capabilities = capabilities_of(backend)
         options = dispatch.read_options({"size": size})
         args = self._arranged(args, out, named)
@@ -373,12 +381,12 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
             definition = _with_mask(definition)
             args = (*args[: self.nin], self._checked_mask(where), *args[self.nin :])
         plan_key = _plan_key(axis, keepdims, options.size)
-        resolved, unit = self._described(definition, args, capabilities, plan_key)
-        if unit is None:
+        resolved, found = self._described(definition, args, capabilities, plan_key)
+        if found is None:
             raise ArgumentValueError(
                 f"A reduction to outputs of shape {resolved.out_shape} compiles nothing."
             )
-        return unit
+        return resolved, found
 
 
 def _identity_number(identity: object) -> complex | None:

@@ -70,6 +70,9 @@ class ElementwiseDefinition(KernelDefinition):
         are.
     cluster : int
         How many blocks in a row are a cluster, whose grid has a multiple of that.
+    windows : tuple of (int, tuple of int)
+        For each input the first one that is a view of the same array, and how far this one begins
+        from there along its own axes (elements); empty where no two inputs are.
     """
 
     operation: str
@@ -81,6 +84,7 @@ class ElementwiseDefinition(KernelDefinition):
     work: int = 1
     resident: int = 0
     cluster: int = 1
+    windows: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     has_scratch = False
     expression_paths = tuple((name, name) for name in ("operation", "loop_prep", "after_loop"))
@@ -207,13 +211,27 @@ class ElementwiseDefinition(KernelDefinition):
                 array.offset,
                 alignment_on(backend, array.dtype),
                 not parameter.is_const,
+                self._window(k, array),
             )
-            for parameter, array in zip(self.signature.parameters, resolved.specs, strict=True)
+            for k, (parameter, array) in enumerate(
+                zip(self.signature.parameters, resolved.specs, strict=True)
+            )
             if array is not None and not parameter.raw
         ]
         if self.uses_index:
             operands.append(Operand(1, c_strides(resolved.shape, 1), 0, 0))
         return operands
+
+    def _window(self, number: int, array: ArraySpec) -> tuple[int, int] | None:
+        """See `Operand`. An axis of one element says nothing of its step."""
+        if number >= len(self.windows):
+            return None
+        first, begins = self.windows[number]
+        if len(begins) != array.ndim:
+            return None
+        if any(begin and n < 2 for begin, n in zip(begins, array.shape, strict=True)):
+            return None
+        return first, sum(b * step for b, step in zip(begins, array.strides, strict=True))
 
     def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
         """Whether the body reads the array itself, one a parameter."""
@@ -325,6 +343,15 @@ class ElementwiseSpecialization(Specialization):
     template = "elementwise"
 
     @property
+    def strategy(self) -> str:
+        """The layout class, and how each array is reached."""
+        layout = self.layout
+        sides = " x ".join(map(str, layout.box))
+        arrays = zip(self.loop_arrays, layout.accesses, strict=False)
+        kinds = "".join(f", {parameter.name} {access.kind}" for parameter, access in arrays)
+        return f"{layout.variant}{f' of {sides}' if sides else ''}, {layout.width} a thread{kinds}"
+
+    @property
     def no_remainder(self) -> bool:
         """Whether every thread has all of its elements: the source then has no part for the rest,
         which a compiler would spend a third of its time on.
@@ -332,11 +359,15 @@ class ElementwiseSpecialization(Specialization):
         layout = self.layout
         extents = layout.loop.shape
         if layout.variant == "vector":
-            return layout.shift == 0 and layout.loop.size % layout.width == 0
+            whole = layout.shift == 0 and layout.loop.size % layout.width == 0
+            return whole and not any(access.in_words for access in layout.accesses)
         if layout.variant == "interleave":
             return layout.loop.size % (layout.width * self.block) == 0
-        if layout.variant == "patch":
-            return extents[-1] % self.block == 0 and extents[-2] % layout.width == 0
+        if layout.box:
+            whole = all(n % side == 0 for n, side in zip(extents, layout.box, strict=True))
+            patch = layout.patch
+            threads = patch.lanes * patch.lines if patch else math.prod(layout.box)
+            return whole and threads % self.block == 0
         return layout.side > 0 and extents[-1] % layout.side == 0 and extents[-2] % layout.side == 0
 
     @cached_property
@@ -424,20 +455,20 @@ class ElementwiseSpecialization(Specialization):
     def _divisors(self) -> list[int]:
         """The divisors, innermost first; the outermost dimension is what remains."""
         shape, variant = self.layout.loop.shape, self.layout.variant
+        if self.layout.box:
+            return list(reversed(self._boxes[1:]))
         if side := self.layout.side:
             return [*_tiles(shape, side)[: self.divisor_count], *reversed(shape[1:-2])]
-        if variant == "patch":
-            return [*self._patches[: self.divisor_count], *reversed(shape[1:-2])]
         inner = list(reversed(shape[1:]))
         if variant == "vector" and not self.per_element:
             inner[0] //= self.layout.width
         return inner
 
     @property
-    def _patches(self) -> tuple[int, int]:
-        """How many blocks cover the last and the next-to-last dimension."""
-        rows, inner = self.layout.loop.shape[-2:]
-        return -(-inner // self.block), -(-rows // self.layout.width)
+    def _boxes(self) -> tuple[int, ...]:
+        """How many boxes cover each dimension."""
+        layout = self.layout
+        return tuple(-(-n // side) for n, side in zip(layout.loop.shape, layout.box, strict=True))
 
     @property
     def launch(self) -> tuple[int, int]:
@@ -449,8 +480,8 @@ class ElementwiseSpecialization(Specialization):
             return grid, max(1, HOST_CHUNK // side**2) if on_host else 1
         if on_host:
             return layout.loop.size, max(1, HOST_CHUNK // self.definition.work)
-        if layout.variant == "patch":
-            return math.prod((*layout.loop.shape[:-2], *self._patches)), 1
+        if layout.box:
+            return math.prod(self._boxes), 1
         return -(-(layout.loop.size + layout.shift) // (layout.width * self.block)), 1
 
     def headers(self) -> set[str]:
@@ -502,11 +533,87 @@ class ElementwiseSpecialization(Specialization):
             "block": self.block,
             "resident": definition.resident,
             "cluster": definition.cluster,
+            "in_words": self._in_words(arrays),
+            "guard": self._guard(),
+            "patch": layout.patch,
+            "taps": self._taps(arrays),
+            "loads": {a.name: x.loads for a, x in zip(arrays, layout.accesses, strict=False)},
+            "registers": self._registers(arrays),
+            "box": layout.box,
+            "box_orders": self._box_orders(arrays),
             "tile": HOST_TILE if self.backend.walks_chunks else layout.side,
             "per_element": self.per_element,
             "needs_coordinates": any(a.kind not in ("flat", "uniform") for a in walked),
             "index_type": self.index_type,
         }
+
+    def _in_words(self, arrays: Sequence[Array]) -> dict[str, int]:
+        """The step (elements) of neighbours of the arrays whose vectors are made of words."""
+        layout = self.layout
+        return {
+            array.name: row[-1] // array.unit
+            for array, access, row in zip(
+                arrays, layout.accesses, layout.loop.strides, strict=False
+            )
+            if access.in_words
+        }
+
+    def _guard(self) -> str:
+        """How many elements are first and last those around which words may be foreign: three bytes
+        beside a dense vector; beside a row of strided ones its whole length.
+        """
+        layout = self.layout
+        words = [access.kind for access in layout.accesses if access.in_words]
+        if "strided" in words and layout.ndim > 1:
+            return f"static_cast<_kt_index>(_kt_a._kt_shape[{layout.ndim - 1}])"
+        return "4" if words else ""
+
+    def _taps(self, arrays: Sequence[Array]) -> dict[str, tuple[str, int, int]]:
+        """For each array of a patch the one whose registers have it, and by which row and column
+        they begin.
+        """
+        found = {}
+        for access, array in zip(self.layout.accesses, arrays, strict=False):
+            if access.tap is not None:
+                own, down, along = access.tap
+                loads = self.layout.accesses[own].loads
+                rows, columns = ([load[part] for load in loads] for part in (0, 1))
+                found[array.name] = arrays[own].name, down - min(rows), along - min(columns)
+        return found
+
+    def _registers(self, arrays: Sequence[Array]) -> dict[str, tuple[int, int, int, int, int]]:
+        """The first and the last row and column of a thread's registers, and how many rows below
+        its own the last one is, of the arrays that a patch loads.
+        """
+        found = {}
+        for access, array in zip(self.layout.accesses, arrays, strict=False):
+            if access.loads and access.tap is not None:
+                rows = [row for row, _, _ in access.loads]
+                columns = [
+                    c for _, first, count in access.loads for c in (first, first + count - 1)
+                ]
+                below = 0 if access.kind == "uniform" else max(rows) + 1 - self.layout.width
+                found[array.name] = min(rows), max(rows), min(columns), max(columns), below
+        return found
+
+    def _box_orders(self, arrays: Sequence[Array]) -> dict[str, list[tuple[int, int, int]]]:
+        """How the elements of a box are numbered, by a staged input's name in its own order, and by
+        none in the loop's: for each dimension that the box has several elements along, the
+        dimension, its elements, and the elements of one step along it.
+        """
+        box, found = self.layout.box, {}
+        if self.layout.variant != "box":
+            return {}
+        dimensions = [d for d, side in enumerate(box) if side > 1]
+        named = {a.name: row for a, row in zip(arrays, self.layout.loop.strides, strict=False)}
+        for name in ["", *(a.name for a in arrays if a.kind == "staged")]:
+            row = named.get(name, ())
+            order = sorted(dimensions, key=lambda d: -abs(row[d])) if row else dimensions
+            found[name] = [
+                (d, box[d], math.prod(box[inner] for inner in order[k + 1 :]))
+                for k, d in enumerate(order)
+            ]
+        return found
 
     def _settled(self, arrays: Sequence[Array]) -> list[str]:
         """The bools that are loaded as they lie in memory, with any byte; CPUs' loops load 0 or 1

@@ -307,6 +307,11 @@ class ReductionSpecialization(Specialization):
 
     template = "reduction"
 
+    @property
+    def strategy(self) -> str:
+        """The schedule's kind."""
+        return self.schedule.strategy
+
     @cached_property
     def walked(self) -> tuple[str, ...]:
         """The names of everything that has strides: arrays, then the numbers J and i."""

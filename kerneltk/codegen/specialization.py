@@ -123,6 +123,11 @@ class Specialization(ABC):
         """The argument block of the entry point."""
 
     @property
+    @abstractmethod
+    def strategy(self) -> str:
+        """How the loop is divided, in words."""
+
+    @property
     def fast_compile(self) -> bool:
         """Whether the compiler may leave out what costs it most time: the source is plain."""
         return False

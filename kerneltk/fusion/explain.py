@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from kerneltk.errors import Snippet
-from kerneltk.fusion.plan.program import Program
+from kerneltk.fusion.plan.program import Program, in_order, without_memory
 from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, elements
 
 
@@ -24,12 +25,15 @@ class KernelTraffic:
         The shape of its loop (elements).
     reads, writes : tuple of (str, int)
         Arrays, and how many bytes of each.
+    strategy : str
+        How the loop is divided; empty of calls of a library.
     """
 
     kind: str
     loop: tuple[int, ...]
     reads: tuple[tuple[str, int], ...]
     writes: tuple[tuple[str, int], ...]
+    strategy: str = ""
 
     @property
     def bytes(self) -> int:
@@ -41,7 +45,8 @@ class KernelTraffic:
             return ", ".join(f"{name} {size:,}" for name, size in pairs) or "nothing"
 
         shape = " x ".join(map(str, self.loop)) or "one element"
-        return f"{self.kind} over {shape}: reads {shown(self.reads)}; writes {shown(self.writes)}"
+        moved = f"reads {shown(self.reads)}; writes {shown(self.writes)}"
+        return f"{self.kind} over {shape}: {moved}{f'; {self.strategy}' if self.strategy else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ def explanation(
         floor = sum(value.nbytes for value in own if hasattr(value, "strides"))
         return Explanation(name, (), floor, (Note(f"Nothing is fused. {refused}"),))
     steps = [step for step in program.plan.steps if not _is_allocation(step)]
-    kernels = tuple(_traffic(program, step) for step in steps)
+    kernels = tuple(map(_traffic, repeat(program), steps, _strategies(program, steps, own)))
     return Explanation(name, kernels, _floor(program), tuple(_notes(program, steps)))
 
 
@@ -135,7 +140,26 @@ def _whole_size(program: Program, array: int) -> int | None:
     return elements(source.shape) * source.dtype.itemsize
 
 
-def _traffic(program: Program, step: Step) -> KernelTraffic:
+def _strategies(program: Program, steps: Sequence[Step], own: Sequence[Any]) -> Iterator[str]:
+    """How each step's loop is divided; nothing of calls of a library, and where a loop has no
+    elements.
+    """
+    found: list[str] = []
+
+    def noted(kernel: Any) -> Callable[..., None]:
+        return lambda *args, **options: found.append(
+            kernel.strategy(*args, backend=program.backend_name, **options)
+        )
+
+    if all(extent.value for step in steps for extent in step.shape):
+        program.shown(in_order, noted)(*map(without_memory, own))
+    launches = iter(found)
+    for step in steps:
+        known = "" if step.kind == "library" else next(launches, "")
+        yield known if step.schedule is None else step.schedule.strategy
+
+
+def _traffic(program: Program, step: Step, strategy: str) -> KernelTraffic:
     reads = _read(program, step)
     writes: list[tuple[str, int]] = []
     for target, node in zip(step.targets, step.nodes, strict=True):
@@ -146,6 +170,7 @@ def _traffic(program: Program, step: Step) -> KernelTraffic:
         tuple(extent.value for extent in step.shape),
         tuple((_name(program, array), size) for array, size in reads.items()),
         tuple(writes),
+        strategy,
     )
 
 

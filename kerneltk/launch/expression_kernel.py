@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of_target
 from kerneltk.codegen.definition import KernelDefinition, check_subscripts
 from kerneltk.codegen.render import translation_unit_of
+from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
 from kerneltk.errors import NotCompiledError
 from kerneltk.launch import dispatch
@@ -22,6 +23,9 @@ from kerneltk.launch.dispatch import CallDescription
 from kerneltk.launch.loops import LoopDispatcher
 from kerneltk.signature.parameters import Parameter
 from kerneltk.signature.resolve import Resolved
+
+if TYPE_CHECKING:
+    from kerneltk.launch.explanation import KernelExplanation
 
 D = TypeVar("D", bound=KernelDefinition)
 
@@ -110,14 +114,56 @@ class ExpressionKernel(Called, ABC, Generic[D]):
 
     def _described(
         self, definition: D, args: Sequence[Any], backend: Capabilities, options: Any
-    ) -> tuple[Resolved, TranslationUnit | None]:
-        """Resolve and schedule a call with such arguments, inputs first; its unit is None where
+    ) -> tuple[Resolved, LaunchGeometry | None]:
+        """Resolve and schedule a call with such arguments, inputs first; its geometry is None where
         nothing is to be computed.
         """
         resolved = _resolved(definition, args, options)
-        geometry = definition.schedule(resolved, backend, None, options)
-        unit = None if geometry is None else translation_unit_of(geometry.specialization)
-        return resolved, unit
+        return resolved, definition.schedule(resolved, backend, None, options)
+
+    @abstractmethod
+    def _geometry(
+        self, *args: Any, backend: BackendName = "cuda", **named: Any
+    ) -> tuple[Resolved, LaunchGeometry]:
+        """What `translation_unit` is made of."""
+
+    def _unit(self, *args: Any, **named: Any) -> TranslationUnit:
+        return translation_unit_of(self._geometry(*args, **named)[1].specialization)
+
+    def strategy(self, *args: Any, **named: Any) -> str:
+        """How the loop of a call with such arguments is divided; see `translation_unit`."""
+        return self._geometry(*args, **named)[1].specialization.strategy
+
+    def explain(self, *args: Any, target: str = "sm_90", **named: Any) -> KernelExplanation:
+        """Explain a call with such arguments, without a launch: the bytes that must move, the
+        strategy, and of a GPU the registers and how many threads of a multiprocessor are resident.
+
+        Parameters
+        ----------
+        *args, **named
+            As for :meth:`translation_unit`.
+        target : str
+            As for :meth:`compile`.
+
+        Raises
+        ------
+        CompileError, ValueError, BackendUnavailableError
+            As `compile` does.
+
+        Examples
+        --------
+        >>> from kerneltk import ArraySpec, ElementwiseKernel
+        >>> double = ElementwiseKernel("T x", "T y", "y = 2 * x", "double_it")
+        >>> x = ArraySpec.make("float32", (1024, 1024))
+        >>> print(double.explain(x, target="host"))
+        double_it: 8,388,608 bytes must move; vector, 1 a thread, x row, y row
+        """
+        from kerneltk.launch.explanation import explained  # calls need none
+
+        backend = capabilities_of_target(target).name
+        resolved, geometry = self._geometry(*args, backend=backend, **named)
+        unit = translation_unit_of(geometry.specialization)
+        return explained(geometry, resolved.specs, pipeline.compile_ahead(unit, target))
 
     def describe_call(self, args: Sequence[Any], options: Any = None) -> CallDescription:
         """Describe the results of a call, without any memory.

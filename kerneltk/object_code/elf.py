@@ -93,11 +93,20 @@ class ElfFile:
 
     def section(self, name: str) -> bytes:
         """Return the bytes of the section of a name; nothing if there is none."""
+        found = self._named(name)
+        return b"" if found is None else self.content(found)
+
+    def size(self, name: str) -> int:
+        """Return the size of the section of a name (bytes), of which the file may have none."""
+        found = self._named(name)
+        return 0 if found is None else found.size
+
+    def _named(self, name: str) -> Section | None:
         names = self._bytes_of(self._names, "sections")
         for section in self.sections:
             if self._string(names, section.name, "sections") == name:
-                return self.content(section)
-        return b""
+                return section
+        return None
 
     def symbols(self, kind: int = SYMBOLS) -> Iterator[Symbol]:
         """Yield the symbols of all tables of a kind."""

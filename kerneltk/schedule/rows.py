@@ -64,6 +64,16 @@ class OnChipSchedule(NamedTuple):
     full: int = 0
 
     @property
+    def strategy(self) -> str:
+        """How a row or a tile of columns is divided, in words."""
+        what = f"tiles of {self.width} columns" if self.width else "rows"
+        blocks = f"{self.cluster} blocks" if self.cluster > 1 else f"{self.block} threads"
+        has = (
+            "a group of blocks" if self.waiting else f"{self.lanes} lanes" if self.lanes else blocks
+        )
+        return f"{what} read once by {has}, {self.items} elements a thread"
+
+    @property
     def threads(self) -> int:
         """The threads that have a row or a tile."""
         return self.lanes or self.block * self.cluster

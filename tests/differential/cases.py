@@ -860,12 +860,42 @@ def signature_cases() -> Iterator[Case]:
     )
 
 
+def order_cases() -> Iterator[Case]:
+    """Inputs along short dimensions or several ones; small elements of rows at odd addresses."""
+    orders = [(2, 1, 0), (1, 0, 2), (1, 2, 0)]
+    for shape in ((7, 90, 16), (10, 11, 40), (3, 5, 200), (70, 33, 17)):
+        for dtype in ("i1", "f2", "f4", "f8"):
+            yield Case(
+                f"orders-{'x'.join(map(str, shape))}-{dtype}",
+                DIFFERENCE,
+                lambda s=shape, d=dtype: tuple(
+                    values(d, [s[k] for k in order], number).transpose(np.argsort(order))
+                    for number, order in enumerate([*orders[:2], (0, 1, 2)])
+                ),
+                lambda x, w, y: x - w,
+            )
+    rows: dict[str, Callable[[Array], Array]] = {
+        "cut": lambda m: m[:, 3:147], "reversed": lambda m: m[:, 143::-1],
+        "halved": lambda m: m[:, 1:289:2], "both": lambda m: m[:, 288:0:-2],
+        "odd": lambda m: m.ravel()[5 : 5 + 90 * 144].reshape(90, 144),
+        "odd-reversed": lambda m: m.ravel()[5 : 5 + 90 * 144][::-1],
+    }  # fmt: skip
+    for name, view in rows.items():
+        for dtype in ("i1", "?", "f2"):
+            yield Case(
+                f"small-{name}-{dtype}",
+                TWICE,
+                lambda v=view, d=dtype: (v(values(d, (90, 293))),),
+                lambda x: x + x,
+            )
+
+
 CASES: tuple[Case, ...] = tuple(
     case
     for group in (
         dtype_cases, layout_cases, allocation_cases, broadcast_cases, overlap_cases, mixed_cases,
         raw_cases, structure_cases, body_cases, index_cases, result_cases, number_cases,
-        complex_cases, signature_cases,
+        complex_cases, signature_cases, order_cases,
     )
     for case in group()
 )  # fmt: skip

@@ -517,6 +517,16 @@ PRODUCTS: list[Program] = [
     lambda x, y: np.sort(x, axis=0) + y[:, [0, 2, 4, 6, 1, 3, 5]],
     lambda x, y: np.take(x, [4, 0], axis=0) @ np.tensordot(y, y, axes=([0], [0])),
 ]
+STENCILS: list[Program] = [
+    lambda x, y: sum(x[a : a - 2 or None, b : b - 2 or None] for a in range(3) for b in range(3)),
+    lambda x, y: x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1],
+    lambda x, y: x[8:, 1:] - x[:-8, 1:] * x[4:-4, :-1] + x[3:-5, 1:],
+    lambda x, y: x[..., 2:] - 2 * x[..., 1:-1] + x[..., :-2],
+    lambda x, y: (x[1:] - x[:-1])[:, 1:] * y[1:, 1:] + y[:-1, :-1],
+    lambda x, y: x.T[2:] - x.T[:-2] + y.T[1:-1],
+    lambda x, y: x[::-1][2:, 1:] - x[::-1][:-2, :-1],
+    lambda x, y: x[:1] + x[1:2] + y[1:],
+]
 FAMILIES: list[Family] = [
     *(
         Family(f"arithmetic_{np.dtype(dtype).name}", _two(dtype), ARITHMETIC)
@@ -555,6 +565,14 @@ FAMILIES: list[Family] = [
     Family("rows_complex64", _long((130, 512), np.complex64), [LONG["rmsnorm_rows"]]),
     Family("shapes", _shaped, SHAPES),
     Family("empty", _empty, EMPTY),
+    *(
+        Family(
+            f"stencils_{np.dtype(dtype).name}",
+            lambda dtype=dtype: (_random(37, 517, dtype=dtype), _random(37, 517, dtype=dtype)),
+            STENCILS,
+        )
+        for dtype in (np.int8, np.float16, np.float32)
+    ),
     Family("arranged", _two(np.float32), ARRANGED),
     Family("products", _two(np.float64), PRODUCTS),
 ]

@@ -69,6 +69,14 @@ CUDA = {
     "tile_of_words": Text(
         SUM, (make("i1", (544, 1056), order="F"), make("i1", (544, 1056))), "_kt_word"
     ),
+    "box": Text(
+        SUM,
+        (make("f2", (7, 400, 16), strides=(2, 14, 5600)), make("f2", (7, 400, 16))),
+        "_kt_tile_x",
+    ),
+    "odd_rows_of_words": Text(
+        SUM, (make("i1", (64, 512), strides=(517, 1)), make("i1", (64, 512))), "copy_in_words"
+    ),
     "wide_index": Text(SUM, (make("u1", 2**31), make("u1", ())), "using _kt_index = long long"),
     "index": Text(INDEXED, (make("i4", (64, 96), order="F"), make("i8", (64, 96))), "ptrdiff_t i"),
     "raw": Text(GATHER, (make("f4", (8, 9), order="F"), make("i4", (4, 6))), "array_view<T, 2"),
@@ -128,6 +136,8 @@ def test_numbers_are_no_part_of_the_text(name: str) -> None:
     """Other extents of the same layout class have the same text."""
     text = CUDA[name]
     if any(isinstance(a, ArraySpec) and a.size > 2**30 for a in text.arguments):
+        return
+    if name == "box":  # short extents are part of it
         return
     larger = [_larger(a) if isinstance(a, ArraySpec) else a for a in text.arguments]
     assert (

@@ -36,7 +36,10 @@ class Target:
 class Addressing:
     """The visits of one launch: for each operand the byte offset of every visited element."""
 
-    def __init__(self, lowered: LaunchGeometry, targets: Sequence[Target]) -> None:
+    def __init__(
+        self, lowered: LaunchGeometry, targets: Sequence[Target], begins: Sequence[int] = ()
+    ) -> None:
+        self.begins = begins or [0] * len(targets)  # of views, behind the first of their array
         self.lowered = lowered
         self.specialization: ElementwiseSpecialization = lowered.specialization
         self.targets = targets
@@ -112,6 +115,11 @@ class Addressing:
     def singles(self, number: Numbers) -> None:
         if number.size:
             coordinates = self.coordinates(number) if self.needs_coordinates else []
+            layout = self.specialization.layout
+            has_vectors = layout.variant == "vector" and not self.specialization.per_element
+            if coordinates and has_vectors and len(self.shape) > 1:  # divided by vectors
+                coordinates = self.coordinates(number // layout.width)
+                coordinates[-1] = coordinates[-1] * layout.width + number % layout.width
             self.visit([self.element(a, t, s, number, coordinates) for a, t, s in self.operands])
 
     @property
@@ -129,6 +137,7 @@ class Addressing:
             ("cuda", "interleave"): self.cuda_interleave,
             ("cuda", "patch"): self.cuda_patch,
             ("cuda", "tile"): self.cuda_tile,
+            ("cuda", "box"): self.cuda_box,
             ("host", "by_reference"): self.host_rows,
             ("host", "vector"): self.host_rows,
             ("host", "tile"): self.host_tiles,
@@ -148,8 +157,11 @@ class Addressing:
             assert self.n % width == 0
         elif self.specialization.layout.variant == "interleave":
             assert self.n == self.lowered.grid * width * self.specialization.block
-        elif self.specialization.layout.variant == "patch":
-            assert self.shape[-1] % self.specialization.block == self.shape[-2] % width == 0
+        elif box := self.specialization.layout.box:
+            patch = self.specialization.layout.patch
+            assert not any(n % side for n, side in zip(self.shape, box, strict=True))
+            elements = width * self.specialization.block * (patch.across if patch else 1)
+            assert math.prod(box) == elements
         else:
             assert self.specialization.layout.variant == "tile"
             assert self.shape[-1] % TILE == self.shape[-2] % TILE == 0
@@ -163,6 +175,10 @@ class Addressing:
         packs = np.arange(self.lowered.grid * self.specialization.block)
         begin = packs * width - self.shift
         whole = (begin >= 0) & (begin + width <= self.n)
+        words = [access.kind for access, _, _ in self.operands if access.in_words]
+        if words:
+            guard = self.shape[-1] if "strided" in words and len(self.shape) > 1 else 4
+            whole = (begin >= guard) & (begin + width + guard <= self.n)
         if whole.any():
             self.whole_packs(packs[whole], begin[whole], width)
         rest = np.concatenate(
@@ -190,7 +206,21 @@ class Addressing:
                 base = self.dot(c[:last], steps) + c[last] * scale * steps[last]
             else:
                 base = None
-            if base is not None and access.kind in ("flat", "row") and target.alignment:
+            if base is not None and access.in_words:
+                size = target.itemsize
+                along = [*steps[:last], size if access.kind == "row" else steps[last]]
+                ends = [(n - 1) * step for n, step in zip(self.shape, along, strict=True)]
+                low, high = (
+                    sum(min(end, 0) for end in ends),
+                    sum(max(end, 0) for end in ends) + size,
+                )
+                if access.kind == "flat":
+                    low, high = 0, self.n * size
+                apart = steps[last] // size if access.kind == "strided" else 1
+                first = base + min(apart, 0) * (width - 1) * size
+                assert first.min() - 3 >= low
+                assert first.max() + abs(apart) * width * size + 3 <= high
+            elif base is not None and access.kind in ("flat", "row") and target.alignment:
                 self.check_vector(access, target, base, width)
             starts.append(base)
         for k in range(width):
@@ -205,7 +235,7 @@ class Addressing:
                     access.kind, steps[last]
                 )
                 place = base + k * stride
-                if access.kind in ("broadcast", "strided"):
+                if access.kind in ("broadcast", "strided") and not access.in_words:
                     self.check_single(access, target, place)
                 places.append(place)
             self.visit(places)
@@ -219,19 +249,54 @@ class Addressing:
                 self.singles(numbers[numbers < self.n])
 
     def cuda_patch(self) -> None:
-        block, width = self.specialization.block, self.specialization.layout.width
-        *outer, group, part = self.coordinates(np.arange(self.lowered.grid))
-        for k in range(width):
-            column = part * block + np.arange(block)[:, None]
-            row = np.broadcast_to(group * width + k, column.shape)
-            inside = (column < self.shape[-1]) & (row < self.shape[-2])
-            coordinates = [np.broadcast_to(c, column.shape)[inside] for c in (*outer, row, column)]
+        layout, block = self.specialization.layout, self.specialization.block
+        patch = layout.patch
+        assert patch is not None
+        corners = self.coordinates(np.arange(self.lowered.grid))
+        *outer, group, part = [np.repeat(c, block) for c in corners]
+        threads = np.tile(np.arange(block), self.lowered.grid)
+        line = threads // patch.lanes
+        top = group * layout.box[-2] + line * (layout.width if patch.apart == 1 else 1)
+        column = part * layout.box[-1] + threads % patch.lanes * patch.across
+        row = np.minimum(top, self.shape[-2] - 1)
+        at = np.where(column < self.shape[-1], column, self.shape[-1] - patch.across)
+        left = self.shape[-2] - 1 - row
+        registers: dict[int, dict[tuple[int, int], Numbers]] = {}
+        for number, (access, target, steps) in enumerate(self.operands):
+            along = {"row": target.itemsize, "broadcast": 0}.get(access.kind, steps[-1])
+            base = self.dot([*outer, row, at], [*steps[:-1], along])
+            below = max([k for k, _, _ in access.loads], default=0) + 1 - layout.width
+            if access.kind == "uniform":
+                below = 0
+            for k, j, count in access.loads:
+                down = k * patch.apart
+                rows = np.full_like(left, down) if k <= below else np.minimum(down, left + below)
+                place = base + rows * (steps[-2] if access.kind != "uniform" else 0) + j * along
+                if count == 1:
+                    self.check_single(access, target, place)
+                else:
+                    assert along == target.itemsize
+                    assert not ((target.offset + place) % (count * target.itemsize)).any()
+                for m in range(count):
+                    known = registers.setdefault(number, {})
+                    assert (k, j + m) not in known
+                    known[k, j + m] = place + m * along
+        for k, j in itertools.product(range(layout.width), range(patch.across)):
+            inside = (top + k * patch.apart < self.shape[-2]) & (column < self.shape[-1])
+            inside &= line < patch.lines
             places = []
-            for access, target, steps in self.operands:
-                along = {"row": target.itemsize, "broadcast": 0}.get(access.kind, steps[-1])
-                place = self.dot(coordinates, [*steps[:-1], along])
-                self.check_single(access, target, place)
-                places.append(place)
+            for number, (access, target, steps) in enumerate(self.operands):
+                if not target.alignment:
+                    along = steps[-1]
+                    own = self.dot([*outer, row + k * patch.apart, at + j], [*steps[:-1], along])
+                elif access.kind == "uniform":
+                    own = registers[number][0, 0]
+                else:
+                    holder, down, across = access.tap or (number, 0, 0)
+                    begins = self.begins[number] - self.begins[holder]
+                    spot = (k + down, 0 if access.kind == "broadcast" else j + across)
+                    own = registers[holder][spot] - begins
+                places.append(np.broadcast_to(own, inside.shape)[inside])
             self.visit(places)
 
     def cuda_tile(self) -> None:
@@ -273,6 +338,48 @@ class Addressing:
                     staged[k][lanes, at]
                     if k in staged
                     else self.element(access, target, steps, at, coordinates)
+                    for k, (access, target, steps) in enumerate(self.operands)
+                ]
+            )
+
+    def cuda_box(self) -> None:
+        layout, block = self.specialization.layout, self.specialization.block
+        size = math.prod(layout.box)
+        orders: dict[str, list[tuple[int, int, int]]] = self.specialization.context()["box_orders"]
+        names = [parameter.name for parameter in self.specialization.loop_arrays]
+        numbers = np.arange(layout.width * block)
+        numbers = numbers[numbers < size]
+        corners = self.coordinates(np.arange(self.lowered.grid))
+        sides = list(layout.box)
+
+        def inside_of(name: str, box: int) -> tuple[list[Numbers], Numbers, Numbers]:
+            own = [np.zeros_like(numbers) for _ in sides]
+            for k, (d, side, apart) in enumerate(orders[name]):
+                own[d] = numbers // apart if k == 0 else numbers // apart % side
+            slot = sum((own[d] * apart for d, _, apart in orders[""]), np.zeros_like(numbers))
+            whole = [c[box] * side + x for c, side, x in zip(corners, sides, own, strict=True)]
+            limits = zip(whole, self.shape, strict=True)
+            inside = np.logical_and.reduce([x < n for x, n in limits])
+            return whole, slot, inside
+
+        for box in range(self.lowered.grid):
+            staged: dict[int, Numbers] = {}
+            for k, (access, target, steps) in enumerate(self.operands):
+                if access.kind == "staged":
+                    whole, slot, inside = inside_of(names[k], box)
+                    assert sorted(slot) == list(range(size))
+                    places = self.dot(whole, steps)
+                    assert target.itemsize % access.chunk == 0
+                    assert not ((target.offset + places[inside]) % access.chunk).any()
+                    staged[k] = np.full(size, -1)
+                    staged[k][slot[inside]] = places[inside]
+            whole, slot, inside = inside_of("", box)
+            whole = [x[inside] for x in whole]
+            self.visit(
+                [
+                    staged[k][slot[inside]]
+                    if k in staged
+                    else self.element(access, target, steps, numbers[inside], whole)
                     for k, (access, target, steps) in enumerate(self.operands)
                 ]
             )

@@ -68,8 +68,9 @@ def lowered_for(
 
 
 def check(
-    lowered: LaunchGeometry, specs: Sequence[ArraySpec], shape: tuple[int, ...], *, index: bool
-) -> None:
+    lowered: LaunchGeometry, specs: Sequence[ArraySpec], shape: tuple[int, ...], *, index: bool,
+    begins: Sequence[int] = (),
+) -> None:  # fmt: skip
     """Compare the model's visits with NumPy's view of the loop."""
     targets = [
         Target(
@@ -83,7 +84,7 @@ def check(
     if index:
         targets.append(Target(1, 0, 0))
         rows.append(c_strides(shape, 1))
-    found = np.array(Addressing(lowered, targets).walk())
+    found = np.array(Addressing(lowered, targets, begins).walk())
     places = np.indices(shape).reshape(len(shape), math.prod(shape))
     wanted = np.array(
         [np.asarray(row, np.int64) @ places if row else np.zeros(1, np.int64) for row in rows]
@@ -279,10 +280,9 @@ def test_indices_of_32_bits_hold_every_number(
         return
     # Threads beyond the end have numbers, too.
     extents = list(layout.loop.shape)
-    if layout.variant == "patch":
-        extents[-1] += -extents[-1] % s.block
-        extents[-2] += -extents[-2] % layout.width
-        assert max(lowered.grid, *extents[-2:]) < limit
+    if layout.box:
+        extents = [n + -n % side for n, side in zip(extents, layout.box, strict=True)]
+        assert max(lowered.grid, *extents) < limit
     else:
         side = TILE if layout.variant == "tile" else layout.width * s.block
         assert lowered.grid * side < limit
@@ -353,7 +353,7 @@ def test_transposed_inputs_go_through_tiles(
             ArraySpec.make("float64", shape),
         ]
         lowered = lowered_for(specs, shape, backend, index=index, direct=False)
-        assert lowered.specialization.layout.variant == "tile"
+        assert lowered.specialization.layout.variant in ("tile", "box")
         check(lowered, specs, shape, index=index)
 
 
@@ -417,3 +417,109 @@ def test_division_by_multiplication_is_exact(numbers: tuple[int, int, int]) -> N
             total = (multiplier * n >> bits) + n
             assert total < 1 << bits
             assert total >> shift == n // divisor
+
+
+@st.composite
+def permuted_loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
+    """Return arrays of several orders, some of whose extents are short."""
+    short = st.sampled_from([1, 2, 3, 5, 7, 10, 12, 15])
+    shape = tuple(draw(st.permutations([draw(short), draw(short), *draw(st.permutations(
+        [draw(st.sampled_from([16, 31, 64, 100])), draw(st.sampled_from([1, 4, 17]))]
+    ))])))  # fmt: skip
+    specs = []
+    for _ in range(draw(st.integers(1, 3))):
+        dtype = draw(st.sampled_from(DTYPES))
+        order = draw(st.permutations(range(len(shape))))
+        dense = ArraySpec.make(dtype, [shape[axis] for axis in order])
+        strides = [dense.strides[order.index(axis)] for axis in range(len(shape))]
+        offset = draw(st.sampled_from([0, 0, dtype.itemsize % 16, 1]))
+        specs.append(ArraySpec.make(dtype, shape, strides=strides, offset=offset))
+    return [*specs, ArraySpec.make(draw(st.sampled_from(DTYPES)), shape)], shape
+
+
+@drawn(permuted_loops(), st.booleans(), few=60, many=400)
+def test_arrays_of_several_orders_are_reached_once(
+    loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool
+) -> None:
+    specs, shape = loop
+    lowered = lowered_for(specs, shape, "cuda", index=index, direct=False)
+    assume(lowered.specialization.layout.variant != "word_tile")
+    check(lowered, specs, shape, index=index)
+    event(f"{lowered.specialization.layout.variant}")
+
+
+@st.composite
+def stencils(draw: Any) -> tuple[tuple[int, int], tuple[int, ...], int, list[tuple[int, ...]], Any]:
+    """Return a pitched array's item size and offset, the shape of views, and where they begin."""
+    shape = (
+        *draw(st.sampled_from([(), (3,)])),
+        draw(st.integers(1, 40)),
+        draw(st.integers(1, 9)) * draw(st.sampled_from([1, 2, 4, 64])) + draw(st.integers(0, 2)),
+    )
+    begins = draw(
+        st.lists(st.tuples(*[st.integers(0, 3)] * len(shape)), min_size=2, max_size=9, unique=True)
+    )
+    size = draw(st.sampled_from([1, 2, 4, 8, 16]))
+    return (size, draw(st.sampled_from([0, 0, size, 8])) % 16), shape, draw(
+        st.sampled_from([3, 3, 4, 5])
+    ), begins, draw(st.sampled_from([None, 32, 100]))  # fmt: skip
+
+
+@drawn(stencils(), st.sampled_from(["f1", "f4", "i8"]), st.booleans(), few=60, many=500)
+def test_views_of_one_array_are_reached_once(
+    stencil: tuple[Any, tuple[int, ...], int, list[tuple[int, ...]], Any],
+    written: str,
+    turned: bool,
+) -> None:
+    (size, offset), shape, more, begins, block = stencil
+    dtype = {1: "i1", 2: "f2", 4: "f4", 8: "f8", 16: "c16"}[size]
+    whole = ArraySpec.make(dtype, [n + more for n in shape])
+    sign = -1 if turned else 1
+    strides = (*whole.strides[:-1], sign * size)
+    places = [sum(b * step for b, step in zip(own, strides, strict=True)) for own in begins]
+    specs = [
+        ArraySpec.make(dtype, shape, strides=strides, offset=offset + place) for place in places
+    ]
+    specs.append(ArraySpec.make("i1" if written == "f1" else written, shape))
+    count = len(begins)
+    definition = ElementwiseDefinition(
+        parse_signature(", ".join(f"A x{k}" for k in range(count)), "B y"),
+        "kernel", "", (), "y = 0;",
+        windows=tuple((0, tuple(np.subtract(own, begins[0]).tolist())) for own in begins),
+    )  # fmt: skip
+    binding = bind_types(definition.signature, [spec.dtype for spec in specs])
+    resolved = Resolved(binding, shape, shape, tuple(specs), "C")
+    lowered = definition.schedule(resolved, capabilities_of("cuda"), None, (None, block))
+    assert lowered is not None
+    check(lowered, specs, shape, index=False, begins=[*(p - places[0] for p in places), 0])
+    event(lowered.specialization.layout.variant)
+
+
+@st.composite
+def small_elements(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
+    """Return arrays of small elements at odd addresses; rows are cut, reversed or halved."""
+    inner = draw(st.sampled_from([8, 16, 24, 48, 50, 128]))
+    shape = (
+        *draw(st.sampled_from([(), (1,), (3,)])),
+        draw(st.sampled_from([1, 3, 64, 100])),
+        inner,
+    )
+    specs = []
+    for _ in range(draw(st.integers(1, 2))):
+        dtype = np.dtype(draw(st.sampled_from(["i1", "f2", "f4"])))
+        step = draw(st.sampled_from([1, 1, -1, 2, -2])) * dtype.itemsize
+        pitch = abs(step) * inner + draw(st.sampled_from([0, 1, 3, 8])) * dtype.itemsize
+        rows = ArraySpec.make("i1", (*shape[:-1], pitch)).strides[:-1]
+        offset = draw(st.integers(0, 15)) // dtype.itemsize * dtype.itemsize
+        specs.append(ArraySpec.make(dtype, shape, strides=(*rows, step), offset=offset))
+    return [*specs, ArraySpec.make(draw(st.sampled_from(["i1", "f2", "f4"])), shape)], shape
+
+
+@drawn(small_elements(), st.booleans(), few=80, many=600)
+def test_small_elements_are_reached_once(
+    loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool
+) -> None:
+    specs, shape = loop
+    lowered = lowered_for(specs, shape, "cuda", index=index, direct=False)
+    check(lowered, specs, shape, index=index)
+    event(str(any(access.in_words for access in lowered.specialization.layout.accesses)))

@@ -425,4 +425,4 @@ def _as_tuples(given: Any) -> Any:
 
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
+    return {name: _as_tuples(value) for name, value in given.items()}

@@ -35,7 +35,7 @@ def elementwise_definition(
 ) -> ElementwiseDefinition:
     """One loop that computes some values of a shape."""
     structure = Structure(operands, in_memory).of(nodes)
-    key = name, structure
+    key = name, structure, operands.windows
     known = None if structure is None else _definitions.get(key)
     if known is None:
         operands.clear()
@@ -76,6 +76,7 @@ def _elementwise_definition(
         OPTIONS,
         operation,
         reduce_dims=not ndim,
+        windows=operands.windows,
         known_facts=facts_of(("i", "_ind")[:ndim], outputs, preamble.traps),
     )
 

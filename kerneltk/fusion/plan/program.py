@@ -17,6 +17,7 @@ import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
+from kerneltk.core.artifacts import BackendName
 from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.plan.library import library_function
@@ -121,6 +122,11 @@ class Program:
         own = set(range(len(values))).difference(foreign)
         described = _Described(len(args), values, library, own)
         return described.steps(run, steps, structure) or run
+
+    @property
+    def backend_name(self) -> BackendName:
+        """The name of the backend whose arrays it takes."""
+        return self._backend.capabilities.name
 
     def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
         """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`

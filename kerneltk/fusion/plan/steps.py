@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +13,17 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.trace.graph import Load, Node, Reduce, Shape, Steps, View, shape_after
+from kerneltk.fusion.trace.graph import (
+    Index,
+    Load,
+    Node,
+    Reduce,
+    Shape,
+    Slice,
+    Steps,
+    View,
+    shape_after,
+)
 from kerneltk.fusion.trace.state import ArraySource
 from kerneltk.fusion.trace.symbols import Expression, Symbol, product
 from kerneltk.schedule.rows import OnChipSchedule
@@ -62,6 +73,37 @@ class Operands:
         arrays = (f"{leaf.dtype.name} x{k}" for k, leaf in enumerate(self.leaves.values()))
         numbers = (f"{dtype.name} s{k}" for k, (_, dtype) in enumerate(self.scalars))
         return [*arrays, *numbers]
+
+    @property
+    def windows(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The arrays that are seen through slices of several beginnings, as stencils have them: see
+        `ElementwiseDefinition`.
+        """
+        firsts: dict[Any, tuple[int, tuple[int, ...]]] = {}
+        found = []
+        for k, leaf in enumerate(self.leaves.values()):
+            begins = _begins(leaf)
+            before = leaf.steps if begins is None else leaf.steps[:-1]
+            key = k if begins is None else (leaf.array, leaf.version, before, leaf.dtype)
+            first, origin = firsts.setdefault(key, (k, begins or (0,) * len(leaf.shape)))
+            found.append((first, tuple(map(operator.sub, begins or origin, origin))))
+        return tuple(found) if len(firsts) < len(found) else ()
+
+
+def _begins(leaf: Leaf) -> tuple[int, ...] | None:
+    """Where a view begins along each axis, of one that is known to take neighbours; else None."""
+    step = leaf.steps[-1] if leaf.steps else None
+    if not isinstance(step, Index):
+        return None
+    begins = []
+    for item in step.items:
+        if not isinstance(item, Slice) or item.step not in (None, 1):
+            return None
+        begin = 0 if item.start is None else item.start
+        if not isinstance(begin, int) or begin < 0:
+            return None
+        begins.append(begin)
+    return (*begins, *[0] * (len(leaf.shape) - len(begins)))
 
 
 def same_extents(left: Shape, right: Shape) -> bool:

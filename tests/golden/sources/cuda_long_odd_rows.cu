@@ -24,39 +24,45 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             const _kt_index _kt_c1 = _kt_rest - _kt_q1 * static_cast<_kt_index>(_kt_a._kt_divisors[0].divisor);
             _kt_rest = _kt_q1;
             const _kt_index _kt_c0 = _kt_rest;
-    const _kt_index _kt_top = _kt_c0 * 4, _kt_column = _kt_c1 * 256 + static_cast<_kt_index>(threadIdx.x);
+    const _kt_index _kt_thread = static_cast<_kt_index>(threadIdx.x);
+    const _kt_index _kt_line = 0;
+    const _kt_index _kt_top = _kt_c0 * 4 + _kt_line * 4, _kt_column = _kt_c1 * 256 + _kt_thread;
     const _kt_index _kt_height = static_cast<_kt_index>(_kt_a._kt_shape[0]), _kt_width = static_cast<_kt_index>(_kt_a._kt_shape[1]);
     // All loads come first, so that they are under way together; beyond the ends they repeat the last
     // row and the last column, because a condition would put them apart again.
-    const _kt_index _kt_at = _kt_column < _kt_width ? _kt_column : _kt_width - 1, _kt_left = _kt_height - 1 - _kt_top;
-    T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
-    T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_w[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
-    T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
-    T _kt_v_x[4];
-    T _kt_v_w[4];
+    const _kt_index _kt_at = _kt_column < _kt_width ? _kt_column : _kt_width - 1, _kt_row = _kt_top < _kt_height ? _kt_top : _kt_height - 1, _kt_left = _kt_height - 1 - _kt_row;
+    T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_row * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
+    T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_row * static_cast<_kt_index>(_kt_a._kt_s_w[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
+    T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_row * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_at * static_cast<_kt_index>(sizeof(T)));
+    T _kt_v_x[4][1];
+    _kt_v_x[0][0] = *(kerneltk::advance(_kt_r_x, 0 * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
+    _kt_v_x[1][0] = *(kerneltk::advance(_kt_r_x, (1 < _kt_left ? 1 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
+    _kt_v_x[2][0] = *(kerneltk::advance(_kt_r_x, (2 < _kt_left ? 2 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
+    _kt_v_x[3][0] = *(kerneltk::advance(_kt_r_x, (3 < _kt_left ? 3 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
+    T _kt_v_w[4][1];
+    _kt_v_w[0][0] = *(kerneltk::advance(_kt_r_w, 0 * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
+    _kt_v_w[1][0] = *(kerneltk::advance(_kt_r_w, (1 < _kt_left ? 1 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
+    _kt_v_w[2][0] = *(kerneltk::advance(_kt_r_w, (2 < _kt_left ? 2 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
+    _kt_v_w[3][0] = *(kerneltk::advance(_kt_r_w, (3 < _kt_left ? 3 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
-        const _kt_index _kt_down = _kt_k < _kt_left ? _kt_k : _kt_left;
-        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_down * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
-        _kt_v_w[_kt_k] = *(kerneltk::advance(_kt_r_w, _kt_down * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
-    }
+        if (_kt_top + _kt_k < _kt_height && _kt_column < _kt_width) {
+            T _kt_w_y[1];
+            _kt_w_y[0] = *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0])));
 #pragma unroll
-    for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
-        if (_kt_k <= _kt_left && _kt_column < _kt_width) {
-            T _kt_w_y;
-            _kt_w_y = *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0])));
+            for (int _kt_j = 0; _kt_j < 1; ++_kt_j)
             {
-            const T& x = _kt_v_x[_kt_k];
-            const T& w = _kt_v_w[_kt_k];
-            T& y = _kt_w_y;
+            const T& x = _kt_v_x[_kt_k][_kt_j];
+            const T& w = _kt_v_w[_kt_k][_kt_j];
+            T& y = _kt_w_y[_kt_j];
             do {
 #line 1 "operation"
 y = x + w
 ;
-#line 57 "generated code"
+#line 63 "generated code"
             } while (0);
             }
-            *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0]))) = _kt_w_y;
+            *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0]))) = _kt_w_y[0];
         }
     }
 }

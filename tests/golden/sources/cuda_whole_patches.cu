@@ -22,33 +22,34 @@ indexed(const __grid_constant__ _kt_arguments _kt_a) {
             const _kt_index _kt_c1 = _kt_rest - _kt_q1 * static_cast<_kt_index>(_kt_a._kt_divisors[0].divisor);
             _kt_rest = _kt_q1;
             const _kt_index _kt_c0 = _kt_rest;
-    const _kt_index _kt_top = _kt_c0 * 2, _kt_column = _kt_c1 * 16 + static_cast<_kt_index>(threadIdx.x);
+    const _kt_index _kt_thread = static_cast<_kt_index>(threadIdx.x);
+    const _kt_index _kt_line = 0;
+    const _kt_index _kt_top = _kt_c0 * 2 + _kt_line * 2, _kt_column = _kt_c1 * 16 + _kt_thread;
     T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_x[0]) + _kt_column * static_cast<_kt_index>(_kt_a._kt_s_x[1]));
     long long* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_top * static_cast<_kt_index>(_kt_a._kt_s_y[0]) + _kt_column * static_cast<_kt_index>(_kt_a._kt_s_y[1]));
     const _kt_index _kt_i = _kt_top * static_cast<_kt_index>(_kt_a._kt_s_i[0]) + _kt_column * static_cast<_kt_index>(_kt_a._kt_s_i[1]);
-    T _kt_v_x[2];
-#pragma unroll
-    for (int _kt_k = 0; _kt_k < 2; ++_kt_k) {
-        const _kt_index _kt_down = _kt_k;
-        _kt_v_x[_kt_k] = *(kerneltk::advance(_kt_r_x, _kt_down * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
-    }
+    T _kt_v_x[2][1];
+    _kt_v_x[0][0] = *(kerneltk::advance(_kt_r_x, 0 * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
+    _kt_v_x[1][0] = *(kerneltk::advance(_kt_r_x, 1 * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 2; ++_kt_k) {
         {
-            long long _kt_w_y;
-            _kt_w_y = *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0])));
+            long long _kt_w_y[1];
+            _kt_w_y[0] = *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0])));
+#pragma unroll
+            for (int _kt_j = 0; _kt_j < 1; ++_kt_j)
             {
-            const ptrdiff_t i = _kt_i + _kt_k * static_cast<_kt_index>(_kt_a._kt_s_i[0]);
-            const T& x = _kt_v_x[_kt_k];
-            long long& y = _kt_w_y;
+            const ptrdiff_t i = _kt_i + _kt_k * static_cast<_kt_index>(_kt_a._kt_s_i[0]) + _kt_j * static_cast<_kt_index>(_kt_a._kt_s_i[1]);
+            const T& x = _kt_v_x[_kt_k][_kt_j];
+            long long& y = _kt_w_y[_kt_j];
             do {
 #line 1 "operation"
 y = x + i
 ;
-#line 49 "generated code"
+#line 50 "generated code"
             } while (0);
             }
-            *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0]))) = _kt_w_y;
+            *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0]))) = _kt_w_y[0];
         }
     }
 }

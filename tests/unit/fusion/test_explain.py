@@ -22,9 +22,9 @@ def test_table() -> None:
     lines = str(shown).split("\n")
     assert lines[:3] == [
         "centred: 2 kernels, 199,680 bytes; the floor is 132,096 bytes",
-        "  1. reduction over 64 x 256: reads argument 1 65,536; writes value 2 1,024",
+        "  1. reduction over 64 x 256: reads argument 1 65,536; writes value 2 1,024; row_blocked",
         "  2. elementwise over 64 x 256: reads argument 1 65,536, value 2 1,024, argument 2 1,024; "
-        "writes value 1 65,536",
+        "writes value 1 65,536; vector, 1 a thread, x0 row, x1 row, x2 row, y0 row",
     ]
     assert lines[3] == "  Kernel 1 ends here: what follows needs the whole 'sum'."
     assert lines[4].strip().endswith("mean = x.mean(axis=0)")
@@ -63,3 +63,16 @@ def test_writes_to_parts() -> None:
         "A part of argument 1 is written, which what follows may read."
     )
     assert "x[0] = 1" in str(note)
+
+
+def test_strategies() -> None:
+    def softmax(x: Any) -> Any:
+        e = np.exp(x - x.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+
+    (rows,) = kerneltk.fuse(softmax).explain(X).kernels
+    assert rows.strategy.startswith("rows read once by ")
+    ordered = kerneltk.fuse(lambda x: np.sort(x, axis=0) + 1).explain(X)
+    assert [kernel.strategy.split(",")[0] for kernel in ordered.kernels] == ["", "vector"]
+    empty = kerneltk.fuse(lambda x: x + x.sum(0)).explain(X[:, :0])
+    assert [kernel.strategy for kernel in empty.kernels] == ["", ""]

@@ -10,7 +10,14 @@ import pytest
 
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.dtypes import describe
-from kerneltk.schedule.elementwise import Layout, Operand, choose_vector_width, plan_cuda, plan_host
+from kerneltk.schedule.elementwise import (
+    Layout,
+    Operand,
+    Patch,
+    choose_vector_width,
+    plan_cuda,
+    plan_host,
+)
 
 make = ArraySpec.make
 
@@ -73,6 +80,41 @@ def test_elements_at_odd_addresses_are_moved_in_pieces() -> None:
     assert [access.chunk for access in layout.accesses] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "strides", "offset", "in_words"),
+    [
+        ("i1", (512, 1), 1, True), ("i1", (517, 1), 0, True), ("f2", (1026, 2), 0, True),
+        ("f2", (1028, 2), 0, False),  # whole words
+        ("f4", (2052, 4), 0, False), ("i1", (-517, 1), 0, False), ("i1", (0, 1), 1, False),
+    ],
+)  # fmt: skip
+def test_small_elements_at_odd_addresses_are_put_together_of_words(
+    dtype: str, strides: tuple[int, int], offset: int, in_words: bool
+) -> None:
+    shape = (64, 512)
+    odd = make(dtype, shape, strides=strides, offset=offset)
+    layout = cuda(odd, make(dtype, shape))
+    assert (layout.variant, layout.width) == ("vector", 16 // np.dtype(dtype).itemsize)
+    assert [access.in_words for access in layout.accesses] == [in_words, False]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "strides", "in_words"),
+    [
+        ("i1", (64, 512), (512, -1), True), ("i1", (64, 512), (1024, 2), True),
+        ("f2", (64, 512), (2048, -4), True), ("i1", (4096,), (-1,), True),
+        ("i1", (63, 512), (512, -1), False),  # few rows beside the first and the last one
+        ("i1", (64, 512), (1536, 3), False), ("f4", (64, 512), (2048, -4), False),
+        ("i1", (64, 512), (-600, -1), False), ("i1", (64, 510), (510, -1), False),
+    ],
+)  # fmt: skip
+def test_small_elements_of_reversed_and_halved_rows_are_picked_from_words(
+    dtype: str, shape: tuple[int, ...], strides: tuple[int, ...], in_words: bool
+) -> None:
+    layout = cuda(make(dtype, shape, strides=strides), make(dtype, shape))
+    assert layout.accesses[0].in_words is in_words
+
+
 def test_broadcast_rows_and_columns_keep_wide_stores() -> None:
     whole = make("f4", (256, 512))
     row = cuda(whole, make("f4", 512), whole)
@@ -118,6 +160,84 @@ def test_tiles_of_small_elements_are_moved_in_words() -> None:
 def test_short_sides_do_not_pay_for_a_tile() -> None:
     for shape in ((3, 512), (512, 3)):
         assert cuda(make("f4", shape, order="F"), make("f4", shape)).variant != "tile"
+
+
+def permuted(dtype: str, shape: Sequence[int], order: Sequence[int]) -> ArraySpec:
+    """Return an array whose memory has the axes in an order."""
+    dense = make(dtype, [shape[axis] for axis in order])
+    strides = [dense.strides[order.index(axis)] for axis in range(len(shape))]
+    return make(dtype, shape, strides=strides)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "result", "box"),
+    [
+        ([permuted("f4", (7, 5000), (1, 0)), make("f4", (7, 5000))], "f4", (7, 256)),
+        ([permuted("f4", (7, 900, 16), (2, 1, 0))], "f4", (7, 16, 16)),
+        # Two orders beside that of the result.
+        ([permuted("f4", (10, 50, 64), (2, 1, 0)), permuted("f4", (10, 50, 64), (2, 0, 1))],
+         "f4", (10, 8, 16)),
+        ([permuted("c16", (7, 5000), (1, 0))], "c16", (7, 256)),
+    ],
+)  # fmt: skip
+def test_inputs_along_short_or_several_dimensions_go_through_a_box(
+    inputs: list[ArraySpec], result: str, box: tuple[int, ...]
+) -> None:
+    written = make(result, inputs[0].shape)
+    layout = cuda(*inputs, written)
+    assert (layout.variant, layout.box) == ("box", box)
+    assert kinds(layout)[0] == "staged"
+    assert kinds(layout)[-1] == "element"
+    assert cuda(*inputs, written, tiles=False).variant != "box"
+
+
+def test_tiles_that_are_half_empty_are_boxes() -> None:
+    x, y = permuted("i4", (70, 107, 100, 16), (3, 0, 2, 1)), make("i4", (70, 107, 100, 16))
+    assert cuda(x, y).box == (1, 32, 4, 16)
+
+
+def test_short_rows_of_results_pay_for_no_box() -> None:
+    assert cuda(permuted("f2", (40, 900, 2), (2, 0, 1)), make("f2", (40, 900, 2))).box == ()
+
+
+def test_sectors_that_one_element_fills_pay_for_no_box() -> None:
+    apart = make("f4", (7, 5000), strides=(32, 7 * 32))
+    assert cuda(apart, make("f4", (7, 5000))).variant != "box"
+
+
+def stencil(begins: Sequence[tuple[int, int]], dtype: str = "f4", inner: int = 510) -> Layout:
+    """Return the loop over views of one array that begin at these rows and columns."""
+    written = make(dtype, (62, inner))
+    size = written.dtype.itemsize
+    views = [
+        Operand(size, ((inner + 2) * size, size), b * size % 16, size, False,
+                (0, (a * (inner + 2) + b) * size))
+        for a, b in begins
+    ]  # fmt: skip
+    return plan_cuda(written.shape, [*views, *operands(written, shape=written.shape)])
+
+
+def test_views_of_one_array_share_the_rows_of_a_thread() -> None:
+    layout = stencil([(0, 1), (2, 1), (1, 0), (1, 2), (1, 1)])
+    taps = [access.tap for access in layout.accesses]
+    assert (layout.variant, layout.width, layout.patch) == ("patch", 8, Patch(2, 256, 1, 1))
+    assert taps == [(0, 0, 0), (0, 2, 0), (0, 1, -1), (0, 1, 1), (0, 1, 0), (5, 0, 0)]
+    assert layout.accesses[0].loads[:4] == ((0, 0, 1), (0, 1, 1), (1, -1, 2), (1, 1, 2))
+    assert layout.accesses[1].loads == ()
+    assert layout.accesses[5].loads == tuple((k, 0, 2) for k in range(8))
+    # Rows that are far apart, and views of which none is below another, are loaded as others are.
+    apart = stencil([(0, 0), (9, 0), (0, 9)])
+    assert [access.tap for access in apart.accesses[:3]] == [(k, 0, 0) for k in range(3)]
+    assert (stencil([(0, 0), (0, 1)]).width, stencil([(0, 0), (0, 2)], "f2").patch) == (
+        4, Patch(2, 256, 1, 1),
+    )  # fmt: skip
+    assert stencil([(0, 0), (0, 2)], "f4", 30).patch == Patch(2, 15, 16, 16)
+
+
+def test_whole_vectors_of_views_are_loaded_as_others_are() -> None:
+    views = [Operand(4, (2048, 4), 0, 4, False, (0, 2048 * row)) for row in range(3)]
+    layout = plan_cuda((62, 512), [*views, Operand(4, (2048, 4), 0, 4, True)])
+    assert layout.variant == "vector"
 
 
 def test_every_second_element() -> None:
@@ -174,7 +294,7 @@ def test_host_loops_run_along_memory() -> None:
     [
         ("i1", 1000, 8, "row"),  # whole vectors of eight bytes
         ("i1", 1004, 4, "row"),
-        ("i1", 602, 4, "element"),
+        ("i1", 603, 4, "element"),
         ("f2", 1004, 4, "row"),
         ("f4", 602, 4, "element"),  # addresses one by one: vectors of two are slower
     ],
@@ -197,8 +317,8 @@ def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind
         ("i1", (64, 16382), 256, 4),
         ("f8", (64, 511), 256, 2),
         ("c16", (64, 255), 256, 1),
-        ("f4", (64, 602), 256, None),  # as a third block of a row does
-        ("f4", (64, 30), 256, None),
+        ("f4", (64, 602), 256, 4),  # of two lines of 128 threads
+        ("f4", (64, 30), 256, 4),  # eight rows of threads
     ],
 )
 def test_rows_that_are_no_whole_vectors_are_read_in_patches(
@@ -209,6 +329,13 @@ def test_rows_that_are_no_whole_vectors_are_read_in_patches(
     layout = cuda(part, part, block=block)
     assert layout.variant == ("patch" if width else "interleave")
     assert layout.width == (width or 4)
+
+
+def test_rows_of_bytes_are_read_in_patches_of_neighbours() -> None:
+    part = make("i1", (64, 602), strides=(631, 1))
+    layout = cuda(part, make("i1", (64, 602)))
+    assert (layout.variant, layout.width, layout.patch) == ("patch", 4, Patch(2, 64, 4, 4))
+    assert cuda(part, make("f4", (64, 602))).variant == "vector"
 
 
 def test_patches_of_wide_steps_have_wide_indices() -> None:
@@ -239,7 +366,7 @@ def test_tiles_fit_shared_memory() -> None:
 
 
 def test_a_tile_is_of_the_last_two_dimensions() -> None:
-    x = make("f4", (40, 4, 50), strides=[4, 160, 640])
-    layout = cuda(x, make("f4", (40, 4, 50)))
-    assert (layout.variant, layout.loop.shape) == ("tile", (4, 40, 50))
-    assert layout.loop.strides[0] == (160, 4, 640)
+    x = make("f4", (64, 4, 62), strides=[4, 256, 1024])
+    layout = cuda(x, make("f4", (64, 4, 62)))
+    assert (layout.variant, layout.loop.shape) == ("tile", (4, 64, 62))
+    assert layout.loop.strides[0] == (256, 4, 1024)

@@ -114,6 +114,26 @@ __device__ __forceinline__ void fetch_bytes(void* to, const void* from, const ch
     }
 }
 
+// Copies BYTES bytes from any address: of the aligned words around them, which are read as a whole.
+template <int BYTES>
+__device__ __forceinline__ void copy_in_words(void* to, const void* from) {
+    static_assert(BYTES % 4 == 0, "whole words");
+    const unsigned int skipped = static_cast<unsigned int>(reinterpret_cast<size_t>(from) % 4);
+    const unsigned int* const words =
+        reinterpret_cast<const unsigned int*>(static_cast<const char*>(from) - skipped);
+    unsigned int low = words[0];
+#pragma unroll
+    for (int k = 0; k < BYTES / 4; ++k) {
+        const unsigned int high = words[k + 1];
+        static_cast<unsigned int*>(to)[k] = __funnelshift_r(low, high, skipped * 8);
+        low = high;
+    }
+}
+
+// Where an element of a box lies in shared memory: one slot in 33 stays free, so that lanes that
+// are a power of two apart meet in few banks.
+__device__ __forceinline__ constexpr int box_slot(int number) { return number + number / 32; }
+
 #endif
 
 // Moves a pointer by a number of bytes.

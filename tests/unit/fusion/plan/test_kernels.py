@@ -167,3 +167,39 @@ def test_fused_reductions_have_the_schedules_of_reduction_kernels(
             )
     assert planned[::2] == planned[1::2]
     assert len(planned) == 16
+
+
+def _box(x: Any) -> Any:
+    rows = x[:-2] + x[1:-1] + x[2:]
+    return rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "c8"])
+@pytest.mark.parametrize("shape", [(66, 514), (67, 515)])
+def test_stencils_load_each_row_of_a_column_once(dtype: str, shape: tuple[int, int]) -> None:
+    (unit,) = translation_units(_box, "box", [ArraySpec.make(dtype, shape)], (), "cuda", Device(8))
+    if dtype == "f4":
+        width = 2 - shape[1] % 2
+        assert unit.source.count(f"_kt_v_x0[10][{width + 2}];") == 1
+        assert "_kt_v_x0[_kt_k + 2][_kt_j];" in unit.source
+    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+
+
+@pytest.mark.parametrize(
+    ("function", "windows"),
+    [
+        (lambda x: x[1:] - x[:-1], ((0, (0, 0)), (0, (-1, 0)))),
+        (lambda x: x.T[2:] - x.T[:-2] + x[:, :-2].T, ((0, (0, 0)), (0, (-2, 0)), (2, (0, 0)))),
+        (lambda x: x[2:, 1:] * x[:-2, :-1] + 1, ((0, (0, 0)), (0, (-2, -1)))),
+        (lambda x: x[::2][1:] - x[::2][:-1], ((0, (0, 0)), (0, (-1, 0)))),
+        (lambda x: x[::-1] - x, ()),
+        (lambda x: x[-3:-1] - x[1:3], ()),
+        (lambda x: x + 1, ()),
+    ],
+)
+def test_views_of_one_array_are_known_by_where_they_begin(function: Any, windows: Any) -> None:
+    fused = kerneltk.fuse(function)
+    x = np.random.default_rng(0).random((6, 7))
+    np.testing.assert_array_equal(fused(x), function(x))
+    ((program,),) = fused._programs.by_kinds.values()
+    assert program.plan.steps[0].kernel._definition.windows == windows

@@ -1,0 +1,115 @@
+"""What a launch of a kernel from expressions moves, how, and what a multiprocessor has of it."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+
+from kerneltk.codegen.specialization import LaunchGeometry
+from kerneltk.core.arrays import ArraySpec
+from kerneltk.core.artifacts import WARP, ObjectCode
+from kerneltk.core.records import record
+from kerneltk.object_code.elf import ElfFile
+
+_SECTOR = 32  # bytes that memory is read and written by
+_REGISTERS = 1 << 16  # of a multiprocessor
+_REGISTER_COUNT = 0x2F04  # EIATTR_REGCOUNT of a cubin's .nv.info: symbol, registers
+# Resident threads and shared memory (KiB) of a multiprocessor: CUDA C++ Programming Guide,
+# technical specifications per compute capability.
+_RESIDENT = {"sm_75": (1024, 64), "sm_80": (2048, 164), "sm_86": (1536, 100), "sm_89": (1536, 100),
+             "sm_120": (1536, 100), "sm_121": (1536, 100)}  # fmt: skip
+_RECENT = (2048, 228)
+
+
+@record
+class KernelExplanation:
+    """What a launch moves, and how.
+
+    Parameters
+    ----------
+    name : str
+    moved : tuple of int
+        One an array, inputs first: the bytes that must move, by the sectors of 32 bytes that its
+        elements touch.
+    strategy : str
+        The layout class or the schedule, and what it was chosen for.
+    grid, block : int
+        Blocks, and threads of a block; on the host work items, and 1.
+    registers, shared : int or None
+        Registers of a thread, and static shared memory of a block (bytes); None on the host.
+    resident : int or None
+        Threads of a multiprocessor that registers, shared memory and the block's size leave.
+    occupancy : float or None
+        Their part of the most that there can be.
+    """
+
+    name: str
+    moved: tuple[int, ...]
+    strategy: str
+    grid: int
+    block: int
+    registers: int | None = None
+    shared: int | None = None
+    resident: int | None = None
+    occupancy: float | None = None
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that must move."""
+        return sum(self.moved)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.bytes:,} bytes must move; {self.strategy}"]
+        if self.registers is not None:
+            lines.append(
+                f"  {self.grid:,} blocks of {self.block} threads; {self.registers} registers a "
+                f"thread, {self.shared:,} bytes of shared memory a block: {self.resident} resident "
+                f"threads of a multiprocessor, {self.occupancy:.0%}"
+            )
+        return "\n".join(lines)
+
+
+def explained(
+    geometry: LaunchGeometry, specs: Sequence[ArraySpec | None], code: ObjectCode
+) -> KernelExplanation:
+    """Explain a launch of object code over arrays."""
+    own = geometry.specialization
+    moved = tuple(moved_bytes(spec) for spec in specs if spec is not None)
+    name, block = own.definition.name, own.block
+    if own.backend.emulates_cuda:
+        return KernelExplanation(name, moved, own.strategy, geometry.grid, block)
+    found = ElfFile(code.code, "cubin")
+    registers = _registers(found.section(".nv.info"))
+    shared = found.size(f".nv.shared.{code.entry}")
+    most, memory = _RESIDENT.get(code.target.architecture, _RECENT)
+    # Registers are given to warps by the 256, shared memory with 1 KiB that CUDA keeps.
+    of_warp = -(-registers * WARP // 256) * 256
+    warps = -(-block // WARP)
+    blocks = min(
+        most // (warps * WARP),
+        _REGISTERS // (of_warp * warps),
+        memory * 1024 // (shared + 1024),
+    )
+    resident = blocks * block
+    return KernelExplanation(
+        name, moved, own.strategy, geometry.grid, block, registers, shared, resident,
+        resident / most,
+    )  # fmt: skip
+
+
+def moved_bytes(spec: ArraySpec) -> int:
+    """Return the bytes of the sectors that an array's elements lie in, each once."""
+    steps = [(abs(step), n) for step, n in zip(spec.strides, spec.shape, strict=True) if step]
+    apart = min((step for step, n in steps if n > 1), default=0)
+    return math.prod(n for _, n in steps) * max(spec.dtype.itemsize, min(apart, _SECTOR))
+
+
+def _registers(info: bytes) -> int:
+    """The most registers of a kernel of a cubin, from its attributes."""
+    found = [
+        struct.unpack_from("<HHII", info, at)[3]
+        for at in range(0, len(info) - 11, 4)
+        if struct.unpack_from("<HH", info, at) == (_REGISTER_COUNT, 8)
+    ]
+    return max(found, default=0)

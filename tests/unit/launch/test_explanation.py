@@ -1,0 +1,73 @@
+"""What kernels from expressions say of a launch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kerneltk import ArraySpec, ElementwiseKernel, ReductionKernel
+from kerneltk.launch.explanation import moved_bytes
+
+make = ArraySpec.make
+SUM = ElementwiseKernel("T x, T w", "T y", "y = x + w", "add")
+TURN = ElementwiseKernel("T x", "T y", "y = x", "turn")
+
+
+@pytest.mark.parametrize(
+    ("spec", "moved"),
+    [
+        (make("f4", (8, 16)), 512),
+        (make("f4", (8, 16), strides=(64, -4)), 512),
+        (make("f4", (8, 16), strides=(0, 4)), 64),
+        (make("f4", (8, 16), strides=(128, 8)), 1024),  # the gaps' sectors come along
+        (make("i1", 100, strides=(64,)), 3200),
+        (make("c16", 100, strides=(64,)), 3200),
+        (make("f4", ()), 4),
+    ],
+)
+def test_moved_bytes(spec: ArraySpec, moved: int) -> None:
+    assert moved_bytes(spec) == moved
+
+
+def test_of_a_loop_on_a_gpu() -> None:
+    x = make("f4", (1024, 1024))
+    shown = SUM.explain(x, make("f4", 1024))
+    assert shown.moved == (x.size * 4, 4096, x.size * 4)
+    assert (shown.name, shown.grid, shown.block) == ("add", 1024, 256)
+    assert shown.strategy == "vector, 4 a thread, x flat, w row, y flat"
+    assert shown.registers is not None
+    assert 8 <= shown.registers <= 64
+    blocks = min(8, 2**16 // (8 * 256 * -(-shown.registers * 32 // 256)))
+    assert (shown.shared, shown.resident) == (0, blocks * 256)
+    assert shown.occupancy == blocks / 8
+    lines = str(shown).split("\n")
+    assert lines[0] == ("add: 8,392,704 bytes must move; vector, 4 a thread, x flat, w row, y flat")
+    assert lines[1] == (
+        f"  1,024 blocks of 256 threads; {shown.registers} registers a thread, 0 bytes of shared "
+        f"memory a block: {blocks * 256} resident threads of a multiprocessor, {blocks / 8:.0%}"
+    )
+
+
+def test_shared_memory_leaves_fewer_threads_resident() -> None:
+    turned = make("c16", (512, 512), order="F")
+    shown = TURN.explain(turned, make("c16", (512, 512)), target="sm_75")
+    assert shown.shared == 32 * 33 * 16
+    assert shown.resident == 64 * 1024 // (shown.shared + 1024) * 256
+    assert shown.occupancy == shown.resident / 1024
+
+
+def test_strategies() -> None:
+    short = make("f4", (7, 5000), strides=(4, 28))
+    assert TURN.explain(short, make("f4", (7, 5000))).strategy.startswith("box of 7 x 256, 7 a")
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    shown = total.explain(make("f4", (64, 1024)), axis=1)
+    assert (shown.strategy, shown.moved) == ("rows", (64 * 4096, 256))
+    assert shown.registers
+
+
+def test_of_a_loop_on_the_host() -> None:
+    x = np.zeros((64, 64), np.float32)
+    shown = SUM.explain(x, x, target="host")
+    assert shown.bytes == 3 * x.nbytes
+    assert (shown.registers, shown.resident) == (None, None)
+    assert "\n" not in str(shown)
