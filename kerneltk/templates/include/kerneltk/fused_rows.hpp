@@ -164,6 +164,10 @@ struct row_steps {
 static __device__ __forceinline__ ptrdiff_t row_offset(ptrdiff_t step, int place) {
     return place * step;
 }
+// Of columns, of which there may be more along one axis.
+static __device__ __forceinline__ ptrdiff_t column_offset(ptrdiff_t step, long long column) {
+    return column * step;
+}
 template <int AXES>
 static __device__ __forceinline__ ptrdiff_t row_offset(const row_steps<AXES>& line, int place) {
     ptrdiff_t offset = 0;
@@ -175,6 +179,11 @@ static __device__ __forceinline__ ptrdiff_t row_offset(const row_steps<AXES>& li
         rest = quotient;
     }
     return offset;
+}
+template <int AXES>
+static __device__ __forceinline__ ptrdiff_t column_offset(const row_steps<AXES>& line,
+                                                          long long column) {
+    return row_offset(line, static_cast<int>(column));
 }
 static __device__ __forceinline__ bool is_dense_row(ptrdiff_t step, ptrdiff_t size) {
     return step == size;
@@ -190,18 +199,20 @@ static __device__ __forceinline__ bool is_dense_row(const row_steps<AXES>& line,
     return found;
 }
 
-// The first row of those that lie one after the other, without gaps: elements in C order, at
-// addresses of vectors. Null for others.
-template <int VECTOR, class View>
+// The first row of those that lie one after the other, without gaps: elements in C order, or in that
+// of DIMS, from the longest step to the shortest, at addresses of vectors. Null for others.
+template <int VECTOR, int... DIMS, class View>
 static __device__ __forceinline__ auto without_gaps(const View& view) {
-    constexpr int SIZE = sizeof(typename View::value_type);
+    constexpr int SIZE = sizeof(typename View::value_type), COUNT = sizeof...(DIMS);
+    constexpr int dims[] = {DIMS..., 0};
     ptrdiff_t dense = SIZE;
     bool found = SIZE <= 16 && (SIZE & (SIZE - 1)) == 0 &&
                  reinterpret_cast<size_t>(view.begin_ptr()) % (SIZE * VECTOR) == 0;
-    if constexpr (!View::c_contiguous) {
+    if constexpr (COUNT || !View::c_contiguous) {
 #pragma unroll
-        for (int d = View::ndim - 1; d >= 0; --d) {
-            found = found && view.strides()[d] == dense;
+        for (int k = View::ndim - 1; k >= 0; --k) {
+            const int d = COUNT ? dims[k] : k;
+            found = found && (view.strides()[d] == dense || view.shape()[d] == 1);
             dense *= view.shape()[d];
         }
     }
@@ -503,13 +514,24 @@ class fused_columns {
     int length;
     long long columns, number_of_tiles;
 
-    template <class T>
+    template <class T, class Step>
     __device__ __forceinline__ bool has_vectors(const T* first, ptrdiff_t line,
-                                                ptrdiff_t step) const {
-        return step == sizeof(T) && columns % VECTOR == 0 &&
+                                                const Step& step) const {
+        return is_dense_row(step, sizeof(T)) && columns % VECTOR == 0 &&
                (reinterpret_cast<size_t>(first) | static_cast<size_t>(line)) %
                        (VECTOR * sizeof(T)) ==
                    0;
+    }
+    // Of the thread's columns (bytes).
+    struct column_offsets {
+        ptrdiff_t items[VECTOR];
+    };
+    template <class Step>
+    __device__ __forceinline__ column_offsets offsets(const Step& step) const {
+        column_offsets found;
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) found.items[v] = column_offset(step, column(v));
+        return found;
     }
     __device__ __forceinline__ bool has(int k) const {
         return ALONE || (row(k) < length && column(k) < columns);
@@ -538,9 +560,9 @@ public:
         return first_column + static_cast<int>(threadIdx.x) % LANES * VECTOR + k % VECTOR;
     }
 
-    template <class T>
+    template <class T, class Step>
     __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, ptrdiff_t line,
-                                                           ptrdiff_t step) const {
+                                                           const Step& step) const {
         row_elements<T, ITEMS> found;
         if (has_vectors(first, line, step)) {
 #pragma unroll
@@ -553,17 +575,18 @@ public:
                     for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = vector[v].value;
                 }
         } else {
+            const column_offsets sides = offsets(step);
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k)
                 if (has(k))
                     found.items[k].value = kerneltk::get(
-                        kerneltk::moved(first, row(k) * line + column(k) * step));
+                        kerneltk::moved(first, row(k) * line + sides.items[k % VECTOR]));
         }
         return found;
     }
 
-    template <class T, class Value>
-    __device__ __forceinline__ void store(T* first, ptrdiff_t line, ptrdiff_t step,
+    template <class T, class Step, class Value>
+    __device__ __forceinline__ void store(T* first, ptrdiff_t line, const Step& step,
                                           const Value& value) const {
         if (has_vectors(first, line, step)) {
 #pragma unroll
@@ -576,10 +599,11 @@ public:
                         kerneltk::advance(first, row(k) * line) + column(k), vector);
                 }
         } else {
+            const column_offsets sides = offsets(step);
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k)
                 if (has(k))
-                    *kerneltk::advance(first, row(k) * line + column(k) * step) = value(k);
+                    *kerneltk::advance(first, row(k) * line + sides.items[k % VECTOR]) = value(k);
         }
     }
 
@@ -641,22 +665,25 @@ public:
         return found;
     }
     // What each column has one of.
-    template <class T>
-    __device__ __forceinline__ thread_totals<T, VECTOR> once(const T* first, ptrdiff_t step) const {
+    template <class T, class Step>
+    __device__ __forceinline__ thread_totals<T, VECTOR> once(const T* first,
+                                                             const Step& step) const {
         thread_totals<T, VECTOR> found;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v)
             if (column(v) < columns)
-                found.items[v].value = kerneltk::get(kerneltk::moved(first, column(v) * step));
+                found.items[v].value =
+                    kerneltk::get(kerneltk::moved(first, column_offset(step, column(v))));
         return found;
     }
-    template <class T>
-    __device__ __forceinline__ void store_total(T* first, ptrdiff_t step,
+    template <class T, class Step>
+    __device__ __forceinline__ void store_total(T* first, const Step& step,
                                                 const thread_totals<T, VECTOR>& total) const {
         if (ALONE || threadIdx.x < LANES)
 #pragma unroll
             for (int v = 0; v < VECTOR; ++v)
-                if (column(v) < columns) *kerneltk::advance(first, column(v) * step) = total[v];
+                if (column(v) < columns)
+                    *kerneltk::advance(first, column_offset(step, column(v))) = total[v];
     }
 };
 
