@@ -158,6 +158,7 @@ _MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is re
 _MOST_LATE_BYTES = 384  # the same with what only the results need
 _MOST_VECTOR = 8  # elements, of columns
 _WIDE = 256  # columns
+_MOST_UNROLLED = 32  # elements of a thread: caches of instructions hold what is done with them
 _NARROW_VECTOR = 8  # bytes of vectors of small elements, where no larger ones make up a row
 _FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
 _REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that holds two blocks
@@ -196,8 +197,8 @@ class RowPlanner(NamedTuple):
             return None
         vector = choose_vector_width((*sizes, self.sizes.results or 1))
         part, largest = math.gcd(length, vector), max(*sizes, self.sizes.results)
-        if largest <= 2 and part * largest >= _NARROW_VECTOR:
-            vector = part
+        if length == part or (largest <= 2 and part * largest >= _NARROW_VECTOR):
+            vector = part  # neighbours read side by side as they are
         is_whole = part == vector
         by_lanes = self._lanes(length, part, is_whole)
         if by_lanes is not None:
@@ -257,7 +258,8 @@ class RowPlanner(NamedTuple):
         widest = min(_MOST_VECTOR, choose_vector_width((*sizes, self.sizes.results or 1)))
         vector = math.gcd(across, widest)  # lines of other vectors would be read one by one
         items = length * vector
-        if items <= _MOST_ALONE and self._fits(items) and across // vector * rows >= _FEWEST_ALONE:
+        most = _MOST_ALONE if across * largest >= _SECTOR else _MOST_ALONE // 4
+        if items <= most and self._fits(items) and across // vector * rows >= _FEWEST_ALONE:
             return OnChipSchedule(_LANE_BLOCK, items, vector, 1, 0, vector, 1, 0, 1, True, length)
         for size, block, vectors in _TILES:
             width, items = max(1, size // largest), vectors * widest
@@ -265,12 +267,21 @@ class RowPlanner(NamedTuple):
                 continue
             if width % vector or width // vector > WARP:
                 continue
+            if width * min(sizes) < _SECTOR:
+                break
             if (block // WARP + 1) * width * self.sizes.totals > SHARED_BYTES:
                 continue
             if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
+                # No more than the columns need; of few numbers, which are other sources.
+                needed = -(-length * width // (block * vector))
+                grain = max(1, (1 << (needed - 1).bit_length()) // 4)
+                items = min(items, -(-needed // grain) * grain * vector)
+                if items > _MOST_UNROLLED and block == 256:
+                    block, items = 512, -(-items // (2 * vector)) * vector
                 resident = self._resident(block, items)
                 return OnChipSchedule(block, items, vector, 1, resident, width)
-        return self._groups(rows, length, across, min(_MOST_VECTOR, choose_vector_width(sizes)))
+        vector = math.gcd(across, min(_MOST_VECTOR, choose_vector_width(sizes)))
+        return self._groups(rows, length, across, vector)
 
     def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
         sizes, width = self.sizes, TILE_LANES * vector
@@ -284,7 +295,7 @@ class RowPlanner(NamedTuple):
         groups = min(waiting // schedule.group(length), _MOST_GROUPS)
         shared = width * max(_TILE_BLOCK // WARP, _TILE_BLOCK // width) * sizes.joint
         fewest = _FEWEST_OF_TWO if self.twice else _FEWEST_GROUPS
-        if groups < fewest or shared > _TOTALS_BYTES:
+        if groups < fewest or shared > _TOTALS_BYTES or width * min(sizes.early) < _SECTOR:
             return None
         turns = -(-rows * schedule.tiles(across) // groups)
         is_busy = across * rows >= _BUSY * turns * groups * width

@@ -188,6 +188,14 @@ static __device__ __forceinline__ ptrdiff_t column_offset(const row_steps<AXES>&
 static __device__ __forceinline__ bool is_dense_row(ptrdiff_t step, ptrdiff_t size) {
     return step == size;
 }
+// Whether a row's elements are those of memory, the last one first.
+static __device__ __forceinline__ bool is_reversed_row(ptrdiff_t step, ptrdiff_t size) {
+    return step == -size;
+}
+template <int AXES>
+static __device__ __forceinline__ bool is_reversed_row(const row_steps<AXES>&, ptrdiff_t) {
+    return false;
+}
 template <int AXES>
 static __device__ __forceinline__ bool is_dense_row(const row_steps<AXES>& line, ptrdiff_t size) {
     bool found = true;
@@ -241,6 +249,11 @@ class fused_row {
         return is_dense_row(step, sizeof(T)) &&
                (reinterpret_cast<size_t>(first) - head * sizeof(T)) % (VECTOR * sizeof(T)) == 0;
     }
+    template <class T, class Step>
+    __device__ __forceinline__ bool has_vectors_back(const T* first, const Step& step) const {
+        return is_reversed_row(step, sizeof(T)) &&
+               (reinterpret_cast<size_t>(first + 1) + head * sizeof(T)) % (VECTOR * sizeof(T)) == 0;
+    }
     // Of a warp's threads, and of a row's.
     static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x % 32u); }
     static __device__ __forceinline__ int begin() {
@@ -265,17 +278,20 @@ class fused_row {
         return has(k) && (WHOLE || k / VECTOR < FULL || place(k) + VECTOR <= length);
     }
 
-    template <class T>
+    // BACK: of elements whose addresses decrease, the first of which is at `own`.
+    template <bool BACK = false, class T>
     static __device__ __forceinline__ void load_vector(row_elements<T, ITEMS>& to, const T* own,
                                                        int k, bool is_there) {
+        const T* const at = BACK ? own - step_to(k) - (VECTOR - 1) : own + step_to(k);
         using word = typename chunk<row_chunk<T>(VECTOR)>::type;
         alignas(16) slot<T> vector[VECTOR];
 #pragma unroll
         for (int w = 0; w < VECTOR * sizeof(T) / sizeof(word); ++w)
             reinterpret_cast<word*>(vector)[w] = word();
-        if (is_there) kerneltk::copy<sizeof(word), VECTOR * sizeof(T)>(vector, own + step_to(k));
+        if (is_there) kerneltk::copy<sizeof(word), VECTOR * sizeof(T)>(vector, at);
 #pragma unroll
-        for (int v = 0; v < VECTOR; ++v) to.items[k + v].value = kerneltk::get(&vector[v].value);
+        for (int v = 0; v < VECTOR; ++v)
+            to.items[k + v].value = kerneltk::get(&vector[BACK ? VECTOR - 1 - v : v].value);
     }
     template <class T>
     static __device__ __forceinline__ void store_vector(T* own,
@@ -404,6 +420,16 @@ public:
                     for (int v = 0; v < VECTOR; ++v)
                         if (has(k + v)) found.items[k + v].value = kerneltk::get(own + step_to(k + v));
             }
+        } else if (VECTOR > 1 && has_vectors_back(first, step)) {
+            const T* const own = first - (begin() - head);
+#pragma unroll
+            for (int k = 0; k < ITEMS; k += VECTOR) {
+                load_vector<true>(found, own, k, has_vector(k));
+                if (!WHOLE && !has_vector(k))
+#pragma unroll
+                    for (int v = 0; v < VECTOR; ++v)
+                        if (has(k + v)) found.items[k + v].value = kerneltk::get(own - step_to(k + v));
+            }
         } else {
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k)
@@ -504,7 +530,7 @@ public:
 };
 
 // Columns side by side, WIDTH of them in a tile: a thread has VECTOR neighbours of some lines, and
-// LANES threads have the tile's width. ALONE: a thread has a tile, of columns that are VECTOR side by
+// LANES threads have the tile's width. There is a whole number of vectors. ALONE: a thread has a tile, of columns that are VECTOR side by
 // side, and no line is missing.
 template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE = false>
 class fused_columns {
@@ -517,7 +543,7 @@ class fused_columns {
     template <class T, class Step>
     __device__ __forceinline__ bool has_vectors(const T* first, ptrdiff_t line,
                                                 const Step& step) const {
-        return is_dense_row(step, sizeof(T)) && columns % VECTOR == 0 &&
+        return is_dense_row(step, sizeof(T)) &&
                (reinterpret_cast<size_t>(first) | static_cast<size_t>(line)) %
                        (VECTOR * sizeof(T)) ==
                    0;
@@ -534,7 +560,7 @@ class fused_columns {
         return found;
     }
     __device__ __forceinline__ bool has(int k) const {
-        return ALONE || (row(k) < length && column(k) < columns);
+        return ALONE || (is_inside && row(k) < length);
     }
 
 public:
@@ -542,6 +568,7 @@ public:
 
 private:
     long long first_column;
+    bool is_inside;
 
 public:
     using slots = int;
@@ -551,7 +578,8 @@ public:
           columns(across),
           number_of_tiles((across + WIDTH - 1) / WIDTH),
           number(row_quotient(tile, number_of_tiles)),
-          first_column((tile - number * number_of_tiles) * WIDTH) {}
+          first_column((tile - number * number_of_tiles) * WIDTH),
+          is_inside(ALONE || column(0) < columns) {}
 
     __device__ __forceinline__ int row(int k) const {
         return k / VECTOR * LINES + (ALONE ? 0 : static_cast<int>(threadIdx.x) / LANES);
@@ -564,16 +592,23 @@ public:
     __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, ptrdiff_t line,
                                                            const Step& step) const {
         row_elements<T, ITEMS> found;
-        if (has_vectors(first, line, step)) {
+        const auto take = [&](const T* own, bool is_back) {
 #pragma unroll
             for (int k = 0; k < ITEMS; k += VECTOR)
                 if (has(k)) {
                     alignas(16) slot<T> vector[VECTOR];
                     kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(
-                        vector, kerneltk::moved(first, row(k) * line) + column(k));
+                        vector, kerneltk::moved(own, row(k) * line));
 #pragma unroll
-                    for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = vector[v].value;
+                    for (int v = 0; v < VECTOR; ++v)
+                        found.items[k + v].value = vector[is_back ? VECTOR - 1 - v : v].value;
                 }
+        };
+        if (has_vectors(first, line, step)) {
+            take(first + column(0), false);
+        } else if (VECTOR > 1 && is_reversed_row(step, sizeof(T)) &&
+                   has_vectors(first + 1, line, ptrdiff_t(sizeof(T)))) {
+            take(first - column(VECTOR - 1), true);
         } else {
             const column_offsets sides = offsets(step);
 #pragma unroll
@@ -588,22 +623,22 @@ public:
     template <class T, class Step, class Value>
     __device__ __forceinline__ void store(T* first, ptrdiff_t line, const Step& step,
                                           const Value& value) const {
-        if (has_vectors(first, line, step)) {
+        const bool whole = has_vectors(first, line, step);
+        const column_offsets sides = offsets(step);
 #pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR)
-                if (has(k)) {
-                    alignas(16) slot<T> vector[VECTOR];
+        for (int k = 0; k < ITEMS; k += VECTOR) {
+            if (!has(k)) continue;
+            alignas(16) slot<T> vector[VECTOR];  // computed once for both ways
 #pragma unroll
-                    for (int v = 0; v < VECTOR; ++v) vector[v].value = value(k + v);
-                    kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(
-                        kerneltk::advance(first, row(k) * line) + column(k), vector);
-                }
-        } else {
-            const column_offsets sides = offsets(step);
+            for (int v = 0; v < VECTOR; ++v) vector[v].value = value(k + v);
+            T* const own = kerneltk::advance(first, row(k) * line);
+            if (whole) {
+                kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(own + column(k), vector);
+            } else {
 #pragma unroll
-            for (int k = 0; k < ITEMS; ++k)
-                if (has(k))
-                    *kerneltk::advance(first, row(k) * line + sides.items[k % VECTOR]) = value(k);
+                for (int v = 0; v < VECTOR; ++v)
+                    if (has(k + v)) *kerneltk::advance(own, sides.items[v]) = vector[v].value;
+            }
         }
     }
 
@@ -671,7 +706,7 @@ public:
         thread_totals<T, VECTOR> found;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v)
-            if (column(v) < columns)
+            if (is_inside)
                 found.items[v].value =
                     kerneltk::get(kerneltk::moved(first, column_offset(step, column(v))));
         return found;
@@ -679,11 +714,10 @@ public:
     template <class T, class Step>
     __device__ __forceinline__ void store_total(T* first, const Step& step,
                                                 const thread_totals<T, VECTOR>& total) const {
-        if (ALONE || threadIdx.x < LANES)
+        if (is_inside && (ALONE || threadIdx.x < LANES))
 #pragma unroll
             for (int v = 0; v < VECTOR; ++v)
-                if (column(v) < columns)
-                    *kerneltk::advance(first, column_offset(step, column(v))) = total[v];
+                *kerneltk::advance(first, column_offset(step, column(v))) = total[v];
     }
 };
 
