@@ -23,6 +23,7 @@ Other rows are better read several times, by kernels of one reduction each.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kerneltk.core.artifacts import SHARED_BYTES, WARP
@@ -169,6 +170,8 @@ _MOST_HOST_BYTES = 512 << 10  # of a row's elements: they stay in a core's secon
 _MOST_REGISTER_BYTES = 256  # of a row's elements in each thread, while it is reduced
 _MOST_LATE_BYTES = 384  # the same with what only the results need
 _MOST_VECTOR = 8  # elements, of columns
+_WIDE = 256  # columns
+_MOST_UNROLLED = 32  # elements of a thread: caches of instructions hold what is done with them
 _NARROW_VECTOR = 8  # bytes of vectors of small elements, where no larger ones make up a row
 _FEWEST_BLOCKS = 256  # of a launch that keeps a device busy
 _REGISTER_BYTES = 128 << 10  # of elements, on a multiprocessor that holds two blocks
@@ -207,8 +210,8 @@ class RowPlanner(NamedTuple):
             return None
         vector = choose_vector_width((*sizes, self.sizes.results or 1))
         part, largest = math.gcd(length, vector), max(*sizes, self.sizes.results)
-        if largest <= 2 and part * largest >= _NARROW_VECTOR:
-            vector = part
+        if length == part or (largest <= 2 and part * largest >= _NARROW_VECTOR):
+            vector = part  # neighbours read side by side as they are
         is_whole = part == vector
         by_lanes = self._lanes(length, part, is_whole)
         if by_lanes is not None:
@@ -267,11 +270,12 @@ class RowPlanner(NamedTuple):
         largest = max(*sizes, self.sizes.results)
         widest = min(_MOST_VECTOR, choose_vector_width((*sizes, self.sizes.results or 1)))
         vector = math.gcd(across, widest)  # lines of other vectors would be read one by one
+        most = _MOST_ALONE if across * largest >= _SECTOR else _MOST_ALONE // 4
         alone = vector
-        while alone > 1 and alone * largest > _WORD and length * alone > _MOST_ALONE:
+        while alone > 1 and alone * largest > _WORD and length * alone > most:
             alone //= 2
         items = length * alone
-        if items <= _MOST_ALONE and self._fits(items) and across // alone * rows >= _FEWEST_ALONE:
+        if items <= most and self._fits(items) and across // alone * rows >= _FEWEST_ALONE:
             return OnChipSchedule(_LANE_BLOCK, items, alone, 1, 0, alone, 1, 0, 1, True, length)
         for size, block, vectors in _TILES:
             width, items = max(1, size // largest), vectors * widest
@@ -279,18 +283,24 @@ class RowPlanner(NamedTuple):
                 continue
             if width % vector or width // vector > WARP:
                 continue
+            if width * min(sizes) < _SECTOR:
+                break
             if (block // WARP + 1) * width * self.sizes.totals > SHARED_BYTES:
                 continue
             lines = block // (width // vector)
             full, items = length // lines, -(-length // lines) * vector
             if -(-across // width) * rows >= _FEWEST_BLOCKS and self._fits(items):
+                if items > _MOST_UNROLLED and block == 256:
+                    block, lines = 512, 2 * lines
+                    full, items = length // lines, -(-length // lines) * vector
                 # A third block hides more of the others' waits, where its registers allow it.
                 is_small = block * items <= _SMALL_TILE and largest == self.sizes.together == 4
                 resident = 3 if items > 24 and is_small else self._resident(block, items)
                 return OnChipSchedule(
                     block, items, vector, 1, resident, width, 1, 0, 0, False, full
                 )
-        return self._groups(rows, length, across, min(_MOST_VECTOR, choose_vector_width(sizes)))
+        vector = math.gcd(across, min(_MOST_VECTOR, choose_vector_width(sizes)))
+        return self._groups(rows, length, across, vector)
 
     def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
         sizes, width = self.sizes, TILE_LANES * vector
@@ -304,7 +314,7 @@ class RowPlanner(NamedTuple):
         groups = min(waiting // schedule.group(length), _MOST_GROUPS)
         shared = width * max(_TILE_BLOCK // WARP, _TILE_BLOCK // width) * sizes.joint
         fewest = _FEWEST_OF_TWO if self.twice else _FEWEST_GROUPS
-        if groups < fewest or shared > _TOTALS_BYTES:
+        if groups < fewest or shared > _TOTALS_BYTES or width * min(sizes.early) < _SECTOR:
             return None
         turns = -(-rows * schedule.tiles(across) // groups)
         is_busy = across * rows >= _BUSY * turns * groups * width
@@ -320,6 +330,39 @@ class RowPlanner(NamedTuple):
         """
         fits_twice = 2 * block * items * self.sizes.together <= _REGISTER_BYTES
         return 2 if items >= 32 and fits_twice and self.several else 0
+
+
+def is_wide(columns: int) -> bool:
+    """Whether so many columns side by side are enough for any tile, in whole vectors."""
+    return columns >= _WIDE and columns % _MOST_VECTOR == 0
+
+
+def wastes_sectors(run: int, step: int, row: int) -> bool:
+    """Whether runs of so many bytes, `step` bytes apart, waste most of the sectors that they are
+    in. Where the elements of the next row are beside those of one, `row` is its length: short rows
+    are read at the same time. It is 0 elsewhere.
+    """
+    far = 4 * _SECTOR if row else 2 * _SECTOR
+    return run < _SECTOR and step > far and not 0 < row <= _MOST_ALONE
+
+
+def is_better_joined(
+    value: int, apart: Sequence[int], read: Sequence[int], results: Sequence[int]
+) -> bool:
+    """Whether a value is better written than copies of operands that lie `apart`, by the bytes of
+    elements: of all that is read, and of the results that rows have. Rows of one array are read
+    faster than those of several (measured on an H200: up to half more bytes are made up for).
+    """
+    copied = sum(read) + 2 * sum(apart) + sum(results)
+    joined = sum(read) + 2 * value + sum(results)
+    return joined <= (1.5 * copied if results else copied)
+
+
+def is_worth_order(elements: int) -> bool:
+    """Whether so many elements take longer in another order than one more kernel takes. Fewer are
+    in the cache, which has sectors until they are used.
+    """
+    return elements >= 1 << 22
 
 
 def _conflicts(lanes: int, row: int, vector: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -79,6 +80,7 @@ LAYOUTS: dict[str, Function] = {
     "step": lambda x: x[:, 3:-2].repeat(2, 1)[:, ::2],
     "turned": lambda x: x[:, 3:-2].T.copy().T,
     "reversed": lambda x: x[:, 3:-2][:, ::-1],
+    "back": lambda x: x[:, 3:-2].copy()[:, ::-1],
 }
 
 
@@ -227,6 +229,61 @@ def test_three_dimensions_and_layouts(axis: int) -> None:
     for array in (x, x[:, ::-1], x[::2, :, ::2], x.transpose(1, 0, 2), x.transpose(2, 1, 0)):
         weights = w[: array.shape[-1]]
         _same(kerneltk.fuse(function)(array, weights), function(array, weights))
+
+
+ORDERS = list(itertools.permutations(range(3)))
+
+
+def _turned(array: Any, axes: tuple[int, ...]) -> Any:
+    """The array as its axes lie in memory, the longest step first."""
+    return array.transpose(axes).copy().transpose([axes.index(axis) for axis in range(len(axes))])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(9, 40, 33), (40, 1, 24), (300, 2, 5)])
+def test_every_order_of_axes(axis: int, shape: tuple[int, ...], backend: Any) -> None:
+    """Rows and columns are those of memory; what lies in another order is read as it lies."""
+    xp = backend.xp
+    x, y = (_random(xp, *shape) + k for k in (1, 2))
+
+    def function(x: Any, y: Any, z: Any) -> Any:
+        t = x * 2 - y
+        return t / (1 + abs(t).sum(axis, keepdims=True)) + z, t.max(axis)
+
+    fused, row = kerneltk.fuse(function), xp.broadcast_to(x[:1, :1], shape)
+    for order, other in zip(
+        ORDERS, (y, _turned(y, (2, 1, 0)), row, y[:, :, ::-1], y[..., :1], _turned(y, (2, 1, 0))),
+        strict=True,
+    ):  # fmt: skip
+        given = _turned(x, order), other, _turned(y, order)[:1]
+        for one, wanted in zip(fused(*given), function(*given), strict=True):
+            assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape)
+            if xp is np and 1 not in shape:
+                assert one.strides == wanted.strides
+            xp.testing.assert_allclose(one, wanted, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtypes", ["fb", "fd", "be", "ff"])
+@pytest.mark.parametrize("shape", [(1 << 15, 128), (128, 1 << 15), (1 << 16, 8, 9)])
+def test_large_operands_in_several_orders(dtypes: str, shape: tuple[int, ...]) -> None:
+    cupy = pytest.importorskip("cupy")
+    x, y = ((_random(cupy, *shape) * 20).astype(dtype) for dtype in dtypes)
+    turned = _turned(y, tuple(range(len(shape)))[::-1])
+    for axis in range(len(shape)):
+
+        def apart(x: Any, y: Any, axis: int = axis) -> Any:
+            t = np.where(x > y, x, y * 2).astype("float32")
+            return t - t.max(axis, keepdims=True), t.min(axis)
+
+        def totals(x: Any, y: Any, axis: int = axis) -> Any:
+            return np.where(x > y, x, y * 2).max(axis)
+
+        for function in (apart, totals):
+            fused = kerneltk.fuse(function)
+            _same(fused(x, turned), function(x, y), 1e-12)
+            assert len(fused.explain(x, turned).kernels) > 1
+            _same(fused(turned, turned), function(y, y), 1e-12)
 
 
 @pytest.mark.gpu

@@ -80,6 +80,8 @@ def _laid_out(values: np.ndarray[Any, Any], layout: str) -> tuple[Any, Any]:
         view = around[1:-1, 1:-1]
     elif layout == "reversed":
         view = around[1:-1, :0:-1][:, :length]
+    elif layout == "back":  # whose vectors are those of memory
+        view = around.reshape(-1)[16:][: values.size].reshape(values.shape)[:, ::-1]
     else:
         begin = length + 2 + (layout == "odd")
         view = around.reshape(-1)[begin : begin + values.size].reshape(values.shape)
@@ -88,7 +90,9 @@ def _laid_out(values: np.ndarray[Any, Any], layout: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("rows", [1, 3, 40, 71])
-@pytest.mark.parametrize(("dtype", "length"), [("int8", 33), ("float32", 7), ("float64", 15)])
+@pytest.mark.parametrize(
+    ("dtype", "length"), [("int8", 33), ("float32", 7), ("float64", 15), ("int8", 64)]
+)
 def test_rows_and_nothing_else_are_written(dtype: str, length: int, rows: int) -> None:
     size = np.dtype(dtype).itemsize
     schedule = RowPlanner(False, 8, Sizes((size,), (), 8, 8, size))(rows, length)
@@ -98,7 +102,7 @@ def test_rows_and_nothing_else_are_written(dtype: str, length: int, rows: int) -
     values = np.random.default_rng(rows).integers(-3, 4, (rows, length)).astype(dtype)
     sums = values.sum(1, dtype=np.float64)
     wanted = (values * 2.0 + sums[:, None]).astype(dtype)
-    for layout in ("dense", "odd", "cut", "reversed"):
+    for layout in ("dense", "odd", "cut", "reversed", "back"):
         for in_place in (False, True):
             x, _ = given = _laid_out(values, layout)
             y, around = given if in_place else _laid_out(values * 0, layout)

@@ -275,13 +275,14 @@ class _Writer:
             _written(step.kernel),
             [self._leaf(leaf) for leaf in operands.leaves.values()],
             scalars,
-            [(target.array, self._steps(target.steps), target.version) for target in step.targets],
+            [(t.array, self._steps(t.steps), t.version, t.order) for t in step.targets],
             [self._node(node) for node in step.nodes],
             self._shape(step.shape),
             step.allocates,
             step.axes,
             [self._node(node) for node in step.reduces],
             step.schedule,
+            step.sides,
         )
 
 
@@ -342,7 +343,7 @@ class _Reader:
 
     def _launch(
         self, name: str, definition: Any, leaves: Any, scalars: Any, targets: Any, nodes: Any,
-        shape: Any, allocates: bool, axes: Any, reduces: Any, schedule: Any,
+        shape: Any, allocates: bool, axes: Any, reduces: Any, schedule: Any, sides: Any,
     ) -> Step:  # fmt: skip
         operands = Operands()
         for number, leaf in enumerate(map(self._leaf, leaves)):
@@ -369,13 +370,17 @@ class _Reader:
         return Step(
             kernel,
             operands,
-            [Target(array, self._steps(steps), version) for array, steps, version in targets],
+            [
+                Target(array, self._steps(steps), version, order and tuple(order))
+                for array, steps, version, order in targets
+            ],
             [self._node(node) for node in nodes],
             self._shape(shape),
             allocates,
             None if axes is None else tuple(axes),
             [self._node(node) for node in reduces],  # type: ignore[misc]
             None if schedule is None else OnChipSchedule(*schedule),
+            tuple(sides),
         )
 
 

@@ -20,6 +20,15 @@ from kerneltk.fusion.plan.kernels import (
     spread_of,
     total_size,
 )
+from kerneltk.fusion.plan.orders import (
+    Dims,
+    dims_of,
+    joined_at,
+    lies_apart,
+    most_bytes,
+    sides_of,
+    whole_operands,
+)
 from kerneltk.fusion.plan.reductions import reduction_kernel
 from kerneltk.fusion.plan.regions import have_no_element_in_common, same_elements
 from kerneltk.fusion.plan.rows import (
@@ -39,6 +48,7 @@ from kerneltk.fusion.plan.steps import (
     Target,
     elements,
     elementwise_kernel,
+    part_of,
     same_extents,
     without_axes,
 )
@@ -60,9 +70,17 @@ from kerneltk.fusion.trace.graph import (
     reachable,
     shape_after,
 )
+from kerneltk.fusion.trace.layout import Layout, ranked
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import applied, constant, product
-from kerneltk.schedule.rows import OLDER, Device, OnChipSchedule, RowPlanner
+from kerneltk.fusion.trace.symbols import applied, constant, is_one, product
+from kerneltk.schedule.rows import (
+    OLDER,
+    Device,
+    OnChipSchedule,
+    RowPlanner,
+    is_better_joined,
+    is_worth_order,
+)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -102,6 +120,9 @@ class Planner:
         self._steps: list[Step] = []
         self._again: set[int] = set()  # values that several segments compute, by identity
         self._aliases: dict[int, Leaf] = {}  # results that a reduction has already
+        # Arrays in another order than NumPy's results have, and the layouts of their values.
+        self._turned: set[int] = set()
+        self._layouts: dict[int, Layout] = {}
 
     @property
     def is_online(self) -> bool:
@@ -130,9 +151,10 @@ class Planner:
 
     def in_memory(self, node: Node) -> Leaf | None:
         """The array that holds a value already."""
-        if isinstance(node, Load):
+        leaf = self._stored.get(id(node))
+        if leaf is None and isinstance(node, Load):
             return Leaf(node.array, node.version, (), node.dtype, node.shape)
-        return self._stored.get(id(node))
+        return leaf
 
     def _keep(self, node: Node, leaf: Leaf) -> None:
         self._stored[id(node)] = leaf
@@ -436,6 +458,7 @@ class Planner:
             self._steps.append(Step(call, Operands(), [root.target], [root.node], root.node.shape))
         roots = [root for root in roots if not _is_empty(root)]
         self._bound([root.node for root in roots])
+        self._unite(roots)
         if self._rows(roots):
             return
         if all(root.target.is_new for root in roots):
@@ -494,8 +517,6 @@ class Planner:
                     return False
         if not sizes.early or not are_even(operands, work):
             return False
-        outer = [shape[d] for d in work.outer]
-        rows = applied(product, *outer) if outer else constant(1)
         reduces = [node for node in work.order if isinstance(node, Reduce)]
         is_once = all(self._is_first(node) or self._reads(node) is not None for node in reduces)
         # What a reduction totals in one read needs no cluster.
@@ -507,10 +528,16 @@ class Planner:
             self._backend.walks_chunks, clusters, sizes, several,
             self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
         )  # fmt: skip
-        across = (shape[-1],) if work.is_across else ()
-        extents = [shape[axis] for axis in work.axes]
-        length = applied(product, *extents) if len(extents) > 1 else extents[0]
-        schedule: OnChipSchedule | None = guards.decide(planner, rows, length, *across)
+        schedule: OnChipSchedule | None = None
+        for sides in (work.sides, work.sides[-1:])[: len(work.sides) or 1]:
+            work.sides = sides
+            numbers = [
+                applied(product, *(shape[d] for d in dims))
+                for dims in (work.outer, work.axes, *([sides] if sides else ()))
+            ]
+            schedule = guards.decide(planner, *numbers)
+            if schedule is not None and not (schedule.waiting and len(sides) > 1):
+                break  # the groups of blocks go along one dimension
         if schedule is None:
             return False
         by_node = {id(root.node): root.target for root in roots}
@@ -539,7 +566,7 @@ class Planner:
             Step(
                 elementwise_kernel(definition), operands,
                 [by_node[id(node)] for node in nodes], nodes,
-                shape, False, work.axes, reduces, schedule,
+                shape, False, work.axes, reduces, schedule, work.sides,
             )
         )  # fmt: skip
         return True
@@ -558,10 +585,9 @@ class Planner:
         shape = reduces[0].operand.shape
         if not all(same_extents(node.operand.shape, shape) for node in reduces):
             return None
-        axes = reduces[0].axes
+        axes: Dims = reduces[0].axes
         if any(node.axes != axes for node in reduces):
             return None
-        is_across = axes[-1] != len(shape) - 1
         if len({id(root.node) for root in roots}) != len(roots):
             return None
         closed: dict[int, tuple[Any, str]] = {}
@@ -607,10 +633,74 @@ class Planner:
                     if closed[id(operand)][1] != "settled" and axes != (0,):
                         return None  # it is broadcast along rows, not down them
                     frontier.add(id(operand))
-        if not full and (depth == 1 or is_across):
-            return None  # a reduction does it in one read
         steps = [n for n in order if isinstance(n, Reduce) or id(n) in frontier]
-        return RowWork(shape, axes, steps, full, totals)
+        dims, _ = self._orders(order, roots, shape)
+        if dims[-1] not in axes and (len(axes) > 1 or self._backend.walks_chunks):
+            dims = tuple(range(len(shape)))  # those have no columns
+        across = dims[dims.index(axes[0]) + 1 :] if dims[-1] not in axes else ()
+        if not full and (depth == 1 or across):
+            return None  # a reduction does it in one read
+        axes = tuple(sorted(axes, key=dims.index))
+        sides = sides_of(self._trace.guards, shape, across)
+        return RowWork(shape, axes, dims, sides, steps, full, totals)
+
+    # -- orders of memory ------------------------------------------------------------------------
+
+    def _orders(
+        self, order: Sequence[Node], roots: Sequence[Root], shape: Shape
+    ) -> tuple[Dims, list[tuple[Dims, Node]]]:
+        """The order in which a loop moves most bytes, and those of the operands."""
+        trace = self._trace
+        ones = [trace.guards.decide(is_one, extent) for extent in shape]
+        results = [
+            node
+            if target.is_new
+            else part_of(trace.sources[target.array], target.array, target.steps)
+            for node, target in ((root.node, root.target) for root in roots)
+            if same_extents(node.shape, shape)
+        ]
+        whole = whole_operands(order, shape, lambda node: self.in_memory(node) is not None)
+        found = []
+        for node in (*results, *whole):
+            layout = self._layouts.get(id(node))
+            layout = trace.layouts.of(node) if layout is None else layout
+            if all(step or one for step, one in zip(layout, ones, strict=True)):  # none is repeated
+                found.append((dims_of(layout, ones), node))
+        read = [pair for pair in found if any(pair[1] is node for node in whole)]
+        return most_bytes(found, len(shape)), read
+
+    def _unite(self, roots: list[Root]) -> None:
+        """Have what reductions read be in one order, if that is worth a kernel."""
+        nodes = [root.node for root in roots]
+        order = self._needed(nodes)
+        reduces = [node for node in order if isinstance(node, Reduce)]
+        if not reduces or not self.is_online:
+            return
+        shape = reduces[0].operand.shape
+        if not all(same_extents(node.operand.shape, shape) for node in reduces):
+            return
+        dims, read = self._orders(order, roots, shape)
+        guards = self._trace.guards
+        is_rows = dims[-1] in reduces[0].axes
+        apart = [n for own, n in read if lies_apart(guards, own, dims, n, is_rows)]
+        if not apart or not guards.decide(is_worth_order, applied(product, *shape)):
+            return
+        value = joined_at(order, nodes, shape, apart)
+        if value is not None and is_better_joined(
+            value.dtype.itemsize,
+            [node.dtype.itemsize for node in apart],
+            [node.dtype.itemsize for _, node in read],
+            [node.dtype.itemsize for node in nodes if same_extents(node.shape, shape)],
+        ):
+            apart = [value]
+        copies = [Root(node, Target(self.new_array(), order=dims)) for node in apart]
+        self._elementwise(copies)
+        for root in copies:
+            node = root.node
+            self._keep(node, Leaf(root.target.array, 0, (), node.dtype, node.shape))
+            self._layouts[id(node)] = ranked(dims)
+            if self._trace.layouts.order(node) != dims:
+                self._turned.add(root.target.array)
 
     # -- elementwise -----------------------------------------------------------------------------
 
@@ -618,7 +708,8 @@ class Planner:
         left = []
         for root in roots:
             leaf = self._stored.get(id(root.node))
-            if leaf is not None and root.target.is_new:  # a reduction has it already
+            is_known = leaf is not None and leaf.array not in self._turned
+            if leaf is not None and is_known and root.target.is_new:  # a reduction has it already
                 self._alias(root.target.array, leaf)
             else:
                 left.append(root)
@@ -630,7 +721,7 @@ class Planner:
         definition = elementwise_definition(
             self._name, [root.node for root in left], shape, self.in_memory, operands
         )
-        new = all(root.target.is_new for root in left)
+        new = all(root.target.is_new and root.target.order is None for root in left)
         covered = self._is_covered(shape, operands)
         self._steps.append(
             Step(
@@ -641,6 +732,7 @@ class Planner:
                 shape,
                 new
                 and covered
+                and not self._has_turned(operands)
                 and self._trace.layouts.are_plain(
                     [root.node for root in left], operands.leaves.values()
                 ),
@@ -822,11 +914,14 @@ class Planner:
                 targets,
                 list(results),
                 shape,
-                True,
+                not self._has_turned(operands),
                 axes,
                 group,
             )
         )
+
+    def _has_turned(self, operands: Operands) -> bool:
+        return any(leaf.array in self._turned for leaf in operands.leaves.values())
 
     def _is_covered(self, shape: Shape, operands: Operands) -> bool:
         """Whether the arrays of a kernel, broadcast, have its shape."""

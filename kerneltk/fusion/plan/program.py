@@ -359,7 +359,7 @@ class _Execution:
             if step.schedule is not None and not same_extents(node.shape, shape):
                 shape = without_axes(shape, step.axes or ())  # one element a row
             if self._is_made(target):
-                order = self._order(node, shape, step.axes or ())
+                order = target.order or self._order(node, shape, step.axes or ())
                 made.append((self._new(shape, node.dtype, order), slot))
             reads.append(self._viewed(slot, target.steps))
         size = self._size(step)
@@ -414,6 +414,7 @@ class _Execution:
         if (
             not self._makes_all
             and is_own
+            and step.allocates
             and all(order == tuple(range(len(outer))) for order in orders)
         ):
             called = self._call(step.kernel, reads, words, options)
@@ -434,10 +435,11 @@ class _Execution:
             return None
         inner = {*(step.axes or ())}
         factors: list[Reader] = []
-        across = self.expression(step.shape[-1].expression)
+        extents = [self.expression(step.shape[d].expression) for d in step.sides]
+        across = _computed(_product, extents)
         if schedule.width:
             width = schedule.width
-            inner.add(len(step.shape) - 1)
+            inner.update(step.sides)
             factors.append(_computed(lambda extent: -(-extent // width), [across]))
         for axis, extent in enumerate(step.shape):
             if axis not in inner:

@@ -42,7 +42,11 @@ class RowWork:
     shape : tuple of Symbol
         Of the loop.
     axes : tuple of int
-        Along which rows are: the last ones; columns where it is one that is not the last.
+        Along which rows are, or columns, of which there is one axis.
+    dims : tuple of int
+        The dimensions of the loop, from the longest step in memory to the shortest.
+    sides : tuple of int
+        The last of these, along which columns are side by side; none for rows.
     order : list of Reduce or Node
         Reductions, and values of totals, each behind what it needs.
     full, totals : list of Node
@@ -51,6 +55,8 @@ class RowWork:
 
     shape: Shape
     axes: tuple[int, ...]
+    dims: tuple[int, ...]
+    sides: tuple[int, ...]
     order: list[Node]
     full: list[Node]
     totals: list[Node]
@@ -63,13 +69,21 @@ class RowWork:
     @property
     def is_across(self) -> bool:
         """Whether it is columns that are reduced."""
-        return self.axes[-1] != len(self.shape) - 1
+        return bool(self.sides)
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The dimensions that neighbours lie along."""
+        return self.sides or self.axes
 
     @property
     def outer(self) -> list[int]:
         """The dimensions whose indices a row or a tile has one of."""
-        inner = {*self.axes, len(self.shape) - 1}
-        return [d for d in range(len(self.shape)) if d not in inner]
+        return [d for d in self.dims if d not in self.axes and d not in self.sides]
+
+    def axis_of_total(self, d: int) -> int:
+        """The axis of totals that a dimension is."""
+        return d - sum(axis < d for axis in self.axes)
 
 
 class Keeping(NamedTuple):
@@ -230,14 +244,17 @@ class RowWriter:
         self.preamble.add(function)
         index = [f"_kt_c{d}" for d in range(len(work.shape))]
         along = "_kt_row.row(_kt_k)" if work.is_across else "_kt_row.place(_kt_k)"
-        index[-1] = "_kt_row.column(_kt_k)"
-        index[work.axis] = along if in_row else "0"
-        if len(work.axes) > 1 and function.index_ndim:
-            place = along if in_row else "0"
-            for d in reversed(work.axes):
-                extent = self.extent(d)
-                index[d] = place if d == work.axis else f"{place} % {extent}"
-                place = f"{place} / {extent}"
+        for dims, place in (
+            (work.axes, along if in_row else "0"),
+            (work.sides, "_kt_row.column(_kt_k)"),
+        ):
+            for d in reversed(dims) if function.index_ndim else ():
+                if d == dims[0]:
+                    index[d] = place
+                else:
+                    extent = self.extent(d)
+                    index[d] = f"{place} % {extent}"
+                    place = f"{place} / {extent}"
         arguments = [
             argument if argument[0] == "s" else f"{self._slots(argument)}[_kt_k]"
             for argument in function.arguments
@@ -261,7 +278,7 @@ class RowWriter:
         """A value of the loop's shape, computed once and stored where a result will be."""
         self.stored(node, output)
         name = f"t{len(self.values)}"
-        last = f"{output}.strides()[{len(self._work.shape) - 1}]"
+        last = f"{output}.strides()[{self._work.inner[-1]}]"
         first = f"static_cast<const {describe(node.dtype).ctype}*>(_kt_{output})"
         self.statements.append(f"const auto {name} = _kt_row.load({first}, {last}, _kt_layout);")
         self.values[id(node)] = name
@@ -308,50 +325,55 @@ class RowWriter:
     def stored(self, node: Node, output: str) -> None:
         """A value of the loop's shape, written."""
         work = self._work
-        last = f"{output}.strides()[{len(work.shape) - 1}]"
-        how = (
-            f"{output}.strides()[{work.axis}], {last}"
-            if work.is_across
-            else f"{self.line(output, work.axis)}, _kt_layout"
-        )
+        line = self.steps([f"{output}.strides()[{axis}]" for axis in work.axes], work.axes)
+        sides = self.steps([f"{output}.strides()[{d}]" for d in work.sides], work.sides)
+        how = f"{line}, {sides if work.is_across else '_kt_layout'}"
         value = self.as_function(describe(node.dtype).ctype, self.call(node, in_row=True))
         gaps = self.gaps(output)
         self.statements.append(f"_kt_row.store(_kt_{output}, {how},\n    {value}{gaps});")
 
-    def line(self, name: str, axis: int) -> str:
-        """The steps of a row, which begins with an array's own `axis`."""
-        steps = [f"{name}.strides()[{axis + k}]" for k in range(len(self._work.axes))]
-        if len(steps) == 1:
-            return steps[0]
-        extents = [f"static_cast<int>({self.extent(axis)})" for axis in self._work.axes]
+    def steps(self, steps: Sequence[str], dims: Sequence[int]) -> str:
+        """The steps of a row along some dimensions, or of columns side by side along them."""
+        if len(steps) < 2:
+            return steps[0] if steps else "0"
+        extents = [f"static_cast<int>({self.extent(d)})" for d in dims]
         lists = f"{{{', '.join(extents)}}}, {{{', '.join(steps)}}}"
         return f"kerneltk::row_steps<{len(steps)}>{{{lists}}}"
 
     def gaps(self, name: str) -> str:
         """Another argument, where rows may lie one after the other."""
-        return f", kerneltk::without_gaps<{self._staged}>({name})" if self._staged else ""
+        if not self._staged:
+            return ""
+        dims = self._work.dims
+        is_plain = dims == tuple(range(len(dims)))
+        parts = ", ".join(map(str, (self._staged, *(() if is_plain else dims))))
+        return f", kerneltk::without_gaps<{parts}>({name})"
 
     def stored_total(self, node: Node, output: str) -> None:
         """A value of totals, written."""
         work = self._work
-        step = f"{output}.strides()[{len(work.shape) - 2}]" if work.is_across else "0"
+        steps = [f"{output}.strides()[{work.axis_of_total(d)}]" for d in work.sides]
+        step = self.steps(steps, work.sides)
         value = self.values[id(node)]
         self.statements.append(f"_kt_row.store_total(_kt_{output}, {step}, {value});")
 
     def loaded(self, name: str, leaf: Leaf) -> str:
         """What a thread has of an array."""
         work = self._work
-        at, last = self.address(name, leaf.shape), len(work.shape) - 1
+        at = self.address(name, leaf.shape)
+        line, sides = (
+            self.steps([self.stride(name, leaf, d) for d in dims], dims)
+            for dims in (work.axes, work.sides)
+        )
         if not varies_in_row(leaf, work):
-            step = self.stride(name, leaf, last) if work.is_across else "0"
-            return f"_kt_row.once({at}, {step})"
+            return f"_kt_row.once({at}, {sides})"
         if work.is_across:
-            line = self.stride(name, leaf, work.axis)
-            return f"_kt_row.load({at}, {line}, {self.stride(name, leaf, last)})"
-        lead = len(work.shape) - len(leaf.shape)
-        is_whole = lead == 0 and all(varies(leaf, work.shape, d) for d in range(last + 1))
+            return f"_kt_row.load({at}, {line}, {sides})"
+        is_whole = len(work.shape) == len(leaf.shape) and all(
+            varies(leaf, work.shape, d) for d in work.dims
+        )
         gaps = self.gaps(name) if is_whole else ""
-        return f"_kt_row.load({at}, {self.line(name, work.axis - lead)}, _kt_layout{gaps})"
+        return f"_kt_row.load({at}, {line}, _kt_layout{gaps})"
 
     def stride(self, name: str, leaf: Leaf, axis: int) -> str:
         """How far apart the elements are along a dimension of the loop."""
@@ -412,9 +434,9 @@ def row_definition(
         writer.stored_total(node, output)
     integer = np.dtype(np.int64)
     extents = [writer.operands.scalar(extent, integer) for extent in work.shape]
-    last = len(work.shape) - 1
+    last = work.inner[-1]
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}"
-    given = [f"i / {schedule.threads}", extents[last]]
+    given = [f"i / {schedule.threads}", " * ".join(extents[d] for d in work.inner)]
     if work.is_across:
         alone = "true" if schedule.lanes else "false"
         kind = f"kerneltk::fused_columns<{sizes}, {schedule.width}, {alone}, {schedule.full}>"
@@ -429,7 +451,6 @@ def row_definition(
         whole = "true" if schedule.whole else "false"
         parts = f"{schedule.cluster}, {lanes}, {whole}, {schedule.full}, {most}"
         kind = f"kerneltk::fused_row<{sizes}, {parts}>"
-        given[1] = " * ".join(extents[d] for d in work.axes)
         given.append(" * ".join(extents[d] for d in work.outer) or "1")
     is_peeled = not (work.is_across or schedule.lanes or schedule.whole) and schedule.vector > 1
     head = [
@@ -446,7 +467,7 @@ def row_definition(
         x = f"x{k}"
         is_late = False
         if varies_in_row(leaf, work):
-            step = f"{x}.strides()[{len(leaf.shape) - 1}]"
+            step = f"{x}.strides()[{last - (len(work.shape) - len(leaf.shape))}]"
             dense.append(f"{step} == sizeof({describe(leaf.dtype).ctype})")
             is_late = k >= early
         (late if is_late else loads).append(f"const auto _kt_{x} = {writer.loaded(x, leaf)};")
@@ -563,8 +584,7 @@ def joint_size(work: RowWork) -> int:
 def output_address(work: RowWork, y: str, is_full: bool) -> str:
     """Where an output's row begins, as C++; `is_full` says whether it has the row's axis."""
     terms = [
-        f"_kt_c{d} * {y}.strides()[{d if is_full or d < work.axis else d - len(work.axes)}]"
-        for d in work.outer
+        f"_kt_c{d} * {y}.strides()[{d if is_full else work.axis_of_total(d)}]" for d in work.outer
     ]
     at = f"{y}.begin_ptr()"
     return f"kerneltk::advance({at}, {' + '.join(terms)})" if terms else at

@@ -130,6 +130,8 @@ class Target:
     array: int
     steps: Steps = ()
     version: int = -1  # what is replaced; -1 for a new array
+    # The axes of a new array, from the longest step to the shortest; None for those of NumPy.
+    order: tuple[int, ...] | None = None
 
     @property
     def is_new(self) -> bool:
@@ -180,6 +182,7 @@ class Step:
     axes: tuple[int, ...] | None = None
     reduces: Sequence[Reduce] = ()
     schedule: OnChipSchedule | None = None
+    sides: tuple[int, ...] = ()  # of a kernel of columns: `RowWork.sides`
 
     @property
     def kind(self) -> str:

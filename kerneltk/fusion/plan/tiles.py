@@ -185,7 +185,7 @@ class _TileWriter(RowWriter):
         """A value of the loop's shape, written."""
         work = self._work
         line = f"{output}.strides()[{work.axis}]"
-        last = f"{output}.strides()[{len(work.shape) - 1}]"
+        last = f"{output}.strides()[{work.sides[0]}]"
         value = self.as_function(describe(node.dtype).ctype, self.call(node, in_row=True))
         return f"_kt_row.store(_kt_{output}, {line}, {last}, _kt_take,\n    {value},\n    {then});"
 
@@ -218,7 +218,7 @@ def tile_definition(
         f"{kind} _kt_row(",
         "    reinterpret_cast<unsigned int*>(_kt_a._kt_scratch), "
         f"_kt_a._kt_scratch + {4 * COUNTERS},",
-        f"    {extents[work.axis]}, {extents[-1]}, {stacks});",
+        f"    {extents[work.axis]}, {extents[work.sides[0]]}, {stacks});",
     ]
     aims, fetched, once, shared = [], [], [], 0
     indices = outer_indices(work, extents)
@@ -230,7 +230,7 @@ def tile_definition(
         ctype = describe(leaf.dtype).ctype
         parts = f"{ctype}, {staged}, {held}, {vector}, {schedule.block}, {shared}"
         head.append(f"kerneltk::tile_vectors<{parts}> _kt_{x};")
-        line, last = (writer.stride(x, leaf, axis) for axis in (work.axis, len(work.shape) - 1))
+        line, last = (writer.stride(x, leaf, axis) for axis in (work.axis, work.sides[0]))
         first = writer.address(x, leaf.shape)
         aims.append(f"_kt_row.aim(_kt_{x}, {first}, {line}, {last}, _kt_next);")
         fetched.append(f"_kt_{x}")

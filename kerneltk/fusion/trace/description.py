@@ -38,7 +38,7 @@ from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Expression, NumberFunction, Symbol
 
 _HOMES = ("builtins", "math", "_operator", "numpy")
-_OURS = "kerneltk.fusion."
+_OURS = ("kerneltk.fusion.", "kerneltk.schedule.")
 
 
 def described_function(function: Any) -> str:

@@ -48,7 +48,7 @@ from kerneltk.fusion.trace.operations import (
     without_leading_ones,
 )
 from kerneltk.fusion.trace.state import Trace, at_line, unsupported, wrong_type, wrong_value
-from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant
+from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant, is_one
 
 _WHOLE = Slice(None, None, None)
 _MISSING = np._NoValue
@@ -105,6 +105,11 @@ def _reduced(
         _check_not_empty(trace, kind, node.shape, axes)
     if node.dtype.names is not None:
         raise wrong_type(f"'{kind}' cannot be computed for '{node.dtype}'.")
+    # The total of one element is the element, and that takes no kernel of its own.
+    if kind in _OF_ELEMENTS and trace.guards.decide(is_one, _count(node.shape, axes)):
+        for axis in axes:
+            trace.guards.note_equal(node.shape[axis], constant(1))
+        return trace.cast(node, result)
     return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_location())
 
 
@@ -147,6 +152,7 @@ _UFUNCS = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
     "any": np.logical_or, "all": np.logical_and,
 }  # fmt: skip
+_OF_ELEMENTS = ("sum", "prod", "min", "max")
 _KINDS: dict[Any, str] = {ufunc: kind for kind, ufunc in _UFUNCS.items()}
 _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.schedule.rows import OnChipSchedule, RowPlanner, Sizes
+from kerneltk.schedule.rows import (
+    OnChipSchedule,
+    RowPlanner,
+    Sizes,
+    is_better_joined,
+    is_wide,
+    is_worth_order,
+    wastes_sectors,
+)
 
 # Powers of two, what lies halfway between them, and their neighbours.
 LENGTHS = sorted(
@@ -27,18 +35,19 @@ COLUMNS = {
         513: (512, 16), 2049: (0, 0), 8193: None,
     },
     (RowPlanner(False, 8, Sizes((2,), (), 8, 8), True, 132), 1, 50000, 8): {
-        1: None, 2: (256, 128), 129: (256, 64), 257: (512, 64), 513: (512, 32),
+        1: None, 2: (256, 128), 65: (512, 128), 129: (512, 64), 513: (512, 32),
         2049: (0, 0), 49151: None,
     },
     (RowPlanner(False, 8, Sizes((2,), (), 8, 8), True, 132), 3000, 83, 1): {
-        1: None, 2: (0, 0), 65: (128, 32), 129: (256, 32), 513: (512, 32), 2049: None,
+        1: None, 2: (0, 0), 65: (128, 32), 129: (256, 32), 257: (512, 32),
+        2049: (0, 0), 49151: None,
     },
 }  # fmt: skip
 
 
 LANES = {
     Sizes((4,), (), 8, 8, 4): {
-        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, False, 1),
+        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, True, 1),
         3: (256, 3, 1, 1, 0, 0, 1, 0, 1, False, 3), 7: (256, 7, 1, 1, 0, 0, 1, 0, 1, False, 7),
         12: (256, 8, 4, 1, 0, 0, 1, 0, 2, True, 1),
         33: (256, 17, 1, 1, 0, 0, 1, 0, 2, False, 16),
@@ -60,7 +69,7 @@ LANES = {
         131072: (512, 32, 4, 1, 2, 0, 8, 0, 0, True, 8), 131073: None,
     },
     Sizes((2,), (), 8, 8, 2): {
-        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, False, 1),
+        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, True, 1),
         3: (256, 3, 1, 1, 0, 0, 1, 0, 1, False, 3), 7: (256, 7, 1, 1, 0, 0, 1, 0, 1, False, 7),
         12: (256, 12, 4, 1, 0, 0, 1, 0, 1, True, 3),
         33: (256, 17, 1, 1, 0, 0, 1, 0, 2, False, 16),
@@ -82,7 +91,7 @@ LANES = {
         131072: (512, 32, 8, 1, 2, 0, 8, 0, 0, True, 4), 131073: None,
     },
     Sizes((1,), (), 8, 8, 1): {
-        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, False, 1),
+        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, True, 1),
         3: (256, 3, 1, 1, 0, 0, 1, 0, 1, False, 3), 7: (256, 7, 1, 1, 0, 0, 1, 0, 1, False, 7),
         12: (256, 12, 4, 1, 0, 0, 1, 0, 1, False, 3),
         33: (256, 17, 1, 1, 0, 0, 1, 0, 2, False, 16),
@@ -104,7 +113,7 @@ LANES = {
         131072: (512, 32, 16, 1, 2, 0, 8, 0, 0, True, 2), 131073: None,
     },
     Sizes((1,), (), 8, 8, 4): {
-        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, False, 1),
+        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, True, 1),
         3: (256, 3, 1, 1, 0, 0, 1, 0, 1, False, 3), 7: (256, 7, 1, 1, 0, 0, 1, 0, 1, False, 7),
         12: (256, 8, 4, 1, 0, 0, 1, 0, 2, True, 1),
         33: (256, 17, 1, 1, 0, 0, 1, 0, 2, False, 16),
@@ -145,7 +154,7 @@ LANES = {
         131072: (512, 32, 2, 1, 0, 0, 8, 0, 0, True, 16), 131073: None,
     },
     Sizes((2,), (4, 4), 0, 0, 0): {
-        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, False, 1),
+        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, True, 1),
         3: (256, 3, 1, 1, 0, 0, 1, 0, 1, False, 3), 7: (256, 7, 1, 1, 0, 0, 1, 0, 1, False, 7),
         12: (256, 8, 4, 1, 0, 0, 1, 0, 2, True, 1),
         33: (256, 17, 1, 1, 0, 0, 1, 0, 2, False, 16),
@@ -222,6 +231,40 @@ def test_tiles(
         lines = found.block // (found.width // vector)
         assert (found.block, found.width, found.vector) == (*expected, vector), length
         assert (found.full, found.items) == (length // lines, -(-length // lines) * vector)
+
+
+def test_tiles_have_whole_sectors_of_every_array() -> None:
+    """Of a narrow one beside a wide one groups of blocks have wider tiles, or several reads."""
+    sizes = Sizes((1, 8), (), 8, 8, 8)
+    planner = RowPlanner(False, 8, sizes, True, 132)
+    assert planner(128, 1024, 256) == OnChipSchedule(256, 56, 2, 1, 2, 32, 1, 264)
+    assert RowPlanner(False, 8, sizes)(128, 1024, 256) is None
+    assert planner(1, 2049, 107 * 128 + 1) is None  # a group's, too
+    # Narrow stacks of columns are a thread's if few sectors are read in turns.
+    assert RowPlanner(False, 8, Sizes((4,)))(100_000, 16, 7) is not None
+    assert RowPlanner(False, 8, Sizes((4,)))(100_000, 17, 7) is None
+
+
+@pytest.mark.parametrize(
+    ("run", "step", "row", "wanted"),
+    [
+        (4, 4096, 0, True), (32, 4096, 0, False), (4, 64, 0, False), (4, 96, 0, True),
+        (4, 128, 512, False), (4, 4096, 512, True), (4, 4096, 64, False),
+    ],
+)  # fmt: skip
+def test_what_wastes_sectors(run: int, step: int, row: int, wanted: bool) -> None:
+    assert wastes_sectors(run, step, row) == wanted
+
+
+def test_values_are_joined_where_few_bytes_more_are_moved() -> None:
+    assert is_better_joined(4, [4], [4, 4], [4])
+    assert is_better_joined(4, [1], [1, 4, 2], [4])
+    assert not is_better_joined(4, [1], [1, 2], [4])
+    assert not is_better_joined(4, [2], [1, 4, 2], [])  # a reduction reads several as fast
+    assert is_better_joined(4, [8], [8, 4], [])
+    assert is_wide(256)
+    assert not is_wide(255 + 3)
+    assert not is_worth_order(1 << 21)
 
 
 def test_clusters_where_the_device_has_them() -> None:

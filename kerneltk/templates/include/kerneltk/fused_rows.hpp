@@ -164,6 +164,10 @@ struct row_steps {
 static __device__ __forceinline__ ptrdiff_t row_offset(ptrdiff_t step, int place) {
     return place * step;
 }
+// Of columns, of which there may be more along one axis.
+static __device__ __forceinline__ ptrdiff_t column_offset(ptrdiff_t step, long long column) {
+    return column * step;
+}
 template <int AXES>
 static __device__ __forceinline__ ptrdiff_t row_offset(const row_steps<AXES>& line, int place) {
     ptrdiff_t offset = 0;
@@ -176,8 +180,21 @@ static __device__ __forceinline__ ptrdiff_t row_offset(const row_steps<AXES>& li
     }
     return offset;
 }
+template <int AXES>
+static __device__ __forceinline__ ptrdiff_t column_offset(const row_steps<AXES>& line,
+                                                          long long column) {
+    return row_offset(line, static_cast<int>(column));
+}
 static __device__ __forceinline__ bool is_dense_row(ptrdiff_t step, ptrdiff_t size) {
     return step == size;
+}
+// Whether a row's elements are those of memory, the last one first.
+static __device__ __forceinline__ bool is_reversed_row(ptrdiff_t step, ptrdiff_t size) {
+    return step == -size;
+}
+template <int AXES>
+static __device__ __forceinline__ bool is_reversed_row(const row_steps<AXES>&, ptrdiff_t) {
+    return false;
 }
 template <int AXES>
 static __device__ __forceinline__ bool is_dense_row(const row_steps<AXES>& line, ptrdiff_t size) {
@@ -190,18 +207,20 @@ static __device__ __forceinline__ bool is_dense_row(const row_steps<AXES>& line,
     return found;
 }
 
-// The first row of those that lie one after the other, without gaps: elements in C order, at
-// addresses of vectors. Null for others.
-template <int VECTOR, class View>
+// The first row of those that lie one after the other, without gaps: elements in C order, or in that
+// of DIMS, from the longest step to the shortest, at addresses of vectors. Null for others.
+template <int VECTOR, int... DIMS, class View>
 static __device__ __forceinline__ auto without_gaps(const View& view) {
-    constexpr int SIZE = sizeof(typename View::value_type);
+    constexpr int SIZE = sizeof(typename View::value_type), COUNT = sizeof...(DIMS);
+    constexpr int dims[] = {DIMS..., 0};
     ptrdiff_t dense = SIZE;
     bool found = SIZE <= 16 && (SIZE & (SIZE - 1)) == 0 &&
                  reinterpret_cast<size_t>(view.begin_ptr()) % (SIZE * VECTOR) == 0;
-    if constexpr (!View::c_contiguous) {
+    if constexpr (COUNT || !View::c_contiguous) {
 #pragma unroll
-        for (int d = View::ndim - 1; d >= 0; --d) {
-            found = found && view.strides()[d] == dense;
+        for (int k = View::ndim - 1; k >= 0; --k) {
+            const int d = COUNT ? dims[k] : k;
+            found = found && (view.strides()[d] == dense || view.shape()[d] == 1);
             dense *= view.shape()[d];
         }
     }
@@ -230,6 +249,11 @@ class fused_row {
         return is_dense_row(step, sizeof(T)) &&
                (reinterpret_cast<size_t>(first) - head * sizeof(T)) % (VECTOR * sizeof(T)) == 0;
     }
+    template <class T, class Step>
+    __device__ __forceinline__ bool has_vectors_back(const T* first, const Step& step) const {
+        return is_reversed_row(step, sizeof(T)) &&
+               (reinterpret_cast<size_t>(first + 1) + head * sizeof(T)) % (VECTOR * sizeof(T)) == 0;
+    }
     // Of a warp's threads, and of a row's.
     static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x % 32u); }
     static __device__ __forceinline__ int begin() {
@@ -254,17 +278,20 @@ class fused_row {
         return has(k) && (WHOLE || k / VECTOR < FULL || place(k) + VECTOR <= length);
     }
 
-    template <class T>
+    // BACK: of elements whose addresses decrease, the first of which is at `own`.
+    template <bool BACK = false, class T>
     static __device__ __forceinline__ void load_vector(row_elements<T, ITEMS>& to, const T* own,
                                                        int k, bool is_there) {
+        const T* const at = BACK ? own - step_to(k) - (VECTOR - 1) : own + step_to(k);
         using word = typename chunk<row_chunk<T>(VECTOR)>::type;
         alignas(16) slot<T> vector[VECTOR];
 #pragma unroll
         for (int w = 0; w < VECTOR * sizeof(T) / sizeof(word); ++w)
             reinterpret_cast<word*>(vector)[w] = word();
-        if (is_there) kerneltk::copy<sizeof(word), VECTOR * sizeof(T)>(vector, own + step_to(k));
+        if (is_there) kerneltk::copy<sizeof(word), VECTOR * sizeof(T)>(vector, at);
 #pragma unroll
-        for (int v = 0; v < VECTOR; ++v) to.items[k + v].value = kerneltk::get(&vector[v].value);
+        for (int v = 0; v < VECTOR; ++v)
+            to.items[k + v].value = kerneltk::get(&vector[BACK ? VECTOR - 1 - v : v].value);
     }
     template <class T>
     static __device__ __forceinline__ void store_vector(T* own,
@@ -393,6 +420,16 @@ public:
                     for (int v = 0; v < VECTOR; ++v)
                         if (has(k + v)) found.items[k + v].value = kerneltk::get(own + step_to(k + v));
             }
+        } else if (VECTOR > 1 && has_vectors_back(first, step)) {
+            const T* const own = first - (begin() - head);
+#pragma unroll
+            for (int k = 0; k < ITEMS; k += VECTOR) {
+                load_vector<true>(found, own, k, has_vector(k));
+                if (!WHOLE && !has_vector(k))
+#pragma unroll
+                    for (int v = 0; v < VECTOR; ++v)
+                        if (has(k + v)) found.items[k + v].value = kerneltk::get(own - step_to(k + v));
+            }
         } else {
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k)
@@ -505,13 +542,24 @@ class fused_columns {
     int length;
     long long columns, number_of_tiles;
 
-    template <class T>
+    template <class T, class Step>
     __device__ __forceinline__ bool has_vectors(const T* first, ptrdiff_t line,
-                                                ptrdiff_t step) const {
-        return step == sizeof(T) && columns % VECTOR == 0 &&
+                                                const Step& step) const {
+        return is_dense_row(step, sizeof(T)) &&
                (reinterpret_cast<size_t>(first) | static_cast<size_t>(line)) %
                        (VECTOR * sizeof(T)) ==
                    0;
+    }
+    // Of the thread's columns (bytes).
+    struct column_offsets {
+        ptrdiff_t items[VECTOR];
+    };
+    template <class Step>
+    __device__ __forceinline__ column_offsets offsets(const Step& step) const {
+        column_offsets found;
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) found.items[v] = column_offset(step, column(v));
+        return found;
     }
     __device__ __forceinline__ bool has(int k) const {
         return k / VECTOR < FULL || row(k) < length;
@@ -545,49 +593,58 @@ public:
     }
     __device__ __forceinline__ long long column(int k) const { return first_column + k % VECTOR; }
 
-    template <class T>
+    template <class T, class Step>
     __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, ptrdiff_t line,
-                                                           ptrdiff_t step) const {
+                                                           const Step& step) const {
         row_elements<T, ITEMS> found;
-        if (has_vectors(first, line, step)) {
+        const auto take = [&](const T* own, bool is_back) {
 #pragma unroll
             for (int k = 0; k < ITEMS; k += VECTOR)
                 if (has(k)) {
                     alignas(16) slot<T> vector[VECTOR];
                     kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(
-                        vector, kerneltk::moved(first, row(k) * line) + column(k));
+                        vector, kerneltk::moved(own, row(k) * line));
 #pragma unroll
-                    for (int v = 0; v < VECTOR; ++v) found.items[k + v].value = vector[v].value;
+                    for (int v = 0; v < VECTOR; ++v)
+                        found.items[k + v].value = vector[is_back ? VECTOR - 1 - v : v].value;
                 }
+        };
+        if (has_vectors(first, line, step)) {
+            take(first + column(0), false);
+        } else if (VECTOR > 1 && is_reversed_row(step, sizeof(T)) &&
+                   has_vectors(first + 1, line, ptrdiff_t(sizeof(T)))) {
+            take(first - column(VECTOR - 1), true);
         } else {
+            const column_offsets sides = offsets(step);
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k)
                 if (has(k))
                     found.items[k].value = kerneltk::get(
-                        kerneltk::moved(first, row(k) * line + column(k) * step));
+                        kerneltk::moved(first, row(k) * line + sides.items[k % VECTOR]));
         }
         return found;
     }
 
-    template <class T, class Value>
-    __device__ __forceinline__ void store(T* first, ptrdiff_t line, ptrdiff_t step,
+    template <class T, class Step, class Value>
+    __device__ __forceinline__ void store(T* first, ptrdiff_t line, const Step& step,
                                           const Value& value) const {
         if (!is_there) return;
-        if (has_vectors(first, line, step)) {
+        const bool whole = has_vectors(first, line, step);
+        const column_offsets sides = offsets(step);
 #pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR)
-                if (has(k)) {
-                    alignas(16) slot<T> vector[VECTOR];
+        for (int k = 0; k < ITEMS; k += VECTOR) {
+            if (!has(k)) continue;
+            alignas(16) slot<T> vector[VECTOR];  // computed once for both ways
 #pragma unroll
-                    for (int v = 0; v < VECTOR; ++v) vector[v].value = value(k + v);
-                    kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(
-                        kerneltk::advance(first, row(k) * line) + column(k), vector);
-                }
-        } else {
+            for (int v = 0; v < VECTOR; ++v) vector[v].value = value(k + v);
+            T* const own = kerneltk::advance(first, row(k) * line);
+            if (whole) {
+                kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(own + column(k), vector);
+            } else {
 #pragma unroll
-            for (int k = 0; k < ITEMS; ++k)
-                if (has(k))
-                    *kerneltk::advance(first, row(k) * line + column(k) * step) = value(k);
+                for (int v = 0; v < VECTOR; ++v)
+                    if (has(k + v)) *kerneltk::advance(own, sides.items[v]) = vector[v].value;
+            }
         }
     }
 
@@ -649,21 +706,23 @@ public:
         return found;
     }
     // What each column has one of.
-    template <class T>
-    __device__ __forceinline__ thread_totals<T, VECTOR> once(const T* first, ptrdiff_t step) const {
+    template <class T, class Step>
+    __device__ __forceinline__ thread_totals<T, VECTOR> once(const T* first,
+                                                             const Step& step) const {
         thread_totals<T, VECTOR> found;
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v)
-            found.items[v].value = kerneltk::get(kerneltk::moved(first, column(v) * step));
+            found.items[v].value =
+                kerneltk::get(kerneltk::moved(first, column_offset(step, column(v))));
         return found;
     }
-    template <class T>
-    __device__ __forceinline__ void store_total(T* first, ptrdiff_t step,
+    template <class T, class Step>
+    __device__ __forceinline__ void store_total(T* first, const Step& step,
                                                 const thread_totals<T, VECTOR>& total) const {
         if (is_there && (ALONE || threadIdx.x < LANES))
 #pragma unroll
             for (int v = 0; v < VECTOR; ++v)
-                *kerneltk::advance(first, column(v) * step) = total[v];
+                *kerneltk::advance(first, column_offset(step, column(v))) = total[v];
     }
 };
 

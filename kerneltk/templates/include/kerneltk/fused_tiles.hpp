@@ -69,9 +69,15 @@ public:
         if (whole) {
             begin_copy<BYTES>(to, next);
         } else {
-#pragma unroll 1
-            for (int v = 0; v < valid; ++v)
-                to[v].value = kerneltk::get(kerneltk::moved(next, v * step));
+#pragma unroll
+            for (int v = 0; v < VECTOR; ++v) {
+                if (v >= valid) break;
+                const T* const from = kerneltk::moved(next, v * step);
+                if constexpr (sizeof(T) >= 4)
+                    begin_copy<sizeof(T)>(to + v, from);
+                else
+                    to[v].value = kerneltk::get(from);
+            }
         }
         next = kerneltk::moved(next, jump);
     }

@@ -337,6 +337,8 @@ __device__ __forceinline__ T absolute(T x) {
         return x < 0 ? static_cast<T>(wrapping<T>(0) - static_cast<wrapping<T>>(x)) : x;
     else if constexpr (is_discrete<T>)
         return x;
+    else if constexpr (is_small_float<T>::value)
+        return T::from_bits(x.to_bits() & 0x7fffu);
     else
         return static_cast<T>(::fabs(static_cast<floating<T>>(x)));
 }

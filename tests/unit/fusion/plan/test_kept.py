@@ -101,6 +101,22 @@ def test_plans_are_read_as_they_were_made(
         cache.clear()
 
 
+def test_plans_in_the_order_of_memory(cache: Cache, plans: list[str], described: None) -> None:
+    def centred(x: Any, y: Any) -> Any:
+        t = x * 2 - y
+        return t - t.mean(1, keepdims=True), t.max(1)
+
+    x, y = np.empty((1 << 15, 128), "f4"), np.empty((128, 1 << 15), "f4").T
+    for given in ([x, y], [y, y], [x, np.empty((128, 1 << 15), "i1").T]):
+        made, found = (program_of(centred, given, "sm_90") for _ in range(2))
+        assert plans == ["program"]
+        assert as_text(made) == as_text(found)
+        for one, other in zip(made.plan.steps, found.plan.steps, strict=True):
+            assert one.sides == other.sides
+            assert [t.order for t in one.targets] == [t.order for t in other.targets]
+        plans.clear()
+
+
 def test_plans_that_write(cache: Cache, plans: list[str], described: None) -> None:
     for program in IN_PLACE:
         made = program_of(program, in_place_arguments(), "host")

@@ -303,3 +303,18 @@ def test_result_type_of_arrays_numbers_and_dtypes() -> None:
             for n in (2, 2.5, np.float64(1)):
                 x = np.ones(3, dtype)
                 assert fused(x, n) == function(x, n)
+
+
+@pytest.mark.parametrize("kind", ["sum", "prod", "min", "max", "mean"])
+def test_totals_of_one_element_take_no_kernel(kind: str) -> None:
+    def fused(x: Any) -> Any:
+        return x - getattr(x, kind)(1, keepdims=True), getattr(x, kind)(1)
+
+    x = np.random.default_rng(1).random((30, 1, 5)).astype(np.float32)
+    made = kerneltk.fuse(fused)
+    for array in (x, x.transpose(2, 1, 0), x.repeat(3, 1)):
+        for found, wanted in zip(made(array), fused(array), strict=True):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    kinds = [kernel.kind for kernel in made.explain(x).kernels]
+    assert set(kinds) == {"elementwise"}
