@@ -9,7 +9,8 @@ from typing import Any
 
 from kerneltk.errors import Snippet
 from kerneltk.fusion.plan.program import Program, in_order, without_memory
-from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, elements
+from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, all_launches, elements
+from kerneltk.fusion.trace.graph import all_effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def explanation(
     if program is None:
         floor = sum(value.nbytes for value in own if hasattr(value, "strides"))
         return Explanation(name, (), floor, (Note(f"Nothing is fused. {refused}"),))
-    steps = [step for step in program.plan.steps if not _is_allocation(step)]
+    steps = [step for step in all_launches(program.plan.steps) if not _is_allocation(step)]
     kernels = tuple(map(_traffic, repeat(program), steps, _strategies(program, steps, own)))
     return Explanation(name, kernels, _floor(program), tuple(_notes(program, steps)))
 
@@ -180,7 +181,7 @@ def _floor(program: Program) -> int:
     reads: dict[int, int] = {}
     writes: dict[int, int] = {}
     returned = {leaf.array for leaf in program.plan.results}
-    for step in program.plan.steps:
+    for step in all_launches(program.plan.steps):
         for array, size in _read(program, step).items():
             is_input = array < count and not program.trace.sources[array].is_local
             if is_input and array not in writes:
@@ -204,7 +205,7 @@ def _notes(program: Program, steps: Sequence[Step]) -> Iterator[Note]:
                     f"Kernel {number} ends here: what follows needs the whole '{node.kind}'.",
                     node.where and node.where.snippet(),
                 )
-    for effect in program.trace.effects[:-1]:
+    for effect in [*all_effects(program.trace.effects)][:-1]:
         name = program.trace.sources[effect.array].name
         if effect.steps:
             where = effect.where and effect.where.snippet()

@@ -35,7 +35,7 @@ from kerneltk.fusion.plan.program import (
     with_parts,
 )
 from kerneltk.fusion.trace.escapes import check_escaped
-from kerneltk.fusion.trace.graph import Apply, Node, Scalar, reachable
+from kerneltk.fusion.trace.graph import Apply, Node, Scalar, all_effects, reachable
 from kerneltk.fusion.trace.kinds import (
     attribute_of,
     is_array,
@@ -48,6 +48,7 @@ from kerneltk.fusion.trace.location import is_called
 from kerneltk.fusion.trace.operations import assign
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
 from kerneltk.fusion.trace.reads import Name, of_global
+from kerneltk.fusion.trace.rolling import NotRolledError, Rolling, check_rolled, range_of
 from kerneltk.fusion.trace.state import (
     ArraySource,
     Handlers,
@@ -56,12 +57,14 @@ from kerneltk.fusion.trace.state import (
     unsupported,
     wrong_type,
 )
-from kerneltk.fusion.trace.symbols import Expression, Guards, Symbol, broadcast_shapes
+from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, Symbol, broadcast_shapes
 from kerneltk.fusion.watching import watching
 from kerneltk.schedule.rows import OLDER, Device
 
 HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign, chosen, choose)
 NUMBERS = (bool, int, float, complex, np.generic)
+
+_MOST_UNROLLED = 8  # loops that are found one by one
 
 
 def is_traced_number(value: Any) -> bool:
@@ -84,7 +87,45 @@ def traced(
     another backend than that of the arrays, if `target` is given, on such a device. `kinds` are the
     classes of arguments that are other libraries' arrays, `varying` what `Reads` takes.
     """
+    unrolled: set[Any] = set()
+    given = (function, name, args, keywords, backend, target, device, kinds, varying)
+    while True:
+        rolling = Rolling(
+            unrolled, Environment(args, [v.shape for v in args if is_array(v)]), _is_executed
+        )
+        try:
+            return _traced(*given, rolling)
+        except NotRolledError as error:
+            unrolled.add(error.key)
+        except Exception as error:
+            if not rolling.families or getattr(error, "has_effects", False):
+                raise
+        if len(unrolled) > _MOST_UNROLLED or not unrolled:
+            return _traced(*given, None)
+
+
+def _is_executed(frame: types.FrameType) -> bool | None:
+    """Whether a frame is one of the functions that are traced; None for what traces them."""
+    if frame.f_code is _traced.__code__:
+        return None
+    return isinstance(frame.f_globals, _Globals)
+
+
+def _traced(
+    function: Callable[..., Any],
+    name: str,
+    args: Sequence[Any],
+    keywords: Sequence[str],
+    backend: Backend,
+    target: Capabilities | None,
+    device: Device,
+    kinds: Sequence[type | None],
+    varying: Set[Any],
+    rolling: Rolling | None,
+) -> Program:
+    """As `traced`, with loops rolled or not."""
     trace = Trace(HANDLERS, array_type=backend.array_type, varying=varying)
+    trace.rolling = rolling
     rebuilding = _Rebuilding(trace)
     given: list[Any] = []
     arrays: dict[int, int] = {}
@@ -126,7 +167,10 @@ def traced(
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None
-    written = [args[arrays[number]] for number in {e.array for e in trace.effects} & arrays.keys()]
+    written = [
+        args[arrays[number]]
+        for number in {e.array for e in all_effects(trace.effects)} & arrays.keys()
+    ]
     _check_arrays(trace, rebuilding.outside.arrays, written, backend)
     program = finished(trace, name, result, arrays, len(args), backend, target, device)
     changed = rebuilding.outside.changed()
@@ -172,13 +216,15 @@ def finished(
 
     shape = with_parts(result, collect)
     nodes = [output.node for output in outputs]
-    values = reachable([*nodes, *(effect.value for effect in trace.effects)])
+    values = reachable([*nodes, *(effect.value for effect in all_effects(trace.effects))])
+    check_rolled(trace, nodes, numbers)
     _note_unneeded(trace, values, numbers)
     trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
     plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
     trace.applied.clear()
+    trace.rolling = None  # it has the arguments
 
     def placed(value: Any) -> Any:
         return Result(plan.results[value.index]) if isinstance(value, _Output) else value
@@ -413,6 +459,8 @@ class _Rebuilding:
                 seen.put(name, self._named(of_global(names, name)))
             elif name == "hasattr":
                 seen.put(name, functools.partial(_has_attribute, self.outside))
+            elif name == "range" and name not in names and self._trace.rolling is not None:
+                seen.put(name, range_of(self._trace))
             elif name in _ASKING:
                 seen.put(name, _ASKING[name])
 

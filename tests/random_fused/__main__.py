@@ -1,6 +1,6 @@
 """``python -m tests.random_fused --programs 2000 --seed 0`` compares many random fused programs;
-those of `--kinds captured` read and change arrays from outside, and catch exceptions, and those of
-`--kinds partial` write to parts of arrays.
+those of `--kinds captured` read and change arrays from outside, and catch exceptions, those of
+`--kinds partial` write to parts of arrays, and those of `--kinds loops` have loops.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
-from . import captured, partial, running
+from . import captured, loops, partial, running
 from .running import FAULTS, main
 
-KINDS = {"expressions": running, "captured": captured, "partial": partial}
+KINDS = {"expressions": running, "captured": captured, "partial": partial, "loops": loops}
 
 
 def _counted(seeds: range, kinds: str) -> dict[str, int]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.sampling import half
 
-from . import captured, partial
+from . import captured, loops, partial
 from .generator import FUNCTIONS
 from .running import FAULTS, generate, outcome_of
 
@@ -35,6 +35,13 @@ def test_program_with_captured_arrays(seed: int) -> None:
 def test_program_that_writes_to_parts(seed: int) -> None:
     program = partial.generate(seed)
     outcome = partial.outcome_of(program)
+    assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
+
+
+@pytest.mark.parametrize("seed", [42, 44, 49, 50])  # of loops that are rolled, with few kernels
+def test_program_with_loops(seed: int) -> None:
+    program = loops.generate(seed)
+    outcome = loops.outcome_of(program)
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 

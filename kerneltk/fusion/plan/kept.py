@@ -39,6 +39,7 @@ from kerneltk.fusion.trace.graph import (
     Index,
     Item,
     Load,
+    Loop,
     Node,
     Scalar,
     Shape,
@@ -68,6 +69,8 @@ def planned(
     values, operands first.
     """
     _number_rounds(trace)
+    if any(isinstance(effect, Loop) for effect in trace.effects):
+        return _made(trace, name, backend, device, nodes, outputs)  # few launches
     try:
         description = Description(trace, nodes, outputs)
         inputs = name, described_backend(backend), repr(tuple(device)), description.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from kerneltk.fusion.plan.steps import (
     LibraryCall,
     Operands,
     Plan,
+    Rounds,
     Step,
     Target,
     elements,
@@ -57,8 +59,10 @@ from kerneltk.fusion.trace.graph import (
     Apply,
     Call,
     Cast,
+    Effect,
     Index,
     Load,
+    Loop,
     Node,
     Reduce,
     Scalar,
@@ -71,6 +75,7 @@ from kerneltk.fusion.trace.graph import (
     shape_after,
 )
 from kerneltk.fusion.trace.layout import Layout, ranked
+from kerneltk.fusion.trace.rolling import check_round
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, is_one, product
 from kerneltk.schedule.rows import (
@@ -123,6 +128,7 @@ class Planner:
         # Arrays in another order than NumPy's results have, and the layouts of their values.
         self._turned: set[int] = set()
         self._layouts: dict[int, Layout] = {}
+        self._round: Loop | None = None  # whose rounds are planned by one
 
     @property
     def is_online(self) -> bool:
@@ -162,10 +168,7 @@ class Planner:
 
     def plan(self, outputs: Sequence[Node]) -> Plan:
         """The plan of all effects, in their order, and of the values that are returned."""
-        roots = [
-            Root(effect.value, Target(effect.array, all_joined(effect.steps), effect.version))
-            for effect in self._trace.effects
-        ]
+        roots = self._effects(self._trace.effects)
         results: list[Leaf | None] = []
         computed: dict[int, Leaf] = {}
         for node in outputs:
@@ -177,13 +180,70 @@ class Planner:
                 leaf = computed[id(node)] = Leaf(target.array, 0, (), node.dtype, node.shape)
                 roots.append(Root(node, target))
             results.append(leaf)
+        self._launches(roots)
+        self._steps = WriteOrder(self._trace, self._name, self.new_array).ordered(self._steps)
+        found = [self._aliases.get(leaf.array, leaf) for leaf in results if leaf is not None]
+        return Plan(self._steps, self._arrays, found)
+
+    def _effects(self, effects: Sequence[Effect | Loop]) -> list[Root]:
+        """Plan effects up to the last loop; returns those behind it."""
+        roots: list[Root] = []
+        for effect in effects:
+            if isinstance(effect, Loop):
+                self._launches(roots)
+                roots = []
+                self._loop(effect)
+            else:
+                target = Target(effect.array, all_joined(effect.steps), effect.version)
+                roots.append(Root(effect.value, target))
+        return roots
+
+    def _launches(self, roots: Sequence[Root]) -> None:
         for segment, later in self._segments(roots):
             self._calls([root.node for root in segment if not _is_empty(root)], later)
             self._keep_for_later(segment, later)
             self._segment(segment)
-        self._steps = WriteOrder(self._trace, self._name, self.new_array).ordered(self._steps)
-        found = [self._aliases.get(leaf.array, leaf) for leaf in results if leaf is not None]
-        return Plan(self._steps, self._arrays, found)
+
+    def _loop(self, loop: Loop) -> None:
+        """Plan one round of a loop, whose launches are those of all rounds."""
+        trace = self._trace
+        missing = [node for node in loop.outside if self._in_memory(node) is None]
+        self._calls(missing, set())
+        missing = [node for node in missing if self._in_memory(node) is None]
+        if missing:
+            self._stored_by([Root(node, Target(self.new_array())) for node in missing])
+        first, known = self._arrays, len(trace.guards.conditions)
+        inner = Planner(trace, self._name, self._backend, self._device)
+        inner._arrays, inner._round = first, loop
+        inner._stored, inner._nodes = dict(self._stored), list(self._nodes)
+        inner._launches(inner._effects(loop.effects))
+        made = set(range(len(trace.sources), first))
+        order = WriteOrder(trace, self._name, inner.new_array, made, loop.versions)
+        steps = order.ordered(inner._steps)
+        self._arrays = inner._arrays
+        decided = dict(islice(trace.guards.conditions.items(), known, None))
+        check_round(trace, loop, decided)
+        operands = Operands()
+        targets: dict[int, Target] = {}
+        for step in steps:
+            for leaf in step.leaves():
+                whole = Leaf(leaf.array, leaf.version, (), leaf.dtype, leaf.shape)
+                if (
+                    leaf.array not in targets
+                    and leaf.array < first
+                    and (leaf.array not in loop.arrays)
+                ):
+                    operands.leaf(whole)
+            for target in step.targets:
+                if not target.is_new and target.array not in loop.arrays:
+                    last = max(target.version, getattr(targets.get(target.array), "version", 0))
+                    targets[target.array] = Target(target.array, (), last)
+        nodes: list[Node] = [
+            Load(trace.sources[array].dtype, trace.sources[array].shape, array, target.version)
+            for array, target in targets.items()
+        ]
+        rounds = Rounds(loop.index, loop.values, steps)
+        self._steps.append(Step(rounds, operands, [*targets.values()], nodes, ()))
 
     def _plain_leaf(self, node: Node) -> Leaf | None:
         """The array that a returned value is, or is a view of; None for one to compute."""
@@ -260,14 +320,18 @@ class Planner:
                     if id(one) not in own and self.in_memory(one) is None
                 }
                 self._keep_for_later(roots, again | later)
-                self._segment(roots)
-            for root in roots:
-                array, node = root.target.array, root.node
-                leaf = self._aliases.get(array, Leaf(array, 0, (), node.dtype, node.shape))
-                if self.in_memory(node) is None:
-                    self._keep(node, leaf)
+                self._stored_by(roots)
             for call in ready:
                 self._call(call)
+
+    def _stored_by(self, roots: list[Root]) -> None:
+        """Have values be in new arrays."""
+        self._segment(roots)
+        for root in roots:
+            array, node = root.target.array, root.node
+            leaf = self._aliases.get(array, Leaf(array, 0, (), node.dtype, node.shape))
+            if self.in_memory(node) is None:
+                self._keep(node, leaf)
 
     def _in_memory(self, node: Node) -> Leaf | None:
         """The array, or the part of one, that a value is already; None for one to compute."""

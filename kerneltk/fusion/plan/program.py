@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.base import Backend
+from kerneltk.backends.base import ArrayAccess, Backend
 from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
@@ -25,17 +25,27 @@ from kerneltk.fusion.plan.steps import (
     Leaf,
     LibraryCall,
     Plan,
+    Rounds,
     Step,
     Target,
+    all_launches,
     same_extents,
     without_axes,
 )
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose
 from kerneltk.fusion.trace.graph import Steps as Views
+from kerneltk.fusion.trace.rolling import indices_of_steps
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import Expression, Symbol, decision, has_argument, leaves_of
+from kerneltk.fusion.trace.symbols import (
+    Expression,
+    Symbol,
+    decision,
+    has_argument,
+    indices_of,
+    leaves_of,
+)
 from kerneltk.interop.exchange import ExchangeLibrary
-from kerneltk.launch.shortcuts import Call, New, Steps
+from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
@@ -73,8 +83,7 @@ class Program:
         self._backend = backend
         self.result = result
         self.by_shape: BoundedTable[Any, Callable[..., Any]] = BoundedTable(MAX_PLANS)
-        numbers = [target.array for step in plan.steps for target in step.targets]
-        self._new_arrays: Values = [None] * max([len(trace.sources), *(n + 1 for n in numbers)])
+        self._new_arrays: Values = [None] * max(len(trace.sources), plan.arrays)
         self._new_arrays.append(None)  # for what has no result
         for index, source in enumerate(trace.sources):
             if source.captured is not None:
@@ -92,7 +101,7 @@ class Program:
     @cached_property
     def record(self) -> Callable[..., Any]:
         """As `run`, by calls of kernels, which graphs record; `run` calls what launches."""
-        for step in self.plan.steps:
+        for step in all_launches(self.plan.steps):
             if isinstance(step.kernel, LibraryCall) and not step.kernel.is_allocation:
                 raise UnsupportedError(
                     f"A call of '{step.kernel.function}' is no kernel, and graphs record kernels.\n"
@@ -140,7 +149,7 @@ class Program:
     ) -> _Execution:  # fmt: skip
         return _Execution(
             self.trace, self._arrays, self._count, empty, calls, shaped, makes_all,
-            self._backend.array_library,
+            self._backend.array_library, self._backend.arrays,
         )  # fmt: skip
 
     def _executed(self, *made_of: Any, **words: Any) -> Callable[..., Any]:
@@ -251,6 +260,7 @@ class _Execution:
         Whether no kernel makes its own results, and nothing is called.
     library : module
         The arrays' library.
+    access : ArrayAccess
     """
 
     def __init__(
@@ -263,8 +273,9 @@ class _Execution:
         shaped: Values | None,
         makes_all: bool,
         library: Any,
+        access: ArrayAccess,
     ) -> None:
-        self._library = library
+        self._library, self.access = library, access
         self.trace, self._arrays, self._count = trace, arrays, count
         self._empty, self._calls, self._shaped = empty, calls, shaped
         self._makes_all = makes_all
@@ -290,7 +301,7 @@ class _Execution:
 
     def _read(self, expression: Expression) -> Reader:
         kind = expression[0]
-        if kind in ("constant", "round"):
+        if kind in ("constant", "round", "index"):
             return _Known(expression[2])
         if kind == "argument":
             return itemgetter(expression[1])
@@ -338,7 +349,10 @@ class _Execution:
 
     def leaf(self, leaf: Leaf) -> Reader:
         """An array that a launch reads."""
-        return self._viewed(self._slot(leaf.array), leaf.steps)
+        return self._view_of(leaf.array, leaf.steps)
+
+    def _view_of(self, array: int, steps: Views) -> Reader:
+        return self._viewed(self._slot(array), steps)
 
     # -- what it does --------------------------------------------------------------------------
 
@@ -346,6 +360,8 @@ class _Execution:
         """What one step of the plan makes and launches."""
         scalars = [symbol.expression for symbol in step.operands.scalars.values()]
         reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
+        if isinstance(step.kernel, Rounds):
+            return [(_rounds(self, step.kernel), _NOWHERE)]
         slots = [self._slot(target.array) for target in step.targets]
         if isinstance(step.kernel, LibraryCall):
             return self._called(step.kernel, step.nodes[0], reads, slots[0])
@@ -361,7 +377,7 @@ class _Execution:
             if self._is_made(target):
                 order = target.order or self._order(node, shape, step.axes or ())
                 made.append((self._new(shape, node.dtype, order), slot))
-            reads.append(self._viewed(slot, target.steps))
+            reads.append(self._view_of(target.array, target.steps))
         size = self._size(step)
         if size is None:
             return [*made, (self._call(step.kernel, reads), _NOWHERE)]
@@ -501,6 +517,122 @@ class _Execution:
         return _Known(result)
 
 
+class _RoundExecution(_Execution):
+    """What one round of a loop executes: functions of what it has from outside, of its index, and
+    of the arrays that it makes.
+
+    Parameters
+    ----------
+    outer : _Execution
+    index : tuple
+    made : dict
+        The arrays that it makes, and their slots behind the index.
+    count : int
+        How many values it has from outside.
+    """
+
+    def __init__(
+        self, outer: _Execution, index: Expression, made: Mapping[int, int], count: int
+    ) -> None:
+        super().__init__(
+            outer.trace, outer._arrays, outer._count, outer._empty, outer._calls, outer._shaped,
+            outer._makes_all, outer._library, outer.access,
+        )  # fmt: skip
+        self._outer, self._index, self._made, self._passed = outer, index, made, count
+        self.given: dict[Any, Reader] = {}  # values from outside
+
+    def _place(self, key: Any, read: Reader) -> int:
+        self.given.setdefault(key, read)
+        return [*self.given].index(key)
+
+    def _slot(self, array: int) -> int:
+        if array in self._made:
+            return self._passed + 1 + self._made[array]
+        slot = self._outer._slot(array)
+        return self._place(slot, itemgetter(slot))
+
+    def _view_of(self, array: int, steps: Views) -> Reader:
+        """A view, which all rounds share where it does not depend on theirs."""
+        if not steps or array in self._made or self._index in indices_of_steps(steps):
+            return super()._view_of(array, steps)
+        view = self._outer._view_of(array, steps)
+        return itemgetter(self._place((array, steps), view))
+
+    def _read(self, expression: Expression) -> Reader:
+        if expression == self._index:
+            return itemgetter(self._passed)
+        if expression[0] == "call" and self._index in indices_of(expression):
+            return super()._read(expression)
+        read = self._outer.expression(expression)
+        return read if type(read) is _Known else itemgetter(self._place(expression, read))
+
+
+def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
+    """A loop of an execution."""
+    arrays = dict.fromkeys(target.array for target in rounds.targets if outer._is_made(target))
+    made = {array: place for place, array in enumerate(arrays)}
+    count = 0
+    while True:  # the number of values from outside is known behind the first time
+        execution = _RoundExecution(outer, rounds.index, made, count)
+        steps = [each for step in rounds.steps for each in execution.steps_of(step)]
+        if len(execution.given) == count:
+            given = [*execution.given.values()]
+            return _Loop(rounds.values, given, len(made), steps, outer.access)
+        count = len(execution.given)
+
+
+class _Loop:
+    """The rounds of a loop, each of which executes the same steps with another index."""
+
+    def __init__(
+        self, values: range, reads: Sequence[Reader], made: int, steps: Sequence[_Step],
+        access: ArrayAccess,
+    ) -> None:  # fmt: skip
+        self.values, self.reads, self.made, self.steps = values, reads, made, steps
+        self._access = access
+        self._read = _all(reads)
+
+    def __call__(self, values: Values) -> None:
+        self.run(*self._read(values))
+
+    def run(self, *given: Any) -> None:
+        """All rounds, in Python."""
+        for index in self.values:
+            self.round(*given, index)
+
+    def round(self, *given: Any) -> None:
+        """One round, of what it has from outside and of its index."""
+        values = [*given, *[None] * (self.made + 1)]  # the last for what has no result
+        for call, slot in self.steps:
+            values[slot] = call(values)
+
+    def described(self) -> Callable[..., None]:
+        """All rounds, each by what executes the steps of calls."""
+        count = len(self.reads) + 1
+        values: Values = [*[0] * count, *[None] * (self.made + 1)]
+        described = _Described(count, values, None, set(range(len(values))))
+        steps = described.steps(self.round, self.steps, lambda _: _Known(None))
+        if steps is None:
+            return self.run
+        rounds, once = self.values, self.round
+        of_types: tuple[type, ...] = ()
+
+        def run(*given: Any) -> None:
+            nonlocal once, of_types
+            types = tuple(map(type, given))
+            if types != of_types:
+                kinds = [Kind(kind) for kind in (*types, int)]
+                once, of_types = (
+                    shortcut_of(kinds, range(count), steps, self.round, self._access),
+                    types,
+                )
+            call = once
+            for index in rounds:
+                call(*given, index)
+
+        return run
+
+
 class _Called:
     """A call of a launcher, or of a function, and its results."""
 
@@ -619,6 +751,9 @@ class _Described:
                     self._layouts[index] = in_order(_known(call.shape), np.dtype("u1"), "C")
         elif self._library:
             raise _NotDescribedError
+        elif type(call) is _Loop:
+            operands = tuple(map(self._slot_of, call.reads))
+            self._calls.append(Call(call.described(), operands, (), ()))
         else:
             self._calls.append(Call(call, None, (), stored))
 

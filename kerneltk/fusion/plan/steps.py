@@ -169,11 +169,26 @@ class LibraryCall:
         return self.function == "empty"
 
 
+@record(eq=False)
+class Rounds:
+    """The launches of one round of a loop, in place of a kernel."""
+
+    index: Expression  # of which each round has another value
+    values: range
+    steps: Sequence[Step]
+
+    @property
+    def targets(self) -> Iterator[Target]:
+        """What a round writes."""
+        for step in self.steps:
+            yield from step.targets
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Step:
     """One launch, or one call of a library."""
 
-    kernel: FusedElementwise | FusedReduction | LibraryCall
+    kernel: FusedElementwise | FusedReduction | LibraryCall | Rounds
     operands: Operands
     targets: list[Target]
     nodes: list[Node]
@@ -187,6 +202,8 @@ class Step:
     @property
     def kind(self) -> str:
         """What it is, for `explain`."""
+        if isinstance(self.kernel, Rounds):
+            return "loop"
         if isinstance(self.kernel, LibraryCall):
             return "library"
         if self.schedule is not None:
@@ -206,6 +223,16 @@ class Plan:
     arrays: int
     results: list[Leaf]
     notes: list[Any] = field(default_factory=list)
+
+
+def all_launches(steps: Sequence[Step]) -> Iterator[Step]:
+    """The launches of some steps: those of a loop for each of its rounds."""
+    for step in steps:
+        if isinstance(step.kernel, Rounds):
+            for _ in step.kernel.values:
+                yield from all_launches(step.kernel.steps)
+        else:
+            yield step
 
 
 def part_of(source: ArraySource, array: int, steps: Steps) -> Node:

@@ -7,7 +7,7 @@ launches read of an array as it was before is copied as far as it is written to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from kerneltk.fusion.plan.kernels import elementwise_definition
@@ -43,14 +43,21 @@ class _Reader:
 class WriteOrder:
     """Has launches read what arrays held when the function read them."""
 
-    def __init__(self, trace: Trace, name: str, new_array: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        name: str,
+        new_array: Callable[[], int],
+        made: Set[int] = frozenset(),
+        versions: Sequence[int] = (),
+    ) -> None:
         self._trace = trace
         self._name = name
         self._new_array = new_array
         self._found: list[Step] = []
         self._moved: set[int] = set()  # launches that come before their places
-        self._made: set[int] = set()  # new arrays that have their values
-        self._versions: dict[int, int] = {}  # of the arrays that were written to
+        self._made = set(made)  # new arrays that have their values
+        self._versions = dict(enumerate(versions))  # of the arrays that were written to
 
     def ordered(self, steps: Sequence[Step]) -> list[Step]:
         """The launches, and the copies that they need, in order."""

@@ -33,6 +33,7 @@ from kerneltk.fusion.trace.graph import (
     Transpose,
     View,
     ViewStep,
+    all_effects,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Expression, NumberFunction, Symbol
@@ -108,7 +109,7 @@ class Description:
             add(f"array {self._head(source.dtype, source.shape)} {source.version} {kind}")
         for node in nodes:
             add(self._node(node))
-        for effect in trace.effects:
+        for effect in all_effects(trace.effects):
             steps = self.steps(effect.steps)
             value = self.numbers[id(effect.value)]
             add(f"effect {effect.array} {effect.version} {steps} {value}")
@@ -154,6 +155,8 @@ class Description:
             return described_number(expression[2])
         if kind == "round":
             return f"r{described_number(expression[2])}"
+        if kind == "index":
+            return f"i{expression[1]},{expression[2]}"
         if kind == "argument":
             return f"a{expression[1]}"
         if kind == "extent":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 from kerneltk.core.records import record
 from kerneltk.fusion.trace.location import Location
 from kerneltk.fusion.trace.symbols import (
+    Expression,
     Symbol,
     applied,
     as_symbol,
@@ -319,6 +320,20 @@ class Effect:
     where: Location | None = field(default=None, compare=False)
 
 
+@record(eq=False)
+class Loop:
+    """Effects of one round of a loop that are those of all of its rounds."""
+
+    index: Expression  # the number that each round has another value of
+    values: range
+    effects: tuple[Effect | Loop, ...]
+    outside: tuple[Node, ...]  # values of before that it reads, which are no arrays as they are
+    versions: tuple[int, ...]  # of the arrays where it begins
+    key: Any  # tells the loops of a function apart
+    made: tuple[Node, ...]  # what a round has computed, and nothing behind the loop may read
+    arrays: frozenset[int]  # that a round has made
+
+
 ONE = constant(1)
 
 
@@ -330,6 +345,15 @@ def reduced_shape(shape: Shape, axes: tuple[int, ...]) -> Shape:
 def is_known_one(extent: Symbol) -> bool:
     """Whether an extent is one in every call."""
     return extent.is_constant and is_one(extent.value)
+
+
+def all_effects(effects: Iterable[Effect | Loop]) -> Iterator[Effect]:
+    """The effects, also those of loops."""
+    for effect in effects:
+        if isinstance(effect, Loop):
+            yield from all_effects(effect.effects)
+        else:
+            yield effect
 
 
 def operands_of(node: Node) -> tuple[Node, ...]:

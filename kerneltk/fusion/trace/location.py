@@ -59,7 +59,7 @@ def user_location() -> Location | None:
     found: FrameType | None = None
     while frame is not None:
         path = frame.f_code.co_filename
-        if path == _START and frame.f_code.co_name == "traced":
+        if path == _START and frame.f_code.co_name == "_traced":
             break
         if not path.startswith(_OWN) and _NUMPY not in path:
             found = found or frame
@@ -115,7 +115,7 @@ def in_try() -> bool:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if code.co_filename == _START and code.co_name == "traced":
+        if code.co_filename == _START and code.co_name == "_traced":
             return False
         is_own = code.co_filename.startswith(_OWN) or _NUMPY in code.co_filename
         if not is_own and any(begin <= frame.f_lasti < end for begin, end in _protected(code)):

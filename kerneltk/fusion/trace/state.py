@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from kerneltk.fusion.trace.graph import (
     Effect,
     Index,
     Load,
+    Loop,
     Node,
     Scalar,
     Shape,
@@ -49,6 +50,9 @@ from kerneltk.fusion.trace.symbols import (
     equal,
     is_one,
 )
+
+if TYPE_CHECKING:
+    from kerneltk.fusion.trace.rolling import Rolling
 
 
 class _Refusals(threading.local):
@@ -197,7 +201,8 @@ class Trace:
         self.layouts = Layouts()
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
-        self.effects: list[Effect] = []
+        self.effects: list[Effect | Loop] = []
+        self.rolling: Rolling | None = None  # the loops of a function
         self.applied: list[tuple[Apply, Location | None]] = []  # functions, by the user's lines
         self.captured: dict[int, list[Captured]] = {}
         self.is_over = False
@@ -412,6 +417,16 @@ class Trace:
         self.count()
         self.effects.append(Effect(index, steps, value, source.version, user_location()))
         source.version += 1
+
+    def store_whole(self, index: int, value: Node) -> None:
+        """Write all elements of an array."""
+        self._store(index, (), value)
+
+    def settle(self) -> None:
+        """Have all arrays hold what their names stand for."""
+        for index, storage in list(self.storages.items()):
+            if storage.array is not None and not self._holds(index, storage.node):
+                self.flush(storage)
 
     def store_part(self, storage: Storage, steps: tuple[ViewStep, ...], value: Node) -> None:
         """Write a value to some of a storage's elements."""

@@ -19,8 +19,9 @@ import numpy as np
 from kerneltk.fusion.trace.location import in_try
 
 # ("constant", its kind, value), ("argument", index), ("extent", array, axis),
-# ("outside", OutsideNumber), ("call", function, operands), or ("round", its kind, value): a
-# constant that other rounds of a loop have others of, and so a parameter of one kernel for all.
+# ("outside", OutsideNumber), ("call", function, operands), ("round", its kind, value): a constant
+# that other rounds of a loop have others of, and so a parameter of one kernel for all; or
+# ("index", loop, value): the index of a loop that may be rolled, in the round that was traced.
 Expression: TypeAlias = tuple[Any, ...]
 
 
@@ -81,7 +82,7 @@ class Environment(NamedTuple):
 def evaluated(expression: Expression, environment: Environment) -> Any:
     """The value of an expression in a call."""
     kind = expression[0]
-    if kind in ("constant", "round"):
+    if kind in ("constant", "round", "index"):
         return expression[2]
     if kind == "argument":
         return environment.arguments[expression[1]]
@@ -109,6 +110,16 @@ def leaves_of(expressions: Iterable[Expression]) -> set[Expression]:
             pending += set(one[2]).difference(seen)
             seen.update(one[2])
     return {one for one in seen if one[0] != "call"}
+
+
+def indices_of(expression: Expression) -> frozenset[Expression]:
+    """The indices of loops that a number is computed from."""
+    if expression[0] == "call":
+        return frozenset().union(*map(indices_of, expression[2]))
+    return frozenset((expression,)) if expression[0] == "index" else _NO_INDICES
+
+
+_NO_INDICES: frozenset[Expression] = frozenset()
 
 
 def operands_change_type(expression: Expression) -> bool:

@@ -303,9 +303,9 @@ def rings(x: Any, n: int) -> Any:
 
 def test_numbers_of_rounds_are_parameters_of_one_kernel() -> None:
     x = np.random.default_rng(6).random(50)
-    assert len(set(sources(rings, x, 12))) > 12  # few are constants of their kernels
+    assert len(set(sources(rings, x, 11))) > 11  # few are constants of their kernels
     found = sources(rings, x, 40)
-    assert len(set(found)) < 5
+    assert len(set(found)) < 7  # of the first round, of the last one, and of all others
     units = kerneltk.fuse(rings).translation_units(x, 40, backend="cuda")
     for unit in {unit.source: unit for unit in units}.values():
         assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000

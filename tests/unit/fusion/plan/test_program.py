@@ -11,6 +11,7 @@ import pytest
 import kerneltk
 from kerneltk import fuse
 from kerneltk.fusion.plan.program import Program, is_named_tuple, with_parts
+from kerneltk.fusion.trace import rolling
 from kerneltk.launch import loops
 from kerneltk.launch.shortcuts import Steps
 
@@ -147,6 +148,7 @@ def test_large_programs_run_as_small_ones(monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("an input is copied")
 
     monkeypatch.setattr(loops, "copy_for_launch", refused)
+    monkeypatch.setattr(rolling, "_LEAST_ROUNDS", 1000)
     fused = fuse(sweeps)
     steps: list[Any] = []
     made = Program.steps_for

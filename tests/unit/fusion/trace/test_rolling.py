@@ -1,0 +1,227 @@
+"""Loops of fused functions: which are rolled, and that all compute what NumPy does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.backends.registry import backend_named
+from kerneltk.fusion.plan.steps import Rounds, Step
+from kerneltk.fusion.start import traced
+
+ROWS, COLUMNS = 20, 16
+
+
+def _arguments() -> list[Any]:
+    x = np.arange(ROWS * COLUMNS, dtype="f8").reshape(ROWS, COLUMNS) * 7 % 11 - 4
+    return [x, x[::-1] * 0.5]
+
+
+def rows(x: Any, y: Any) -> None:
+    for i in range(1, x.shape[0] - 1):
+        y[i] = 0.5 * y[i - 1] + x[i + 1] * i
+
+
+def time_steps(x: Any, y: Any) -> Any:
+    for _ in range(30):
+        x[1:-1] = 0.25 * (x[:-2] + x[2:]) + y[1:-1]
+    return x + 1
+
+
+def elements(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        for j in range(1, x.shape[1]):
+            y[i, j] = y[i, j - 1] * 0.5 + x[i, j] + i * j
+
+
+def carried(x: Any, y: Any) -> Any:
+    scale = y[0, 0] * 1
+    for t in range(300):
+        scale = scale * 0.5 + x[t % 20, 0]
+        y[:] = y * 0.5 + scale
+    return scale
+
+
+def read_before(x: Any, y: Any) -> Any:
+    old, half = x.copy(), x * 0.5
+    for i in range(1, x.shape[0]):
+        x[i] += old[i - 1] + half[i - 1]
+    return half
+
+
+def growing(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        y[i, 0] = (x[:i, 0] * y[:i, 1]).sum()
+
+
+def parts_of_a_new_array(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        two = np.empty((2, x.shape[1]))
+        two[0] = x[i]
+        two[1] = y[i]
+        y[i] = two[0] - two[1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [rows, time_steps, elements, carried, read_before, growing, parts_of_a_new_array],
+)
+def test_equal_rounds_are_planned_once(function: Callable[..., Any]) -> None:
+    _compare(function)
+    steps = traced(function, "program", _arguments(), (), backend_named("host")).plan.steps
+    assert any(isinstance(step.kernel, Rounds) for step in steps)
+    assert _count(steps) < 40
+
+
+def _count(steps: list[Step]) -> int:
+    return sum(
+        _count(list(step.kernel.steps)) if isinstance(step.kernel, Rounds) else 1 for step in steps
+    )
+
+
+def _compare(function: Callable[..., Any]) -> None:
+    fused = kerneltk.fuse(function)
+    for _ in range(3):  # a first call, and repeated ones
+        wanted_args, args = _arguments(), _arguments()
+        wanted, found = function(*wanted_args), fused(*args)
+        for a, b in zip(wanted_args, args, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12)
+        if wanted is not None:
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def two_parities(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        if i % 2:
+            x[i] += 1
+
+
+def first_ones(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        if i < 3:
+            continue
+        if i == 15:
+            break
+        x[i] += y[i - 3]
+
+
+def appended(x: Any, y: Any) -> Any:
+    found = []
+    for i in range(x.shape[0]):
+        found.append(x[i] * 2)
+    return found[3] + found[-1]
+
+
+def counted(x: Any, y: Any) -> Any:
+    count = 0
+
+    def bump() -> None:
+        nonlocal count
+        count += 1
+
+    for i in range(x.shape[0]):
+        bump()
+        x[i] = count
+    return x[0] + count
+
+
+def swapped(x: Any, y: Any) -> Any:
+    for _ in range(15):
+        x[:] = y + 1
+        x, y = y, x
+    return x - y
+
+
+def left_behind(x: Any, y: Any) -> Any:
+    row = x[0] * 0
+    last = row
+    for i in range(x.shape[0] - 1):
+        last = row
+        row = x[i] * 2
+        y[i] += last
+    return row - last
+
+
+def by_table(x: Any, y: Any) -> None:
+    table = {k: k * k for k in range(20)}
+    for i in range(x.shape[0]):
+        x[i] += table[i]
+
+
+def one_view(x: Any, y: Any) -> Any:
+    row = x[0]
+    for i in range(x.shape[0]):
+        y[i] = row + 1
+        row = x[i]
+        row += 1
+    return row * 1
+
+
+def ranges_in_a_list(x: Any, y: Any) -> None:
+    for one in list(map(range, [12, 13])):
+        x[len(one)] += len(one)
+
+
+def in_a_comprehension(x: Any, y: Any) -> Any:
+    return sum([x[i] * i for i in range(15)])
+
+
+def through_a_name(x: Any, y: Any) -> Any:
+    values = range(14)
+    assert isinstance(values, range)
+    assert len(values) == 14
+    for i in values:
+        x[i] += i
+    return x[0]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        two_parities, first_ones, appended, counted, swapped, left_behind, by_table, one_view,
+        ranges_in_a_list, in_a_comprehension, through_a_name,
+    ],
+)  # fmt: skip
+def test_other_rounds_are_what_the_function_does(function: Callable[..., Any]) -> None:
+    _compare(function)
+
+
+def test_numbers_of_a_call_decide_how_many_rounds_there_are() -> None:
+    def smoothed(x: Any, n: int) -> None:
+        for i in range(1, n):
+            x[i] = x[i] * 0.5 + x[i - 1] * n
+
+    fused = kerneltk.fuse(smoothed)
+    for n in (20, 15, 20, 3):
+        wanted, found = _arguments()[0], _arguments()[0]
+        smoothed(wanted, n)
+        fused(found, n)
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_index_errors_are_numpys() -> None:
+    def beyond(x: Any) -> None:
+        for i in range(x.shape[0]):
+            x[i] = x[i + 1]
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        kerneltk.fuse(beyond)(_arguments()[0])
+
+
+def test_explanation_has_the_launches_of_all_rounds() -> None:
+    x, y = _arguments()
+    assert len(kerneltk.fuse(rows).explain(x, y).kernels) == ROWS - 2
+
+
+def test_a_call_goes_on_behind_an_error_of_the_function() -> None:
+    def failing(x: Any, y: Any) -> None:
+        for i in range(x.shape[0]):
+            x[i] += 1
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        kerneltk.fuse(failing)(*_arguments())
