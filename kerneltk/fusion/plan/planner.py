@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.fusion.plan import tiles
-from kerneltk.fusion.plan.body import WHOLE, operands_seen, restores, squeezes
+from kerneltk.fusion.plan.body import WHOLE, restores, squeezes
+from kerneltk.fusion.plan.costs import by_shape, cost_of, is_worth, size_of, unseen, work_of
 from kerneltk.fusion.plan.kernels import (
     elementwise_definition,
     has_index_key,
@@ -38,7 +37,6 @@ from kerneltk.fusion.plan.rows import (
     is_reducible,
     keeping_of,
     row_definition,
-    takes_long,
 )
 from kerneltk.fusion.plan.steps import (
     Leaf,
@@ -99,12 +97,10 @@ class Root:
 _MOST_BYTES = 128  # of an accumulator
 _MOST_WORK = 2048  # operations of a program that may compute values again
 _SHARED_WORK = 32  # operations of a value that is not computed again then
-_VIEW_WORK = 4  # operations that take as long as another view of an array
 _MOST_AGAIN = 4  # how often an operation is computed for views, of programs with many
 _LATER_WORK = 32  # operations of a value that is not computed again behind a write
 _MOST_SIZE = 1024  # of one kernel: operations, and eight for each view of an array
 _PART_SIZE = 512  # of the parts of a larger one
-_VIEW_SIZE = 8
 # Work that is worth a kernel: of an operand of few elements, for each element, and of all.
 _WORTH_ON_CORES, _WORTH_ON_GPUS = (16, 1 << 17), (512, 1 << 24)
 
@@ -264,7 +260,7 @@ class Planner:
         homes: dict[int, int] = {}  # in which segment a value is needed first
         written: dict[int, int] = {}  # arrays, and the versions that the segment replaces
         for root in roots:
-            new, known = _unseen(root.node, homes)
+            new, known = unseen(root.node, homes)
             target = root.target
             is_behind = any(
                 isinstance(node, Load) and node.version > written.get(node.array, node.version)
@@ -372,7 +368,7 @@ class Planner:
         for node in self._needed([root.node for root in roots]) if later else ():
             if id(node) not in later:
                 continue
-            if self._work([node], _LATER_WORK) >= _LATER_WORK or any(
+            if work_of([node], _LATER_WORK, self.in_memory) >= _LATER_WORK or any(
                 id(one) in self._again for one in self._needed(operands_of(node))
             ):
                 self._compute([node])
@@ -382,7 +378,7 @@ class Planner:
     def _compute(self, nodes: Sequence[Node]) -> None:
         """Have values be in memory."""
         self._reductions(nodes)
-        for group in _by_shape([node for node in nodes if self.in_memory(node) is None]):
+        for group in by_shape([node for node in nodes if self.in_memory(node) is None]):
             roots = [Root(node, Target(self.new_array())) for node in group]
             self._elementwise(roots)
             for root in roots:
@@ -397,16 +393,20 @@ class Planner:
         operations = sum(isinstance(node, Apply | Cast) for node in order)
         again = max(4 * _SHARED_WORK, _MOST_AGAIN * operations)
         if (
-            operations < self._work(nodes, _MOST_WORK, 0) >= _MOST_WORK
-            or self._work(nodes, again, 0, each_total=False) >= again
+            operations < work_of(nodes, _MOST_WORK, self.in_memory, 0) >= _MOST_WORK
+            or work_of(nodes, again, self.in_memory, 0, each_total=False) >= again
         ):
             viewed = {id(node.operand) for node in order if isinstance(node, View | Reduce)}
             for node in order:
                 is_shared = id(node) in viewed and isinstance(node, Apply | Cast)
-                if is_shared and node.shape and self._work([node], _SHARED_WORK) >= _SHARED_WORK:
+                if (
+                    is_shared
+                    and node.shape
+                    and work_of([node], _SHARED_WORK, self.in_memory) >= _SHARED_WORK
+                ):
                     self._compute([node])
             order = self._needed(nodes)
-        if sum(map(_size_of, order)) > _MOST_SIZE:
+        if sum(map(size_of, order)) > _MOST_SIZE:
             self._divide(order, {id(node) for node in nodes})
 
     def _divide(self, order: Sequence[Node], wanted: set[int]) -> None:
@@ -416,7 +416,7 @@ class Planner:
         alive: dict[int, Node] = {}
         best: list[Node] | None = None
         for at, node in enumerate(order):
-            size += _size_of(node)
+            size += size_of(node)
             if not self._is_at_hand(node) and (id(node) in last or id(node) in wanted):
                 alive[id(node)] = node
             for operand in operands_of(node):
@@ -458,63 +458,13 @@ class Planner:
                 small.append(node)
             else:
                 stack += reversed(operands_of(node))
-        for group in _by_shape(small):
-            work = sum(self._cost(node) for node in group)
+        for group in by_shape(small):
+            work = sum(cost_of(node, self.in_memory) for node in group)
             if work < each:
                 continue
             sizes = [applied(product, *s) for s in (shape, group[0].shape)]
-            if self._trace.guards.decide(_is_worth, *sizes, constant(work), constant(whole)):
-                self._compute([node for node in group if self._cost(node) > 1])
-
-    def _cost(self, node: Node) -> int:
-        """What a value costs for each element, in operations that take no longer than a load."""
-        seen: set[int] = set()
-        stack = [node]
-        cost = 0
-        while stack:
-            one = stack.pop()
-            if id(one) in seen or self.in_memory(one) is not None:
-                continue
-            seen.add(id(one))
-            if isinstance(one, Reduce):
-                return 0
-            stack += operands_of(one)
-            cost += isinstance(one, Apply | Cast)
-            if isinstance(one, Apply) and takes_long(one):
-                cost += 3 if one.function in (np.true_divide, np.sqrt) else 15
-        return cost
-
-    def _work(
-        self, nodes: Sequence[Node], most: int, view: int = _VIEW_WORK, each_total: bool = True
-    ) -> int:
-        """How many operations a kernel of some values and of what they reduce would have: those of
-        each view count, and those of `each_total`; at most so many. A view of an array counts as
-        `view` operations.
-        """
-        seen: set[tuple[int, Steps]] = set()
-        stack: list[tuple[Node, Steps]] = [(node, ()) for node in nodes]
-        again: list[Node] = []
-        count = 0
-        while (stack or again) and count < most:
-            if not stack:  # what is reduced is computed for the reduction alone
-                seen = set()
-                stack.append((again.pop(), ()))
-            node, steps = stack.pop()
-            if (id(node), steps) in seen:
-                continue
-            seen.add((id(node), steps))
-            if self.in_memory(node) is not None:
-                count += view * bool(steps)
-                continue
-            if isinstance(node, Reduce):
-                if each_total:
-                    again.append(node.operand)
-                else:
-                    stack.append((node.operand, ()))
-                continue
-            count += isinstance(node, Apply | Cast)
-            stack += operands_seen(node, steps)
-        return count
+            if self._trace.guards.decide(is_worth, *sizes, constant(work), constant(whole)):
+                self._compute([node for node in group if cost_of(node, self.in_memory) > 1])
 
     def _segment(self, roots: list[Root]) -> None:
         for root in filter(_is_empty, roots):
@@ -1010,43 +960,6 @@ def _is_empty(root: Root) -> bool:
     """Whether a root is an array without values, of which parts are written."""
     node = root.node
     return isinstance(node, Call) and node.function == "empty" and not root.target.is_new
-
-
-def _unseen(node: Node, seen: dict[int, int]) -> tuple[list[Node], list[Node]]:
-    """What a value is computed from, itself included, that was not seen before; and the values at
-    which that ends because they were.
-    """
-    new: dict[int, Node] = {}
-    known: list[Node] = []
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if id(one) in seen:
-            known += [one] if isinstance(one, Apply | Cast) else operands_of(one)
-        elif id(one) not in new:
-            new[id(one)] = one
-            stack += operands_of(one)
-    return [*new.values()], [one for one in known if isinstance(one, Apply | Cast)]
-
-
-def _by_shape(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Values of the same shapes, together."""
-    found: dict[Any, list[Node]] = {}
-    for node in nodes:
-        found.setdefault(tuple(extent.expression for extent in node.shape), []).append(node)
-    return [*found.values()]
-
-
-def _size_of(node: Node) -> int:
-    """What a value adds to a kernel's size."""
-    if isinstance(node, View):
-        return _VIEW_SIZE * isinstance(node.operand, Load)
-    return int(isinstance(node, Apply | Cast))
-
-
-def _is_worth(count: int, own: int, work: int, least: int) -> bool:
-    """Whether so few elements are computed by a kernel of their own."""
-    return (count - own) * work >= least
 
 
 def _is_short(count: int) -> bool:
