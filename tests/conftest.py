@@ -273,7 +273,7 @@ def new_cache(tmp_path: Path, once: Once) -> Path:
 
     changed = {name: os.environ[name] for name in os.environ if name.startswith("KERNELTK_")}
     changed.pop("KERNELTK_CACHE_DIR", None)
-    shutil.unpack_archive(once.file(("new cache", changed), make), path, "tar")
+    shutil.unpack_archive(once.file(("new cache", changed), make), path, "tar", filter="data")
     return path
 
 

@@ -19,7 +19,7 @@ from kerneltk.core.records import pattern
 _HEADER_ORDER = (
     "core.hpp", "host_float_math.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",
     "complex_powers.hpp", "complex_circular.hpp", "array_view.hpp", "cupy_traits.hpp",
-    "cudart.hpp", "float_limits.hpp", "divide.hpp",
+    "cudart.hpp", "divide.hpp",
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
     "host_textures.hpp", "host_vector.hpp",
 )  # fmt: skip
@@ -121,10 +121,8 @@ def _headers(specialization: Specialization, own: set[str]) -> list[str]:
         wanted.add(HEADER)
     if specialization.backend.emulates_cuda and _is_for_vector_loops(definition):
         wanted.add("host_float_math.hpp")
-    if any(name.startswith("CUDART_") for name in names):
+    if any(name.startswith(("CUDART_", "FLT_", "DBL_")) for name in names):
         wanted.add("cudart.hpp")
-    if any(name.startswith(("FLT_", "DBL_")) for name in names):
-        wanted.add("float_limits.hpp")
     if not specialization.backend.emulates_cuda and any(n.startswith("atomic") for n in names):
         wanted.add("atomics.hpp")
     if specialization.backend.emulates_cuda and uses_textures(names):

@@ -524,7 +524,7 @@ def test_signatures_that_cannot_be_read(text: str, why: str) -> None:
 
 
 def test_types_that_are_no_text() -> None:
-    with pytest.raises(ArgumentTypeError, match="written as text"):
+    with pytest.raises(ArgumentTypeError, match="A signature is text"):
         cuda.jit((np.float32, np.int32))
     with pytest.raises(ArgumentTypeError, match="has 2 parameters, and the function has 1"):
         cuda.jit("void(int32, int32)")(increase)

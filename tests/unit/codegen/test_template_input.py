@@ -60,7 +60,7 @@ BASE = headers("y = x")
         ("y = expf(x)", "f4", set()),
         ("y = abs(thrust::complex<T>(x, 0))", "f4", {HEADER, "complex.hpp"}),
         ("y = CUDART_INF_F", "f4", {"cudart.hpp"}),
-        ("y = x > FLT_MAX", "f4", {"float_limits.hpp"}),
+        ("y = x > FLT_MAX", "f4", {"cudart.hpp"}),
         ("y = cupy::type_traits::is_same<T, T>::value", "f4", {"cupy_traits.hpp"}),
         ("T v[1]; CArray<T, 1, true> s(v, {1}); y = s[0]", "f4", {"array_view.hpp"}),
         ("atomicAdd(&y, x)", "f4", {"atomics.hpp"}),

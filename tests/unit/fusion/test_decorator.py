@@ -198,7 +198,7 @@ def test_read_only_arguments_are_not_written_to() -> None:
     def bump(x: Any) -> None:
         x += 1
 
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient"):
         bump(x)
     np.testing.assert_array_equal(x, 1)
 
@@ -243,7 +243,7 @@ def test_tensors_that_require_a_gradient() -> None:
     for _ in range(2):
         with pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient"):
             bump(x)
-        with pytest.raises(ValueError, match="read-only"):
+        with pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient"):
             masked(x)
     block = pytest.raises(kerneltk.ArgumentValueError, match="it requires a gradient")
     with block, kerneltk.fuse() as fused:

@@ -136,7 +136,7 @@ def preamble(group: str) -> str:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("group", GROUPS)
 def test_in_elementwise_kernels(group: str, target: str) -> None:
-    body = GROUPS[group] + VOLATILE * (group == "complex" and target != "host")
+    body = GROUPS[group] + VOLATILE * (group == "complex" and target != "host") + "\ny = x;"
     kernel = ElementwiseKernel(
         "T x", "T y", body, "named", preamble=preamble(group), options=quick(target)
     )

@@ -1,4 +1,4 @@
 // The name that kernels written for CuPy include: complex numbers.
 #pragma once
 #include <kerneltk/complex_circular.hpp>
-#include <kerneltk/float_limits.hpp>
+#include <kerneltk/cudart.hpp>

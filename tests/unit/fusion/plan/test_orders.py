@@ -54,7 +54,7 @@ T = (1, 0)
         (2, (3, 4096, 5, 256), [("u1", (3, 1, 0, 2))], ["without_gaps<1, 3, 1, 0, 2>(x0)"]),
         (0, (2100, 200_000), [("f4", None)], ["fused_tiles<"]),
         (1, (200_000, 2100), [("f4", T)], ["fused_tiles<"]),
-        (1, (100, 7, 500, 1), [("f4", None)], ["fused_columns<256, 4, 4, 128>"]),
+        (1, (100, 7, 500, 1), [("f4", None)], ["fused_columns<256, 4, 4, 128, "]),
         # A narrow one among others is copied.
         (1, (MANY // 256, 256), [("f4", None), ("i1", T)], ["char* _kt_p_y0", "fused_row<"]),
         (0, (256, MANY // 256), [("i1", T), ("f4", None)], ["char* _kt_p_y0", "fused_columns<"]),
