@@ -471,6 +471,7 @@ class ReductionSpecialization(Specialization):
             "spread": False,
             "overlapped": False,
             "stacked": False,
+            "partial": False,
             "strip_bytes": STRIP_BYTES,
             **{name: getattr(schedule, name) for name in schedule.source_fields()},
             # Vectors of 16 bytes that a thread stages of each input.

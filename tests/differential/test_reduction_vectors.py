@@ -30,6 +30,7 @@ from .reduction_cases import (
 from .support import Array, c_order, f_order, misaligned, place
 from .test_reduction import assert_compiled_for_cuda, calls_of, check, units_of, ways
 
+MIXED_DOT = ReductionKernel("T x, U w", "U y", "x * w", "a + b", "y = a", "0", "mixed_dot")
 _FIRST = "a.value < b.value || (a.value == b.value && a.index < b.index) ? a : b"
 FIRST = ReductionKernel(
     "T x", "T y, int64 k", "{x, _J}", _FIRST, "y = a.value; k = a.index", None, "first_least",
@@ -83,6 +84,19 @@ def vector_cases() -> Iterator[ReductionCase]:
         lambda: (misaligned(numbers(U8, (21, 83))), misaligned(numbers(U8, 83, 1), 3)),
         lambda x, y, **how: np.asarray(y + total(x, **how), y.dtype), 0,
     )  # fmt: skip
+    yield ReductionCase(  # the last vector of results begins within the one before
+        "added-to-aligned", ADD_TO,
+        lambda: (misaligned(numbers(U8, (21, 83))), numbers(U8, 83, 1)),
+        lambda x, y, **how: np.asarray(y + total(x, **how), y.dtype), 0,
+    )  # fmt: skip
+    for wide in (F32, F64):  # rows' last vectors lack elements
+        yield ReductionCase(
+            f"beside-{wide}", MIXED_DOT,
+            lambda w=wide: (
+                cut(numbers(U8, (9, 3, 7, 101))), numbers(w, (9, 3, 7, 202), 1)[..., ::2]
+            ),
+            dot, (0, 3), modes=("new",),
+        )  # fmt: skip
     yield ReductionCase(
         "split", SUM, lambda: (misaligned(numbers(U8, (9001, 45))),), total, 0, modes=("new",)
     )

@@ -118,6 +118,7 @@ class ReductionAddressing:
         self.work, self.chunk = self.number("_kt_work"), self.number("_kt_chunk")
         self.outer, self.reduction = self.members["_kt_outer"], self.members["_kt_reduction"]
         writes = {p.name for p in s.definition.signature.outputs}
+        self.overwritten = s.definition.facts.overwritten
         self.operands = [
             Operand(
                 name,
@@ -258,16 +259,60 @@ class ReductionAddressing:
         self.reach(o, places, count * size, o.chunk)
         return places[:, None] + np.arange(count) * size
 
-    def load_vector(self, o: Operand, places: Numbers, steps: Numbers) -> Numbers:
-        """Load a pack each; return the place of each element."""
+    def anywhere(self, o: Operand, places: Numbers, size: int) -> None:
+        """Load `size` bytes each, from any address on.
+
+        Those in the array's interior are read in the two aligned blocks that hold them, 16 bytes at
+        most at a time. Others, and those that a thread loads together with others, are read byte by
+        byte where these are the array's.
+        """
+        assert o.target is not None
+        assert o.chunk == o.target.itemsize
+        low, high = 0, o.target.itemsize
+        for extents, steps in ((self.outer, o.outer), (self.reduction, o.reduction)):
+            for extent, step in zip(extents, steps.tolist(), strict=True):
+                end = (extent - 1) * step
+                low, high = low + min(end, 0), high + max(end, 0)
+        places = places.ravel()
+        if places.size:
+            assert (low, high) == (o.target.low, o.target.high)
+        inside = places[(places >= low + 15) & (places <= high - (size + 15))]
+        for part in range(0, size, 16):
+            unit = min(16, size - part)
+            assert unit in (8, 16)
+            begin = inside + part
+            skipped = (o.target.offset + begin) % unit
+            self.reach(o, begin - skipped, unit, unit)
+            second = begin + -(o.target.offset + begin) % unit
+            self.reach(o, second, unit, unit)
+            assert (begin - skipped + unit >= second).all(), "there is a gap between the blocks"
+            assert (second + unit >= begin + unit).all()
+
+    def load_vector(
+        self, o: Operand, places: Numbers, steps: Numbers, left: Numbers | None = None
+    ) -> Numbers:
+        """Load a pack each, of which `left` elements are the row's; return each one's place."""
         width = self.s.width
         if o.target is None:
             return places[:, None] + self.step(o, steps, width)
+        if o.kind in ("shifted", "reversed"):
+            size, own = o.target.itemsize, np.arange(width)
+            assert abs(int(steps[-1])) == size
+            if o.kind == "reversed":
+                places, own = places - (width - 1) * size, own[::-1]
+            self.anywhere(o, places, width * size)
+            return places[:, None] + own * size
         if o.kind == "row":
             return self.vector(o, places, width)
         if o.kind == "broadcast" or width == 1:
             return np.repeat(self.fetch_one(o, places)[:, None], width, axis=1)
-        return self.fetch_one(o, places[:, None] + self.step(o, steps, width))
+        own = self.step(o, steps, width)
+        if left is None:
+            return self.fetch_one(o, places[:, None] + own)
+        # Beyond the end of a row its last vector's first element is loaded again.
+        is_own = np.arange(width) < left[:, None]
+        self.fetch_one(o, places[:, None] + np.where(is_own, own, 0))
+        return places[:, None] + own
 
     # -- what happens ---------------------------------------------------------------------------
 
@@ -297,9 +342,10 @@ class ReductionAddressing:
         self.finish(slots, self.ravel(c, self.outer), places)
 
     def loop(
-        self, begin: Numbers, last: Numbers, stride: int, unroll: int
+        self, begin: Numbers, last: Numbers, stride: int, unroll: int, apart: int | None = None
     ) -> tuple[Numbers, Numbers, Mask]:
         """Go from `begin` to `last` in rounds of `unroll` steps; beyond the end the first again.
+        The steps of a round are `stride` apart, or `apart`.
 
         Returns for each load the thread, the number of what is loaded, and whether it counts.
         """
@@ -314,7 +360,7 @@ class ReductionAddressing:
         thread, trip = np.nonzero(rounds < trips[:, None])
         p = begin[thread] + rounds[trip] * round_
         self.index(p + round_)  # the next round's
-        own = self.index(p[:, None] + np.arange(unroll) * stride)
+        own = self.index(p[:, None] + np.arange(unroll) * (apart or stride))
         inside = own < last[thread][:, None]
         assert inside[:, 0].all()
         number = np.where(inside, own, p[:, None])
@@ -414,14 +460,21 @@ class ReductionAddressing:
         at, pack, counted = self.loop(first + lane, last, s.lanes, s.unroll)
         e = self.coordinates(pack, "reduction")
         if len(s.reduction.shape) > 1:  # the divisor says how many packs a row has
-            assert self.members["_kt_d_reduction"][0] * s.width == self.reduction[-1]
+            packs = -(-self.reduction[-1] // s.width)
+            assert self.members["_kt_d_reduction"][0] == packs
+        assert s.partial == (not s.peeled and self.reduction[-1] % s.width != 0)
         e[-1] = self.index(e[-1] * s.width + head[at])
+        left = self.reduction[-1] - e[-1] if s.partial else None
         places = [
-            self.load_vector(o, base[at] + self.reduction_offset(o, e), o.reduction)
+            self.load_vector(o, base[at] + self.reduction_offset(o, e), o.reduction, left)
             for o, base in zip(self.read, bases, strict=True)
         ]
-        element = self.ravel(e, self.reduction)[:, None] + np.arange(s.width)
-        self.add(counted[:, None], slots[at][:, None], outputs[at][:, None], element, places)
+        own = np.arange(s.width)
+        element = self.ravel(e, self.reduction)[:, None] + own
+        counts = counted[:, None]
+        if left is not None:
+            counts = counts & (own < left[:, None])
+        self.add(counts, slots[at][:, None], outputs[at][:, None], element, places)
 
         if s.peeled:
             tail = np.nonzero(part == 0)[0] if self.shared else np.arange(part.size)
@@ -466,7 +519,11 @@ class ReductionAddressing:
             assert o.kind == "row"
             assert o.target is not None
             begin = self.index(many * s.length) * o.target.itemsize
-            places.append(self.vector(o, begin, s.width))
+            if s.brought:
+                self.bring(o, s.width * s.block, begin // (s.width * o.target.itemsize))
+                places.append(begin[:, None] + element * o.target.itemsize)
+            else:
+                places.append(self.vector(o, begin, s.width))
         own = many[:, None] + row
         self.add(np.array(True), own, own, element - row * s.length, places)
         rows = np.arange(s.rows)
@@ -490,6 +547,23 @@ class ReductionAddressing:
         ]
         self.add(np.array(True), left[:, None], left[:, None], single, places)
         self.finish_each(left, left)
+
+    def bring(self, o: Operand, held: int, threads: Numbers) -> None:
+        """Bring `held` elements a block into shared memory, of which `threads` read their own."""
+        s = self.s
+        assert o.target is not None
+        size, bytes_of_thread = o.target.itemsize, s.width * o.target.itemsize
+        assert bytes_of_thread % 16 == 0
+        first = self.index(self.some(self.lowered.grid) * held)
+        left = np.minimum(self.index(self.outputs * s.length) - first, held)
+        vectors = self.index(left * size) // 16
+        for begin, count in zip(first * size, vectors, strict=True):
+            number = np.arange(bytes_of_thread // 16 * s.block)
+            self.reach(o, begin + number[number < count] * 16, 16, 16)
+        there = dict(zip(self.some(self.lowered.grid).tolist(), vectors.tolist(), strict=True))
+        needed = (threads % s.block + 1) * (bytes_of_thread // 16)
+        for tile in set((threads // s.block).tolist()):
+            assert needed[threads // s.block == tile].max() <= there[tile], "not all is there"
 
     def staged(self) -> None:
         s = self.s
@@ -525,12 +599,20 @@ class ReductionAddressing:
         lane, row = thread % s.lanes, thread // s.lanes + m * groups
         output = self.index(tile * rows + row)
         there = output < self.outputs
-        at, e, counted = self.loop(lane, np.where(there, self.index(self.length), lane), s.lanes, 1)
+        assert self.length % s.width == 0
+        packs = np.where(there, self.index(self.length) // s.width, lane)
+        at, pack, counted = self.loop(lane, packs, s.lanes, 1)
+        at, counted = np.repeat(at, s.width), np.repeat(counted, s.width)
+        self.index((pack + s.lanes) * s.width)
+        e = self.index((pack[:, None] * s.width + np.arange(s.width)).ravel())
         places = []
         for o in self.read:
             if o.kind == "staged":
                 assert o.target is not None
                 held = self.index(self.index(row[at] * self.length) + e)
+                unit = o.target.itemsize * s.width  # the array in shared memory is aligned
+                assert unit <= 16
+                assert not (held[:: s.width] % s.width).any()
                 begin = self.index(self.index(tile[at] * rows) * self.length)
                 places.append((begin + held) * o.target.itemsize)
             elif o.target is not None:
@@ -560,18 +642,45 @@ class ReductionAddressing:
         slots = ((tile * s.lanes + x) * several + v)[:, None] * pack + np.arange(pack)
         c = self.coordinates(column, "outer")
         own = np.arange(pack)
+        if pack > 1:
+            assert s.overlapped or self.outer[-1] % pack == 0
+            assert self.outer[-1] >= pack
+
+        def begins(c: Sequence[Numbers]) -> tuple[list[Numbers], Numbers]:
+            """Where vectors begin, and how many of their first outputs are another's."""
+            wanted = self.index(c[-1] * pack)
+            begin = wanted
+            if s.overlapped:
+                begin = np.minimum(wanted, self.index(self.outer[-1] - pack))
+            return [*c[:-1], begin], wanted - begin
 
         def numbers(c: Sequence[Numbers]) -> Numbers:
-            wide = [*(at[:, None] for at in c[:-1]), c[-1][:, None] * pack + own]
+            wide = [*(at[:, None] for at in c[:-1]), c[-1][:, None] + own]
             return self.ravel(wide, self.outer)
 
+        c, _ = begins(c)
         outputs = numbers(c)
-        bases = [self.outer_offset(o, c, pack) for o in self.read]
+        bases = [self.outer_offset(o, c) for o in self.read]
         first, last = self.shares(part, self.index(self.work))
-        at, row, counted = self.loop(first + y, last, below, s.unroll)
+        if s.stacked:  # rows of a round are neighbours
+            at, row, counted = self.loop(first + y * s.unroll, last, below, s.unroll, 1)
+            e = self.coordinates(row[:: s.unroll], "reduction")
+            top = [np.repeat(part, s.unroll) for part in e]
+        else:
+            at, row, counted = self.loop(first + y, last, below, s.unroll)
         e = self.coordinates(row, "reduction")
         places = []
         for o, base in zip(self.read, bases, strict=True):
+            if o.kind == "along":
+                assert o.target is not None
+                assert o.reduction[-1] == o.target.itemsize
+                begin = base[at] + self.reduction_offset(o, top)
+                wide = begin[:, None] + self.step(o, o.outer, pack)
+                size = o.target.itemsize
+                self.anywhere(o, wide[:: s.unroll], s.unroll * size)
+                ahead = np.tile(np.arange(s.unroll), row.size // s.unroll)
+                places.append(wide + (ahead * size)[:, None])
+                continue
             place = base[at] + self.reduction_offset(o, e)
             if o.target is None and o.name == "_J":
                 places.append(place[:, None])
@@ -591,15 +700,23 @@ class ReductionAddressing:
         if pack == 1:
             self.finish_each(slots[writes][:, 0], wanted[writes])
             return
-        c = self.coordinates(wanted[writes], "outer")
-        stores = []
-        for o in self.stored:
-            begin = self.outer_offset(o, c, pack)
-            if o.kind == "row":
-                stores.append(self.vector(o, begin, pack))
-            else:
-                stores.append(self.store_one(o, begin[:, None] + self.step(o, o.outer, pack)))
-        self.finish(slots[writes], numbers(c), stores)
+        c, skipped = begins(self.coordinates(wanted[writes], "outer"))
+        for whole in (True, False):  # vectors of outputs; those whose first are another's
+            some = (skipped == 0) == whole
+            v = [at[some] for at in c]
+            kept = own >= skipped[some][:, None]
+            stores = []
+            for o in self.stored:
+                begin = self.outer_offset(o, v)
+                each = begin[:, None] + self.step(o, o.outer, pack)
+                if o.kind != "row" or not whole:
+                    self.store_one(o, each[kept])
+                else:
+                    self.vector(o, begin, pack)
+                if s.overlapped and o.name not in self.overwritten:  # loads are as stores
+                    self.store_one(o, each[kept])
+                stores.append(each[kept])
+            self.finish(slots[writes][some][kept], numbers(v)[kept], stores)
 
     # -- the launch -----------------------------------------------------------------------------
 

@@ -268,17 +268,21 @@ wild_shapes = st.one_of(
     st.tuples(st.integers(2, 6), st.integers(2, 60), st.sampled_from([2, 4, 8, 16, 24, 35])),
     st.tuples(st.integers(1, 40), st.just(0), st.integers(1, 3)),
 )
-# Shapes, and the one axis that is reduced, for which there are ways of their own.
-KINDS: dict[str, tuple[st.SearchStrategy[tuple[int, ...]], int]] = {
-    "short rows": (st.tuples(st.integers(1, 1200), st.sampled_from([2, 3, 3, 4, 5, 6, 7, 12])), 1),
-    "rows of middling length": (st.tuples(st.integers(40, 300), st.integers(9, 70)), 1),
-    "many rows": (st.tuples(st.integers(2000, 5000), st.sampled_from([2, 3, 4, 6, 8])), 1),
-    "long rows": (st.tuples(st.integers(1, 4), st.integers(1000, 9000)), 1),
-    "short columns": (st.tuples(st.integers(1, 6), st.integers(3000, 9000)), 0),
-    "few columns": (st.tuples(st.integers(200, 1500), st.integers(2, 20)), 0),
-    "columns": (st.tuples(st.integers(2, 120), st.integers(30, 300)), 0),
-    "within": (st.tuples(st.integers(2, 5), st.integers(50, 400), st.integers(2, 18)), 1),
-}
+# Shapes, and the axes that are reduced, for which there are ways of their own.
+KINDS: dict[str, tuple[st.SearchStrategy[tuple[int, ...]], set[int]]] = {
+    "short rows": (
+        st.tuples(st.integers(1, 1200), st.sampled_from([2, 3, 3, 4, 5, 6, 7, 12])), {1},
+    ),
+    "rows of middling length": (st.tuples(st.integers(40, 300), st.integers(9, 70)), {1}),
+    "many rows": (st.tuples(st.integers(2000, 5000), st.sampled_from([2, 3, 4, 6, 8])), {1}),
+    "long rows": (st.tuples(st.integers(1, 4), st.integers(1000, 9000)), {1}),
+    "stretches": (st.tuples(st.integers(2, 9), st.integers(1, 7), st.integers(16, 200)), {0, 2}),
+    "short columns": (st.tuples(st.integers(1, 6), st.integers(3000, 9000)), {0}),
+    "few columns": (st.tuples(st.integers(200, 1500), st.integers(2, 20)), {0}),
+    "columns": (st.tuples(st.integers(2, 120), st.integers(30, 300)), {0}),
+    "opposite orders": (st.tuples(st.integers(8, 150), st.integers(32, 150)), {0}),
+    "within": (st.tuples(st.integers(2, 5), st.integers(50, 400), st.integers(2, 18)), {1}),
+}  # fmt: skip
 
 
 @st.composite
@@ -288,16 +292,19 @@ def cases(draw: Any, kind: str) -> Case:
         axes = {k for k in range(len(shape)) if draw(st.booleans())}
         axes |= {k for k, n in enumerate(shape) if n == 0}
     else:
-        shapes, axis = KINDS[kind]
-        shape, axes = draw(shapes), {axis}
+        shapes, axes = KINDS[kind]
+        shape = draw(shapes)
     reduced = tuple(sorted(axes))
     tame = draw(st.integers(0, 3)) >= (2 if kind == "any" else 1)
     order = range(len(shape))
     if kind == "any" and draw(st.integers(0, 3)) == 0:
         order = draw(st.permutations(order))
+    orders = [order] * 3
+    if kind == "opposite orders":
+        orders = [order, tuple(reversed(order)), order]
     inputs = [
-        draw(tame_inputs(shape, order) if tame else wild_inputs(shape))
-        for _ in range(draw(st.sampled_from([1, 1, 1, 2, 2, 3, 0])))
+        draw(tame_inputs(shape, own) if tame else wild_inputs(shape))
+        for own in orders[: draw(st.sampled_from([1, 1, 1, 2, 2, 3, 0]))]
     ]
     mask = bool(inputs) and draw(st.integers(0, 4)) == 0
     if mask:
@@ -374,6 +381,7 @@ def short_rows() -> Iterator[Case]:
         yield dense((count, 3), (1,), dtype)
         yield dense((count, 3), (1,), dtype, offset=8)
         yield dense((count, 2), (1,), dtype, "i1", out=PAIR)
+        yield dense((count, 7), (1,), "f2", offset=8)
     yield viewed(dense((1001, 3), (1,), "f4", "f8"), 1, (1, 1), (8, 8), 8)
     yield dense((1001, 6), (1,), "f4", "?", mask=True)
 
@@ -431,6 +439,7 @@ def columns() -> Iterator[Case]:
         yield dense(shape, (0,), "f4", offset=offset, units=1, numbers=shape[0] > 2)
         yield dense(shape, (0,), "f4", offset=offset, units=1, identity=False)
     yield dense((1400, 268), (0,), "f4", units=16)
+    yield dense((2000, 37), (0,), "f4")
     for many, axes in (((3, 70, 5, 8), (1,)), ((6, 40, 3, 8), (0, 2)), ((30, 5, 40, 3), (0, 2))):
         case = dense(many, axes, "f4", units=1)
         yield case
@@ -439,6 +448,79 @@ def columns() -> Iterator[Case]:
         steps = strides_of((0, 1, 2, 3), many, 4)
         yield viewed(case, 0, many, [steps[0], -steps[1], steps[2], steps[3]], 0)
         yield viewed(case, 0, many, [0, steps[1], steps[2], -steps[3]], 4)
+
+
+def begun_anywhere() -> Iterator[Case]:
+    """Vectors of rows and of columns that begin anywhere, backwards too, beside other inputs."""
+    for (many, axes), dtype in itertools.product(
+        (((9, 3, 7, 101), (0, 3)), ((9, 70, 96), (0, 2)), ((4, 3, 7, 101), (0, 2))), ("i1", "f2")
+    ):
+        size = np.dtype(dtype).itemsize
+        for offset, numbers in ((1, False), (15, True)):
+            case = dense(many, axes, dtype, dtype, offset=offset, units=1, numbers=numbers)
+            yield case
+            yield replace(case, inputs=case.inputs[:1])
+            yield dense(many, axes, dtype, "?", offset=offset, units=1, mask=True)
+            steps = strides_of(range(len(many)), many, size)
+            for change in (-1, 3):
+                other = viewed(case, 1, many, [*steps[:-1], change * steps[-1]], offset)
+                yield other
+                yield replace(other, inputs=other.inputs[1:])
+            apart = strides_of(range(len(many)), many, 16)
+            yield viewed(dense(many, axes, dtype, "f8", offset=1, units=1), 1, many, apart, 3)
+            yield viewed(case, 1, many[-1:], (-size,), 0)
+            yield viewed(case, 1, (*many[:-1], 1), (*steps[:-1], size), 0)
+    for length, step in itertools.product((20001, 100001), (1, -1)):
+        case = dense((2, length), (1,), "i1", "i1", numbers=True)
+        case = viewed(case, 1, (2, length), (length, step), 1)
+        yield case if step > 0 else replace(case, inputs=case.inputs[1:])
+    for count in (40, 45, 301):
+        yield dense((2001, count), (0,), "i1", offset=1)
+        yield dense((2001, count), (0,), "f2", "?", offset=1, mask=True)
+    for many in ((700, 3, 2, 32), (700, 3, 2, 30)):
+        case = dense(many, (3,), "i1", "i1", offset=1, units=1)
+        yield viewed(case, 1, many, strides_of(range(4), many, 1), 8)
+    for outs in (("f4", PAIR), ("i1", "f8"), ("c8", PACKED)):
+        for shape in ((40, 101), (40, 104), (4, 40, 101)):
+            case = dense(shape, (len(shape) - 2,), "i1", offset=1, units=1)
+            for step in (1, -1, 3):
+                kept = [n for k, n in enumerate(shape) if k != len(shape) - 2]
+                specs = []
+                for dtype in map(np.dtype, outs):
+                    steps = strides_of(range(len(kept)), kept, dtype.itemsize * abs(step))
+                    steps[-1] *= 1 if step > 0 else -1
+                    specs.append(ArraySpec.make(dtype, kept, strides=steps, offset=8))
+                yield replace(case, outputs=tuple(specs))
+
+
+def opposite_orders() -> Iterator[Case]:
+    """Inputs whose neighbours are of one output, beside others whose are of neighbouring ones."""
+    for dtype, other in itertools.product(("i1", "f2", "f4", "c16"), ("i1", "f4", "c16")):
+        size = np.dtype(dtype).itemsize
+        for shape, order, axes in (
+            ((67, 45), (1, 0), (0,)),
+            ((67, 101), (1, 0), (0,)),
+            ((64, 48), (1, 0), (0,)),
+            ((5, 16, 40), (0, 2, 1), (0, 1)),
+            ((5, 12, 40), (0, 2, 1), (0, 1)),
+            ((3, 19, 33), (0, 2, 1), (1,)),
+        ):
+            steps = strides_of(order, shape, size)
+            for offset, numbers in ((0, True), (1, False)):
+                case = dense(shape, axes, dtype, other, units=1, numbers=numbers)
+                yield viewed(case, 0, shape, steps, offset)
+                for axis in (-1, axes[-1]):
+                    own = [
+                        -step if k == axis % len(shape) else step for k, step in enumerate(steps)
+                    ]
+                    yield viewed(case, 0, shape, own, offset)
+            yield viewed(dense(shape, axes, dtype, other, "?", mask=True), 0, shape, steps, 4)
+            whole = ArraySpec.make("?", shape, strides=strides_of(order, shape, 1), offset=5)
+            case = dense(shape, axes, other, "?", mask=True)
+            yield replace(case, inputs=(case.inputs[0], whole))
+    for units, length in itertools.product((1, 132), (2000, 2003)):
+        case = dense((length, 40), (0,), "f4", "f4", units=units)
+        yield viewed(case, 0, (length, 40), (4, 4 * length), 4)
 
 
 def outputs() -> Iterator[Case]:
@@ -466,7 +548,10 @@ def little() -> Iterator[Case]:
     yield dense((50021,), (0,), out="i8", numbers=True, units=1)
 
 
-HARD = [short_rows, staged_rows, rows, rows_that_begin_anywhere, columns, outputs, little]
+HARD = [
+    short_rows, staged_rows, rows, rows_that_begin_anywhere, columns, begun_anywhere,
+    opposite_orders, outputs, little,
+]  # fmt: skip
 
 
 def feature_of(s: Any) -> tuple[Any, ...]:
@@ -477,6 +562,8 @@ def feature_of(s: Any) -> tuple[Any, ...]:
     elif s.strategy == "columns":
         how = "alone" if s.lanes == s.block else "together"
     flags = flags_of(s)
+    flags += sorted({a.kind for a in s.accesses} & {"shifted", "reversed", "along"})
+    flags += [name for name in ("partial", "overlapped", "brought") if getattr(s, name, False)]
     flags += ["several"] if s.strategy == "rows" and s.rows > 1 else []
     flags += ["vectors"] if getattr(s, "width", 1) > 1 and not getattr(s, "spread", False) else []
     return (s.strategy, how, *flags)
@@ -504,6 +591,33 @@ WAYS = {
     ),
     ("columns", "alone", "spread"),
     ("columns", "alone", "spread", "no_remainder"),
+    *(("short", "", *last, "brought", "vectors") for last in ((), ("no_remainder",))),
+    *(
+        ("rows", "lanes", *kinds, *last, "vectors")
+        for kinds in (("shifted",), ("reversed",), ("reversed", "shifted"))
+        for last in ((), ("partial",))
+    ),
+    *(
+        ("rows", *how, *kinds, "partial", "vectors")
+        for how in (("block",), ("block", "shared"))
+        for kinds in (("shifted",), ("reversed",))
+    ),
+    ("rows", "lanes", "shifted", "several", "vectors"),
+    ("rows", "lanes", "shifted", "partial", "several", "vectors"),
+    *(
+        ("columns", "together", *kinds, "overlapped", "vectors")
+        for kinds in (("shifted",), ("reversed",), ("reversed", "shifted"))
+    ),
+    ("columns", "alone", "shifted", "overlapped", "vectors"),
+    ("columns", "together", "shifted", "vectors"),
+    ("columns", "together", "shared", "shifted", "overlapped", "vectors"),
+    ("columns", "together", "shared", "no_remainder", "shifted", "vectors"),
+    ("columns", "alone", "along"),
+    *(
+        ("columns", "together", *shared, "along", *last)
+        for shared in ((), ("shared", "no_remainder"))
+        for last in ((), ("vectors",))
+    ),
 }
 
 

@@ -111,7 +111,7 @@ y += a; // on top\
             const _kt_index _kt_e0 = _kt_r;
 #pragma unroll
             for (int _kt_v = 0; _kt_v < 4; ++_kt_v) {
-                _kt_f__kt_where[_kt_v] = kerneltk::advance(_kt_b__kt_where, _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r__kt_where[0]) + _kt_v * static_cast<_kt_index>(_kt_a._kt_k__kt_where[0]));
+                _kt_f__kt_where[_kt_v] = kerneltk::advance(kerneltk::advance(_kt_b__kt_where, _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r__kt_where[0])), _kt_v * static_cast<_kt_index>(_kt_a._kt_k__kt_where[0]));
                 _kt_is_within &= _kt_range__kt_where.has_inside<sizeof(bool) * 8>(_kt_f__kt_where[_kt_v]);
             }
         }
@@ -123,7 +123,7 @@ y += a; // on top\
         else {
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
- kerneltk::fetch_bytes<sizeof(bool) * 8>(_kt_x__kt_where[_kt_u], _kt_f__kt_where[_kt_u], _kt_range__kt_where.high);
+ kerneltk::fetch_bytes<sizeof(bool) * 8>(_kt_x__kt_where[_kt_u], _kt_f__kt_where[_kt_u], _kt_range__kt_where);
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 8; ++_kt_u) {
