@@ -1,4 +1,4 @@
-"""What a launch of a kernel from expressions moves, how, and what a multiprocessor has of it."""
+"""Explanations of launches of kernels from expressions: bytes, strategy and occupancy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RECENT = (2048, 32, 228)
 
 @record
 class KernelExplanation:
-    """What a launch moves, and how.
+    """The bytes, strategy and occupancy of a launch.
 
     Parameters
     ----------
