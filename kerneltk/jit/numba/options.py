@@ -1,4 +1,4 @@
-"""What ``@cuda.jit`` is given: numba's options, and signatures, as strings or of its types.
+"""Options and signatures of ``@cuda.jit``; signatures are strings, or made of numba's types.
 
 A signature says what a kernel's arguments are turned into: an argument that it calls ``int32``
 becomes an ``np.int32`` before the launch. Elsewhere types follow from the arguments.
