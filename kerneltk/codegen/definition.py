@@ -201,7 +201,8 @@ class KernelDefinition(ABC):
             return
         # Not the facts, which a call whose code is cached does not need.
         sources = (*(source for _, source in self.expressions), self.preamble, *self.options)
-        if any("#" in source or "include" in source for source in sources):  # of what is not seen
+        # Macros and lines that are joined make names that are not seen here.
+        if any(re.search(r"[#\\]|include", source) for source in sources):
             return
         names = frozenset(re.findall(r"\w+", " ".join(sources)))
         for index, parameter in enumerate(self.signature.parameters):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator
 from kerneltk.codegen.argument_block import (
     ArgumentBlock,
@@ -27,7 +29,7 @@ from kerneltk.core.artifacts import COUNTERS, Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.lexer import blanked
 from kerneltk.core.records import cached_property, record
-from kerneltk.errors import Snippet
+from kerneltk.errors import ArgumentTypeError, Snippet, render_message
 from kerneltk.schedule.elementwise import Operand
 from kerneltk.schedule.reduction import (
     STRIP_BYTES,
@@ -112,8 +114,7 @@ class ReductionDefinition(KernelDefinition):
             output = resolved.binding.dtypes[len(self.signature.inputs)]
             dtype = self.accumulator.dtype(resolved.binding, output)
             if dtype is not None:
-                shown = Snippet("identity", self.identity, 0, len(self.identity))
-                convert_scalar(self.identity_number, dtype, shown)
+                _check_identity(self.identity_number, dtype)
         self.check_written(len(specs))
         return resolved
 
@@ -513,3 +514,15 @@ def _outer_strides(
     if array.ndim == len(shape):  # also where keepdims left extents of one
         return tuple(step for axis, step in enumerate(array.strides) if axis not in axes)
     return array.strides
+
+
+def _check_identity(number: complex, dtype: np.dtype[Any]) -> None:
+    """Raise where a total does not hold its identity: as of a scalar argument, but that would lose
+    its fraction.
+    """
+    written = repr(number)
+    shown = Snippet("identity", written, 0, len(written))
+    (held, *_) = convert_scalar(number, dtype, shown)
+    if dtype.kind in "iu" and held != number:
+        sentence = f"The value {written} cannot become dtype '{dtype}'."
+        raise ArgumentTypeError(render_message(sentence, shown))

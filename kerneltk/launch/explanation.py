@@ -1,4 +1,4 @@
-"""What a launch of a kernel from expressions moves, how, and what a multiprocessor has of it."""
+"""Explanations of launches of kernels from expressions: bytes, strategy and occupancy."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from kerneltk.object_code.elf import ElfFile
 _SECTOR = 32  # bytes that memory is read and written by
 _REGISTERS = 1 << 16  # of a multiprocessor
 _REGISTER_COUNT = 0x2F04  # EIATTR_REGCOUNT of a cubin's .nv.info: symbol, registers
-# Resident threads and shared memory (KiB) of a multiprocessor: CUDA C++ Programming Guide,
-# technical specifications per compute capability.
-_RESIDENT = {"sm_75": (1024, 64), "sm_80": (2048, 164), "sm_86": (1536, 100), "sm_89": (1536, 100),
-             "sm_120": (1536, 100), "sm_121": (1536, 100)}  # fmt: skip
-_RECENT = (2048, 228)
+# Resident threads and blocks, and shared memory (KiB), of a multiprocessor: CUDA C++ Programming
+# Guide, technical specifications per compute capability.
+_RESIDENT = {"sm_70": (2048, 32, 96), "sm_72": (2048, 32, 96), "sm_75": (1024, 16, 64),
+             "sm_80": (2048, 32, 164), "sm_86": (1536, 16, 100), "sm_87": (1536, 16, 164),
+             "sm_89": (1536, 24, 100), "sm_120": (1536, 24, 100),
+             "sm_121": (1536, 24, 100)}  # fmt: skip
+_RECENT = (2048, 32, 228)
 
 
 @record
 class KernelExplanation:
-    """What a launch moves, and how.
+    """The bytes, strategy and occupancy of a launch.
 
     Parameters
     ----------
@@ -37,7 +39,8 @@ class KernelExplanation:
     grid, block : int
         Blocks, and threads of a block; on the host work items, and 1.
     registers, shared : int or None
-        Registers of a thread, and static shared memory of a block (bytes); None on the host.
+        Registers of a thread, and static shared memory of a block (bytes); None on the host and
+        for PTX, whose registers a driver allocates.
     resident : int or None
         Threads of a multiprocessor that registers, shared memory and the block's size leave.
     occupancy : float or None
@@ -62,8 +65,9 @@ class KernelExplanation:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.bytes:,} bytes must move; {self.strategy}"]
         if self.registers is not None:
+            blocks = "block" if self.grid == 1 else "blocks"
             lines.append(
-                f"  {self.grid:,} blocks of {self.block} threads; {self.registers} registers a "
+                f"  {self.grid:,} {blocks} of {self.block} threads; {self.registers} registers a "
                 f"thread, {self.shared:,} bytes of shared memory a block: {self.resident} resident "
                 f"threads of a multiprocessor, {self.occupancy:.0%}"
             )
@@ -79,23 +83,26 @@ def explained(
     name, block = own.definition.name, own.block
     if own.backend.emulates_cuda:
         return KernelExplanation(name, moved, own.strategy, geometry.grid, block)
+    grid = geometry.grid * geometry.chunk_size
+    if code.kind != "cubin":
+        return KernelExplanation(name, moved, own.strategy, grid, block)
     found = ElfFile(code.code, "cubin")
     registers = _registers(found.section(".nv.info"))
     shared = found.size(f".nv.shared.{code.entry}")
-    most, memory = _RESIDENT.get(code.target.architecture, _RECENT)
+    most, most_blocks, memory = _RESIDENT.get(code.target.architecture.rstrip("af"), _RECENT)
     # Registers are given to warps by the 256, shared memory with 1 KiB that CUDA keeps.
     of_warp = -(-registers * WARP // 256) * 256
     warps = -(-block // WARP)
     blocks = min(
         most // (warps * WARP),
+        most_blocks,
         _REGISTERS // (of_warp * warps),
         memory * 1024 // (shared + 1024),
     )
     resident = blocks * block
     return KernelExplanation(
-        name, moved, own.strategy, geometry.grid, block, registers, shared, resident,
-        resident / most,
-    )  # fmt: skip
+        name, moved, own.strategy, grid, block, registers, shared, resident, resident / most
+    )
 
 
 def moved_bytes(spec: ArraySpec) -> int:

@@ -125,7 +125,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
     def _geometry(
         self, *args: Any, backend: BackendName = "cuda", **named: Any
     ) -> tuple[Resolved, LaunchGeometry]:
-        """What `translation_unit` is made of."""
+        """The types and the launch geometry of a call, for `translation_unit`."""
 
     def _unit(self, *args: Any, **named: Any) -> TranslationUnit:
         return translation_unit_of(self._geometry(*args, **named)[1].specialization)

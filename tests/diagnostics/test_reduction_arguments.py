@@ -130,6 +130,7 @@ def test_unknown_architectures(target: str) -> None:
          "The value 32768 is out of range for dtype 'int16'."),
         ("i4", "T", -np.inf, ScalarOverflowError,
          "The value -inf is out of range for dtype 'int32'."),
+        ("i4", None, 0.5, ArgumentTypeError, "The value 0.5 cannot become dtype 'int32'."),
         ("f8", None, 1j, ArgumentTypeError, "The complex value 1j cannot become dtype 'float64'."),
     ],
 )  # fmt: skip
@@ -139,7 +140,7 @@ def test_identities_that_the_total_does_not_hold(
     kernel = ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", identity, "top", reduce_type)
     first, shown, _ = message_of(lambda: kernel(np.ones(3, dtype)), error).split("\n")
     assert first == said
-    assert shown == f"  identity: {kernel.identity}"
+    assert shown == f"  identity: {identity}"
 
 
 # -- the constructor -------------------------------------------------------------------------------

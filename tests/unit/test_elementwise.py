@@ -404,6 +404,8 @@ def test_an_output_that_nothing_writes_is_not_allocated() -> None:
     assert (z == 2).all()
     by_macro = ElementwiseKernel("T x", "T y", "SET(2)", options=("-DSET(v)=y=v*x",))
     assert (by_macro(np.ones(3)) == 2).all()
+    joined = ElementwiseKernel("T x", "T long_name", "long_\\\nname = x", "joined")
+    assert (joined(np.ones(3)) == 1).all()
     total = ReductionKernel("T x", "T y, T z", "x", "a + b", "y = a", "0", "half_total")
     with pytest.raises(
         ArgumentValueError, match="Nothing in kernel 'half_total' writes output 'z'"

@@ -1,4 +1,4 @@
-"""What the driver returned, as an exception, and errors with CuPy's classes."""
+"""The driver's statuses as exceptions, and errors with CuPy's classes."""
 
 from __future__ import annotations
 

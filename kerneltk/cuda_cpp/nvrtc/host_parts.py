@@ -83,7 +83,7 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
             is_excused = (
                 (part.kind in _UNANNOTATED and is_device)
                 or (
-                    part.kind == "annotated lambda"
+                    part.kind in ("annotated lambda", "computed constant")
                     and (source.has_host_code or source.compiler != "nvrtc")
                 )
                 or (part.kind in _OF_STRINGS and (source.has_host_code or includes_more))

@@ -59,7 +59,7 @@ class Operand:
 
 @record
 class Result:
-    """What a function returns for one output: the extents of its tuples, and where in the returned
+    """The returned values of one output: the extents of its tuples, and where in the returned
     value each number is, by the indices of the nested tuples.
     """
 
@@ -80,7 +80,7 @@ def element_operands(kinds: Sequence[Type], args: Sequence[Any]) -> list[Operand
 
 
 def element_results(kind: Type) -> tuple[Result, ...]:
-    """What a function of one element returns. Raises ArgumentTypeError for what is no number."""
+    """The results of a function of one element. Raises ArgumentTypeError for what is no number."""
     if kind == VOID:
         return ()
     paths = [((), kind)]

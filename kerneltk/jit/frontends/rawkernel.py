@@ -616,7 +616,7 @@ class DeviceFunction:
 
     def __init__(self, function: types.FunctionType) -> None:
         functools.update_wrapper(self, function)
-        self.jit_function = function
+        self.jit_function = self.py_func = function  # the latter is numba's name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise: it has no grid."""

@@ -1,4 +1,4 @@
-"""What ``@cuda.jit`` is given: numba's options, and signatures written as text.
+"""Options and signatures of ``@cuda.jit``; signatures are strings, or made of numba's types.
 
 A signature says what a kernel's arguments are turned into: an argument that it calls ``int32``
 becomes an ``np.int32`` before the launch. Elsewhere types follow from the arguments.
@@ -101,7 +101,9 @@ def parse_signature(text: str) -> tuple[Parsed, ...]:
             case ast.Call(func=ast.Name(id="UniTuple"), args=[one, ast.Constant(value=int(count))]):
                 item = parsed(one)
                 return Parsed(f"UniTuple({item.text}, {count})", None, 0, (item,) * count)
-            case ast.Call(func=ast.Name(id="Tuple"), args=[ast.Tuple(elts=nodes)]):
+            case ast.Call(
+                func=ast.Name(id="Tuple"), args=[ast.Tuple(elts=nodes) | ast.List(elts=nodes)]
+            ):
                 items = tuple(map(parsed, nodes))
                 return Parsed(f"Tuple(({', '.join(item.text for item in items)}))", None, 0, items)
         raise wrong(f"'{ast.unparse(node)}' is no type")
@@ -138,7 +140,7 @@ _TAKEN = ("cache", "inline", "forceinline", "opt")
 _KNOWN = ("debug", "device", "fastmath", "launch_bounds", "lineinfo", "max_registers")
 _HINTS = {
     "link": "C++ is linked by 'kerneltk.RawModule'.",
-    "lto": "there is nothing to link with: a kernel and what it calls are one text.",
+    "lto": "there is nothing to link with: a kernel and what it calls are one translation unit.",
     "extensions": "pass arrays, numbers and tuples.",
     "argtypes": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "restype": "give the signature first: @cuda.jit('void(float32[:], int32)').",

@@ -56,6 +56,23 @@ def test_shared_memory_leaves_fewer_threads_resident() -> None:
     assert shown.occupancy == shown.resident / 1024
 
 
+def test_a_multiprocessor_has_so_many_blocks() -> None:
+    shown = TURN.explain(make("f4", 1 << 20), target="sm_89", block_size=32)
+    assert (shown.resident, shown.occupancy) == (24 * 32, 0.5)
+
+
+def test_blocks_that_share_an_output_count_each() -> None:
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    shown = total.explain(make("f4", 1 << 24))
+    assert shown.grid > 100
+    assert "\n  1 block of " in str(total.explain(make("f4", 100)))
+
+
+def test_of_ptx() -> None:
+    shown = SUM.explain(make("f4", 1024), make("f4", 1024), target="compute_90")
+    assert (shown.grid, shown.registers, shown.occupancy) == (1, None, None)
+
+
 def test_strategies() -> None:
     short = make("f4", (7, 5000), strides=(4, 28))
     assert TURN.explain(short, make("f4", (7, 5000))).strategy.startswith("box of 7 x 256, 7 a")

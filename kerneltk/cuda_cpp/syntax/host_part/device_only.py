@@ -125,6 +125,8 @@ _OPENS_STD = re.compile(r"\bnamespace\s+std\s*[{:]")
 _BEHIND_OBJECT = re.compile(r"(?:\.|->|(?<!std)(?<!\s)::|\w\s*::)\s*\Z")
 _WRITES = r"(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 _CONST = re.compile(r"\bconst(?:expr)?\b")
+# Before a scalar of floats: not within a template's brackets.
+_FLOAT = re.compile(r"\b(?:float|double)\b(?!.*>)", re.DOTALL)
 _CONST_POINTER = re.compile(r"\(?\s*\*(?:\s*\*)*\s*const\b")
 _CONST_ALIAS = re.compile(
     r"\btypedef\b[^;{}]*\bconst\b[^;{}]*?(\w+)\s*;|\busing\s+(\w+)\s*=[^;{}]*\bconst\b[^;{}]*;"
@@ -135,11 +137,12 @@ _STORAGE = re.compile(r"\b(?:static|volatile|const)\b")
 # CUDA's functions: none of them is constexpr.
 _CUDA_FUNCTION = re.compile(
     r"make_(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]|make_cu\w+"
-    r"|__(?!builtin_|half2?\b|nv_)\w+|(?:ll|l)?abs|min|max|clock(?:64)?|isnan|isinf|isfinite"
+    r"|__(?!builtin_|half2?\b|nv_)\w+|min|max|clock(?:64)?"
     r"|(?:f(?:abs|min|max|ma|mod|dim)|r?sqrt|r?cbrt|r?hypot|a?(?:sin|cos|tan)h?|(?:sin|cos)pi|atan2"
     r"|exp(?:2|10|m1)?|log(?:2|10|1p|b)?|pow|floor|ceil|trunc|l?l?r(?:ound|int)|nearbyint|copysign"
     r"|erfc?(?:inv|x)?|[tl]gamma|ldexp|scalbn|nan|remainder|nextafter)f?"
 )
+_FOLDED_BY_NVCC = re.compile(r"(?:ll|l)?abs|isnan|isinf|isfinite")  # and not by NVRTC
 _UNEVALUATED = frozenset(
     ("sizeof_expression", "alignof_expression", "decltype", "lambda_expression", "type_descriptor")
 )
@@ -237,7 +240,9 @@ class _Finder:
         self._numbers = _numbers_of_macros(prepared)
         self._extensions = _names_of_extensions(prepared)
         self._constants: set[str] = set()
-        self._computed: set[str] = set()  # functions that are not constexpr, scalars not const
+        self._values: set[str] = set()  # scalars that are not const
+        self._floats: set[str] = set()  # scalars of floats that are const, and not constexpr
+        self._functions: set[str] = set()  # of the device that are not constexpr
         self._constexpr: set[str] = set()
         self._counts = Counter(_all_declared(prepared.code))
         self._shared = 0  # bytes of static shared memory in the function that is read
@@ -378,7 +383,7 @@ class _Finder:
 
     def _annotate(self, name: Node, function: Node | None, head: str = "") -> None:
         is_constant = re.search(r"\bconst(?:expr|eval)\b", head) is not None
-        (self._constexpr if is_constant else self._computed).add(last_name(self._name(name)))
+        (self._constexpr if is_constant else self._functions).add(last_name(self._name(name)))
         guard = self.prepared.guard_of(self.prepared.start_of(name.start_byte))
         key = self._key(name, function)
         for one in (key, key.partition("(")[0] + "("):
@@ -487,10 +492,16 @@ class _Finder:
                 and inner.type != "reference_declarator"
             ):
                 self._read_headers(value.start_byte, value.end_byte)
-                if any(self._is_computed(node) for node in self._evaluated(value)):
-                    self._add(kind, self._name(name), name.start_byte, name.end_byte)
-            if inner is not None and inner == name and _CONST.search(head) is None:
-                self._computed.add(self._name(inner))
+                parts, span = list(self._evaluated(value)), (name.start_byte, name.end_byte)
+                if any(self._is_computed(one, self._values, _CUDA_FUNCTION) for one in parts):
+                    self._add(kind, self._name(name), *span)
+                elif any(self._is_computed(one, self._floats, _FOLDED_BY_NVCC) for one in parts):
+                    self._add("computed constant", self._name(name), *span)
+            if inner is not None and inner == name:
+                if _CONST.search(head) is None:
+                    self._values.add(self._name(inner))
+                elif "constexpr" not in head and _FLOAT.search(head):
+                    self._floats.add(self._name(inner))
 
     def _evaluated(self, node: Node) -> Iterator[Node]:
         """Yield the parts of an expression whose values it needs: not that behind an `&`."""
@@ -504,19 +515,21 @@ class _Finder:
             elif part.type not in _UNEVALUATED and not is_address:
                 stack += part.named_children
 
-    def _is_computed(self, node: Node) -> bool:
-        """Whether a part of an initializer is no constant: the value of a variable, a call."""
+    def _is_computed(self, node: Node, values: set[str], library: re.Pattern[str]) -> bool:
+        """Whether a part of an initializer is no constant: the value of one of these variables, a
+        call of one of these functions, or of one of the source's.
+        """
         if node.type == "call_expression":
             called = node.child_by_field_name("function")
             name = "" if called is None else self.tree.slice(called)
             if name in self._declared:
-                return name in self._computed and name not in self._constexpr | self._macros
-            return _CUDA_FUNCTION.fullmatch(name.removeprefix("::")) is not None
+                return name in self._functions and name not in self._constexpr | self._macros
+            return library.fullmatch(name.removeprefix("::")) is not None
         is_called = node.parent is not None and node.parent.type == "call_expression"
         is_variable = node.type == "identifier" and not is_called
-        # One name may stand for several things: then nothing is said.
+        # One name may stand for several things: then nothing is said. A function's is an address.
         name = self.tree.slice(node) if is_variable else ""
-        return is_variable and self._counts[name] == 1 and name in self._computed
+        return is_variable and self._counts[name] == 1 and name in values
 
     def _add_shared(self, head: str, declarators: list[Node]) -> None:
         """Count static shared memory, as far as numbers say how much it is."""
@@ -723,7 +736,7 @@ _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
     ),
     "computed constant": (
         "'{0}' has an initializer that is no constant expression",
-        "write a constant, or declare the functions in it 'constexpr'",
+        "write a constant, or declare the variables and functions in it 'constexpr'",
     ),
     "device in function": (
         "'{0}' is a variable of the device's memory inside of a function",

@@ -156,6 +156,9 @@ BOTH = "template <class T> struct Pair { T a, b; };\n__device__ int other = 5, t
         "namespace n { static __device__ Pair<float> v = {1, __int_as_float(3)}; }",
         "__device__ float4 v = make_float4(1, 2, 3, 4);",
         "const float v = 2 * expf(1);",
+        "const double half = 0.5; const double v = half * 3;",
+        "static const float third = 1 / 3.0f; __constant__ float v[] = {1, -third};",
+        "__device__ long v = labs(-2);",
     ],
 )
 def test_initializers_that_a_program_would_compute(declared: str) -> None:
@@ -163,6 +166,17 @@ def test_initializers_that_a_program_would_compute(declared: str) -> None:
     assert "'v' has an initializer that is no constant expression" in message(source)
     with pytest.raises(CompileError, match="dynamic initialization"):
         kerneltk.RawKernel(source, "k").compile_for("sm_90")
+
+
+def test_initializers_that_nvcc_computes() -> None:
+    declared = """const float v = 2 * expf(1), half = 0.5f;  // v is of the host
+    __constant__ float w[] = {half * 3, 1};
+    __device__ int x = abs(-2), y = isnan(2.5f);
+    """
+    kerneltk.RawKernel(declared + PLAIN, "k", backend="nvcc").compile(backend="host")
+    computed = kerneltk.RawKernel(f"__constant__ float w = sqrtf(2);\n{PLAIN}", "k", backend="nvcc")
+    with pytest.raises(CompileError, match="'w' has an initializer that is no constant"):
+        computed.compile(backend="host")
 
 
 def test_initializers_that_are_constant() -> None:
@@ -176,6 +190,15 @@ def test_initializers_that_are_constant() -> None:
     __constant__ float f = std::numeric_limits<float>::max(), g = float(sizeof(other)) / 3;
     __constant__ Pair<int> h[2] = {{{{1, twice(3)}}, {{n::max(3, 4), square<int>(2)}}}};
     constexpr int q = 3; const int r = q + 1; __device__ int s = r;
+    constexpr float half = 0.5f; const float i = half * r; __device__ const float* t = &i;
+    __device__ int same(int v) {{ return v; }}
+    template <class T> __device__ T other_one(T v) {{ return v; }}
+    typedef int (*Function)(int);
+    struct Named {{ int key; Function function; static __device__ int own(int v) {{ return v; }} }};
+    __device__ Function u = same;
+    __device__ Function v[] = {{same, &same, (Function)same, other_one<int>, Named::own}};
+    __constant__ Named w[] = {{{{1, same}}, {{2, Named::own}}}};
+    __device__ int (*x)(int) = same;
     {PLAIN}"""
     assert kerneltk.RawKernel(source, "k").compile_for("sm_90").kind == "cubin"
     kerneltk.RawKernel(source, "k").compile(backend="host")

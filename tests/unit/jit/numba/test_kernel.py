@@ -35,6 +35,7 @@ def test_the_decorators_forms() -> None:
 
 def test_py_func_is_the_function_itself() -> None:
     assert jit(store).py_func is store
+    assert jit(device=True)(store).py_func is store
 
 
 def test_decorators_that_are_refused() -> None:

@@ -43,7 +43,7 @@ def test_signatures(text: str, expected: Any) -> None:
 
 def test_tuples_in_signatures() -> None:
     one, two, none = parse_signature(
-        "void(UniTuple(int32, 2), Tuple((f4[:], Tuple((b1,)))), Tuple(()))"
+        "void(UniTuple(int32, 2), Tuple([f4[:], Tuple((b1,))]), Tuple(()))"
     )
     assert (one.text, one.dtype, len(one.items)) == ("UniTuple(int32, 2)", None, 2)
     assert two.text == "Tuple((f4[:], Tuple((b1))))"
