@@ -96,9 +96,9 @@ __device__ __forceinline__ void fetch_shifted(void* to, const void* from) {
     }
 }
 
-// The same byte by byte, where an array begins or ends; nothing is read from `high` on.
+// The same byte by byte, where an array begins or ends: of those beside it none is read.
 template <int BYTES>
-__device__ __forceinline__ void fetch_bytes(void* to, const void* from, const char* high) {
+__device__ __forceinline__ void fetch_bytes(void* to, const void* from, const memory_range& range) {
     constexpr int part = BYTES < 8 ? BYTES : 8;
 #pragma unroll
     for (int first = 0; first < BYTES; first += part) {
@@ -106,7 +106,8 @@ __device__ __forceinline__ void fetch_bytes(void* to, const void* from, const ch
 #pragma unroll 1
         for (int k = part - 1; k >= 0; --k) {
             const char* const at = static_cast<const char*>(from) + first + k;
-            word = word << 8 | (at < high ? __ldg(reinterpret_cast<const unsigned char*>(at)) : 0);
+            const bool is_own = at >= range.low && at < range.high;
+            word = word << 8 | (is_own ? __ldg(reinterpret_cast<const unsigned char*>(at)) : 0);
         }
         static_cast<unsigned int*>(to)[first / 4] = static_cast<unsigned int>(word);
         if constexpr (part == 8)

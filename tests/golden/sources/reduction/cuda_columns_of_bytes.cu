@@ -106,7 +106,7 @@ y = a
         else {
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
- kerneltk::fetch_bytes<sizeof(T) * 8>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_range_x.high);
+ kerneltk::fetch_bytes<sizeof(T) * 8>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_range_x);
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {

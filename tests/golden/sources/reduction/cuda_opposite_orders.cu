@@ -123,7 +123,7 @@ y += a; // on top\
         else {
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
- kerneltk::fetch_bytes<sizeof(bool) * 8>(_kt_x__kt_where[_kt_u], _kt_f__kt_where[_kt_u], _kt_range__kt_where.high);
+ kerneltk::fetch_bytes<sizeof(bool) * 8>(_kt_x__kt_where[_kt_u], _kt_f__kt_where[_kt_u], _kt_range__kt_where);
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 8; ++_kt_u) {

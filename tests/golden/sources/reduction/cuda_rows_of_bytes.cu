@@ -114,7 +114,7 @@ y = a
         else {
 #pragma unroll
             for (int _kt_u = 0; _kt_u < 2; ++_kt_u)
- kerneltk::fetch_bytes<sizeof(T) * 16>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_range_x.high);
+ kerneltk::fetch_bytes<sizeof(T) * 16>(_kt_x_x[_kt_u], _kt_f_x[_kt_u], _kt_range_x);
         }
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
