@@ -100,7 +100,8 @@ def traced(
         except Exception as error:
             if not rolling.families or getattr(error, "has_effects", False):
                 raise
-        if len(unrolled) > _MOST_UNROLLED or not unrolled:
+            return _traced(*given, None)  # to raise what the function itself does
+        if len(unrolled) > _MOST_UNROLLED:
             return _traced(*given, None)
 
 
@@ -164,6 +165,8 @@ def _traced(
             if found is None:
                 raise
             raise found from error
+    if rolling is not None and rolling.refused is not None:
+        raise NotRolledError(rolling.refused)
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None

@@ -134,6 +134,7 @@ class Rolling:
     ) -> None:
         self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
         self.families = 0
+        self.refused: Any = None  # a loop to be unrolled, also where the function has caught that
         self.loops: list[Loop] = []
 
     def frames(self, frame: types.FrameType) -> Iterator[types.FrameType]:
@@ -207,10 +208,15 @@ def _general_item(item: Any) -> Any:
 
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, slice, range)
+_IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python, with its own state
 _OBJECTS = (
     type, types.ModuleType, types.BuiltinFunctionType, np.ufunc, type(Ellipsis),
     type(np.sum),
 )  # fmt: skip
+
+
+def _may_change(value: Any) -> bool:
+    return isinstance(value, type) and bool(value.__flags__ & _IS_HEAP_TYPE)
 
 
 def _variables(frames: Iterable[types.FrameType], variable: str) -> dict[Any, Any]:
@@ -238,7 +244,8 @@ def _note(path: Any, value: Any, found: dict[Any, Any], within: tuple[int, ...])
         if id(value) in within:
             raise _UnknownError
         within = (*within, id(value))
-        found[path] = kind, len(value), id(value) if kind is not tuple else 0
+        order = [*map(repr, value)] if kind is dict else len(value)
+        found[path] = kind, order, id(value) if kind is not tuple else 0
         items = value.items() if kind is dict else enumerate(value)
         for key, item in items:
             if type(key) not in (int, str):
@@ -247,13 +254,15 @@ def _note(path: Any, value: Any, found: dict[Any, Any], within: tuple[int, ...])
     elif kind is types.FunctionType:
         found[path] = kind, id(value)
         if id(value) not in within:
+            own = value.__defaults__, value.__kwdefaults__, vars(value)
+            _note((path, "own"), own, found, (*within, id(value)))
             for place, cell in enumerate(value.__closure__ or ()):
                 try:
                     content = cell.cell_contents
                 except ValueError:
                     continue
                 _note((path, place), content, found, (*within, id(value)))
-    elif isinstance(value, _OBJECTS):
+    elif isinstance(value, _OBJECTS) and not _may_change(value):
         found[path] = kind, id(value)
     else:
         raise _UnknownError
@@ -317,6 +326,7 @@ class Rounds:
 
     def _give_up(self) -> None:
         if not self._is_rolled:
+            self._rolling.refused = self._key
             raise NotRolledError(self._key)
         self._tries, self._begun = 0, None
 
