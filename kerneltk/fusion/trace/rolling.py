@@ -54,6 +54,8 @@ from kerneltk.fusion.trace.symbols import (
 
 _LEAST_ROUNDS = 12
 _LEAST_CARRIED = 256  # with values that rounds take from those before: unrolled, they share kernels
+# Unrolled, small launches take half of the time in each later call, and the first is short as well.
+_LEAST_OPERATIONS = 512
 _MOST_TRIES = 5  # rounds that are compared with the one before, until one is like it
 
 
@@ -62,6 +64,10 @@ class NotRolledError(BaseException):
 
     def __init__(self, key: Any) -> None:
         self.key = key
+
+
+class ManyOperationsError(BaseException):
+    """A function with loops has so many operations that they are to be rolled."""
 
 
 class _UnknownError(Exception):
@@ -110,7 +116,20 @@ def rounds_of(trace: Trace, frame: types.FrameType, values: range) -> Any:
     variable = _loop_variables(code).get(at)
     if variable is None or code.co_flags & _NO_FRAMES:
         return values
+    if rolling.is_counting:
+        rolling.families += 1
+        return _counted(trace, values)
     return Rounds(trace, values, key, variable)
+
+
+def _counted(trace: Trace, values: range) -> Iterator[int]:
+    """A range, as long as the trace has few operations."""
+    assert trace.rolling is not None
+    for value in values:
+        if trace.operations + len(trace.effects) > _LEAST_OPERATIONS:
+            trace.rolling.refused = ManyOperationsError()
+            raise trace.rolling.refused
+        yield value
 
 
 class Rolling:
@@ -124,6 +143,8 @@ class Rolling:
         That of the traced call.
     is_traced : callable
         Whether a frame is one of a traced function's; None for the frame that has called it.
+    is_counting : bool
+        Whether loops are unrolled until there are many operations.
     """
 
     def __init__(
@@ -131,10 +152,13 @@ class Rolling:
         unrolled: set[Any],
         environment: Environment,
         is_traced: Callable[[types.FrameType], bool | None],
+        is_counting: bool,
     ) -> None:
         self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
+        self.is_counting = is_counting
         self.families = 0
-        self.refused: Any = None  # a loop to be unrolled, also where the function has caught that
+        # Why the function is to be traced again, also where it has caught that.
+        self.refused: NotRolledError | ManyOperationsError | None = None
         self.loops: list[Loop] = []
 
     def frames(self, frame: types.FrameType) -> Iterator[types.FrameType]:
@@ -326,8 +350,8 @@ class Rounds:
 
     def _give_up(self) -> None:
         if not self._is_rolled:
-            self._rolling.refused = self._key
-            raise NotRolledError(self._key)
+            self._rolling.refused = NotRolledError(self._key)
+            raise self._rolling.refused
         self._tries, self._begun = 0, None
 
     def _variables_in(self, frame: types.FrameType) -> dict[Any, Any]:

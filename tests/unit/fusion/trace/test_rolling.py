@@ -12,8 +12,14 @@ import kerneltk
 from kerneltk.backends.registry import backend_named
 from kerneltk.fusion.plan.steps import Rounds, Step
 from kerneltk.fusion.start import traced
+from kerneltk.fusion.trace import rolling
 
 ROWS, COLUMNS = 20, 16
+
+
+@pytest.fixture(autouse=True)
+def _few_operations_are_rolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", -1)
 
 
 def _arguments() -> list[Any]:
@@ -297,3 +303,12 @@ def test_errors_behind_loops_of_both_kinds_are_the_functions() -> None:
 
     with pytest.raises(ValueError, match="mine"):
         kerneltk.fuse(failing)(*_arguments())
+
+
+def test_loops_of_few_operations_are_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", 100)
+    host = backend_named("host")
+    for rounds, is_rolled in ((20, False), (60, True)):
+        given = [np.ones((rounds, 4)), np.ones((rounds, 4))]
+        steps = traced(rows, "program", given, (), host).plan.steps
+        assert any(isinstance(step.kernel, Rounds) for step in steps) == is_rolled
