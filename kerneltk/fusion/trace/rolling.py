@@ -123,12 +123,15 @@ def rounds_of(trace: Trace, frame: types.FrameType, values: range) -> Any:
 
 
 def _counted(trace: Trace, values: range) -> Iterator[int]:
-    """A range, as long as the trace has few operations."""
-    assert trace.rolling is not None
-    for value in values:
-        if trace.operations + len(trace.effects) > _LEAST_OPERATIONS:
-            trace.rolling.refused = ManyOperationsError()
-            raise trace.rolling.refused
+    """A range, as long as the trace has few operations, and will have by the rounds so far."""
+    rolling = trace.rolling
+    assert rolling is not None
+    begun = trace.operations + len(trace.effects)
+    for place, value in enumerate(values):
+        own = trace.operations + len(trace.effects) - begun
+        if place and begun + own * len(values) // place > _LEAST_OPERATIONS:
+            rolling.refused = ManyOperationsError()
+            raise rolling.refused
         yield value
 
 
