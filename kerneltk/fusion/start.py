@@ -48,7 +48,13 @@ from kerneltk.fusion.trace.location import is_called
 from kerneltk.fusion.trace.operations import assign
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
 from kerneltk.fusion.trace.reads import Name, of_global
-from kerneltk.fusion.trace.rolling import NotRolledError, Rolling, check_rolled, range_of
+from kerneltk.fusion.trace.rolling import (
+    ManyOperationsError,
+    NotRolledError,
+    Rolling,
+    check_rolled,
+    range_of,
+)
 from kerneltk.fusion.trace.state import (
     ArraySource,
     Handlers,
@@ -88,19 +94,24 @@ def traced(
     classes of arguments that are other libraries' arrays, `varying` what `Reads` takes.
     """
     unrolled: set[Any] = set()
+    is_counting = True
     given = (function, name, args, keywords, backend, target, device, kinds, varying)
     while True:
-        rolling = Rolling(
-            unrolled, Environment(args, [v.shape for v in args if is_array(v)]), _is_executed
-        )
+        environment = Environment(args, [v.shape for v in args if is_array(v)])
+        rolling = Rolling(unrolled, environment, _is_executed, is_counting)
         try:
             return _traced(*given, rolling)
         except NotRolledError as error:
             unrolled.add(error.key)
+        except ManyOperationsError:
+            is_counting = False
         except Exception as error:
             if not rolling.families or getattr(error, "has_effects", False):
                 raise
-        if len(unrolled) > _MOST_UNROLLED or not unrolled:
+            if is_counting and rolling.refused is None:
+                raise
+            return _traced(*given, None)  # to raise what the function itself does
+        if len(unrolled) > _MOST_UNROLLED:
             return _traced(*given, None)
 
 
@@ -164,6 +175,8 @@ def _traced(
             if found is None:
                 raise
             raise found from error
+    if rolling is not None and rolling.refused is not None:
+        raise rolling.refused
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None

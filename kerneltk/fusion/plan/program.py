@@ -614,19 +614,17 @@ class _Loop:
         steps = described.steps(self.round, self.steps, lambda _: _Known(None))
         if steps is None:
             return self.run
-        rounds, once = self.values, self.round
-        of_types: tuple[type, ...] = ()
+        rounds = self.values
+        known: tuple[tuple[type, ...], Callable[..., Any]] = (), self.round
 
         def run(*given: Any) -> None:
-            nonlocal once, of_types
-            types = tuple(map(type, given))
-            if types != of_types:
-                kinds = [Kind(kind) for kind in (*types, int)]
-                once, of_types = (
-                    shortcut_of(kinds, range(count), steps, self.round, self._access),
-                    types,
-                )
-            call = once
+            nonlocal known
+            types, call = known  # at once: other threads may have other types
+            own = tuple(map(type, given))
+            if types != own:
+                kinds = [Kind(kind) for kind in (*own, int)]
+                call = shortcut_of(kinds, range(count), steps, self.round, self._access)
+                known = own, call
             for index in rounds:
                 call(*given, index)
 

@@ -54,6 +54,8 @@ from kerneltk.fusion.trace.symbols import (
 
 _LEAST_ROUNDS = 12
 _LEAST_CARRIED = 256  # with values that rounds take from those before: unrolled, they share kernels
+# Unrolled, small launches take half of the time in each later call, and the first is short as well.
+_LEAST_OPERATIONS = 512
 _MOST_TRIES = 5  # rounds that are compared with the one before, until one is like it
 
 
@@ -62,6 +64,10 @@ class NotRolledError(BaseException):
 
     def __init__(self, key: Any) -> None:
         self.key = key
+
+
+class ManyOperationsError(BaseException):
+    """A function with loops has so many operations that they are to be rolled."""
 
 
 class _UnknownError(Exception):
@@ -110,7 +116,23 @@ def rounds_of(trace: Trace, frame: types.FrameType, values: range) -> Any:
     variable = _loop_variables(code).get(at)
     if variable is None or code.co_flags & _NO_FRAMES:
         return values
+    if rolling.is_counting:
+        rolling.families += 1
+        return _counted(trace, values)
     return Rounds(trace, values, key, variable)
+
+
+def _counted(trace: Trace, values: range) -> Iterator[int]:
+    """A range, as long as the trace has few operations, and will have by the rounds so far."""
+    rolling = trace.rolling
+    assert rolling is not None
+    begun = trace.operations + len(trace.effects)
+    for place, value in enumerate(values):
+        own = trace.operations + len(trace.effects) - begun
+        if place and begun + own * len(values) // place > _LEAST_OPERATIONS:
+            rolling.refused = ManyOperationsError()
+            raise rolling.refused
+        yield value
 
 
 class Rolling:
@@ -124,6 +146,8 @@ class Rolling:
         That of the traced call.
     is_traced : callable
         Whether a frame is one of a traced function's; None for the frame that has called it.
+    is_counting : bool
+        Whether loops are unrolled until there are many operations.
     """
 
     def __init__(
@@ -131,9 +155,13 @@ class Rolling:
         unrolled: set[Any],
         environment: Environment,
         is_traced: Callable[[types.FrameType], bool | None],
+        is_counting: bool,
     ) -> None:
         self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
+        self.is_counting = is_counting
         self.families = 0
+        # Why the function is to be traced again, also where it has caught that.
+        self.refused: NotRolledError | ManyOperationsError | None = None
         self.loops: list[Loop] = []
 
     def frames(self, frame: types.FrameType) -> Iterator[types.FrameType]:
@@ -207,10 +235,15 @@ def _general_item(item: Any) -> Any:
 
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, slice, range)
+_IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python, with its own state
 _OBJECTS = (
     type, types.ModuleType, types.BuiltinFunctionType, np.ufunc, type(Ellipsis),
     type(np.sum),
 )  # fmt: skip
+
+
+def _may_change(value: Any) -> bool:
+    return isinstance(value, type) and bool(value.__flags__ & _IS_HEAP_TYPE)
 
 
 def _variables(frames: Iterable[types.FrameType], variable: str) -> dict[Any, Any]:
@@ -238,7 +271,8 @@ def _note(path: Any, value: Any, found: dict[Any, Any], within: tuple[int, ...])
         if id(value) in within:
             raise _UnknownError
         within = (*within, id(value))
-        found[path] = kind, len(value), id(value) if kind is not tuple else 0
+        order = [*map(repr, value)] if kind is dict else len(value)
+        found[path] = kind, order, id(value) if kind is not tuple else 0
         items = value.items() if kind is dict else enumerate(value)
         for key, item in items:
             if type(key) not in (int, str):
@@ -247,13 +281,15 @@ def _note(path: Any, value: Any, found: dict[Any, Any], within: tuple[int, ...])
     elif kind is types.FunctionType:
         found[path] = kind, id(value)
         if id(value) not in within:
+            own = value.__defaults__, value.__kwdefaults__, vars(value)
+            _note((path, "own"), own, found, (*within, id(value)))
             for place, cell in enumerate(value.__closure__ or ()):
                 try:
                     content = cell.cell_contents
                 except ValueError:
                     continue
                 _note((path, place), content, found, (*within, id(value)))
-    elif isinstance(value, _OBJECTS):
+    elif isinstance(value, _OBJECTS) and not _may_change(value):
         found[path] = kind, id(value)
     else:
         raise _UnknownError
@@ -317,7 +353,8 @@ class Rounds:
 
     def _give_up(self) -> None:
         if not self._is_rolled:
-            raise NotRolledError(self._key)
+            self._rolling.refused = NotRolledError(self._key)
+            raise self._rolling.refused
         self._tries, self._begun = 0, None
 
     def _variables_in(self, frame: types.FrameType) -> dict[Any, Any]:

@@ -12,8 +12,14 @@ import kerneltk
 from kerneltk.backends.registry import backend_named
 from kerneltk.fusion.plan.steps import Rounds, Step
 from kerneltk.fusion.start import traced
+from kerneltk.fusion.trace import rolling
 
 ROWS, COLUMNS = 20, 16
+
+
+@pytest.fixture(autouse=True)
+def _few_operations_are_rolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", -1)
 
 
 def _arguments() -> list[Any]:
@@ -179,11 +185,72 @@ def through_a_name(x: Any, y: Any) -> Any:
     return x[0]
 
 
+def state_of_defaults(x: Any, y: Any) -> None:
+    def step(v: Any, seen: list[int] = [0], *, more: list[int] = [0]) -> Any:  # noqa: B006
+        seen[0] += 1
+        more[0] += 2
+        return v + seen[0] * more[0]
+
+    for i in range(x.shape[0]):
+        x[i] = step(x[i])
+
+
+def state_of_a_function(x: Any, y: Any) -> None:
+    def step(v: Any) -> Any:
+        step.count += 1  # type: ignore[attr-defined]
+        return v + step.count  # type: ignore[attr-defined]
+
+    step.count = 0  # type: ignore[attr-defined]
+    for i in range(x.shape[0]):
+        x[i] = step(x[i])
+
+
+def state_of_a_class(x: Any, y: Any) -> None:
+    class Seen:
+        count = 0
+
+    for i in range(x.shape[0]):
+        Seen.count += 1
+        x[i] += Seen.count
+
+
+def order_of_a_dict(x: Any, y: Any) -> None:
+    table = {0: 1.0, 1: 2.0, 2: 5.0}
+
+    def rotated() -> float:
+        key = next(iter(table))
+        table[key] = table.pop(key)
+        return table[key]
+
+    for i in range(x.shape[0]):
+        x[i] += rotated()
+
+
+def caught(x: Any, y: Any) -> Any:
+    try:
+        for i in range(x.shape[0]):
+            if i % 2:
+                x[i] += 1
+    except BaseException:
+        x[:] = 0
+    return x * 1
+
+
+def returned_from_finally(x: Any, y: Any) -> Any:
+    try:
+        for i in range(x.shape[0]):
+            if i % 2:
+                x[i] += 1
+    finally:
+        return x * 1  # noqa: B012
+
+
 @pytest.mark.parametrize(
     "function",
     [
         two_parities, first_ones, appended, counted, swapped, left_behind, by_table, one_view,
-        ranges_in_a_list, in_a_comprehension, through_a_name,
+        ranges_in_a_list, in_a_comprehension, through_a_name, state_of_defaults,
+        state_of_a_function, state_of_a_class, order_of_a_dict, caught, returned_from_finally,
     ],
 )  # fmt: skip
 def test_other_rounds_are_what_the_function_does(function: Callable[..., Any]) -> None:
@@ -225,3 +292,23 @@ def test_a_call_goes_on_behind_an_error_of_the_function() -> None:
 
     with pytest.raises(ValueError, match="mine"):
         kerneltk.fuse(failing)(*_arguments())
+
+
+def test_errors_behind_loops_of_both_kinds_are_the_functions() -> None:
+    def failing(x: Any, y: Any) -> None:
+        two_parities(x, y)
+        for i in range(x.shape[0]):
+            x[i] += 1
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        kerneltk.fuse(failing)(*_arguments())
+
+
+def test_loops_of_few_operations_are_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", 100)
+    host = backend_named("host")
+    for rounds, is_rolled in ((20, False), (60, True)):
+        given = [np.ones((rounds, 4)), np.ones((rounds, 4))]
+        steps = traced(rows, "program", given, (), host).plan.steps
+        assert any(isinstance(step.kernel, Rounds) for step in steps) == is_rolled
