@@ -6,6 +6,7 @@ kerneltk in place of CuPy's, for sm_90 and without a GPU. A program of its own: 
 from __future__ import annotations
 
 import importlib
+import itertools
 import pkgutil
 import re
 import sys
@@ -68,12 +69,12 @@ def compile_for_sm90(kernel: Any) -> None:
     if hasattr(kernel, "compile_for"):
         kernel.compile_for("sm_90")
         return
-    for other in OTHERS:
+    for other, shape in itertools.product(OTHERS, ((4,), (4, 4))):
         numbers = re.findall(r"\w+", kernel.prepared)
         specs: list[Any] = [
             2
             if p.name in numbers
-            else kerneltk.ArraySpec.make(p.dtype or KINDS.get(p.ctype, other), (4,))
+            else kerneltk.ArraySpec.make(p.dtype or KINDS.get(p.ctype, other), shape)
             for p in (*kernel.in_params, *kernel.out_params)
         ]
         if hasattr(kernel, "reduce_expr"):
