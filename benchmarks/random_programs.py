@@ -27,8 +27,8 @@ import numpy as np
 from common import Peers, Report, commit, describe_machine, event_clock, first_line, needed_cupy
 
 import kerneltk
+from kerneltk.launch.explanation import moved_bytes
 
-_SECTOR = 32  # bytes that memory is read by
 _EXTENTS = (2, 3, 5, 7, 10, 12, 16, 31, 32, 50, 64, 100, 107, 128, 200, 256, 333, 512, 777, 1000,
             1024, 2048, 4096, 4099, 10000, 65536, 131072)  # fmt: skip
 _DTYPES = {"f": "float32", "e": "float16", "d": "float64", "b": "int8", "B": "uint8", "h": "int16",
@@ -87,13 +87,6 @@ class Program:
         return (
             f"{self.text} {self.shape} {' '.join(o.dtype + ':' + o.layout for o in self.operands)}"
         )
-
-
-def moved_bytes(array: Any) -> int:
-    """Return the bytes of the sectors that an array's elements lie in."""
-    moved = [(abs(step), n) for step, n in zip(array.strides, array.shape, strict=True) if step]
-    apart = min((step for step, n in moved if n > 1), default=0)
-    return int(math.prod(n for _, n in moved) * max(array.itemsize, min(apart, _SECTOR)))
 
 
 def _shape(dice: random.Random) -> tuple[int, ...]:

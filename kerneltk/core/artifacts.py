@@ -256,6 +256,12 @@ WARP = 32
 VECTOR_BYTES = 16
 """The widest access of one thread (bytes)."""
 
+WORD_BYTES = 4
+"""A register, or what a lane of a warp reads at once (bytes)."""
+
+SECTOR_BYTES = 32
+"""What memory is read and written by (bytes)."""
+
 SHARED_BYTES = 48 << 10
 """Shared memory (bytes) that a block of every GPU has without asking for more."""
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import WARP, ObjectCode
+from kerneltk.core.artifacts import SECTOR_BYTES, WARP, ObjectCode
 from kerneltk.core.records import record
 from kerneltk.object_code.elf import ElfFile
 
-_SECTOR = 32  # bytes that memory is read and written by
 _REGISTERS = 1 << 16  # of a multiprocessor
 _REGISTER_COUNT = 0x2F04  # EIATTR_REGCOUNT of a cubin's .nv.info: symbol, registers
 # Resident threads and blocks, and shared memory (KiB), of a multiprocessor: CUDA C++ Programming
@@ -109,7 +108,7 @@ def moved_bytes(spec: ArraySpec) -> int:
     """Return the bytes of the sectors that an array's elements lie in, each once."""
     steps = [(abs(step), n) for step, n in zip(spec.strides, spec.shape, strict=True) if step]
     apart = min((step for step, n in steps if n > 1), default=0)
-    return math.prod(n for _, n in steps) * max(spec.dtype.itemsize, min(apart, _SECTOR))
+    return math.prod(n for _, n in steps) * max(spec.dtype.itemsize, min(apart, SECTOR_BYTES))
 
 
 def _registers(info: bytes) -> int:

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kerneltk.core.arrays import Loop, collapse, is_c_contiguous, merge_in_order
-from kerneltk.core.artifacts import VECTOR_BYTES
+from kerneltk.core.artifacts import SECTOR_BYTES, VECTOR_BYTES, WORD_BYTES
 from kerneltk.core.records import record
 
 TILE = 32
@@ -49,13 +49,11 @@ _PATCH_BYTES = 8  # of neighbours that a thread of a patch stores together
 _PATCH_WORDS = 96  # of registers for what a thread of a patch loads
 _SLACK = 1 << 20  # elements beyond the end that a 32-bit index may still reach
 _MANY_ROWS = 64  # of which two may be loaded element by element
-_WORD = 4  # bytes that a lane moves of a tile of small elements
 _MIN_TILED = 16  # a shorter side does not pay for a tile
 _MIN_BUSY = 0.85  # of the elements of blocks that have patches
 _MIN_BUSY_STENCIL = 0.6  # where patches save loads
 _MIN_BUSY_TILE = 0.7
 _MIN_BUSY_BOX = 0.8  # numbers of elements that are powers of two are divided by shifts
-_SECTOR = 32  # bytes that memory is read by
 _BOX = 2048  # elements of a box at most
 _STAGED_BYTES = 40 * 1024  # of shared memory, so that several blocks are resident
 
@@ -426,17 +424,17 @@ def _choose_vector(
         elif row[-1] == 0:
             kind = "broadcast"
         if kind == "strided":
-            in_words = _is_picked(loop, operand, row) and width * operand.itemsize >= 2 * _WORD
+            in_words = _is_picked(loop, operand, row) and width * operand.itemsize >= 2 * WORD_BYTES
             return Access(kind, element_chunk(operand, row), in_words)
         if kind not in ("flat", "row"):
             return Access(kind, element_chunk(operand, row))
         chunk = chunk_of(k, width)
         in_words = (
             not operand.written
-            and chunk < _WORD
-            and width * operand.itemsize >= 2 * _WORD
+            and chunk < WORD_BYTES
+            and width * operand.itemsize >= 2 * WORD_BYTES
             and (kind == "flat" or min(row) >= 0)
-            and all(step >= _WORD for step in row[:-1])
+            and all(step >= WORD_BYTES for step in row[:-1])
         )
         return Access(kind, chunk, in_words)
 
@@ -451,11 +449,11 @@ def _is_picked(loop: Loop, operand: Operand, row: Sequence[int]) -> bool:
     apart = abs(row[-1]) // operand.itemsize
     return (
         (len(loop.shape) == 1 or loop.size >= _MANY_ROWS * loop.shape[-1])
-        and operand.itemsize < _WORD
+        and operand.itemsize < WORD_BYTES
         and not (operand.written or operand.is_index)
         and row[-1] in (-apart * operand.itemsize, 2 * operand.itemsize)
         and apart in (1, 2)
-        and all(step >= _WORD for step in row[:-1])
+        and all(step >= WORD_BYTES for step in row[:-1])
     )
 
 
@@ -514,7 +512,7 @@ def _of_patches(
             for k, (operand, row) in enumerate(zip(operands, loop.strides, strict=True))
         ]
         words = sum(
-            count * -(-operand.itemsize // _WORD)
+            count * -(-operand.itemsize // WORD_BYTES)
             for operand, own in zip(operands, loads, strict=True)
             for _, _, count in own
         )
@@ -704,7 +702,7 @@ def _word_tile(
 ) -> Layout | None:
     """A tile of words, where all that is staged or written has small elements, and whole words."""
     narrow = [k for k, a in enumerate(accesses) if a.kind == "staged" or operands[k].written]
-    width = _WORD // max(operands[k].itemsize for k in narrow)
+    width = WORD_BYTES // max(operands[k].itemsize for k in narrow)
     rows, inner = loop.shape[-2:]
     if width < 2 or min(rows, inner) < TILE * width // 2 or rows % width or inner % width:
         return None
@@ -738,7 +736,7 @@ def _staged_orders(loop: Loop, operands: Sequence[Operand]) -> dict[int, list[in
         if operand.written or operand.is_index or operand.itemsize not in (1, 2, 4, 8, 16):
             continue
         order = sorted((axis for axis, step in enumerate(row) if step), key=lambda d: -abs(row[d]))
-        if order and abs(row[order[-1]]) < min(abs(row[last]), _SECTOR):
+        if order and abs(row[order[-1]]) < min(abs(row[last]), SECTOR_BYTES):
             found[k] = order
     return found
 
@@ -801,7 +799,7 @@ def _with_run(
 
 def staged_slot(itemsize: int) -> int:
     """Bytes of shared memory for an element of a box: small ones take a bank each."""
-    return max(itemsize, _WORD)
+    return max(itemsize, WORD_BYTES)
 
 
 def plan_host(

@@ -27,7 +27,7 @@ from abc import ABC
 from collections.abc import Sequence
 
 from kerneltk.core.arrays import Loop
-from kerneltk.core.artifacts import COUNTERS, SHARED_BYTES, VECTOR_BYTES, WARP
+from kerneltk.core.artifacts import COUNTERS, SHARED_BYTES, VECTOR_BYTES, WARP, WORD_BYTES
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import (
     INT32_MAX,
@@ -317,8 +317,8 @@ def _narrow_width(
     while width > 1 and 3 * -(-extent // width) * width > 4 * extent:
         width //= 2
     whole = min([whole, *(1 for _, step in found if step < 0)])
-    is_wide = width * min(sizes) >= 2 * _WORD and width <= extent
-    return width if is_wide and whole * max(sizes) < _WORD else 0
+    is_wide = width * min(sizes) >= 2 * WORD_BYTES and width <= extent
+    return width if is_wide and whole * max(sizes) < WORD_BYTES else 0
 
 
 def _runs(operand: Operand, step: int) -> bool:
@@ -538,7 +538,6 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
 
 _MOST_STAGED = 1024  # bytes of a row
 _MOST_VECTORS = 6  # that a thread brings in
-_WORD = 4  # bytes that a lane reads at once
 
 
 def _staged(
@@ -566,7 +565,7 @@ def _staged(
     ):
         return None
     best: tuple[float, int, int] | None = None
-    width = max(1, _WORD // most)
+    width = max(1, WORD_BYTES // most)
     if length % width:  # halves of words gain nothing
         width = 1
     for lanes in (1, 2, 4, 8, 16, 32):

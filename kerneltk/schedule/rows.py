@@ -26,7 +26,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kerneltk.core.artifacts import SHARED_BYTES, WARP
+from kerneltk.core.artifacts import SECTOR_BYTES, SHARED_BYTES, WARP, WORD_BYTES
 from kerneltk.schedule.elementwise import choose_vector_width
 
 
@@ -144,7 +144,6 @@ _TILES = (
     (128, 256, 8), (128, 512, 8), (64, 128, 1), (64, 128, 2), (64, 128, 4), (64, 256, 4),
     (64, 256, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
 )  # fmt: skip
-_WORD = 4  # bytes
 _SMALL_TILE = 8192  # elements
 
 # Columns that a thread has by itself: elements, and how many threads keep a device busy.
@@ -160,9 +159,9 @@ _FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
 _FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
 _TOTALS_BYTES = 16 << 10  # of shared memory
 
-# Lanes of a row: what a thread holds of one (elements, bytes of the largest), and bytes that they
-# read side by side, so that memory's sectors are used as a whole.
-_LANE_BLOCK, _LANE_ITEMS, _LANE_BYTES, _SECTOR = 256, 32, 64, 32
+# Lanes of a row, which read whole sectors side by side: threads of a block, and what a thread holds
+# of one (elements, bytes of the largest).
+_LANE_BLOCK, _LANE_ITEMS, _LANE_BYTES = 256, 32, 64
 _STAGED_ITEMS, _STAGED_BYTES = 20, 80  # the same, where rows pass through shared memory
 _EXCHANGE, _CONFLICT = 0.25, 0.1  # by what an element takes
 
@@ -254,7 +253,8 @@ class RowPlanner(NamedTuple):
             if not is_whole:
                 cost += _CONFLICT * (_conflicts(lanes, length * largest, vector * largest) - 1)
             score = length / (lanes * items * cost)
-            if is_whole and min(lanes, vectors) * vector * largest < _SECTOR <= length * largest:
+            side = min(lanes, vectors) * vector * largest
+            if is_whole and side < SECTOR_BYTES <= length * largest:
                 score /= 2
             if best is None or score > best[0]:
                 full = length // (lanes * vector)
@@ -270,9 +270,9 @@ class RowPlanner(NamedTuple):
         largest = max(*sizes, self.sizes.results)
         widest = min(_MOST_VECTOR, choose_vector_width((*sizes, self.sizes.results or 1)))
         vector = math.gcd(across, widest)  # lines of other vectors would be read one by one
-        most = _MOST_ALONE if across * largest >= _SECTOR else _MOST_ALONE // 4
+        most = _MOST_ALONE if across * largest >= SECTOR_BYTES else _MOST_ALONE // 4
         alone = vector
-        while alone > 1 and alone * largest > _WORD and length * alone > most:
+        while alone > 1 and alone * largest > WORD_BYTES and length * alone > most:
             alone //= 2
         items = length * alone
         if items <= most and self._fits(items) and across // alone * rows >= _FEWEST_ALONE:
@@ -283,7 +283,7 @@ class RowPlanner(NamedTuple):
                 continue
             if width % vector or width // vector > WARP:
                 continue
-            if width * min(sizes) < _SECTOR:
+            if width * min(sizes) < SECTOR_BYTES:
                 break
             if (block // WARP + 1) * width * self.sizes.totals > SHARED_BYTES:
                 continue
@@ -314,7 +314,7 @@ class RowPlanner(NamedTuple):
         groups = min(waiting // schedule.group(length), _MOST_GROUPS)
         shared = width * max(_TILE_BLOCK // WARP, _TILE_BLOCK // width) * sizes.joint
         fewest = _FEWEST_OF_TWO if self.twice else _FEWEST_GROUPS
-        if groups < fewest or shared > _TOTALS_BYTES or width * min(sizes.early) < _SECTOR:
+        if groups < fewest or shared > _TOTALS_BYTES or width * min(sizes.early) < SECTOR_BYTES:
             return None
         turns = -(-rows * schedule.tiles(across) // groups)
         is_busy = across * rows >= _BUSY * turns * groups * width
@@ -342,8 +342,8 @@ def wastes_sectors(run: int, step: int, row: int) -> bool:
     in. Where the elements of the next row are beside those of one, `row` is its length: short rows
     are read at the same time. It is 0 elsewhere.
     """
-    far = 4 * _SECTOR if row else 2 * _SECTOR
-    return run < _SECTOR and step > far and not 0 < row <= _MOST_ALONE
+    far = 4 * SECTOR_BYTES if row else 2 * SECTOR_BYTES
+    return run < SECTOR_BYTES and step > far and not 0 < row <= _MOST_ALONE
 
 
 def is_better_joined(
