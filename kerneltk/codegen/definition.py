@@ -193,21 +193,31 @@ class KernelDefinition(ABC):
         apart = "signature", "user_sources"  # the former by its strings
         return tuple(own.name for own in fields(cls) if own.name not in apart)
 
+    @cached_property
+    def _unnamed(self) -> tuple[int, ...]:
+        """The parameters that nothing in the user's source names, as far as that is seen: not by
+        the facts, which a call whose code is cached does not need.
+        """
+        sources = (*(source for _, source in self.expressions), self.preamble, *self.options)
+        # Macros and lines that are joined make names that are not seen here.
+        if self.known_facts is not None or any(
+            re.search(r"[#\\]|include", source) for source in sources
+        ):
+            return ()
+        names = frozenset(re.findall(r"\w+", " ".join(sources)))
+        return tuple(
+            index
+            for index, parameter in enumerate(self.signature.parameters)
+            if names.isdisjoint((parameter.name, f"_raw_{parameter.name}"))
+        )
+
     def check_written(self, given: int) -> None:
         """Raise ArgumentValueError where an output of the user's source would be allocated, behind
         the first `given` arguments, and nothing in the source names it.
         """
-        if self.known_facts is not None or given == len(self.signature.parameters):
-            return
-        # Not the facts, which a call whose code is cached does not need.
-        sources = (*(source for _, source in self.expressions), self.preamble, *self.options)
-        # Macros and lines that are joined make names that are not seen here.
-        if any(re.search(r"[#\\]|include", source) for source in sources):
-            return
-        names = frozenset(re.findall(r"\w+", " ".join(sources)))
-        for index, parameter in enumerate(self.signature.parameters):
-            name = parameter.name
-            if index >= given and names.isdisjoint((name, f"_raw_{name}")):
+        for index in self._unnamed if given < len(self.signature.parameters) else ():
+            if index >= given:
+                name = self.signature.parameters[index].name
                 sentence = f"Nothing in kernel '{self.name}' writes output '{name}'."
                 hint = "assign to it, or pass an array for it."
                 raise ArgumentValueError(self.signature.message(sentence, index, hint=hint))
