@@ -71,6 +71,7 @@ from kerneltk.fusion.trace.graph import (
     operands_of,
     reachable,
     shape_after,
+    without_views,
 )
 from kerneltk.fusion.trace.layout import Layout, ranked
 from kerneltk.fusion.trace.rolling import check_round
@@ -291,7 +292,7 @@ class Planner:
         for one in order if calls else ():
             below = max((depth.get(id(o), 0) for o in operands_of(one)), default=0)
             depth[id(one)] = below + isinstance(one, Call)
-        uses = Counter(id(_whole(operand)) for node in calls for operand in node.operands)
+        uses = Counter(id(without_views(operand)) for node in calls for operand in node.operands)
         users: dict[int, list[Node]] = {}
         for one in order if calls else ():
             for operand in operands_of(one):
@@ -301,7 +302,7 @@ class Planner:
             missing: dict[int, Node] = {}
             for operand in (o for node in ready for o in node.operands):
                 if self._in_memory(operand) is None:
-                    whole = _whole(operand)
+                    whole = without_views(operand)
                     is_part = 2 * elements(operand.shape) < elements(whole.shape)
                     node = operand if is_part and uses[id(whole)] == 1 else whole
                     missing[id(node)] = node
@@ -433,8 +434,7 @@ class Planner:
 
     def _is_at_hand(self, node: Node) -> bool:
         """Whether a value is a number, an index or a view of what is in memory."""
-        while isinstance(node, View):
-            node = node.operand
+        node = without_views(node)
         return not isinstance(node, Apply | Cast | Reduce) or self.in_memory(node) is not None
 
     def _keep_small(self, nodes: Sequence[Node], shape: Shape) -> None:
@@ -722,8 +722,8 @@ class Planner:
         left = []
         for root in roots:
             leaf = self._stored.get(id(root.node))
-            is_known = leaf is not None and leaf.array not in self._turned
-            if leaf is not None and is_known and root.target.is_new:  # a reduction has it already
+            # A reduction has it already, in the order that the result has.
+            if leaf is not None and leaf.array not in self._turned and root.target.is_new:
                 self._alias(root.target.array, leaf)
             else:
                 left.append(root)
@@ -947,13 +947,6 @@ class Planner:
             else:
                 return False
         return bool(shapes)
-
-
-def _whole(node: Node) -> Node:
-    """What a value is a view of."""
-    while isinstance(node, View):
-        node = node.operand
-    return node
 
 
 def _is_empty(root: Root) -> bool:

@@ -539,24 +539,28 @@ class _RoundExecution(_Execution):
             outer._makes_all, outer._library, outer.access,
         )  # fmt: skip
         self._outer, self._index, self._made, self._passed = outer, index, made, count
-        self.given: dict[Any, Reader] = {}  # values from outside
+        self.given: list[Reader] = []  # values from outside
+        self._given_numbers: dict[Any, int] = {}
 
-    def _place(self, key: Any, read: Reader) -> int:
-        self.given.setdefault(key, read)
-        return [*self.given].index(key)
+    def _given_number(self, key: Any, read: Reader) -> int:
+        """The number of a value from outside, which `read` reads there."""
+        number = self._given_numbers.setdefault(key, len(self.given))
+        if number == len(self.given):
+            self.given.append(read)
+        return number
 
     def _slot(self, array: int) -> int:
         if array in self._made:
             return self._passed + 1 + self._made[array]
         slot = self._outer._slot(array)
-        return self._place(slot, itemgetter(slot))
+        return self._given_number(slot, itemgetter(slot))
 
     def _view_of(self, array: int, steps: Views) -> Reader:
         """A view, which all rounds share where it does not depend on theirs."""
         if not steps or array in self._made or self._index in indices_of_steps(steps):
             return super()._view_of(array, steps)
         view = self._outer._view_of(array, steps)
-        return itemgetter(self._place((array, steps), view))
+        return itemgetter(self._given_number((array, steps), view))
 
     def _read(self, expression: Expression) -> Reader:
         if expression == self._index:
@@ -564,7 +568,7 @@ class _RoundExecution(_Execution):
         if expression[0] == "call" and self._index in indices_of(expression):
             return super()._read(expression)
         read = self._outer.expression(expression)
-        return read if type(read) is _Known else itemgetter(self._place(expression, read))
+        return read if type(read) is _Known else itemgetter(self._given_number(expression, read))
 
 
 def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
@@ -576,8 +580,7 @@ def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
         execution = _RoundExecution(outer, rounds.index, made, count)
         steps = [each for step in rounds.steps for each in execution.steps_of(step)]
         if len(execution.given) == count:
-            given = [*execution.given.values()]
-            return _Loop(rounds.values, given, len(made), steps, outer.access)
+            return _Loop(rounds.values, execution.given, len(made), steps, outer.access)
         count = len(execution.given)
 
 

@@ -367,6 +367,13 @@ def operands_of(node: Node) -> tuple[Node, ...]:
     return ()
 
 
+def without_views(node: Node) -> Node:
+    """What a value is a view of, through all views; itself where it is none."""
+    while isinstance(node, View):
+        node = node.operand
+    return node
+
+
 def reachable(
     nodes: Sequence[Node], is_there: Callable[[Node], bool] = lambda _: False
 ) -> list[Node]:

@@ -38,6 +38,7 @@ from kerneltk.fusion.trace.graph import (
     all_effects,
     operands_of,
     reachable,
+    without_views,
 )
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
 from kerneltk.fusion.trace.state import Storage, Trace
@@ -100,10 +101,10 @@ def _loop_variables(code: types.CodeType) -> dict[int, str]:
 
 def _begin(step: dis.Instruction) -> tuple[int, int] | None:
     """Where an instruction's expression begins; None where the code has no positions."""
-    place = step.positions
-    if place is None or place.lineno is None or place.col_offset is None:
+    positions = step.positions
+    if positions is None or positions.lineno is None or positions.col_offset is None:
         return None
-    return place.lineno, place.col_offset
+    return positions.lineno, positions.col_offset
 
 
 def rounds_of(trace: Trace, frame: types.FrameType, values: range) -> Any:
@@ -127,9 +128,9 @@ def _counted(trace: Trace, values: range) -> Iterator[int]:
     rolling = trace.rolling
     assert rolling is not None
     begun = trace.operations + len(trace.effects)
-    for place, value in enumerate(values):
+    for count, value in enumerate(values):
         own = trace.operations + len(trace.effects) - begun
-        if place and begun + own * len(values) // place > _LEAST_OPERATIONS:
+        if count and begun + own * len(values) // count > _LEAST_OPERATIONS:
             rolling.refused = ManyOperationsError()
             raise rolling.refused
         yield value
@@ -283,12 +284,12 @@ def _note(path: Any, value: Any, found: dict[Any, Any], within: tuple[int, ...])
         if id(value) not in within:
             own = value.__defaults__, value.__kwdefaults__, vars(value)
             _note((path, "own"), own, found, (*within, id(value)))
-            for place, cell in enumerate(value.__closure__ or ()):
+            for number, cell in enumerate(value.__closure__ or ()):
                 try:
                     content = cell.cell_contents
                 except ValueError:
                     continue
-                _note((path, place), content, found, (*within, id(value)))
+                _note((path, number), content, found, (*within, id(value)))
     elif isinstance(value, _OBJECTS) and not _may_change(value):
         found[path] = kind, id(value)
     else:
@@ -301,7 +302,7 @@ def _note(path: Any, value: Any, found: dict[Any, Any], within: tuple[int, ...])
 class _Begun(NamedTuple):
     """Where a trace was when a round began."""
 
-    place: int
+    number: int
     own: Expression  # its index
     variables: dict[Any, Any]
     effects: int
@@ -339,17 +340,17 @@ class Rounds:
                     self._begin(frame)
             except _UnknownError:
                 self._give_up()
-        place = self._next
-        if place >= len(self._values):
+        number = self._next
+        if number >= len(self._values):
             raise StopIteration
-        self._next = place + 1
-        value = self._values[place]
-        if place == len(self._values) - 1 or not self._tries:
+        self._next = number + 1
+        value = self._values[number]
+        if number == len(self._values) - 1 or not self._tries:
             return value
-        return LazyNumber(self._trace, Symbol(self._index(place), value))
+        return LazyNumber(self._trace, Symbol(self._index(number), value))
 
-    def _index(self, place: int) -> Expression:
-        return "index", self._family, self._values[place]
+    def _index(self, number: int) -> Expression:
+        return "index", self._family, self._values[number]
 
     def _give_up(self) -> None:
         if not self._is_rolled:
@@ -377,7 +378,8 @@ class Rounds:
         for entry in variables.values():
             if type(entry) is _Array and entry.storage.array is None:
                 node = entry.storage.node
-                if isinstance(_base(node), Load):  # a copy: no view of what the array has later
+                # A copy: no view of what the array has later.
+                if isinstance(without_views(node), Load):
                     entry.storage.node = Cast(node.dtype, node.shape, node)
         self._begun = _Begun(
             self._next, self._index(self._next), self._variables_in(frame), len(trace.effects),
@@ -404,7 +406,7 @@ class Rounds:
             return
         self._is_rolled = True
         self._tries = _MOST_TRIES
-        self._next = begun.place + len(loop.values)
+        self._next = begun.number + len(loop.values)
         trace.effects[begun.effects :] = [loop]
         self._rolling.loops.append(loop)
 
@@ -504,7 +506,7 @@ class Rounds:
         if any(one[1] == self._family and one != index for one in asked):
             return None
         own = {e: value for e, value in conditions.items() if index in indices_of(e)}
-        rest = self._values[begun.place : -1]
+        rest = self._values[begun.number : -1]
         count = rounds_that_hold(own, index, rest, self._rolling.environment)
         if count < 2:
             return None
@@ -523,12 +525,6 @@ class Rounds:
         )  # fmt: skip
 
 
-def _base(node: Node) -> Node:
-    while isinstance(node, View):
-        node = node.operand
-    return node
-
-
 def _values_of(effects: Iterable[Any]) -> Iterator[Node]:
     """The values that effects need: those that they write, and what loops read from outside."""
     for effect in effects:
@@ -541,17 +537,9 @@ def _values_of(effects: Iterable[Any]) -> Iterator[Node]:
 
 def _needed(nodes: Sequence[Node], old: dict[int, Node]) -> tuple[list[Node], list[Node]]:
     """What values are computed from, and the old values at which that ends."""
-    found: dict[int, Node] = {}
-    ends: dict[int, Node] = {}
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if id(node) in old:
-            ends[id(node)] = node
-        elif id(node) not in found:
-            found[id(node)] = node
-            stack += operands_of(node)
-    return [*found.values()], [*ends.values()]
+    found = reachable(nodes, lambda node: id(node) in old)
+    operands = (*nodes, *(operand for node in found for operand in operands_of(node)))
+    return found, [*{id(node): node for node in operands if id(node) in old}.values()]
 
 
 def indices_in(node: Node) -> frozenset[Expression]:
