@@ -11,6 +11,7 @@ import numpy as np
 
 from kerneltk.errors import NoSuchAttributeError
 from kerneltk.fusion.functions.arrangement import ARRANGEMENT, ARRANGEMENT_METHODS
+from kerneltk.fusion.functions.composed import COMPOSED
 from kerneltk.fusion.functions.creation import CREATION
 from kerneltk.fusion.functions.products import PRODUCT_METHODS, PRODUCTS, accumulate, matmul, outer
 from kerneltk.fusion.functions.selections import (
@@ -25,7 +26,9 @@ from kerneltk.fusion.trace.lazy import LazyArray, hint_for_torchs
 from kerneltk.fusion.trace.operations import call_ufunc, trace_of
 from kerneltk.fusion.trace.state import at_line, unsupported
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {**FUNCTIONS, **ARRANGEMENT, **PRODUCTS, "take": take}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **FUNCTIONS, **ARRANGEMENT, **PRODUCTS, **COMPOSED, "take": take,
+}  # fmt: skip
 _METHODS = {
     **METHODS, **ARRANGEMENT_METHODS, **PRODUCT_METHODS, "take": take,
     "fill": lambda a, value: a.__setitem__(..., value),
@@ -76,7 +79,6 @@ _HINTS = {
     "sort": "write 'x = np.sort(x)'.",
     "trace": "write 'np.trace(x)'.",
     "block": "write 'np.concatenate'.",
-    "select": "write 'np.where' for each condition.",
     "piecewise": "write 'np.where' for each condition.",
 }  # fmt: skip
 

@@ -27,6 +27,17 @@ def test_arrays_of_numbers() -> None:
     check(program, np.arange(12.0).reshape(3, 4), 5, 2.5)
 
 
+def test_arrays_of_lists_of_values() -> None:
+    def program(x: Any, k: Any) -> Any:
+        one = x[0, 0].astype(np.float32)
+        return [
+            np.array([x[0], x[1]]), np.array([[x[0, 0], 1.0], [2, k]]), np.asarray([one, 2.0]),
+            np.array((x.sum(), k), dtype="f4"), np.array([one, np.float32(2)]),
+        ]  # fmt: skip
+
+    check(program, np.arange(12.0).reshape(3, 4), 5)
+
+
 @pytest.mark.parametrize("stop", [7, 6.5, np.float32(6.5), np.float16(6.5), np.int8(7), 2j])
 def test_ranges_have_the_dtypes_of_their_ends(stop: Any) -> None:
     def program(x: Any, stop: Any) -> Any:

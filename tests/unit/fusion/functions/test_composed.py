@@ -1,0 +1,119 @@
+"""Functions of NumPy that are traced as compositions of others."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
+from tests.unit.fusion.functions.array_support import RANDOM, arrays_of, check
+
+
+def test_choices() -> None:
+    def program(x: Any, y: Any, v: Any, indices: Any) -> Any:
+        return [
+            np.select([x < -1, x < 0], [x, y], 3.0), np.select([x > 0], [1], 2),
+            np.select([x > 0, x > 1], [1, y], 2), np.select([v > 0], [x], x.sum()),
+            np.take_along_axis(x, np.argsort(x, 0), 0), np.take_along_axis(v, indices, 0),
+            np.take_along_axis(x, np.argmax(x, 1)[:, None], 1),
+            np.take_along_axis(x, indices, None),
+        ]  # fmt: skip
+
+    x = RANDOM.standard_normal((5, 8))
+    check(program, x, x.astype("f4"), x[0].copy(), np.array([3, -1, 0]))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i2"])
+def test_without_nan(dtype: str) -> None:
+    def program(x: Any) -> Any:
+        return [
+            np.nanmax(x), np.nanmin(x, 0), np.nanmax(x, axis=1, keepdims=True), np.nanmean(x, 1),
+            np.nanmean(x), np.nanvar(x, 0), np.nanstd(x, 1, ddof=1), np.nanvar(x, 0, ddof=3),
+        ]  # fmt: skip
+
+    x = arrays_of(dtype, 6, 5)
+    if dtype != "i2":
+        x[x > 2] = np.nan
+        x[2] = np.nan  # of which nothing is left
+        x[0, 0], x[0, 1] = np.inf, -np.inf
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        check(program, x[:, 1:], tolerance=1e-5)
+        check(program, np.asfortranarray(x[1:]), tolerance=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "c8"])
+def test_differences_and_sums(dtype: str) -> None:
+    def program(x: Any, v: Any, k: Any) -> Any:
+        return [
+            np.gradient(v), np.gradient(x, k), np.gradient(x, 0.5, axis=-1, edge_order=2),
+            np.gradient(x, 1.0, 2, axis=(1, 0)), np.trapezoid(x, v), np.trapezoid(x, dx=k, axis=0),
+            np.trapezoid(x, x * 2), np.polyval([1, 2.5], x), np.polyval(v[:3], x),
+            np.cross(v[:3], x[:, :3]), np.cross(x[:3], x[3:6], axis=0),
+            np.cumulative_sum(x, axis=0, include_initial=True), np.cumulative_prod(v),
+            np.isreal(x), np.iscomplex(x),
+        ]  # fmt: skip
+
+    check(program, arrays_of(dtype, 6, 7), arrays_of(dtype, 7), 0.5, tolerance=1e-5)
+
+
+def test_arrangements() -> None:
+    def program(x: Any, v: Any) -> Any:
+        return [
+            *(np.rot90(x, k) for k in range(-1, 4)), np.rot90(x[None], 1, (1, 2)),
+            np.atleast_1d(x.sum()), np.atleast_2d(v, x), np.atleast_3d(v), np.atleast_3d(x),
+            np.array_split(x, 4, 1), np.array_split(v, [2, 5]), np.vsplit(x, 2), np.hsplit(x, 7),
+            np.hsplit(v, [1]), np.dsplit(x[None], 7)[1], np.unstack(x), np.unstack(x, axis=1)[3],
+        ]  # fmt: skip
+
+    check(program, arrays_of(float, 6, 7), arrays_of(float, 7))
+
+
+def test_calls_of_the_library() -> None:
+    def program(x: Any, v: Any, points: Any) -> Any:
+        return [
+            np.searchsorted(points, x * 2, side="right") + 1, np.searchsorted(v[::-1], 1.0),
+            np.digitize(x, points), np.interp(x, points, v, left=-1.0) * 2,
+            np.convolve(v, x[0]), np.convolve(v, x[0, :3], "same"), np.correlate(v, x[0, :3]),
+            np.median(x, 0), np.median(x, keepdims=True), np.quantile(x, [0.1, 0.9], axis=1),
+            np.percentile(x, 25, axis=(0, 1), keepdims=True) + x,
+        ]  # fmt: skip
+
+    check(program, arrays_of(float, 6, 7), arrays_of(float, 7), np.arange(7.0))
+    check(program, arrays_of("f4", 6, 7), arrays_of("f4", 7), np.arange(7.0), tolerance=1e-6)
+
+
+def test_extents_change_from_call_to_call() -> None:
+    def program(x: Any) -> Any:
+        return np.convolve(x, x[:2], "valid"), np.gradient(x), np.array_split(x, 3)
+
+    fused = kerneltk.fuse(program)
+    for n in (2, 5, 9):
+        x = RANDOM.standard_normal(n)
+        for one, other in zip(fused(x)[:2], program(x)[:2], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        assert [part.tolist() for part in fused(x)[2]] == [part.tolist() for part in program(x)[2]]
+
+
+REFUSED = {
+    "np.select([x], [x])": ArgumentTypeError,
+    "np.select([x > 0], [x, x])": ArgumentValueError,
+    "np.gradient(x[:1])": ArgumentValueError,
+    "np.gradient(x, x)": UnsupportedError,
+    "np.cross(x[:2], x[:2])": UnsupportedError,
+    "np.take_along_axis(x, x, 0)": ArgumentTypeError,
+    "np.vsplit(x, 1)": ArgumentValueError,
+    "np.convolve(x, x, 'wide')": ArgumentValueError,
+    "np.quantile(x, x)": UnsupportedError,
+    "np.nanmax(x * 1j)": UnsupportedError,
+    "np.cumulative_sum(x[None])": ArgumentValueError,
+}
+
+
+def test_what_is_refused() -> None:
+    for source, error in REFUSED.items():
+        with pytest.raises(error):
+            kerneltk.fuse(eval(f"lambda x: {source}", {"np": np}))(np.arange(4.0))
