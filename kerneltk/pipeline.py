@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from kerneltk.backends import registry
+from kerneltk.backends import base
 from kerneltk.backends.base import Backend, Compiler, Function, Module
 from kerneltk.cache.derived import NOT_READ, Entry
 from kerneltk.cache.fingerprint import Trace, fingerprint, searched_directories, trace
@@ -82,7 +82,7 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
 
     Raises as :func:`build`, and ValueError for an architecture that the compiler does not know.
     """
-    return build(unit, *registry.compiler_for(unit, target))
+    return build(unit, *base.compiler_for(unit, target))
 
 
 def _loaded(
@@ -175,7 +175,7 @@ class Ahead:
 
     def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
         """Return the compiler of a unit, and its target. Raises as :func:`compile_ahead`."""
-        return registry.compiler_for(unit, self._target)
+        return base.compiler_for(unit, self._target)
 
     def make(self, unit: TranslationUnit, key: str) -> ObjectCode:
         """Return the object code of a unit of this key. Raises as :func:`build`."""

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.base import Backend
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import Backend, capabilities_of
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import (

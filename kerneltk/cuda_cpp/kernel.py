@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, LaunchCall, LaunchMode
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import Backend, LaunchCall, LaunchMode, capabilities_of
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.records import BoundedTable
 from kerneltk.cuda_cpp.arguments import (

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.base import Backend, Module
-from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.backends.base import Backend, Module, capabilities_of_target
 from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit

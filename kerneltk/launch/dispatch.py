@@ -28,8 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import Backend, capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.recorders import Recordable
@@ -505,7 +504,7 @@ def import_arrays(
     """The arguments with every array as one of a backend's own, without a copy; that backend; and
     what orders the launch and gives results back.
 
-    A call without arrays runs on `backend`, or where `registry.default_backend` says.
+    A call without arrays runs on `backend`, or where `backends.default_backend` says.
 
     Raises ArgumentTypeError for an argument that is neither an array nor a number and for arrays in
     different locations, and ArgumentValueError for another library's array that must not be

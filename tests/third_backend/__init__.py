@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.base import Backend, Compiler
-from kerneltk.backends.registry import Registration, backend_named, capabilities_of
+from kerneltk.backends.base import Backend, Compiler, Registration, backend_named, capabilities_of
 from kerneltk.core.artifacts import Target, TranslationUnit
 
 NAME = "single"

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kerneltk.backends.base import ArrayAccess, Bound, Function, LaunchCall, LaunchMode, Module
-from kerneltk.backends.registry import backend_named
+from kerneltk.backends.base import (
+    ArrayAccess,
+    Bound,
+    Function,
+    LaunchCall,
+    LaunchMode,
+    Module,
+    backend_named,
+)
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
 from . import REGISTRATION, Array

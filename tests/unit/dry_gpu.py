@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.backends import registry
+from kerneltk.backends import base
 from kerneltk.backends.base import Function, GridLimits
 from kerneltk.launch import loops
 
@@ -101,7 +101,7 @@ class DryGpu:
         patch.setattr(backend, "parameter_places", lambda own, function: None)
         patch.setattr(backend, "allow_shared", lambda own, function, size: None)
         made = backend()
-        patch.setitem(registry._loaded, "cuda", made)
+        patch.setitem(base._loaded, "cuda", made)
         self.torch = fake_torch.module()
         self.torch.cuda = SimpleNamespace(
             current_stream=lambda device: SimpleNamespace(

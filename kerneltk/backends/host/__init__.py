@@ -6,8 +6,7 @@ from types import ModuleType
 
 import numpy as np
 
-from kerneltk.backends.base import Backend, Compiler
-from kerneltk.backends.registry import Registration, backend_named, register
+from kerneltk.backends.base import Backend, Compiler, Registration, backend_named, register
 from kerneltk.core.artifacts import WARP, Capabilities, Target, TranslationUnit
 
 

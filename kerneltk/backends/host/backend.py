@@ -26,11 +26,11 @@ from kerneltk.backends.base import (
     LaunchValue,
     ParameterBlock,
     RecordedLaunch,
+    capabilities_of,
     make_block,
     record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers

@@ -12,7 +12,7 @@ import pytest
 
 import kerneltk
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.cuda_cpp.arguments import check_array, guards_of, passing_of
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError

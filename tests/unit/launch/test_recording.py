@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit
-from kerneltk.backends.registry import backend_named
+from kerneltk.backends.base import backend_named
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import LaunchError
 from kerneltk.launch.recording import RecordedCall, Recorder, recording_backend

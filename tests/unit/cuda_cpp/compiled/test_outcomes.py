@@ -22,8 +22,8 @@ import pytest
 
 import kerneltk
 from kerneltk import pipeline
+from kerneltk.backends.base import capabilities_of
 from kerneltk.backends.host import toolchain
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache import derived, store
 from kerneltk.core import settings
 from kerneltk.core.artifacts import LinkInput
@@ -802,7 +802,7 @@ def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> N
 
 def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One whose options change, and whose code is in a file of its own."""
-    host: Any = kerneltk.backends.registry.backend_named("host")
+    host: Any = kerneltk.backends.base.backend_named("host")
     launched(file)
     options = host.backend_options
     monkeypatch.setattr(type(host), "backend_options", lambda self, unit: ("-DX", *options(unit)))
