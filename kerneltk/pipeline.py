@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +12,7 @@ from kerneltk.backends.base import Backend, Compiler, Function, Module
 from kerneltk.cache.derived import NOT_READ, Entry
 from kerneltk.cache.fingerprint import Trace, fingerprint, searched_directories, trace
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+from kerneltk.core.records import lasting_lock
 from kerneltk.errors import KernelToolkitError
 
 T = TypeVar("T")
@@ -22,18 +21,10 @@ T_co = TypeVar("T_co", covariant=True)
 _functions: dict[tuple[str, int], Function] = {}
 _modules: dict[tuple[str, int], tuple[Module, ObjectCode]] = {}
 # A unit is compiled once, whichever thread asks: its key chooses one of these.
-_locks = [threading.Lock() for _ in range(64)]
+_locks = [lasting_lock() for _ in range(64)]
 
 
-def _after_fork() -> None:
-    """Renew the locks: the threads that hold them are not in the child."""
-    _locks[:] = [threading.Lock() for _ in _locks]
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-def _lock_of(key: str) -> threading.Lock:
+def _lock_of(key: str) -> Any:
     return _locks[int(key[:2], 16) % len(_locks)]
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import warnings
-import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -20,7 +18,7 @@ from kerneltk.backends.base import Backend, Module, capabilities_of_target
 from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
-from kerneltk.core.records import cached_property, record
+from kerneltk.core.records import cached_property, lasting_lock, record
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.compiled.state import may_have_state
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
@@ -60,16 +58,6 @@ _ASSEMBLER = re.compile(r": Error: |<inline asm>")  # what an assembler's messag
 _LIBRARY = re.compile(r"/(thrust|cub)/")
 _PART = 16  # kernels that CPU cores compile together of a module that names more than twice as many
 _MOST_TRIES = 8  # of a compilation that leaves out more and more names and functions
-
-_programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for program in list(_programs):
-        program.renew_lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def _add(requests: dict[str, Request], request: Request) -> None:
@@ -361,17 +349,12 @@ class RawProgram:
         # By what was added, and whether they are all or those of kernels.
         self._requests: dict[tuple[tuple[str, ...], bool], list[Request]] = {}
         self._findings: dict[BackendName, _Findings] = {}
-        self._lock = threading.RLock()
-        _programs.add(self)
+        self._lock = lasting_lock(threading.RLock())
 
     def __reduce__(self) -> tuple[object, ...]:
         """A program is pickled as its source and what is asked of it."""
         wanted = (*self.offered, *self._added) if self._added else self.expressions
         return RawProgram, (self.source, wanted, self._c_names)
-
-    def renew_lock(self) -> None:
-        """Forget who holds the lock: in the child of a fork no thread does."""
-        self._lock = threading.RLock()
 
     @property
     def offered(self) -> tuple[str, ...]:

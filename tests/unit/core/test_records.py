@@ -252,7 +252,7 @@ def test_a_property_is_computed_in_a_child_while_the_parent_computes_another() -
 
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
-    lock = records.module_lock()
+    lock = records.lasting_lock()
 
     def hold(began: threading.Event, is_over: threading.Event) -> None:
         with lock:
