@@ -18,6 +18,7 @@ from kerneltk.core.records import record
 from kerneltk.cuda_cpp.by_value import (
     INTEGER_FORMATS,
     SAME_FIELDS,
+    Checks,
     Conversion,
     by_value,
     is_handle,
@@ -32,7 +33,6 @@ from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
 from kerneltk.interop.texture_objects import handle_of
-from kerneltk.launch.checking import Checks
 from kerneltk.launch.launcher_spec import Guard, MultipleOf
 from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 

@@ -15,7 +15,7 @@ import struct
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from kerneltk.errors import (
     render_message,
 )
 from kerneltk.interop.texture_objects import What, class_of, handle_of
-from kerneltk.launch.checking import Checks
 from kerneltk.object_code.reflection import ParameterType
 
+Checks = Literal["error", "warn", "off"]  # what is done with arguments that do not fit
 Conversion = Callable[[Any], tuple[Any, ...]]
 
 INTEGER_FORMATS = {1: ("b", "B"), 2: ("h", "H"), 4: ("i", "I"), 8: ("q", "Q")}
