@@ -10,6 +10,11 @@ from typing import Any, Literal
 from kerneltk.core.artifacts import checked_options, checked_text
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SourceNotFoundError
 
+STATE_WORDS = ("__device__", "__constant__", "__managed__", "static")
+"""What variables that last from one launch to the next are declared with."""
+
+# Everything is then device code, plain variables included.
+_DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
 _DIRECTORIES = ("-I", "--include-path", "-isystem", "--system-include", "-iquote")
 _MACROS = {
     "-D": "define",
@@ -88,6 +93,11 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
             path = os.path.abspath(value) if os.path.exists(value) else value
             lines.append(f'#include "{path}"')
     return lines, tuple(others)
+
+
+def may_declare_state(options: Sequence[str]) -> bool:
+    """Return whether options may make a variable of a source last from one launch to the next."""
+    return any(o.startswith(_DEFAULT_DEVICE) or any(w in o for w in STATE_WORDS) for o in options)
 
 
 def names_standard(options: Sequence[str]) -> bool:

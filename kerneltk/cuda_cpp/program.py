@@ -19,9 +19,9 @@ from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
 from kerneltk.core.records import cached_property, lasting_lock, record
-from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
-from kerneltk.cuda_cpp.compiled.state import may_have_state
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
+from kerneltk.cuda_cpp.options import may_declare_state
+from kerneltk.cuda_cpp.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.signature import (
     KernelSignature,
     LoadedKernel,
@@ -376,12 +376,12 @@ class RawProgram:
     @cached_property
     def _has_state(self) -> bool:
         """Whether modules of the source have variables, each its own."""
-        sources = (self.source, *self.source.included)
-        options = self.source.options
+        source = self.source
         return (
             bool(self.variables)
-            or any(may_have_state(s.code, options) for s in sources)
-            or bool(self.source.unread_names())
+            or may_declare_state(source.options)
+            or any(declared.may_have_state for declared in source.declarations)
+            or bool(source.unread_names())
         )
 
     def offering(self, expression: str) -> RawProgram:

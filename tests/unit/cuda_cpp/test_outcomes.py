@@ -27,8 +27,8 @@ from kerneltk.backends.host import toolchain
 from kerneltk.cache import derived, store
 from kerneltk.core import settings
 from kerneltk.core.artifacts import LinkInput
-from kerneltk.cuda_cpp.compiled import outcomes
-from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
+from kerneltk.cuda_cpp import outcomes
+from kerneltk.cuda_cpp.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
