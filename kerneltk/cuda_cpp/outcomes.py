@@ -1,9 +1,10 @@
-"""The outcome of compiling a file, in the compile cache.
+"""The outcome of compiling a source, in the compile cache.
 
-The unit of a large file takes longer to put together than all else that a first launch does, and
-its key is a hash of it. So the key is cached, under another one that is made without a unit: of the
-source, its headers and all else that the unit is put together from. Headers that a compiler reads
-itself are no part of the unit: they are looked for again, as `cache.fingerprint` does.
+The unit of a source takes longer to put together than all else that a first launch does (a quarter
+of a short string's first call, most of a large file's), and its key is a hash of it. So the key is
+cached, under another one that is made without a unit: of the source, its headers and all else that
+the unit is put together from. Headers that a compiler reads itself are no part of the unit: they
+are looked for again, as `cache.fingerprint` does.
 """
 
 from __future__ import annotations

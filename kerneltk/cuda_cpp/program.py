@@ -563,8 +563,8 @@ class RawProgram:
         return made, outcome
 
     def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T] | None:
-        """Return the cache's entry of the compiled source. None where there is none: of a
-        string, whose unit is soon made, and where an earlier compilation tells what to leave out.
+        """Return the cache's entry of the compiled source. None where an earlier compilation tells
+        what to leave out.
         """
         known = self._found_for(backend)
         refusals = known.refusals
@@ -574,7 +574,7 @@ class RawProgram:
             or known.reduced
             or (refusals is not None and refusals.found is not None)
         )
-        if is_begun or not self.source.has_host_code:
+        if is_begun:
             return None
         requested = repr((self.expressions, self._c_names, self._added))
         return Entry(self.source, requested, backend, making)

@@ -35,7 +35,7 @@ from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import CompileError, LaunchError
 from tests.unit.cache.stages import record_of, sealed
 
-from ...test_architecture import MODULES
+from ..test_architecture import MODULES
 
 ROOT = Path(kerneltk.__file__).parents[1]
 KERNEL = "__global__ void k(int* o) { o[0] = VALUE; }\n"
@@ -189,12 +189,33 @@ def test_another_process_knows_it(file: Path, tmp_path: Path, launcher: str) -> 
     assert in_process(file, **environment) == (2, True)
 
 
-def test_strings_have_no_entries(steps: list[str]) -> None:
-    for _ in range(2):
-        out = np.zeros(1, np.int32)
-        kerneltk.RawKernel(KERNEL, "k", ("-DVALUE=3",))(1, 1, (out,))
-        assert out[0] == 3
+def launched_string(*options: str, code: str = KERNEL) -> int:
+    out = np.zeros(1, np.int32)
+    kerneltk.RawKernel(code, "k", options)(1, 1, (out,))
+    return int(out[0])
+
+
+def test_strings_are_known(steps: list[str]) -> None:
+    assert [launched_string("-DVALUE=3") for _ in range(2)] == [3, 3]
+    assert len(steps) == 1
+    assert launched_string("-DVALUE=4") == 4
     assert len(steps) == 2
+
+
+def test_a_string_in_another_directory(
+    steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = f'#include "value.h"\n{KERNEL}'
+    for value in (1, 2):
+        (tmp_path / str(value)).mkdir()
+        (tmp_path / str(value) / "value.h").write_text(f"#define VALUE {value}\n")
+    for count, value in ((1, 1), (2, 2), (2, 1)):
+        monkeypatch.chdir(tmp_path / str(value))
+        assert launched_string(code=code) == value
+        assert len(steps) == count
+    (tmp_path / "1" / "value.h").write_text("#define VALUE 5\n")
+    assert launched_string(code=code) == 5
+    assert len(steps) == 3
 
 
 # -- what another result needs ---------------------------------------------------------------------
@@ -559,7 +580,7 @@ ASKING = {
     "RawSource._is_for_both": "inputs",
     "RawSource._warnings": "the headers that are not read in inputs",
     "RawSource._unread_headers": "inputs",
-    "RawSource._host_unit": "of strings, which have no entry, and for debuggers",
+    "RawSource._host_unit": "the working directory in inputs, and for debuggers",
     "_first_file": "the headers that are not read in inputs",
     "_real_path": "inputs",
     "read_file": "the name, the directory and the code in inputs",
@@ -570,6 +591,8 @@ ASKING = {
     "Entry._find_entry": "is the key's",
     "_input": "the links in inputs",
     "read_programs": "the code in inputs",
+    "RawSource.inputs": "inputs",
+    "current_checks": "what launches do, which is in no key",
 }
 _DISK = re.compile(
     r"\b(?:os\.(?:path\.(?:isfile|isdir|exists|islink|realpath|abspath|getmtime)|getcwd|environ|stat"
