@@ -321,10 +321,11 @@ def passing_of(
     """Return how arguments of a type are passed to a parameter. Raises ArgumentTypeError where the
     parameter takes no argument of this type.
     """
-    wanted = parameter.type
+    wanted, is_array = parameter.type, issubclass(kind, backend.array_type)
+    if is_array and wanted is not None and wanted.kind == "pointer":
+        return Passing("Q", None, True)
     if is_packed(kind) and backend.capabilities.in_host_memory:
         raise mismatch(signature, parameter, kind, "it describes an array on a GPU.")
-    is_array = issubclass(kind, backend.array_type)
     handle = object_handle(signature, parameter, kind, backend, checks)
     if handle is not None:
         return Passing("Q", handle)

@@ -241,15 +241,13 @@ class RawDispatcher(GridDispatcher):
         objects: BackendName | None = None
         adoption = foreign_arrays.Adoption()
         for index, argument in enumerate(args):
-            if (found := class_of(type(argument))) is not None:
-                objects = objects or found.backend
-                values.append(argument)
-                continue
             own, value = adoption.take(argument, index, self._declared_name)
-            is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
-            if own is not None and not is_scalar:
-                owners[index] = own
             values.append(value)
+            if own is None:
+                found = class_of(type(argument))
+                objects = objects or (found and found.backend)
+            elif not (isinstance(argument, np.ndarray) and argument.ndim == 0):
+                owners[index] = own
         # That textures are where the arrays are is seen when they are passed.
         by_value = objects is not None and all(map(self._is_by_value, owners))
         chosen = foreign_arrays.backend_named(objects) if by_value else self._backend_of(owners)

@@ -536,16 +536,13 @@ def import_arrays(
     inputs = len(signature.inputs)
     args = (*foreign_arrays.host_scalars_as_numbers(args[:inputs]), *args[inputs:])
     for index, argument in enumerate(args):
-        handled = class_of(type(argument))
-        if handled is not None and index < inputs:
-            objects[index] = handled
-            values.append(argument)
-            continue
         own, value = adoption.take(argument, index, named)
-        if own is None:
-            _check_number(signature, index, value)
-        else:
+        if own is not None:
             owners[index] = own
+        elif index < inputs and (handled := class_of(type(value))) is not None:
+            objects[index] = handled
+        else:
+            _check_number(signature, index, value)
         values.append(value)
     chosen = foreign_arrays.common_backend(owners, in_two_locations)
     first = next(iter(owners), 0)

@@ -336,7 +336,10 @@ def _loop_launcher(
     """All that a launcher of loops depends on; it is bound to the plans of one kernel."""
     is_array = [issubclass(kind, array_type) for kind in types]
     is_array += [True] * (len(is_raw) - len(types))
-    is_object = [class_of(kind) is not None for kind in types]
+    is_object = [
+        not found and class_of(kind) is not None
+        for kind, found in zip(types, is_array, strict=False)
+    ]
     is_object += [False] * (len(is_raw) - len(types))
     arguments = tuple(
         Argument(
@@ -547,7 +550,8 @@ class LoopDispatcher(Dispatcher):
             if is_array:
                 backend.check_usable(argument, parameter.name, not parameter.is_const)
             specs.append(backend.describe(argument)[0] if is_array else None)
-        values = tuple(map(as_number, args[: self._nin]))
+        inputs = zip(args[: self._nin], launcher.is_array, strict=False)
+        values = tuple(value if is_array else as_number(value) for value, is_array in inputs)
         return self._definition.resolve(specs, values, options)
 
     def _aligned(
