@@ -292,6 +292,29 @@ def _free_locks() -> None:
 os.register_at_fork(after_in_child=_free_locks)
 
 
+class Memo:
+    """Results by their keys, each made once: other threads that ask for one wait until it is there.
+    What makes a result may ask for others.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+        self.lock = lasting_lock(threading.RLock())
+
+    def of(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The result for a key; `make` returns it where it is not known."""
+        found = self._known.get(key)
+        if found is None:
+            with self.lock:
+                found = self._known.get(key)
+                if found is None:
+                    found = self._known[key] = make()
+        return found
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._known
+
+
 # -- patterns that are compiled when they are first used -------------------------------------------
 
 # Most processes use few of them. Compiled at import, those that first calls load took 5 ms of an

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,8 +16,8 @@ from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module, capabilities_of_target
 from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
-from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
-from kerneltk.core.records import cached_property, lasting_lock, record
+from kerneltk.core.artifacts import Capabilities, ObjectCode, TranslationUnit
+from kerneltk.core.records import Memo, cached_property, record
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.options import may_declare_state
 from kerneltk.cuda_cpp.outcomes import Entry, Outcome
@@ -301,6 +300,56 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=1)
 
 
+@record(slots=False, eq=False)
+class _Asked:
+    """What is asked of a source."""
+
+    source: RawSource
+    # expressions, c_names: as `RawProgram` has them
+    expressions: tuple[str, ...] | None
+    c_names: bool
+    added: tuple[str, ...] = ()  # expressions that were asked for later
+
+    @cached_property
+    def kernels(self) -> list[Request]:
+        """The kernels that the object code has to offer."""
+        kernels: dict[str, Request] = {}
+        c_kernels: dict[str, Request] = {}
+        every = [kernel for kernel in self.source.kernels if kernel.is_definition]
+        unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
+        for kernel in every:
+            # A name with several definitions is of none of them.
+            if unconditional[kernel.name] > 1:
+                continue
+            if not kernel.template_parameters:
+                _add(kernels, Request(kernel.name, False, kernel.lasting_guard))
+            if kernel.is_extern_c and self.c_names:
+                _add(c_kernels, Request(kernel.name, False, kernel.lasting_guard))
+        if self.expressions is not None:
+            kernels = {
+                name: Request(name)
+                if kernels.get(name) is None or len(self.expressions) == 1
+                else kernels[name]
+                for name in self.expressions
+            } | c_kernels
+        kernels.update((name, Request(name)) for name in self.added)
+        return list(kernels.values())
+
+    @cached_property
+    def names(self) -> dict[str, None]:
+        """Name expressions of the kernels."""
+        return dict.fromkeys(request.expression for request in self.kernels)
+
+    @cached_property
+    def requests(self) -> list[Request]:
+        """The kernels and the variables that the object code has to offer."""
+        variables: dict[str, Request] = {}
+        for declared in self.source.declarations:
+            for symbol in declared.symbols:
+                _add(variables, Request(symbol.name, True, symbol.lasting_guard))
+        return [*self.kernels, *variables.values()]
+
+
 @dataclass
 class _Findings:
     """What a backend's compilers have found wrong with a source, which its unit leaves out."""
@@ -340,33 +389,26 @@ class RawProgram:
     ) -> None:
         self.source = source
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
-        self._c_names = c_names
-        self._modules: dict[tuple[BackendName, int], LoadedModule] = {}
-        self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
-        self._parts: dict[int, RawProgram] = {}  # for CPU cores, by the index of the first kernel
-        self._added: tuple[str, ...] = ()
-        self._offered: dict[tuple[str, ...], frozenset[str]] = {}  # by what was added
-        # By what was added, and whether they are all or those of kernels.
-        self._requests: dict[tuple[tuple[str, ...], bool], list[Request]] = {}
-        self._findings: dict[BackendName, _Findings] = {}
-        self._lock = lasting_lock(threading.RLock())
+        self._asked = _Asked(source, self.expressions, c_names)
+        # By backend what its compilers found; by backend and device modules, with a name kernels;
+        # for CPU cores parts, by the index of their first kernel.
+        self._made = Memo()
+        self._is_loaded = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """A program is pickled as its source and what is asked of it."""
-        wanted = (*self.offered, *self._added) if self._added else self.expressions
-        return RawProgram, (self.source, wanted, self._c_names)
+        asked = self._asked
+        wanted = tuple(asked.names) if asked.added else self.expressions
+        return RawProgram, (self.source, wanted, asked.c_names)
 
     @property
     def offered(self) -> tuple[str, ...]:
         """Name expressions of the kernels."""
-        return tuple(request.expression for request in self._kernel_requests(self._added))
+        return tuple(self._asked.names)
 
     def offers(self, expression: str) -> bool:
         """Whether a name expression is `offered`."""
-        known = self._offered.get(self._added)
-        if known is None:
-            known = self._offered[self._added] = frozenset(self.offered)
-        return expression in known
+        return expression in self._asked.names
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -390,7 +432,7 @@ class RawProgram:
         ArgumentValueError where it has variables and is loaded: another module would have
         variables of its own.
         """
-        with self._lock:
+        with self._made.lock:
             if self.offers(expression) or expression.startswith("_Z"):
                 return self
             plain = plain_name(expression)
@@ -402,8 +444,8 @@ class RawProgram:
                     f"'{self.source.name}' offers no kernel '{expression}'.\n"
                     f"  Hint: {self._hint(expression)}"
                 )
-            if not self._modules:
-                self._added += (expression,)
+            if not self._is_loaded:
+                self._asked = replace(self._asked, added=(*self._asked.added, expression))
                 return self
             if not self.variables:
                 return RawProgram(self.source, [expression])
@@ -441,51 +483,11 @@ class RawProgram:
 
     def requests(self) -> Sequence[Request]:
         """Return the kernels and variables that the object code has to offer."""
-        added = self._added
-        known = self._requests.get((added, True))
-        if known is None:
-            found = [*self._kernel_requests(added), *self._variable_requests()]
-            known = self._requests[added, True] = found
-        return known
-
-    def _kernel_requests(self, added: tuple[str, ...]) -> list[Request]:
-        known = self._requests.get((added, False))
-        if known is None:
-            known = self._requests[added, False] = self._find_kernels(added)
-        return known
-
-    def _find_kernels(self, added: tuple[str, ...]) -> list[Request]:
-        kernels: dict[str, Request] = {}
-        c_kernels: dict[str, Request] = {}
-        every = [kernel for kernel in self.source.kernels if kernel.is_definition]
-        unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
-        for kernel in every:
-            # A name with several definitions is of none of them.
-            if unconditional[kernel.name] > 1:
-                continue
-            if not kernel.template_parameters:
-                _add(kernels, Request(kernel.name, False, kernel.lasting_guard))
-            if kernel.is_extern_c and self._c_names:
-                _add(c_kernels, Request(kernel.name, False, kernel.lasting_guard))
-        if self.expressions is not None:
-            kernels = {
-                name: Request(name)
-                if kernels.get(name) is None or len(self.expressions) == 1
-                else kernels[name]
-                for name in self.expressions
-            } | c_kernels
-        kernels.update((name, Request(name)) for name in added)
-        return list(kernels.values())
-
-    def _variable_requests(self) -> list[Request]:
-        variables: dict[str, Request] = {}
-        for declared in self.source.declarations:
-            for symbol in declared.symbols:
-                _add(variables, Request(symbol.name, True, symbol.lasting_guard))
-        return list(variables.values())
+        return self._asked.requests
 
     def _found_for(self, backend: Capabilities) -> _Findings:
-        return self._findings.setdefault(backend.name, _Findings())
+        found: _Findings = self._made.of(backend.name, _Findings)
+        return found
 
     def unit(self, backend: Capabilities) -> TranslationUnit:
         """Return the translation unit for a backend."""
@@ -539,9 +541,9 @@ class RawProgram:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
         ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
         """
-        return self._made(capabilities_of_target(target), pipeline.Ahead(target))[0]
+        return self._compiled(capabilities_of_target(target), pipeline.Ahead(target))[0]
 
-    def _made(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
+    def _compiled(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
         """Return the compiled source, and what is left out of it: from the cache if both are."""
         entry = self._entry(backend, making)
         known = None if entry is None else entry.recall()
@@ -576,7 +578,7 @@ class RawProgram:
         )
         if is_begun:
             return None
-        requested = repr((self.expressions, self._c_names, self._added))
+        requested = repr((self.expressions, self._asked.c_names, self._asked.added))
         return Entry(self.source, requested, backend, making)
 
     def _leaving_out(
@@ -675,10 +677,11 @@ class RawProgram:
         part = next((part for part in self.source.host_parts if not part.found.guard), None)
         if part is not None:
             raise part.error(title_of(self.requests(), self.source.name))
-        for name in (*(self.expressions or ()), *self._added):
+        added = self._asked.added
+        for name in (*(self.expressions or ()), *added):
             if is_device_function(self.source, plain_name(name)):
                 reason = "it is '__device__', and a kernel is '__global__'"
-                if name in self._added:  # the other kernels of the module stay
+                if name in added:  # the other kernels of the module stay
                     known.left_out = {**known.left_out, name: reason}
                 else:
                     raise self._unknown(name, reason)
@@ -805,17 +808,15 @@ class RawProgram:
         """Return the module on the current device. Raises CompileError where the compiler refused
         the source, and BackendUnavailableError where there is no compiler.
         """
-        key = (backend.name, backend.device_key())
-        with self._lock:
-            if key not in self._modules:
-                made, outcome = self._made(
-                    backend.capabilities,
-                    pipeline.OnDevice(backend, is_private=self._has_state),
-                )
-                module, code = made
-                symbols, reflection = dict(code.symbols), dict(code.reflection)
-                self._modules[key] = LoadedModule(module, symbols, reflection, outcome)
-            return self._modules[key]
+
+        def make() -> LoadedModule:
+            making = pipeline.OnDevice(backend, is_private=self._has_state)
+            (module, code), outcome = self._compiled(backend.capabilities, making)
+            self._is_loaded = True
+            return LoadedModule(module, dict(code.symbols), dict(code.reflection), outcome)
+
+        found: LoadedModule = self._made.of((backend.name, backend.device_key()), make)
+        return found
 
     def load(self, backend: Backend) -> None:
         """Load all kernels on the current device. Raises as :meth:`module`."""
@@ -836,15 +837,13 @@ class RawProgram:
         assert self.expressions is not None
         first = self.expressions.index(expression) // _PART * _PART
         wanted = self.expressions[first : first + _PART]
-        return self._parts.setdefault(first, RawProgram(self.source, wanted))
+        found: RawProgram = self._made.of(first, lambda: RawProgram(self.source, wanted))
+        return found
 
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
-        key = (backend.name, backend.device_key(), expression)
-        loaded = self._kernels.get(key)
-        if loaded is None:
-            with self._lock:
-                loaded = self._kernels[key] = self._load(backend, expression)
+        key = backend.name, backend.device_key(), expression
+        loaded: LoadedKernel = self._made.of(key, lambda: self._load(backend, expression))
         return loaded
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
