@@ -102,7 +102,7 @@ def _module_of(
     key: str, backend: Backend, make: Callable[[], ObjectCode | None]
 ) -> tuple[Module, ObjectCode] | None:
     def load(code: ObjectCode) -> tuple[Module, ObjectCode]:
-        return backend.load_module(code), code
+        return backend.load_module(code, is_private=False), code
 
     return _loaded(_modules, key, backend, make, load)
 

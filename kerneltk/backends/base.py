@@ -401,8 +401,10 @@ class Backend(Compiler, Protocol):
     def load(self, code: ObjectCode) -> Function:
         """Load object code on the current device."""
 
-    def load_module(self, code: ObjectCode) -> Module:
-        """Load object code with several entry points on the current device."""
+    def load_module(self, code: ObjectCode, is_private: bool = True) -> Module:
+        """Load object code with several entry points on the current device; where that is private,
+        its variables are no other module's.
+        """
 
     def device_key(self) -> int:
         """Return the number of the current device."""

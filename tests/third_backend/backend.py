@@ -52,8 +52,8 @@ class SingleBackend:
     def load(self, code: ObjectCode) -> Function:
         return self._host.load(replace(code, target=self._host.target()))
 
-    def load_module(self, code: ObjectCode) -> Module:
-        return self._host.load_module(replace(code, target=self._host.target()))
+    def load_module(self, code: ObjectCode, is_private: bool = True) -> Module:
+        return self._host.load_module(replace(code, target=self._host.target()), is_private)
 
     # -- arrays --------------------------------------------------------------------------------
 

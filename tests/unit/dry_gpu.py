@@ -95,7 +95,7 @@ class DryGpu:
         backend = backend.CudaBackend
         patch.setattr(backend, "load", lambda own, code: Function(1))
         module = SimpleNamespace(function=lambda symbol: Function(1))
-        patch.setattr(backend, "load_module", lambda own, code: module)
+        patch.setattr(backend, "load_module", lambda own, code, is_private=True: module)
         limits = GridLimits(1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), 227 << 10)
         patch.setattr(backend, "limits", lambda own, function: limits)
         patch.setattr(backend, "parameter_places", lambda own, function: None)

@@ -180,7 +180,7 @@ class CudaBackend:
             check(result, f"Finding the kernel '{code.entry}' in its module")
         return Function(int(function), module)
 
-    def load_module(self, code: ObjectCode) -> CudaModule:
+    def load_module(self, code: ObjectCode, is_private: bool = True) -> CudaModule:
         """Load object code with several entry points into the current device's context."""
         loadable = compilers.executable(code, _architecture_of(self.device_key()))
         _bind_context()
