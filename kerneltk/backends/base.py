@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import field
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -585,7 +586,7 @@ class Registration(NamedTuple):
     library, array_type : str
         The module of its arrays, and their class in it. There are none before it is imported.
     load : callable
-        Makes the backend; raises BackendUnavailableError.
+        Makes the backend, as `loading` does; raises BackendUnavailableError.
     compiler : callable
         ``compiler(unit, target)`` returns what compiles a unit and the `Target`, needing no
         device; raises ValueError for a target that it does not know.
@@ -606,6 +607,11 @@ class Registration(NamedTuple):
         # A library that another thread is importing, or a stub of it, may lack the class.
         kind = getattr(sys.modules.get(self.library), self.array_type, None)
         return isinstance(kind, type) and isinstance(value, kind)
+
+
+def loading(module: str, backend: str) -> Callable[[], Backend]:
+    """Return what makes a backend of a class, whose module is imported then."""
+    return lambda: getattr(import_module(module), backend)()  # type: ignore[no-any-return]
 
 
 _registered: list[Registration] = []  # in the order in which they are asked
