@@ -264,3 +264,31 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
         os._exit(0 if lock.acquire(blocking=False) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert lock.acquire(blocking=False)
+
+
+# -- memos -----------------------------------------------------------------------------------------
+
+
+def test_a_result_is_made_once_and_may_need_others() -> None:
+    memo, made = records.Memo(), []
+
+    def make(key: int) -> Any:
+        made.append(key)
+        return "end" if key == 0 else (key, memo.of(key - 1, lambda: make(key - 1)))
+
+    threads = [threading.Thread(target=memo.of, args=(2, lambda: make(2))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert memo.of(2, lambda: make(2)) == (2, (1, "end"))
+    assert made == [2, 1, 0]
+    assert 1 in memo
+    assert 3 not in memo
+
+
+def test_what_fails_is_made_again() -> None:
+    memo = records.Memo()
+    with pytest.raises(ZeroDivisionError):
+        memo.of("key", lambda: 1 // 0)
+    assert memo.of("key", lambda: 1) == 1
