@@ -14,7 +14,6 @@ import numpy as np
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module, capabilities_of_target
-from kerneltk.cache import derived
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.core.artifacts import Capabilities, ObjectCode, TranslationUnit
 from kerneltk.core.records import Memo, cached_property, record
@@ -156,9 +155,6 @@ class HostRefusals:
     """What CPU cores refuse of a source: kernels that need it are refused at their launch, and the
     others run.
 
-    What was found is cached, when the rest has been compiled, by the key of the unit
-    that has everything, so that a later process compiles once.
-
     Attributes
     ----------
     found : Refusals or None
@@ -166,9 +162,7 @@ class HostRefusals:
     """
 
     def __init__(self, source: RawSource) -> None:
-        self._entry: derived.Entry | None = None
         self._errors: CompilerErrors | None = None
-        self._is_kept = True
         self.found: Refusals | None = None
         self.use(source)
 
@@ -180,20 +174,6 @@ class HostRefusals:
     def use(self, source: RawSource) -> None:
         """Take a source, or another form of it."""
         self._source, self._sources = source, (source, *source.included)
-
-    def recall(self, key: str) -> bool:
-        """Take over an earlier process's record of this key; False if there is none."""
-        self._entry = derived.Entry("CUDA C++ source", "refused", key)
-        known = self._entry.read(derived.reader_of(tuple[Refusals, CompilerErrors]))
-        if known is not None:
-            self.found, self._errors = known
-        return known is not None
-
-    def keep(self) -> None:
-        """Keep what was found for later processes."""
-        if not self._is_kept and self._entry is not None:
-            self._entry.write((self.found, self._errors))
-            self._is_kept = True
 
     def add(self, error: CompileError) -> bool:
         """Leave out what a compiler has refused; False for nothing more, or another mistake."""
@@ -216,7 +196,6 @@ class HostRefusals:
         if found is None:
             return False
         self.found, self._errors = found
-        self._is_kept = False
         return True
 
     def of(self, name: str) -> Refused | None:
@@ -608,15 +587,13 @@ class RawProgram:
         units: list[tuple[TranslationUnit, Trace]] = []
         warnings: dict[str, None] = {}  # what the source's user is warned of
 
-        def add_unit() -> str:
+        def add_unit() -> None:
             unit = self.unit(backend)
             for message in unit.warnings:
                 if message not in warnings:
                     warnings[message] = None
                     _warn(message)
-            found = pipeline.trace_of(unit, *making.compiler(unit))
-            units.append((unit, found))
-            return found.key
+            units.append((unit, pipeline.trace_of(unit, *making.compiler(unit))))
 
         def make() -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
             unit, found = units[-1]
@@ -624,21 +601,12 @@ class RawProgram:
             refused = refusals.found.functions if refusals and refusals.found else ()
             return made, Outcome(dict(known.left_out), refused, tuple(warnings)), units
 
-        key = add_unit()
-        recalled = False
-        reduced: derived.Entry | None = None  # of the source without refused code of the host
-        if self._has_refusable_host_code():
-            reduced = derived.Entry("CUDA C++ source", "host errors", key)
-            recalled = self._recall_reduced(known, reduced)
         if refusals is not None and refusals.found is None:
             refusals.use(known.reduced or self.source)
-            recalled = refusals.recall(key) or recalled
-            self._refuse_all(refusals)
-        for number in range(_MOST_TRIES):
-            if number or recalled:
-                add_unit()
+        for _ in range(_MOST_TRIES):
+            add_unit()
             try:
-                made = make()
+                return make()
             except CompileError as error:
                 part = refused_part(error.log, self.source.host_parts)
                 if part is not None and backend.emulates_cuda:
@@ -648,7 +616,7 @@ class RawProgram:
                     if refusals is not None and refusals.add(error):
                         self._refuse_all(refusals, first or error)
                         continue
-                    if reduced is not None and self._reduce(known, error):
+                    if self._reduce(known, error):
                         first = first or error
                         continue
                     # Only who has an error needs it.
@@ -663,12 +631,6 @@ class RawProgram:
                     if name in refused:
                         raise self._unknown(name, refused[name], error) from None
                 known.left_out = {**known.left_out, **refused}
-            else:
-                if first is not None and reduced is not None and known.reduced is not None:
-                    reduced.write(known.reduced.expanded)
-                if refusals is not None:
-                    refusals.keep()
-                return made
         add_unit()
         return make()
 
@@ -686,21 +648,10 @@ class RawProgram:
                 else:
                     raise self._unknown(name, reason)
 
-    def _has_refusable_host_code(self) -> bool:
-        return self.source.has_host_code and self.source.compiler == "nvrtc"
-
-    def _recall_reduced(self, known: _Findings, reduced: derived.Entry) -> bool:
-        """Take over an earlier process's result: the source without refused host code. False
-        for nothing.
-        """
-        source = reduced.read(str)
-        if source is None:
-            return False
-        known.reduced = self.source.reduced_to(source)
-        return True
-
     def _reduce(self, known: _Findings, error: CompileError) -> bool:
         """Leave out the code of the host that a compiler has found errors in; False for none."""
+        if not self.source.has_host_code or self.source.compiler != "nvrtc":
+            return False
         source, refusals = known.reduced or self.source, known.refusals
         code = {own.name: own.code for own in (source, *source.included)}
         errors = errors_of_log(error.log, code, in_macros=False)
@@ -739,7 +690,6 @@ class RawProgram:
         names = [plain_name(r.expression) for r in self.requests() if not r.is_variable]
         refused = [refusals.of(name) for name in names]
         if refused and refused[0] is not None and None not in refused:
-            refusals.keep()
             raise refusals.error(refused[0], error) from None
 
     def _overloaded(self, refused: Mapping[str, str], error: CompileError) -> dict[str, str]:
