@@ -15,11 +15,15 @@ from kerneltk.core.compile_log import written_to
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
-from kerneltk.cuda_cpp.files import read_programs, template_argument
 from kerneltk.cuda_cpp.kernel import RawDispatcher
-from kerneltk.cuda_cpp.link_inputs import checked_links
-from kerneltk.cuda_cpp.module import ModulePrograms
-from kerneltk.cuda_cpp.options import checked_compiler, checked_names, lasting_options
+from kerneltk.cuda_cpp.module import ModulePrograms, read_programs
+from kerneltk.cuda_cpp.options import (
+    checked_compiler,
+    checked_links,
+    checked_names,
+    lasting_options,
+    template_argument,
+)
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
