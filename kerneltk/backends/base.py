@@ -611,7 +611,7 @@ class Registration(NamedTuple):
 
 def loading(module: str, backend: str) -> Callable[[], Backend]:
     """Return what makes a backend of a class, whose module is imported then."""
-    return lambda: getattr(import_module(module), backend)()  # type: ignore[no-any-return]
+    return lambda: getattr(import_module(module), backend)()
 
 
 _registered: list[Registration] = []  # in the order in which they are asked

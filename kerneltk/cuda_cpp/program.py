@@ -6,8 +6,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -151,62 +150,6 @@ def _libraries_in(log: str) -> frozenset[str]:
     return frozenset(found[1] for file in files if (found := _LIBRARY.search(file)))
 
 
-class HostRefusals:
-    """What CPU cores refuse of a source: kernels that need it are refused at their launch, and the
-    others run.
-
-    Attributes
-    ----------
-    found : Refusals or None
-        The source without it; None as long as nothing is refused.
-    """
-
-    def __init__(self, source: RawSource) -> None:
-        self._errors: CompilerErrors | None = None
-        self.found: Refusals | None = None
-        self.use(source)
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether the source has anything that CPU cores may lack."""
-        return any(declared.unsupported for declared in self._source.declarations)
-
-    def use(self, source: RawSource) -> None:
-        """Take a source, or another form of it."""
-        self._source, self._sources = source, (source, *source.included)
-
-    def add(self, error: CompileError) -> bool:
-        """Leave out what a compiler has refused; False for nothing more, or another mistake."""
-        known = self._errors or CompilerErrors()
-        new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
-        return self._take(self._sources[0].without(known, new))
-
-    def rebase(self, source: RawSource) -> bool:
-        """Take another form of the source; False where it cannot do without what is refused."""
-        if (
-            self.found is not None
-            and self._errors is not None
-            and not self._take(source.without(CompilerErrors(), self._errors))
-        ):
-            return False
-        self.use(source)
-        return True
-
-    def _take(self, found: tuple[Refusals, CompilerErrors] | None) -> bool:
-        if found is None:
-            return False
-        self.found, self._errors = found
-        return True
-
-    def of(self, name: str) -> Refused | None:
-        """The reason why a kernel is refused; None for one that runs."""
-        return _refusal_of(name, self.found.functions if self.found else ())
-
-    def error(self, refused: Refused, error: CompileError | None) -> CompileError:
-        """The error for a source of which no kernel is left."""
-        return _refusal(self._sources, refused, error)
-
-
 def _refusal_of(name: str, refused: Iterable[Refused]) -> Refused | None:
     """Return the reason why a kernel is refused; None for one that runs."""
     return next((found for found in refused if found.is_kernel and found.name == name), None)
@@ -329,16 +272,25 @@ class _Asked:
         return [*self.kernels, *variables.values()]
 
 
-@dataclass
+@record(eq=False)
 class _Findings:
     """What a backend's compilers have found wrong with a source, which its unit leaves out."""
 
     # What is not found by its name, and what is said of that.
-    left_out: dict[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     # Symbols of kernels that are called like functions of CUDA's.
     c_symbols: Mapping[str, str] = field(default_factory=dict)
-    refusals: HostRefusals | None = None
+    # The source without what CPU cores refuse: kernels that need it are refused at their launch,
+    # and the others run; and for which errors.
+    refusals: Refusals | None = None
+    errors: CompilerErrors = CompilerErrors()
     reduced: RawSource | None = None  # the source without code of the host that has errors
+    first: CompileError | None = None  # for which code of the host was left out
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """The functions that CPU cores refuse."""
+        return self.refusals.functions if self.refusals else ()
 
 
 class LoadedModule(NamedTuple):
@@ -369,8 +321,8 @@ class RawProgram:
         self.source = source
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
         self._asked = _Asked(source, self.expressions, c_names)
-        # By backend what its compilers found; by backend and device modules, with a name kernels;
-        # for CPU cores parts, by the index of their first kernel.
+        # By backend and device modules, with a name kernels; for CPU cores parts, by the index of
+        # their first kernel.
         self._made = Memo()
         self._is_loaded = False
 
@@ -464,21 +416,20 @@ class RawProgram:
         """Return the kernels and variables that the object code has to offer."""
         return self._asked.requests
 
-    def _found_for(self, backend: Capabilities) -> _Findings:
-        found: _Findings = self._made.of(backend.name, _Findings)
-        return found
-
-    def unit(self, backend: Capabilities) -> TranslationUnit:
-        """Return the translation unit for a backend."""
-        known = self._found_for(backend)
-        requests = [r for r in self.requests() if r.expression not in known.left_out]
-        if known.c_symbols:
-            requests = [replace(r, symbol=known.c_symbols.get(r.expression, "")) for r in requests]
-        refused, source = known.refusals, known.reduced or self.source
-        if refused is None:
+    def unit(
+        self,
+        backend: Capabilities,
+        found: _Findings = _Findings(),  # noqa: B008  (it is frozen)
+    ) -> TranslationUnit:
+        """Return the translation unit for a backend, without what its compilers have found."""
+        requests = [r for r in self.requests() if r.expression not in found.left_out]
+        if found.c_symbols:
+            requests = [replace(r, symbol=found.c_symbols.get(r.expression, "")) for r in requests]
+        source = found.reduced or self.source
+        if found.refusals is None:
             return source.unit(backend, requests)
-        wanted = [r for r in requests if refused.of(plain_name(r.expression)) is None]
-        return source.unit(backend, wanted, refused.found)
+        wanted = [r for r in requests if not _refusal_of(plain_name(r.expression), found.refused)]
+        return source.unit(backend, wanted, found.refusals)
 
     def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
         """Return the names that the compiler did not know, and its message for each; None if the
@@ -525,7 +476,7 @@ class RawProgram:
     def _compiled(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
         """Return the compiled source, and what is left out of it: from the cache if both are."""
         entry = self._entry(backend, making)
-        known = None if entry is None else entry.recall()
+        known = entry.recall()
         if known is not None:
             for message in known[1].warnings:
                 _warn(message)
@@ -539,24 +490,11 @@ class RawProgram:
             if undefined:
                 error.args = (undefined,)  # its class, source and log stay
             raise making.own_error(error) from error.__cause__
-        if entry is not None:
-            entry.keep(units, outcome)
+        entry.keep(units, outcome)
         return made, outcome
 
-    def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T] | None:
-        """Return the cache's entry of the compiled source. None where an earlier compilation tells
-        what to leave out.
-        """
-        known = self._found_for(backend)
-        refusals = known.refusals
-        is_begun = (
-            known.left_out
-            or known.c_symbols
-            or known.reduced
-            or (refusals is not None and refusals.found is not None)
-        )
-        if is_begun:
-            return None
+    def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T]:
+        """Return the cache's entry of the compiled source."""
         requested = repr((self.expressions, self._asked.c_names, self._asked.added))
         return Entry(self.source, requested, backend, making)
 
@@ -565,102 +503,105 @@ class RawProgram:
     ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         """Make it of the unit, and again without what the compiler does not find or CPU cores do
         not have. Return it, what is left out, and all units with their traces; the last one is what
-        it is made of. Where it fails, the next call begins anew.
+        it is made of.
         """
-        known = self._found_for(backend)
-        before = copy(known.refusals), known.reduced
-        try:
-            return self._made_in_tries(backend, making)
-        except BaseException:
-            known.refusals, known.reduced = before
-            raise
-
-    def _made_in_tries(
-        self, backend: Capabilities, making: pipeline.Making[T]
-    ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         self.source = self.source.serving(self.requests())
-        known = self._found_for(backend)
-        if backend.emulates_cuda:
-            self._refuse_host_parts(known)
-        refusals = self._refusals(backend)
-        first: CompileError | None = None
+        found = _Findings(self._device_functions()) if backend.emulates_cuda else _Findings()
         units: list[tuple[TranslationUnit, Trace]] = []
         warnings: dict[str, None] = {}  # what the source's user is warned of
-
-        def add_unit() -> None:
-            unit = self.unit(backend)
+        while True:
+            unit = self.unit(backend, found)
             for message in unit.warnings:
                 if message not in warnings:
                     warnings[message] = None
                     _warn(message)
             units.append((unit, pipeline.trace_of(unit, *making.compiler(unit))))
-
-        def make() -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
-            unit, found = units[-1]
-            made = making.make(unit, found.key)
-            refused = refusals.found.functions if refusals and refusals.found else ()
-            return made, Outcome(dict(known.left_out), refused, tuple(warnings)), units
-
-        if refusals is not None and refusals.found is None:
-            refusals.use(known.reduced or self.source)
-        for _ in range(_MOST_TRIES):
-            add_unit()
             try:
-                return make()
+                made = making.make(unit, units[-1][1].key)
             except CompileError as error:
-                part = refused_part(error.log, self.source.host_parts)
-                if part is not None and backend.emulates_cuda:
-                    raise part.error(title_of(self.requests(), self.source.name)) from None
-                refused = self._refused_requests(error)
-                if refused is None or refused.keys() <= known.left_out.keys():
-                    if refusals is not None and refusals.add(error):
-                        self._refuse_all(refusals, first or error)
-                        continue
-                    if self._reduce(known, error):
-                        first = first or error
-                        continue
-                    # Only who has an error needs it.
-                    from kerneltk.cuda_cpp.nvrtc.explanations import explained
+                if len(units) > _MOST_TRIES:
+                    raise
+                found = self._without(found, error, backend)
+            else:
+                return made, Outcome(dict(found.left_out), found.refused, tuple(warnings)), units
 
-                    raise explained(self._first_cause(first, error), self.source) from None
-                overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
-                if overloaded and not known.c_symbols:
-                    known.c_symbols = overloaded
-                    continue
-                for name in self.expressions or ():
-                    if name in refused:
-                        raise self._unknown(name, refused[name], error) from None
-                known.left_out = {**known.left_out, **refused}
-        add_unit()
-        return make()
-
-    def _refuse_host_parts(self, known: _Findings) -> None:
-        """Raise CompileError for what NVRTC would refuse, whatever the preprocessor makes of it."""
+    def _device_functions(self) -> dict[str, str]:
+        """Return the names that were added and are device functions, which NVRTC leaves out, with
+        the reason. Raises CompileError for others, and for what NVRTC would refuse, whatever the
+        preprocessor makes of it.
+        """
         part = next((part for part in self.source.host_parts if not part.found.guard), None)
         if part is not None:
             raise part.error(title_of(self.requests(), self.source.name))
-        added = self._asked.added
-        for name in (*(self.expressions or ()), *added):
+        reason = "it is '__device__', and a kernel is '__global__'"
+        for name in self.expressions or ():
             if is_device_function(self.source, plain_name(name)):
-                reason = "it is '__device__', and a kernel is '__global__'"
-                if name in added:  # the other kernels of the module stay
-                    known.left_out = {**known.left_out, name: reason}
-                else:
-                    raise self._unknown(name, reason)
+                raise self._unknown(name, reason)
+        added = self._asked.added  # the other kernels of the module stay
+        return {name: reason for name in added if is_device_function(self.source, plain_name(name))}
 
-    def _reduce(self, known: _Findings, error: CompileError) -> bool:
-        """Leave out the code of the host that a compiler has found errors in; False for none."""
+    def _without(self, found: _Findings, error: CompileError, backend: Capabilities) -> _Findings:
+        """Return what to leave out after a compiler's error. Raises CompileError, the user's own,
+        where that is nothing more.
+        """
+        is_host = backend.emulates_cuda
+        part = refused_part(error.log, self.source.host_parts)
+        if part is not None and is_host:
+            raise part.error(title_of(self.requests(), self.source.name)) from None
+        refused = self._refused_requests(error)
+        if refused is None or refused.keys() <= found.left_out.keys():
+            more = (self._refusing(found, error) if is_host else None) or self._reduce(found, error)
+            if more is None:
+                # Only who has an error needs it.
+                from kerneltk.cuda_cpp.nvrtc.explanations import explained
+
+                raise explained(self._first_cause(found.first, error), self.source) from None
+            return more
+        overloaded = {} if is_host else self._overloaded(refused, error)
+        if overloaded and not found.c_symbols:
+            return replace(found, c_symbols=overloaded)
+        for name in self.expressions or ():
+            if name in refused:
+                raise self._unknown(name, refused[name], error) from None
+        return replace(found, left_out={**found.left_out, **refused})
+
+    def _refusing(self, found: _Findings, error: CompileError) -> _Findings | None:
+        """Leave out what CPU cores refuse; None for nothing more, or another mistake. Raises
+        CompileError where no kernel is left: then nothing else is to be compiled.
+        """
+        if not any(declared.unsupported for declared in self.source.declarations):
+            return None
+        source = found.reduced or self.source
+        sources = (source, *source.included)
+        new = errors_of_log(error.log, {own.name: own.code for own in sources})
+        made = source.without(found.errors, new)
+        if made is None:
+            return None
+        found = replace(found, refusals=made[0], errors=made[1])
+        names = [plain_name(r.expression) for r in self.requests() if not r.is_variable]
+        refused = [_refusal_of(name, found.refused) for name in names]
+        if refused and refused[0] is not None and None not in refused:
+            raise _refusal(sources, refused[0], found.first or error) from None
+        return found
+
+    def _reduce(self, found: _Findings, error: CompileError) -> _Findings | None:
+        """Leave out the code of the host that a compiler has found errors in; None for none, and
+        where the source cannot do without what CPU cores refuse then.
+        """
         if not self.source.has_host_code or self.source.compiler != "nvrtc":
-            return False
-        source, refusals = known.reduced or self.source, known.refusals
+            return None
+        source = found.reduced or self.source
         code = {own.name: own.code for own in (source, *source.included)}
         errors = errors_of_log(error.log, code, in_macros=False)
-        found = source.without_host_errors(errors) if errors.places else None
-        found = found or source.without_headers_of(_libraries_in(error.log))
-        if found is None or (refusals is not None and not refusals.rebase(found)):
-            return False
-        known.reduced = found
-        return True
+        reduced = source.without_host_errors(errors) if errors.places else None
+        reduced = reduced or source.without_headers_of(_libraries_in(error.log))
+        if reduced is None:
+            return None
+        found = replace(found, reduced=reduced, first=found.first or error)
+        if found.refusals is None:
+            return found
+        made = reduced.without(CompilerErrors(), found.errors)
+        return None if made is None else replace(found, refusals=made[0], errors=made[1])
 
     def _first_cause(self, first: CompileError | None, last: CompileError) -> CompileError:
         """Return which error of several tries is the user's: the last one, unless that comes of
@@ -674,23 +615,6 @@ class RawProgram:
             for e in (first, last)
         )
         return last if after and after <= before else first
-
-    def _refusals(self, backend: Capabilities) -> HostRefusals | None:
-        """Return the refused code of the source on a backend; None where that can be nothing."""
-        if not backend.emulates_cuda:
-            return None
-        known = self._found_for(backend)
-        if known.refusals is None:
-            found = HostRefusals(self.source)
-            known.refusals = found if found.is_possible else None
-        return known.refusals
-
-    def _refuse_all(self, refusals: HostRefusals, error: CompileError | None = None) -> None:
-        """Raise CompileError where no kernel is left: then nothing else is to be compiled."""
-        names = [plain_name(r.expression) for r in self.requests() if not r.is_variable]
-        refused = [refusals.of(name) for name in names]
-        if refused and refused[0] is not None and None not in refused:
-            raise refusals.error(refused[0], error) from None
 
     def _overloaded(self, refused: Mapping[str, str], error: CompileError) -> dict[str, str]:
         """Return the symbols of kernels with C linkage that are called like other functions, such
