@@ -13,6 +13,7 @@ from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.compile_log import written_to
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.records import Memo
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.kernel import RawDispatcher
@@ -463,7 +464,7 @@ class RawModule(_MadeFromSource):
     ) -> None:
         self._programs = ModulePrograms(programs)
         self._program = programs[0]
-        self._functions: dict[str, RawKernel] = {}
+        self._functions = Memo()
         self.enable_cooperative_groups = bool(cooperative)
         self.translate_cucomplex = bool(translate_cucomplex)
         self.checks = checks
@@ -480,20 +481,18 @@ class RawModule(_MadeFromSource):
         ArgumentValueError
             The module is in use, has variables, and was made without it.
         """
-        kernel = self._functions.get(checked_text("name", name))
-        if kernel is None:
+
+        def make() -> RawKernel:
             try:
                 program = self._programs.owner(name)
             except NoSuchKernelError as error:
                 raise foreign_arrays.default_backend().own_error(error) from None
-            kernel = self._functions[name] = RawKernel._of(
-                program,
-                name,
-                self.enable_cooperative_groups,
-                self.checks,
-                self._exited_threads,
+            return RawKernel._of(
+                program, name, self.enable_cooperative_groups, self.checks, self._exited_threads,
                 self.translate_cucomplex,
-            )
+            )  # fmt: skip
+
+        kernel: RawKernel = self._functions.of(checked_text("name", name), make)
         return kernel
 
     def get_global(self, name: str, *, backend: BackendName | None = None) -> Any:

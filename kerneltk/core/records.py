@@ -294,7 +294,7 @@ os.register_at_fork(after_in_child=_free_locks)
 
 class Memo:
     """Results by their keys, each made once: other threads that ask for one wait until it is there.
-    What makes a result may ask for others.
+    What makes a result may ask for others. A copy, also by pickle, begins empty.
     """
 
     def __init__(self) -> None:
@@ -313,6 +313,9 @@ class Memo:
 
     def __contains__(self, key: Any) -> bool:
         return key in self._known
+
+    def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
+        return Memo, ()
 
 
 # -- patterns that are compiled when they are first used -------------------------------------------

@@ -29,7 +29,7 @@ from kerneltk.codegen.template_input import template_input
 from kerneltk.core.artifacts import BackendName, TranslationUnit, described_backend
 from kerneltk.core.dtypes import alignment_on, describe, described
 from kerneltk.core.recorders import Recordable
-from kerneltk.core.records import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable, Memo
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number, class_of, handle_of
 from kerneltk.launch import dispatch
@@ -132,7 +132,7 @@ class KeptLaunches:
 
     def __init__(self, definition: KernelDefinition) -> None:
         self._definition = definition
-        self._entries: dict[tuple[str, ...], Records] = {}
+        self._entries = Memo()
 
     def find(
         self, resolved: Resolved, backend: Backend, options: Any
@@ -191,10 +191,8 @@ class KeptLaunches:
             str(backend.multiprocessors()),
             *map(described, resolved.binding.dtypes),
         )
-        records = self._entries.get(inputs)
-        if records is None:
-            records = self._entries[inputs] = Records("launch", 5, *inputs)
-        return records
+        found: Records = self._entries.of(inputs, lambda: Records("launch", 5, *inputs))
+        return found
 
 
 def _shared(provenance: pipeline.Provenance) -> str:

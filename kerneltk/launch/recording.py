@@ -27,7 +27,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.core.arrays import pinned
 from kerneltk.core.recorders import Recordable, current_recorder, recording_by
-from kerneltk.core.records import cached_property
+from kerneltk.core.records import Memo, cached_property
 from kerneltk.core.structures import is_structure, items_of, rebuilt
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
 from kerneltk.launch.called import by_methods
@@ -333,6 +333,7 @@ class RecordingBackend:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._waiting_calls = Memo()  # by the bytes of shared memory
         self.arrays = dataclasses.replace(
             backend.arrays,
             allocate=self._allocate,
@@ -355,16 +356,12 @@ class RecordingBackend:
         """How loops over elements are recorded."""
         return self._recorded(self._backend.loop_call)
 
-    @cached_property
-    def _waiting_calls(self) -> dict[int, LaunchCall]:
-        return {}
-
     def waiting_call(self, shared: int) -> LaunchCall:
         """Return how a loop is recorded whose blocks wait for each other."""
-        call = self._waiting_calls.get(shared)
-        if call is None:
-            call = self._recorded(cast(DeviceBackend, self._backend).waiting_call(shared))
-            call = self._waiting_calls.setdefault(shared, call)
+        own = cast(DeviceBackend, self._backend)
+        call: LaunchCall = self._waiting_calls.of(
+            shared, lambda: self._recorded(own.waiting_call(shared))
+        )
         return call
 
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:

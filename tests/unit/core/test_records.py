@@ -285,6 +285,7 @@ def test_a_result_is_made_once_and_may_need_others() -> None:
     assert made == [2, 1, 0]
     assert 1 in memo
     assert 3 not in memo
+    assert 1 not in pickle.loads(pickle.dumps(memo))
 
 
 def test_what_fails_is_made_again() -> None:
