@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -280,17 +280,6 @@ class Provenance(NamedTuple):
         return (
             tuple(search) == self.trace.search
             and tuple(compiler.backend_options(outline)) == self.backend_options
-        )
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Provenance:
-        """As `Trace.from_fields`."""
-        found, outline, options, backend_options = fields
-        return cls(
-            Trace.from_fields(found),
-            str(outline),
-            tuple(map(str, options)),
-            tuple(map(str, backend_options)),
         )
 
 

@@ -523,7 +523,8 @@ class RawProgram:
                     raise
                 found = self._without(found, error, backend)
             else:
-                return made, Outcome(dict(found.left_out), found.refused, tuple(warnings)), units
+                outcome = Outcome(tuple(found.left_out.items()), found.refused, tuple(warnings))
+                return made, outcome, units
 
     def _device_functions(self) -> dict[str, str]:
         """Return the names that were added and are device functions, which NVRTC leaves out, with
@@ -729,7 +730,7 @@ class RawProgram:
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)
         if symbol is None:
-            reason = outcome.left_out.get(expression, "")
+            reason = dict(outcome.left_out).get(expression, "")
             if reason or backend.capabilities.emulates_cuda:
                 missing = "its compilation leaves it out, or names it otherwise"
                 raise self._unknown(expression, reason or missing)

@@ -19,7 +19,7 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import QUIET, ArrayAccess, Backend, DeviceBackend, Function, LaunchCall
-from kerneltk.cache.derived import NOT_READ, Records
+from kerneltk.cache.derived import NOT_READ, Records, reader_of
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
@@ -203,7 +203,8 @@ def _shared(provenance: pipeline.Provenance) -> str:
 @functools.lru_cache(maxsize=64)
 def _provenance(text: str) -> pipeline.Provenance:
     """Read what `_shared` returned. Raises TypeError or ValueError for anything else."""
-    return pipeline.Provenance.from_fields(json.loads(text))
+    found: pipeline.Provenance = reader_of(pipeline.Provenance)(json.loads(text))
+    return found
 
 
 def _case_of(resolved: Resolved, options: Any) -> str:

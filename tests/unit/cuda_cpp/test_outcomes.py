@@ -813,12 +813,12 @@ def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> N
     first = replace(last, source="#include <first.h>\n" + last.source)
     units = [(unit, pipeline.trace_of(unit, *making.compiler(unit))) for unit in (first, last)]
     entry = program._entry(host, making)
-    entry.keep(units, Outcome({"a": "b"}, (), ()))
-    assert entry.recall() == (code, Outcome({"a": "b"}, (), ()))
+    entry.keep(units, Outcome((("a", "b"),), (), ()))
+    assert entry.recall() == (code, Outcome((("a", "b"),), (), ()))
     header.write_text("int second;\n")
     assert entry.recall() is None
     header.write_text("int first;\n")
-    assert entry.recall() == (code, Outcome({"a": "b"}, (), ()))
+    assert entry.recall() == (code, Outcome((("a", "b"),), (), ()))
     header.unlink()
     assert entry.recall() is None
 
@@ -837,5 +837,5 @@ def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.Monke
 
 def test_outcomes_are_what_they_were() -> None:
     refused = Refused("f", True, None, "reason", "", "k.cu", 3)
-    outcome = Outcome({"a": "b"}, (refused,), ("told",))
-    assert Outcome.from_fields(json.loads(json.dumps(outcome))) == outcome
+    outcome = Outcome((("a", "b"),), (refused,), ("told",))
+    assert derived.reader_of(Outcome)(json.loads(json.dumps(outcome))) == outcome
