@@ -32,9 +32,9 @@ from common import (
 from first_calls import FRONT_ENDS, first_calls
 
 import kerneltk
+from kerneltk.backends.base import capabilities_of
 from kerneltk.backends.cuda import nvrtc
 from kerneltk.backends.host import toolchain
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.dtypes import as_dtype

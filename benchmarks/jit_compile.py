@@ -14,8 +14,8 @@ import numpy as np
 from common import Call, Report, Table, host_clock, judge, paired_ratio, race, scaled
 
 from kerneltk import jit
+from kerneltk.backends.base import capabilities_of
 from kerneltk.backends.cuda import nvrtc
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.dtypes import as_dtype

@@ -61,7 +61,7 @@ if stage == "launch":
     times["wall"] = time.perf_counter() - started
 elif stage == "kinds":
     program = module._programs.owner(file["kernel"])
-    from kerneltk.backends.registry import backend_named
+    from kerneltk.backends.base import backend_named
     found = program.kernel(backend_named("host"), file["kernel"]).signature.parameters
     times["kinds"] = [(each.type.kind, each.size) for each in found]
 else:

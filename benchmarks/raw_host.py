@@ -36,8 +36,8 @@ from common import (
 from first_calls import first_calls
 
 import kerneltk
+from kerneltk.backends.base import capabilities_of
 from kerneltk.backends.host import toolchain
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource, read_file
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kerneltk.backends.disassembly import disassemble
     from kerneltk.core.arrays import ArraySpec
     from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+    from kerneltk.cuda_cpp.kernel import raw_checks
     from kerneltk.elementwise import ElementwiseKernel
     from kerneltk.errors import (
         ArgumentTypeError,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from kerneltk.fusion.decorator import fuse
     from kerneltk.graphs import Graph, graph
     from kerneltk.jit.frontends.vectorize import vectorize
-    from kerneltk.launch.checking import raw_checks
     from kerneltk.operators.jax_op import jax_op
     from kerneltk.operators.torch_op import torch_op
     from kerneltk.raw import RawKernel, RawModule, load
@@ -102,7 +102,7 @@ _HOMES = {
     "graph": "graphs",
     "jax_op": "operators.jax_op",
     "load": "raw",
-    "raw_checks": "launch.checking",
+    "raw_checks": "cuda_cpp.kernel",
     "surface": "textures",
     "texture": "textures",
     "torch_op": "operators.torch_op",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.specialization import LaunchGeometry

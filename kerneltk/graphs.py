@@ -18,6 +18,7 @@ from kerneltk.backends.base import Backend, DeviceBackend, Executable, Guard
 from kerneltk.backends.foreign_arrays import Adoption, default_backend, own_array
 from kerneltk.core.arrays import ArraySpec, byte_extent
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.records import Memo
 from kerneltk.core.structures import is_structure, items_of
 from kerneltk.errors import (
     ArgumentTypeError,
@@ -106,8 +107,8 @@ def _check(call: RecordedCall) -> None:
                     f"{shown} is of type '{type(value).__name__}', which cannot be part of a graph."
                 )
         elif index >= recordable.inputs:  # a result is the caller's
-            for have in call.memory.values():
-                have[:] = [own for own in have if memory.backend.describe(own)[1] != memory.address]
+            describe = memory.backend.describe
+            call.memory[:] = [own for own in call.memory if describe(own[1])[1] != memory.address]
 
 
 def _check_lasting(shown: str, value: Any) -> None:
@@ -149,48 +150,57 @@ class _Use(NamedTuple):
     value: int
 
 
-# -- the graph -------------------------------------------------------------------------------------
+class _Values(NamedTuple):
+    """The values of a recording's calls, and which calls have them."""
+
+    named: dict[str, list[_Use]]  # by the parameters' names
+    arrays: dict[_Memory, list[_Use]]
+    inside: list[tuple[_Memory, _Use]]  # arrays in structures
+    # Of fused functions: an array that one writes to, and another that it does not overlap.
+    apart: list[tuple[_Memory, _Memory]]
+
+    @classmethod
+    def of(cls, recorder: Recorder) -> _Values:
+        """Those of the recorded calls."""
+        calls, found = recorder.calls, cls({}, {}, [], [])
+        for number, call in enumerate(calls):
+            for index, value in enumerate(call.recorded.values):
+                use = _Use(number, index)
+                name = call.name_of(index)
+                if name:
+                    found.named.setdefault(name, []).append(use)
+                memory = _memory_of(value)
+                if memory is not None:
+                    found.arrays.setdefault(memory, []).append(use)
+                else:
+                    found.inside.extend((inner, use) for _, inner in _inside(value))
+        for numbers, written in recorder.functions:
+            values = (value for n in numbers for value in calls[n].recorded.values)
+            own = {memory: None for memory in map(_memory_of, values) if memory is not None}
+            into = [memory for memory in map(_memory_of, written) if memory is not None]
+            stores = [one for one in own if any(one.overlaps(memory) for memory in into)]
+            pairs = ((a, b) for a in stores for b in own if a != b and not a.shares(b))
+            found.apart.extend(pairs)
+        return found
+
+    def overlapping(self, memory: _Memory) -> list[tuple[_Memory | None, _Use]]:
+        """The other arrays that have memory of this one, each with a use; None for one in a
+        structure.
+        """
+        return [
+            *(
+                (other, uses[0])
+                for other, uses in self.arrays.items()
+                if other != memory and other.overlaps(memory)
+            ),
+            *((None, use) for other, use in self.inside if other.overlaps(memory)),
+        ]
 
 
-class Graph:
-    """Launches that were recorded, which :meth:`launch` makes together.
-
-    Made by :func:`graph`, and recorded in its ``with`` block.
-    """
-
-    def __init__(self, declared: Mapping[str, Any]) -> None:
-        self._declared: dict[str, _Memory] = {}
-        self._kept = dict(declared)  # an address is not another array's while they live
-        for name, value in declared.items():
-            self._declare(name, value)
-        self._state: Literal["new", "recording", "failed", "recorded"] = "new"
-        self._recorder = Recorder(_check)
-        self._thread = 0
-        self._guard: Guard | None = None
-        self._entered: Any = None
-        self._lock = threading.RLock()  # signals' handlers run in the midst of a launch
-        self._is_launching = False
-        # By the values' indices in the calls.
-        self._named: dict[str, list[_Use]] = {}
-        self._arrays: dict[_Memory, list[_Use]] = {}
-        self._inside: list[tuple[_Memory, _Use]] = []
-        # Of fused functions: an array that one writes to, and another that it does not overlap.
-        self._apart: list[tuple[_Memory, _Memory]] = []
-        # What is launched now.
-        self._bound: list[Binding] = []
-        self._memories: dict[int, tuple[_Memory | None, ...]] = {}
-        self._executable: Executable | None = None
-        self._is_stale = False
-        self._others: dict[int, list[tuple[Any, int]]] = {}
-        self._foreign: list[Any] = []
-        self._addresses: list[tuple[Any, int]] = []
-        self._notes: list[Callable[[], None]] = []
-        self._written: list[tuple[Any, Callable[[], str]]] = []
-        self._checks: list[Callable[[], None]] = []
-        self._known_uses: dict[str, tuple[_Memory | None, list[_Use]]] = {}
-        self._known_overlaps: dict[_Memory, list[tuple[_Memory | None, _Use]]] = {}
-
-    def _declare(self, name: str, value: Any) -> None:
+def _declared(arrays: Mapping[str, Any]) -> dict[str, _Memory]:
+    """What is named by a caller, by its names."""
+    found: dict[_Memory, str] = {}
+    for name, value in arrays.items():
         memory = _memory_of(value)
         if name == "stream":
             raise ArgumentValueError(
@@ -201,10 +211,44 @@ class Graph:
                 f"'{name}' must be an array, not an object of type '{type(value).__name__}'.\n"
                 "  Hint: numbers are replaced by the names of their parameters."
             )
-        for other, known in self._declared.items():
-            if known == memory:
-                raise ArgumentValueError(f"'{other}' and '{name}' name the same array.")
-        self._declared[name] = memory
+        other = found.setdefault(memory, name)
+        if other != name:
+            raise ArgumentValueError(f"'{other}' and '{name}' name the same array.")
+    return {name: memory for memory, name in found.items()}
+
+
+# -- the graph -------------------------------------------------------------------------------------
+
+
+class Graph:
+    """Launches that were recorded, which :meth:`launch` makes together.
+
+    Made by :func:`graph`, and recorded in its ``with`` block.
+    """
+
+    def __init__(self, declared: Mapping[str, Any]) -> None:
+        self._kept = declared  # an address is not another array's while they live
+        self._declared = _declared(declared)
+        self._state: Literal["new", "recording", "failed", "recorded"] = "new"
+        self._recorder = Recorder(_check)
+        self._thread = 0
+        self._guard: Guard | None = None
+        self._entered: Any = None
+        self._lock = threading.RLock()  # signals' handlers run in the midst of a launch
+        self._is_launching = False
+        self._values = _Values({}, {}, [], [])
+        self._known = Memo()  # by names their uses, by arrays those that overlap
+        # What is launched now.
+        self._bound: list[Binding] = []
+        self._memories: dict[int, tuple[_Memory | None, ...]] = {}
+        self._executable: Executable | None = None
+        self._is_stale = False
+        self._others: list[list[tuple[Any, int]]] = []  # by call
+        self._foreign: list[Any] = []
+        self._addresses: list[tuple[Any, int]] = []
+        self._notes: list[Callable[[], None]] = []
+        self._written: list[tuple[Any, Callable[[], str]]] = []
+        self._checks: list[Callable[[], None]] = []
 
     # -- recording -----------------------------------------------------------------------------
 
@@ -256,28 +300,13 @@ class Graph:
             raise LaunchError(
                 "The graph is empty: no kernel was called in its 'with' block, by this thread."
             )
-        for number, call in enumerate(calls):
-            for index, value in enumerate(call.recorded.values):
-                use = _Use(number, index)
-                name = call.name_of(index)
-                if name:
-                    self._named.setdefault(name, []).append(use)
-                memory = _memory_of(value)
-                if memory is not None:
-                    self._arrays.setdefault(memory, []).append(use)
-                else:
-                    self._inside += [(inner, use) for _, inner in _inside(value)]
-        for numbers, written in self._recorder.functions:
-            values = (value for n in numbers for value in calls[n].recorded.values)
-            own = {memory: None for memory in map(_memory_of, values) if memory is not None}
-            into = [memory for memory in map(_memory_of, written) if memory is not None]
-            stores = [one for one in own if any(one.overlaps(memory) for memory in into)]
-            self._apart += [(a, b) for a in stores for b in own if a != b and not a.shares(b)]
+        self._values = _Values.of(self._recorder)
         for name, memory in self._declared.items():
-            if memory not in self._arrays:
+            if memory not in self._values.arrays:
                 raise self._unused(name, memory)
         self._bound = [call.recorded for call in calls]
         self._build()
+        self._others = [[] for _ in calls]
         self._note_others(range(len(calls)))
         if not self._is_on_host:
             self._settle()
@@ -295,14 +324,7 @@ class Graph:
         self, memory: _Memory, but: Mapping[_Memory, Any] | None = None
     ) -> _Use | None:
         """A use of another array that has memory of this one, if there is one."""
-        found = self._known_overlaps.get(memory)
-        if found is None:
-            found = self._known_overlaps[memory] = [
-                (other, uses[0])
-                for other, uses in self._arrays.items()
-                if other != memory and other.overlaps(memory)
-            ]
-            found += [(None, use) for other, use in self._inside if other.overlaps(memory)]
+        found = self._known.of(memory, partial(self._values.overlapping, memory))
         return next(
             (use for other, use in found if other is None or other not in (but or {})), None
         )
@@ -349,7 +371,7 @@ class Graph:
         }
         self._written = list(written.values())
         self._checks = [check for binding in self._bound for check in binding.checks]
-        others = [pair for number in sorted(self._others) for pair in self._others[number]]
+        others = [pair for pairs in self._others for pair in pairs]
         self._addresses = [pair for pair in others if torch_tensors.is_tensor(pair[0])]
         self._foreign = []
         if others and not self._is_on_host:
@@ -390,7 +412,7 @@ class Graph:
     def names(self) -> tuple[str, ...]:
         """The names by which :meth:`launch` replaces something, in alphabetical order."""
         found = []
-        for name in {*self._declared, *self._named} - {"stream"}:  # names the stream
+        for name in {*self._declared, *self._values.named} - {"stream"}:  # names the stream
             try:
                 self._uses_of(name)
             except KernelToolkitError:
@@ -511,16 +533,15 @@ class Graph:
 
     def _uses_of(self, name: str) -> tuple[_Memory | None, list[_Use]]:
         """The array that a name stands for, and its uses; None for a number."""
-        found = self._known_uses.get(name)
-        if found is None:
-            found = self._known_uses[name] = self._looked_up(name)
+        found: tuple[_Memory | None, list[_Use]]
+        found = self._known.of(name, partial(self._looked_up, name))
         return found
 
     def _looked_up(self, name: str) -> tuple[_Memory | None, list[_Use]]:
         if name in self._declared:
             memory = self._declared[name]
-            return memory, self._arrays[memory]
-        uses = self._named.get(name)
+            return memory, self._values.arrays[memory]
+        uses = self._values.named.get(name)
         if not uses:
             known = ", ".join(map(repr, self.names)) or "none"
             raise ArgumentTypeError(
@@ -538,7 +559,7 @@ class Graph:
             )
         if found is not None:
             if all(_memory_of(other) == found for other in others):
-                return found, self._arrays[found]
+                return found, self._values.arrays[found]
         elif all(_same_value(first, other) for other in others):
             return None, uses
         what = "several arrays" if found is not None else "several values"
@@ -635,7 +656,7 @@ class Graph:
                     f"'{name}' cannot be replaced: {self._described(other)} is another view of its "
                     "memory, which would stay.\n  Hint: declare the view, and replace both."
                 )
-        for pair in self._apart:
+        for pair in self._values.apart:
             if replaced.keys().isdisjoint(pair):
                 continue
             now = [_memory_of(replaced[m][1]) if m in replaced else m for m in pair]

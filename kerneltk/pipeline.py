@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from kerneltk.backends import registry
+from kerneltk.backends import base
 from kerneltk.backends.base import Backend, Compiler, Function, Module
 from kerneltk.cache.derived import NOT_READ, Entry
 from kerneltk.cache.fingerprint import Trace, fingerprint, searched_directories, trace
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
+from kerneltk.core.records import lasting_lock
 from kerneltk.errors import KernelToolkitError
 
 T = TypeVar("T")
@@ -22,18 +21,10 @@ T_co = TypeVar("T_co", covariant=True)
 _functions: dict[tuple[str, int], Function] = {}
 _modules: dict[tuple[str, int], tuple[Module, ObjectCode]] = {}
 # A unit is compiled once, whichever thread asks: its key chooses one of these.
-_locks = [threading.Lock() for _ in range(64)]
+_locks = [lasting_lock() for _ in range(64)]
 
 
-def _after_fork() -> None:
-    """Renew the locks: the threads that hold them are not in the child."""
-    _locks[:] = [threading.Lock() for _ in _locks]
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-def _lock_of(key: str) -> threading.Lock:
+def _lock_of(key: str) -> Any:
     return _locks[int(key[:2], 16) % len(_locks)]
 
 
@@ -82,7 +73,7 @@ def compile_ahead(unit: TranslationUnit, target: str) -> ObjectCode:
 
     Raises as :func:`build`, and ValueError for an architecture that the compiler does not know.
     """
-    return build(unit, *registry.compiler_for(unit, target))
+    return build(unit, *base.compiler_for(unit, target))
 
 
 def _loaded(
@@ -111,7 +102,7 @@ def _module_of(
     key: str, backend: Backend, make: Callable[[], ObjectCode | None]
 ) -> tuple[Module, ObjectCode] | None:
     def load(code: ObjectCode) -> tuple[Module, ObjectCode]:
-        return backend.load_module(code), code
+        return backend.load_module(code, is_private=False), code
 
     return _loaded(_modules, key, backend, make, load)
 
@@ -175,7 +166,7 @@ class Ahead:
 
     def compiler(self, unit: TranslationUnit) -> tuple[Compiler, Target]:
         """Return the compiler of a unit, and its target. Raises as :func:`compile_ahead`."""
-        return registry.compiler_for(unit, self._target)
+        return base.compiler_for(unit, self._target)
 
     def make(self, unit: TranslationUnit, key: str) -> ObjectCode:
         """Return the object code of a unit of this key. Raises as :func:`build`."""
@@ -289,17 +280,6 @@ class Provenance(NamedTuple):
         return (
             tuple(search) == self.trace.search
             and tuple(compiler.backend_options(outline)) == self.backend_options
-        )
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Provenance:
-        """As `Trace.from_fields`."""
-        found, outline, options, backend_options = fields
-        return cls(
-            Trace.from_fields(found),
-            str(outline),
-            tuple(map(str, options)),
-            tuple(map(str, backend_options)),
         )
 
 

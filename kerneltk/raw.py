@@ -13,13 +13,18 @@ from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.compile_log import written_to
 from kerneltk.core.recorders import current_recorder, recorders
+from kerneltk.core.records import Memo
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
-from kerneltk.cuda_cpp.files import read_programs, template_argument
 from kerneltk.cuda_cpp.kernel import RawDispatcher
-from kerneltk.cuda_cpp.link_inputs import checked_links
-from kerneltk.cuda_cpp.module import ModulePrograms
-from kerneltk.cuda_cpp.options import checked_compiler, checked_names, lasting_options
+from kerneltk.cuda_cpp.module import ModulePrograms, read_programs
+from kerneltk.cuda_cpp.options import (
+    checked_compiler,
+    checked_links,
+    checked_names,
+    lasting_options,
+    template_argument,
+)
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
@@ -459,7 +464,7 @@ class RawModule(_MadeFromSource):
     ) -> None:
         self._programs = ModulePrograms(programs)
         self._program = programs[0]
-        self._functions: dict[str, RawKernel] = {}
+        self._functions = Memo()
         self.enable_cooperative_groups = bool(cooperative)
         self.translate_cucomplex = bool(translate_cucomplex)
         self.checks = checks
@@ -476,20 +481,18 @@ class RawModule(_MadeFromSource):
         ArgumentValueError
             The module is in use, has variables, and was made without it.
         """
-        kernel = self._functions.get(checked_text("name", name))
-        if kernel is None:
+
+        def make() -> RawKernel:
             try:
                 program = self._programs.owner(name)
             except NoSuchKernelError as error:
                 raise foreign_arrays.default_backend().own_error(error) from None
-            kernel = self._functions[name] = RawKernel._of(
-                program,
-                name,
-                self.enable_cooperative_groups,
-                self.checks,
-                self._exited_threads,
+            return RawKernel._of(
+                program, name, self.enable_cooperative_groups, self.checks, self._exited_threads,
                 self.translate_cucomplex,
-            )
+            )  # fmt: skip
+
+        kernel: RawKernel = self._functions.of(checked_text("name", name), make)
         return kernel
 
     def get_global(self, name: str, *, backend: BackendName | None = None) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from kerneltk.backends.base import Backend
+from kerneltk.backends.base import Backend, array_library, backend_named
 from kerneltk.backends.foreign_arrays import Adoption
 from kerneltk.backends.host.textures import (
     ChannelFormatDescriptor,
@@ -25,7 +25,6 @@ from kerneltk.backends.host.textures import (
     TextureDescriptor,
     TextureObject,
 )
-from kerneltk.backends.registry import array_library, backend_named
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.interop import texture_objects as numbers
 from kerneltk.interop.texture_objects import ObjectClass, class_of

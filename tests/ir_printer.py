@@ -39,7 +39,7 @@ def show(program: ir.Program) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from kerneltk.backends.registry import capabilities_of
+    >>> from kerneltk.backends.base import capabilities_of
     >>> from kerneltk.jit.compile import PassContext
     >>> from kerneltk.jit.frontends.rawkernel import Definition
     >>> from kerneltk.jit.ir.types import PY_INT, Array, number

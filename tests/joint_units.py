@@ -14,7 +14,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kerneltk.backends import registry
+from kerneltk.backends import base
 from kerneltk.backends.base import Compiler
 from kerneltk.backends.host import precompiled, toolchain
 from kerneltk.cache.derived import Entry
@@ -61,7 +61,7 @@ class JointUnits:
             if unit.source in self._group_of or _COMPILED_ALONE.search(unit.source, len(head)):
                 continue
             # What the backend adds depends on the text, too.
-            options = registry.compiler_for(unit, target)[0].backend_options(unit)
+            options = base.compiler_for(unit, target)[0].backend_options(unit)
             alike = replace(unit, source=head, entry="", exports=(), origins=(), name="")
             kind = alike, options
             group = like[kind]
@@ -84,7 +84,7 @@ class JointUnits:
 
     def _compile(self, group: Sequence[TranslationUnit]) -> bytes:
         whole = _joined(group)
-        compiler, target = registry.compiler_for(whole, self._target)
+        compiler, target = base.compiler_for(whole, self._target)
         try:
             code = _object_code(whole, group, compiler, target)
         except CompileError:
@@ -182,7 +182,7 @@ def _head(unit: TranslationUnit) -> str:
 
 
 def _compiles(unit: TranslationUnit, architecture: str) -> bool:
-    compiler, target = registry.compiler_for(unit, architecture)
+    compiler, target = base.compiler_for(unit, architecture)
     try:
         compiler.compile(unit, target)
     except CompileError:

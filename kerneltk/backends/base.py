@@ -1,11 +1,15 @@
-"""What a backend offers to the pipeline and to the plans."""
+"""Backends: what each offers to the pipeline and to the plans, which there are, whose arrays they
+take, and how each is loaded when it is needed.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import field
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -15,7 +19,7 @@ import numpy as np
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, Target, TranslationUnit
 from kerneltk.core.records import record
-from kerneltk.errors import KernelToolkitError
+from kerneltk.errors import ArgumentValueError, BackendUnavailableError, KernelToolkitError
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 from kerneltk.interop.texture_objects import What
@@ -398,8 +402,10 @@ class Backend(Compiler, Protocol):
     def load(self, code: ObjectCode) -> Function:
         """Load object code on the current device."""
 
-    def load_module(self, code: ObjectCode) -> Module:
-        """Load object code with several entry points on the current device."""
+    def load_module(self, code: ObjectCode, is_private: bool = True) -> Module:
+        """Load object code with several entry points on the current device; where that is private,
+        its variables are no other module's.
+        """
 
     def device_key(self) -> int:
         """Return the number of the current device."""
@@ -566,3 +572,126 @@ class DeviceBackend(Backend, Protocol):
         """Wait for all work of these streams, by their handles: memory that is allocated in their
         order belongs to no one else afterwards. Raises LaunchError where one is captured.
         """
+
+
+# -- which backends there are ----------------------------------------------------------------------
+
+
+class Registration(NamedTuple):
+    """A backend that can be loaded.
+
+    Parameters
+    ----------
+    capabilities : Capabilities
+    library, array_type : str
+        The module of its arrays, and their class in it. There are none before it is imported.
+    load : callable
+        Makes the backend, as `loading` does; raises BackendUnavailableError.
+    compiler : callable
+        ``compiler(unit, target)`` returns what compiles a unit and the `Target`, needing no
+        device; raises ValueError for a target that it does not know.
+    array_library : callable
+        Returns the module whose functions make its arrays; raises BackendUnavailableError where
+        this machine cannot run it.
+    """
+
+    capabilities: Capabilities
+    library: str
+    array_type: str
+    load: Callable[[], Backend]
+    compiler: Callable[[TranslationUnit, str], tuple[Compiler, Target]]
+    array_library: Callable[[], ModuleType]
+
+    def owns(self, value: object) -> bool:
+        """Return whether a value is one of its arrays."""
+        # A library that another thread is importing, or a stub of it, may lack the class.
+        kind = getattr(sys.modules.get(self.library), self.array_type, None)
+        return isinstance(kind, type) and isinstance(value, kind)
+
+
+def loading(module: str, backend: str) -> Callable[[], Backend]:
+    """Return what makes a backend of a class, whose module is imported then."""
+    return lambda: getattr(import_module(module), backend)()
+
+
+_registered: list[Registration] = []  # in the order in which they are asked
+_loaded: dict[BackendName, Backend] = {}
+
+
+def register(registration: Registration) -> None:
+    """Add a backend. Of two that take an array, the one that was registered later gets it; the
+    fallback comes last.
+    """
+    _registered[:] = sorted([registration, *_registered], key=lambda r: r.capabilities.is_fallback)
+
+
+def names() -> tuple[BackendName, ...]:
+    """Return the backends' names, the fallback's first."""
+    return tuple(one.capabilities.name for one in reversed(_registered))
+
+
+def _registration(name: BackendName) -> Registration:
+    for one in _registered:
+        if one.capabilities.name == name:
+            return one
+    *others, last = map(repr, names())
+    raise ArgumentValueError(f"'backend' must be {', '.join(others)} or {last}, not {name!r}.")
+
+
+def capabilities_of(name: BackendName) -> Capabilities:
+    """Return a backend's capabilities; raises ArgumentValueError for a name that none has."""
+    return _registration(name).capabilities
+
+
+def capabilities_of_target(target: str) -> Capabilities:
+    """Return the capabilities of the backend that a target is one of: a backend's name, or an
+    architecture such as ``"sm_90"``.
+    """
+    known = [one.capabilities for one in _registered]
+    own = (c for c in known if c.name == target)
+    return next(own, None) or next(c for c in known if c.has_architectures)
+
+
+def compiler_for(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
+    """The compiler of a unit, which needs no device, and the target in full. Raises ValueError for
+    a target that it does not know, and BackendUnavailableError if it is not installed.
+    """
+    return _registration(unit.backend).compiler(unit, target)
+
+
+def array_library(name: BackendName) -> ModuleType:
+    """Return the library whose arrays a backend takes: NumPy for the host, CuPy for CUDA. Raises
+    BackendUnavailableError where the library, its driver or a device is missing.
+    """
+    return _registration(name).array_library()
+
+
+def backend_named(name: BackendName | None) -> Backend:
+    """The backend of a name, loaded once, or :func:`default_backend`. Raises
+    BackendUnavailableError if what it needs is not installed.
+    """
+    if name is None:
+        return default_backend()
+    found = _loaded.get(name)
+    return found if found is not None else _loaded.setdefault(name, _registration(name).load())
+
+
+def default_backend() -> Backend:
+    """Return where a kernel without any array argument runs.
+
+    That is the GPU in a program that has imported CuPy and has one, as CuPy's own kernels would,
+    and the host elsewhere.
+    """
+    for one in _registered:
+        if one.library in sys.modules and not one.capabilities.is_fallback:
+            with suppress(BackendUnavailableError):
+                return backend_named(one.capabilities.name)
+    return backend_named(names()[0])
+
+
+def backend_of(value: Any) -> Backend | None:
+    """Return the backend whose own arrays `value` is one of, or None."""
+    for one in _registered:
+        if one.owns(value):
+            return backend_named(one.capabilities.name)
+    return None

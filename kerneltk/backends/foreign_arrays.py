@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from kerneltk.backends.base import Backend, DeviceBackend
-from kerneltk.backends.registry import backend_named as backend_named
-from kerneltk.backends.registry import backend_of as backend_of
-from kerneltk.backends.registry import default_backend as default_backend
+from kerneltk.backends.base import backend_named as backend_named
+from kerneltk.backends.base import backend_of as backend_of
+from kerneltk.backends.base import default_backend as default_backend
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop import torch_tensors

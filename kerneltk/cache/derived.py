@@ -53,7 +53,7 @@ _CODE: dict[Stage, tuple[str, ...]] = {
     "analysis": _FUNCTIONS,
     "plan": (
         *(*_FUNCTIONS, "cache", "fusion", "launch", "reduction.py"),
-        *("backends/base.py", "backends/foreign_arrays.py", "backends/registry.py"),
+        *("backends/base.py", "backends/foreign_arrays.py"),
     ),
     "CUDA C++ source": (
         *("backends", "cache", "codegen/real_overloads.py", "core", "cuda_cpp", "errors.py"),

@@ -395,32 +395,6 @@ class Trace(NamedTuple):
         files, absent = tree.stamps()
         return self._replace(files=files, absent=absent)
 
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Trace:
-        """Return a record with these fields, tuples as sequences. Raises TypeError or ValueError
-        where no trace has them.
-        """
-        key, is_lasting, directives, search, digest, files, absent = fields
-        digits = bytes.fromhex(key).hex()
-        if len(digits) != 64:
-            raise ValueError(f"'{key}' is no key.")
-        return cls(
-            digits,
-            bool(is_lasting),
-            tuple((bool(is_quoted), str(name)) for is_quoted, name in directives),
-            tuple(map(str, search)),
-            str(digest),
-            tuple((str(path), _stamp_from(stamp)) for path, stamp in files),
-            tuple(map(str, absent)),
-        )
-
-
-def _stamp_from(fields: Sequence[Any] | None) -> _Stamp | None:
-    if fields is None:
-        return None
-    modified, changed, size, inode, device = map(int, fields)
-    return modified, changed, size, inode, device
-
 
 class _Tree(NamedTuple):
     """What the headers reached from some directives add to a key, for as long as each file that was

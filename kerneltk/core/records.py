@@ -17,6 +17,7 @@ import operator
 import os
 import re
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
@@ -271,11 +272,50 @@ class cached_property(functools.cached_property[Value]):  # noqa: N801  (as func
         self.lock = nullcontext()
 
 
-def module_lock() -> threading.Lock:
-    """Make a lock that is free in a forked child; for variables of modules, as it lasts."""
-    lock = threading.Lock()
-    os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore[attr-defined]
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def lasting_lock(lock: Any = None) -> Any:
+    """Return a lock, by default a new ``threading.Lock``, which is free in a forked child: the
+    threads of the parent that may have held it are not there.
+    """
+    lock = threading.Lock() if lock is None else lock
+    _locks.add(lock)
     return lock
+
+
+def _free_locks() -> None:
+    for lock in list(_locks):
+        lock._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_free_locks)
+
+
+class Memo:
+    """Results by their keys, each made once: other threads that ask for one wait until it is there.
+    What makes a result may ask for others. A copy, also by pickle, begins empty.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+        self.lock = lasting_lock(threading.RLock())
+
+    def of(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The result for a key; `make` returns it where it is not known."""
+        found = self._known.get(key)
+        if found is None:
+            with self.lock:
+                found = self._known.get(key)
+                if found is None:
+                    found = self._known[key] = make()
+        return found
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._known
+
+    def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
+        return Memo, ()
 
 
 # -- patterns that are compiled when they are first used -------------------------------------------

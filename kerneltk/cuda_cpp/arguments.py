@@ -18,6 +18,7 @@ from kerneltk.core.records import record
 from kerneltk.cuda_cpp.by_value import (
     INTEGER_FORMATS,
     SAME_FIELDS,
+    Checks,
     Conversion,
     by_value,
     is_handle,
@@ -32,7 +33,6 @@ from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
 from kerneltk.interop.texture_objects import handle_of
-from kerneltk.launch.checking import Checks
 from kerneltk.launch.launcher_spec import Guard, MultipleOf
 from kerneltk.object_code.reflection import ParameterType, dtype_of_number
 
@@ -321,10 +321,11 @@ def passing_of(
     """Return how arguments of a type are passed to a parameter. Raises ArgumentTypeError where the
     parameter takes no argument of this type.
     """
-    wanted = parameter.type
+    wanted, is_array = parameter.type, issubclass(kind, backend.array_type)
+    if is_array and wanted is not None and wanted.kind == "pointer":
+        return Passing("Q", None, True)
     if is_packed(kind) and backend.capabilities.in_host_memory:
         raise mismatch(signature, parameter, kind, "it describes an array on a GPU.")
-    is_array = issubclass(kind, backend.array_type)
     handle = object_handle(signature, parameter, kind, backend, checks)
     if handle is not None:
         return Passing("Q", handle)

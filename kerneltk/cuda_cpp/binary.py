@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from kerneltk.backends.base import Backend, Module
 from kerneltk.core.artifacts import ObjectCode, Target, kind_of_code
+from kerneltk.core.records import Memo
 from kerneltk.cuda_cpp.options import bytes_of
 from kerneltk.cuda_cpp.program import Variable
 from kerneltk.cuda_cpp.signature import LoadedKernel, RawParameter, signature_of_sizes
@@ -72,8 +73,7 @@ class BinaryProgram:
             data.rstrip(b"\0") + b"\0" if kind == "ptx" else data,
             "",
         )
-        self._modules: dict[int, Module] = {}
-        self._kernels: dict[tuple[int, str], LoadedKernel] = {}
+        self._made = Memo()  # by device modules, with a symbol kernels
 
     def module(self, backend: Backend) -> tuple[Module, ObjectCode]:
         """Return the module on the current device. Raises BackendUnavailableError where `backend`
@@ -84,25 +84,24 @@ class BinaryProgram:
                 f"'{self.path.name}' is compiled for GPUs and cannot run on CPU cores.\n"
                 "  Hint: load its source instead."
             )
-        device = backend.device_key()
-        if device not in self._modules:
-            self._modules[device] = backend.load_module(self._code)
-        return self._modules[device], self._code
+        load = partial(backend.load_module, self._code)
+        return self._made.of(backend.device_key(), load), self._code
 
     load = module
 
     def kernel(self, backend: Backend, symbol: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
         module, _ = self.module(backend)
-        key = (backend.device_key(), symbol)
-        if key not in self._kernels:
+        device = backend.device_key()
+
+        def make() -> LoadedKernel:
             function = module.function(symbol)
             layout = backend.parameter_places(function)
             signature = signature_of_sizes(symbol, layout or (), types=parameter_types(symbol))
-            self._kernels[key] = LoadedKernel(
-                backend, key[0], function, signature, backend.limits(function)
-            )
-        return self._kernels[key]
+            return LoadedKernel(backend, device, function, signature, backend.limits(function))
+
+        found: LoadedKernel = self._made.of((device, symbol), make)
+        return found
 
     def build(self, target: str) -> ObjectCode:
         """Raise ArgumentValueError: nothing can be compiled for another target."""

@@ -15,12 +15,11 @@ import struct
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from kerneltk.backends.base import Backend
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import Backend, capabilities_of
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import (
@@ -31,9 +30,9 @@ from kerneltk.errors import (
     render_message,
 )
 from kerneltk.interop.texture_objects import What, class_of, handle_of
-from kerneltk.launch.checking import Checks
 from kerneltk.object_code.reflection import ParameterType
 
+Checks = Literal["error", "warn", "off"]  # what is done with arguments that do not fit
 Conversion = Callable[[Any], tuple[Any, ...]]
 
 INTEGER_FORMATS = {1: ("b", "B"), 2: ("h", "H"), 4: ("i", "I"), 8: ("q", "Q")}

@@ -1,8 +1,10 @@
-"""Raw kernels: from a call to the launcher for its types."""
+"""Raw kernels: from a call to the launcher for its types, and what its checks do."""
 
 from __future__ import annotations
 
 import struct
+import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, LaunchCall, LaunchMode
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import Backend, LaunchCall, LaunchMode, capabilities_of
 from kerneltk.core.artifacts import BackendName
-from kerneltk.core.records import BoundedTable
+from kerneltk.core.records import BoundedTable, lasting_lock
+from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.arguments import (
     Passing,
     check_array,
@@ -25,12 +27,11 @@ from kerneltk.cuda_cpp.arguments import (
     wrong_count,
 )
 from kerneltk.cuda_cpp.binary import BinaryProgram
-from kerneltk.cuda_cpp.by_value import report
+from kerneltk.cuda_cpp.by_value import Checks, report
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import LoadedKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.texture_objects import class_of
-from kerneltk.launch.checking import Checks, current_checks, state
 from kerneltk.launch.compiled import BoundLauncher, LauncherTemplate
 from kerneltk.launch.dispatch import GridDispatcher, Run
 from kerneltk.launch.launch_config import GridLaunches, GridShapes, as_extents
@@ -240,15 +241,13 @@ class RawDispatcher(GridDispatcher):
         objects: BackendName | None = None
         adoption = foreign_arrays.Adoption()
         for index, argument in enumerate(args):
-            if (found := class_of(type(argument))) is not None:
-                objects = objects or found.backend
-                values.append(argument)
-                continue
             own, value = adoption.take(argument, index, self._declared_name)
-            is_scalar = isinstance(argument, np.ndarray) and argument.ndim == 0
-            if own is not None and not is_scalar:
-                owners[index] = own
             values.append(value)
+            if own is None:
+                found = class_of(type(argument))
+                objects = objects or (found and found.backend)
+            elif not (isinstance(argument, np.ndarray) and argument.ndim == 0):
+                owners[index] = own
         # That textures are where the arrays are is seen when they are passed.
         by_value = objects is not None and all(map(self._is_by_value, owners))
         chosen = foreign_arrays.backend_named(objects) if by_value else self._backend_of(owners)
@@ -308,6 +307,94 @@ def _numbers(value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.size > _MOST_NUMBERS:
         return value
     return tuple(value) if value.ndim == 1 and value.dtype.kind != "V" else value.copy()[()]
+
+
+# -- what launches do where their checks find something --------------------------------------------
+
+
+class _ChosenChecks:
+    """What context managers say, the innermost last."""
+
+    def __init__(self) -> None:
+        # With an object of each block's own: those of several threads do not end in order.
+        self.chosen: list[tuple[object, Checks]] = []
+        self.number = 0  # of changes
+        self._dispatchers: weakref.WeakSet[RawDispatcher] = weakref.WeakSet()
+        # Reentrant: the garbage collector may make or drop kernels while it is held.
+        self._lock = lasting_lock(threading.RLock())
+
+    def add(self, dispatcher: RawDispatcher) -> None:
+        """Register what forgets its launchers at each change."""
+        with self._lock:
+            self._dispatchers.add(dispatcher)
+
+    def enter(self, choice: tuple[object, Checks]) -> None:
+        """Begin a block."""
+        with self._lock:
+            self.chosen.append(choice)
+        self._change()
+
+    def leave(self, choice: tuple[object, Checks]) -> None:
+        """End a block."""
+        with self._lock:
+            self.chosen.remove(choice)
+        self._change()
+
+    def _change(self) -> None:
+        with self._lock:
+            self.number += 1
+            dispatchers = list(self._dispatchers)
+        for dispatcher in dispatchers:
+            dispatcher.forget()
+
+
+state = _ChosenChecks()
+
+
+def current_checks() -> Checks:
+    """Return the default mode of the checks."""
+    # One read of the list: another thread may end its block at any time.
+    chosen = state.chosen[-1:]
+    return chosen[0][1] if chosen else get_settings().raw_checks
+
+
+@contextmanager
+def raw_checks(checks: Checks) -> Iterator[None]:
+    """Choose what launches of raw kernels do with arguments that do not fit, in a ``with`` block.
+
+    It decides for kernels that were made without ``checks=`` and for launches without it, in all
+    threads. The environment variable ``KERNELTK_RAW_CHECKS`` chooses for a whole program.
+
+    Parameters
+    ----------
+    checks : {"error", "warn", "off"}
+        Raise an error; warn (`RuntimeWarning`) and launch; or launch.
+
+    Raises
+    ------
+    ArgumentValueError
+        `checks` is none of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kerneltk
+    >>> bits = kerneltk.RawKernel(
+    ...     '__global__ void bits(const unsigned* x, unsigned* y) { *y = *x >> 23; }', "bits")
+    >>> y = np.zeros(1, np.uint32)
+    >>> with kerneltk.raw_checks("off"):
+    ...     bits(1, 1, (np.ones(1, np.float32), y))
+    >>> y
+    array([127], dtype=uint32)
+    """
+    if checks not in ("error", "warn", "off"):
+        raise ArgumentValueError(f"'raw_checks' takes 'error', 'warn' or 'off', not {checks!r}.")
+    choice = object(), checks
+    state.enter(choice)
+    try:
+        yield
+    finally:
+        state.leave(choice)
 
 
 # -- launchers -------------------------------------------------------------------------------------

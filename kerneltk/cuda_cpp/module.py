@@ -1,16 +1,18 @@
-"""The programs behind one module of the user's."""
+"""The programs behind one module of the user's, and those of ``.cu`` files."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kerneltk.backends.base import Backend
-from kerneltk.core.artifacts import ObjectCode
+from kerneltk.core.artifacts import LinkInput, ObjectCode
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.program import RawProgram, Variable
-from kerneltk.cuda_cpp.source import plain_name
-from kerneltk.errors import ArgumentValueError, NoSuchKernelError
+from kerneltk.cuda_cpp.source import plain_name, read_file
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, NoSuchKernelError
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
@@ -111,3 +113,33 @@ class ModulePrograms:
                 "  Hint: load them one by one."
             )
         return self.all[0].build(target)
+
+
+def read_programs(
+    paths: Sequence[str | os.PathLike[str]],
+    options: tuple[str, ...],
+    compiler: str,
+    links: tuple[LinkInput, ...],
+    names: tuple[str, ...],
+) -> list[RawProgram]:
+    """Return a program for each file; each template in `names` is asked of the file that has it.
+    Raises ArgumentTypeError or ArgumentValueError where a path is none, a file cannot be read, or
+    no file declares one of `names`.
+    """
+    programs = []
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            raise ArgumentTypeError(f"'load' needs the path of a file, not {path!r}.")
+        source = read_file(Path(path), options, compiler=compiler, links=links)
+        whole = RawProgram(source, None)
+        declared = {k.name for k in source.kernels}
+        wanted = [name for name in names if plain_name(name) in declared]
+        for name in wanted:
+            whole.offering(name)
+        programs.append(whole)
+        names = tuple(name for name in names if name not in wanted)
+    if names:
+        raise ArgumentValueError(
+            f"No kernel is called '{names[0]}' in {', '.join(map(str, paths))}."
+        )
+    return programs

@@ -1,4 +1,6 @@
-"""What a caller gives beside a source: options, the compiler, name expressions, paths."""
+"""What a caller gives beside a source: options, the compiler, name expressions, template arguments,
+paths, and inputs of the linker, which are object code for GPUs, as bytes or from files.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from kerneltk.core.artifacts import checked_options, checked_text
+import numpy as np
+
+from kerneltk.core.artifacts import (
+    LinkInput,
+    LinkKind,
+    ObjectCode,
+    checked_options,
+    checked_text,
+    kind_of_code,
+)
+from kerneltk.core.dtypes import describe
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SourceNotFoundError
 
+STATE_WORDS = ("__device__", "__constant__", "__managed__", "static")
+"""What variables that last from one launch to the next are declared with."""
+
+# Everything is then device code, plain variables included.
+_DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
 _DIRECTORIES = ("-I", "--include-path", "-isystem", "--system-include", "-iquote")
 _MACROS = {
     "-D": "define",
@@ -90,6 +107,11 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
     return lines, tuple(others)
 
 
+def may_declare_state(options: Sequence[str]) -> bool:
+    """Return whether options may make a variable of a source last from one launch to the next."""
+    return any(o.startswith(_DEFAULT_DEVICE) or any(w in o for w in STATE_WORDS) for o in options)
+
+
 def names_standard(options: Sequence[str]) -> bool:
     """Return whether options name a version of C++."""
     return any(option.lstrip("-").startswith("std") for option in options)
@@ -124,3 +146,63 @@ def checked_names(names: Any) -> tuple[str, ...] | None:
     if given is not names or not all(isinstance(name, str) for name in given):
         raise ArgumentTypeError(f"'name_expressions' must be a sequence of str, not {names!r}.")
     return tuple(checked_text("name_expressions", name) for name in given)
+
+
+def template_argument(argument: Any) -> str:
+    """Return a template argument as C++ has it; raises ArgumentTypeError for what is none."""
+    if isinstance(argument, bool | np.bool_):
+        return "true" if argument else "false"
+    if isinstance(argument, str | int | np.integer):
+        return str(argument)
+    if not isinstance(argument, type | np.dtype):
+        raise ArgumentTypeError(
+            f"A template argument must be a dtype, an integer or a string, not {argument!r}."
+        )
+    dtype = np.dtype(argument)
+    names = {"float16": "__half", "bfloat16": "__nv_bfloat16"}
+    return names.get(dtype.name) or describe(dtype).ctype
+
+
+def checked_links(links: Any, compiler: str) -> tuple[LinkInput, ...]:
+    """Return the object codes that a caller gives to be linked. Raises ArgumentTypeError where one
+    is of another type, and ArgumentValueError where a file cannot be read, an object code is not
+    for GPUs, bytes are of no known kind, or the source is compiled by nvcc.
+    """
+    if isinstance(links, str | bytes | os.PathLike | ObjectCode) or not isinstance(links, Sequence):
+        raise ArgumentTypeError(
+            f"'link' must be a sequence, not an object of type '{type(links).__name__}'."
+        )
+    if links and compiler != "nvrtc":
+        raise ArgumentValueError(
+            "'link' needs backend='nvrtc': nvcc's LTO-IR is for the linker of its own toolkit."
+        )
+    return tuple(_input(link, f"link[{number}]") for number, link in enumerate(links))
+
+
+def _input(link: Any, name: str) -> LinkInput:
+    if isinstance(link, ObjectCode):
+        if link.kind == "shared-library":
+            raise ArgumentValueError(f"'{name}' is object code for the host, not for GPUs.")
+        return LinkInput(name, link.kind, link.code)
+    if isinstance(link, bytes | bytearray | memoryview):
+        return LinkInput(name, _kind_of(bytes(link), name), bytes(link))
+    if isinstance(link, str | os.PathLike):
+        path = Path(link)
+        code = bytes_of(path)
+        return LinkInput(path.name, _kind_of(code, str(path)), code)
+    raise ArgumentTypeError(
+        f"'{name}' must be an ObjectCode, bytes or a path, not an object of type "
+        f"'{type(link).__name__}'.\n"
+        "  Hint: a function of numba-cuda is linked by what 'numba.cuda.compile(f, signature, "
+        'device=True, abi="c", output="ltoir")[0]\' returns.'
+    )
+
+
+def _kind_of(code: bytes, name: str) -> LinkKind:
+    kind = kind_of_code(code)
+    if kind is None:
+        raise ArgumentValueError(
+            f"'{name}' is no object code for GPUs: neither LTO-IR, PTX, a cubin, a fatbin, an "
+            "object file nor a library."
+        )
+    return kind

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 import warnings
-import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.base import Backend, Module
-from kerneltk.backends.registry import capabilities_of_target
-from kerneltk.cache import derived
+from kerneltk.backends.base import Backend, Module, capabilities_of_target
 from kerneltk.cache.fingerprint import Trace
-from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, TranslationUnit
-from kerneltk.core.records import cached_property, record
-from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
-from kerneltk.cuda_cpp.compiled.state import may_have_state
+from kerneltk.core.artifacts import Capabilities, ObjectCode, TranslationUnit
+from kerneltk.core.records import Memo, cached_property, record
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
+from kerneltk.cuda_cpp.options import may_declare_state
+from kerneltk.cuda_cpp.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.signature import (
     KernelSignature,
     LoadedKernel,
@@ -61,16 +55,6 @@ _ASSEMBLER = re.compile(r": Error: |<inline asm>")  # what an assembler's messag
 _LIBRARY = re.compile(r"/(thrust|cub)/")
 _PART = 16  # kernels that CPU cores compile together of a module that names more than twice as many
 _MOST_TRIES = 8  # of a compilation that leaves out more and more names and functions
-
-_programs: weakref.WeakSet[RawProgram] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for program in list(_programs):
-        program.renew_lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def _add(requests: dict[str, Request], request: Request) -> None:
@@ -166,82 +150,6 @@ def _libraries_in(log: str) -> frozenset[str]:
     return frozenset(found[1] for file in files if (found := _LIBRARY.search(file)))
 
 
-class HostRefusals:
-    """What CPU cores refuse of a source: kernels that need it are refused at their launch, and the
-    others run.
-
-    What was found is cached, when the rest has been compiled, by the key of the unit
-    that has everything, so that a later process compiles once.
-
-    Attributes
-    ----------
-    found : Refusals or None
-        The source without it; None as long as nothing is refused.
-    """
-
-    def __init__(self, source: RawSource) -> None:
-        self._entry: derived.Entry | None = None
-        self._errors: CompilerErrors | None = None
-        self._is_kept = True
-        self.found: Refusals | None = None
-        self.use(source)
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether the source has anything that CPU cores may lack."""
-        return any(declared.unsupported for declared in self._source.declarations)
-
-    def use(self, source: RawSource) -> None:
-        """Take a source, or another form of it."""
-        self._source, self._sources = source, (source, *source.included)
-
-    def recall(self, key: str) -> bool:
-        """Take over an earlier process's record of this key; False if there is none."""
-        self._entry = derived.Entry("CUDA C++ source", "refused", key)
-        known = self._entry.read(derived.reader_of(tuple[Refusals, CompilerErrors]))
-        if known is not None:
-            self.found, self._errors = known
-        return known is not None
-
-    def keep(self) -> None:
-        """Keep what was found for later processes."""
-        if not self._is_kept and self._entry is not None:
-            self._entry.write((self.found, self._errors))
-            self._is_kept = True
-
-    def add(self, error: CompileError) -> bool:
-        """Leave out what a compiler has refused; False for nothing more, or another mistake."""
-        known = self._errors or CompilerErrors()
-        new = errors_of_log(error.log, {s.name: s.code for s in self._sources})
-        return self._take(self._sources[0].without(known, new))
-
-    def rebase(self, source: RawSource) -> bool:
-        """Take another form of the source; False where it cannot do without what is refused."""
-        if (
-            self.found is not None
-            and self._errors is not None
-            and not self._take(source.without(CompilerErrors(), self._errors))
-        ):
-            return False
-        self.use(source)
-        return True
-
-    def _take(self, found: tuple[Refusals, CompilerErrors] | None) -> bool:
-        if found is None:
-            return False
-        self.found, self._errors = found
-        self._is_kept = False
-        return True
-
-    def of(self, name: str) -> Refused | None:
-        """The reason why a kernel is refused; None for one that runs."""
-        return _refusal_of(name, self.found.functions if self.found else ())
-
-    def error(self, refused: Refused, error: CompileError | None) -> CompileError:
-        """The error for a source of which no kernel is left."""
-        return _refusal(self._sources, refused, error)
-
-
 def _refusal_of(name: str, refused: Iterable[Refused]) -> Refused | None:
     """Return the reason why a kernel is refused; None for one that runs."""
     return next((found for found in refused if found.is_kernel and found.name == name), None)
@@ -314,16 +222,75 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=1)
 
 
-@dataclass
+@record(slots=False, eq=False)
+class _Asked:
+    """What is asked of a source."""
+
+    source: RawSource
+    # expressions, c_names: as `RawProgram` has them
+    expressions: tuple[str, ...] | None
+    c_names: bool
+    added: tuple[str, ...] = ()  # expressions that were asked for later
+
+    @cached_property
+    def kernels(self) -> list[Request]:
+        """The kernels that the object code has to offer."""
+        kernels: dict[str, Request] = {}
+        c_kernels: dict[str, Request] = {}
+        every = [kernel for kernel in self.source.kernels if kernel.is_definition]
+        unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
+        for kernel in every:
+            # A name with several definitions is of none of them.
+            if unconditional[kernel.name] > 1:
+                continue
+            if not kernel.template_parameters:
+                _add(kernels, Request(kernel.name, False, kernel.lasting_guard))
+            if kernel.is_extern_c and self.c_names:
+                _add(c_kernels, Request(kernel.name, False, kernel.lasting_guard))
+        if self.expressions is not None:
+            kernels = {
+                name: Request(name)
+                if kernels.get(name) is None or len(self.expressions) == 1
+                else kernels[name]
+                for name in self.expressions
+            } | c_kernels
+        kernels.update((name, Request(name)) for name in self.added)
+        return list(kernels.values())
+
+    @cached_property
+    def names(self) -> dict[str, None]:
+        """Name expressions of the kernels."""
+        return dict.fromkeys(request.expression for request in self.kernels)
+
+    @cached_property
+    def requests(self) -> list[Request]:
+        """The kernels and the variables that the object code has to offer."""
+        variables: dict[str, Request] = {}
+        for declared in self.source.declarations:
+            for symbol in declared.symbols:
+                _add(variables, Request(symbol.name, True, symbol.lasting_guard))
+        return [*self.kernels, *variables.values()]
+
+
+@record(eq=False)
 class _Findings:
     """What a backend's compilers have found wrong with a source, which its unit leaves out."""
 
     # What is not found by its name, and what is said of that.
-    left_out: dict[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     # Symbols of kernels that are called like functions of CUDA's.
     c_symbols: Mapping[str, str] = field(default_factory=dict)
-    refusals: HostRefusals | None = None
+    # The source without what CPU cores refuse: kernels that need it are refused at their launch,
+    # and the others run; and for which errors.
+    refusals: Refusals | None = None
+    errors: CompilerErrors = CompilerErrors()
     reduced: RawSource | None = None  # the source without code of the host that has errors
+    first: CompileError | None = None  # for which code of the host was left out
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """The functions that CPU cores refuse."""
+        return self.refusals.functions if self.refusals else ()
 
 
 class LoadedModule(NamedTuple):
@@ -353,38 +320,26 @@ class RawProgram:
     ) -> None:
         self.source = source
         self.expressions = None if expressions is None else tuple(dict.fromkeys(expressions))
-        self._c_names = c_names
-        self._modules: dict[tuple[BackendName, int], LoadedModule] = {}
-        self._kernels: dict[tuple[BackendName, int, str], LoadedKernel] = {}
-        self._parts: dict[int, RawProgram] = {}  # for CPU cores, by the index of the first kernel
-        self._added: tuple[str, ...] = ()
-        self._offered: dict[tuple[str, ...], frozenset[str]] = {}  # by what was added
-        # By what was added, and whether they are all or those of kernels.
-        self._requests: dict[tuple[tuple[str, ...], bool], list[Request]] = {}
-        self._findings: dict[BackendName, _Findings] = {}
-        self._lock = threading.RLock()
-        _programs.add(self)
+        self._asked = _Asked(source, self.expressions, c_names)
+        # By backend and device modules, with a name kernels; for CPU cores parts, by the index of
+        # their first kernel.
+        self._made = Memo()
+        self._is_loaded = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """A program is pickled as its source and what is asked of it."""
-        wanted = (*self.offered, *self._added) if self._added else self.expressions
-        return RawProgram, (self.source, wanted, self._c_names)
-
-    def renew_lock(self) -> None:
-        """Forget who holds the lock: in the child of a fork no thread does."""
-        self._lock = threading.RLock()
+        asked = self._asked
+        wanted = tuple(asked.names) if asked.added else self.expressions
+        return RawProgram, (self.source, wanted, asked.c_names)
 
     @property
     def offered(self) -> tuple[str, ...]:
         """Name expressions of the kernels."""
-        return tuple(request.expression for request in self._kernel_requests(self._added))
+        return tuple(self._asked.names)
 
     def offers(self, expression: str) -> bool:
         """Whether a name expression is `offered`."""
-        known = self._offered.get(self._added)
-        if known is None:
-            known = self._offered[self._added] = frozenset(self.offered)
-        return expression in known
+        return expression in self._asked.names
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -394,12 +349,12 @@ class RawProgram:
     @cached_property
     def _has_state(self) -> bool:
         """Whether modules of the source have variables, each its own."""
-        sources = (self.source, *self.source.included)
-        options = self.source.options
+        source = self.source
         return (
             bool(self.variables)
-            or any(may_have_state(s.code, options) for s in sources)
-            or bool(self.source.unread_names())
+            or may_declare_state(source.options)
+            or any(declared.may_have_state for declared in source.declarations)
+            or bool(source.unread_names())
         )
 
     def offering(self, expression: str) -> RawProgram:
@@ -408,7 +363,7 @@ class RawProgram:
         ArgumentValueError where it has variables and is loaded: another module would have
         variables of its own.
         """
-        with self._lock:
+        with self._made.lock:
             if self.offers(expression) or expression.startswith("_Z"):
                 return self
             plain = plain_name(expression)
@@ -420,8 +375,8 @@ class RawProgram:
                     f"'{self.source.name}' offers no kernel '{expression}'.\n"
                     f"  Hint: {self._hint(expression)}"
                 )
-            if not self._modules:
-                self._added += (expression,)
+            if not self._is_loaded:
+                self._asked = replace(self._asked, added=(*self._asked.added, expression))
                 return self
             if not self.variables:
                 return RawProgram(self.source, [expression])
@@ -459,63 +414,22 @@ class RawProgram:
 
     def requests(self) -> Sequence[Request]:
         """Return the kernels and variables that the object code has to offer."""
-        added = self._added
-        known = self._requests.get((added, True))
-        if known is None:
-            found = [*self._kernel_requests(added), *self._variable_requests()]
-            known = self._requests[added, True] = found
-        return known
+        return self._asked.requests
 
-    def _kernel_requests(self, added: tuple[str, ...]) -> list[Request]:
-        known = self._requests.get((added, False))
-        if known is None:
-            known = self._requests[added, False] = self._find_kernels(added)
-        return known
-
-    def _find_kernels(self, added: tuple[str, ...]) -> list[Request]:
-        kernels: dict[str, Request] = {}
-        c_kernels: dict[str, Request] = {}
-        every = [kernel for kernel in self.source.kernels if kernel.is_definition]
-        unconditional = Counter(kernel.name for kernel in every if not kernel.guard)
-        for kernel in every:
-            # A name with several definitions is of none of them.
-            if unconditional[kernel.name] > 1:
-                continue
-            if not kernel.template_parameters:
-                _add(kernels, Request(kernel.name, False, kernel.lasting_guard))
-            if kernel.is_extern_c and self._c_names:
-                _add(c_kernels, Request(kernel.name, False, kernel.lasting_guard))
-        if self.expressions is not None:
-            kernels = {
-                name: Request(name)
-                if kernels.get(name) is None or len(self.expressions) == 1
-                else kernels[name]
-                for name in self.expressions
-            } | c_kernels
-        kernels.update((name, Request(name)) for name in added)
-        return list(kernels.values())
-
-    def _variable_requests(self) -> list[Request]:
-        variables: dict[str, Request] = {}
-        for declared in self.source.declarations:
-            for symbol in declared.symbols:
-                _add(variables, Request(symbol.name, True, symbol.lasting_guard))
-        return list(variables.values())
-
-    def _found_for(self, backend: Capabilities) -> _Findings:
-        return self._findings.setdefault(backend.name, _Findings())
-
-    def unit(self, backend: Capabilities) -> TranslationUnit:
-        """Return the translation unit for a backend."""
-        known = self._found_for(backend)
-        requests = [r for r in self.requests() if r.expression not in known.left_out]
-        if known.c_symbols:
-            requests = [replace(r, symbol=known.c_symbols.get(r.expression, "")) for r in requests]
-        refused, source = known.refusals, known.reduced or self.source
-        if refused is None:
+    def unit(
+        self,
+        backend: Capabilities,
+        found: _Findings = _Findings(),  # noqa: B008  (it is frozen)
+    ) -> TranslationUnit:
+        """Return the translation unit for a backend, without what its compilers have found."""
+        requests = [r for r in self.requests() if r.expression not in found.left_out]
+        if found.c_symbols:
+            requests = [replace(r, symbol=found.c_symbols.get(r.expression, "")) for r in requests]
+        source = found.reduced or self.source
+        if found.refusals is None:
             return source.unit(backend, requests)
-        wanted = [r for r in requests if refused.of(plain_name(r.expression)) is None]
-        return source.unit(backend, wanted, refused.found)
+        wanted = [r for r in requests if not _refusal_of(plain_name(r.expression), found.refused)]
+        return source.unit(backend, wanted, found.refusals)
 
     def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
         """Return the names that the compiler did not know, and its message for each; None if the
@@ -557,12 +471,12 @@ class RawProgram:
         """Return object code for an architecture (``"sm_90"``, ``"compute_90"``, ``"lto_90"``,
         ``"host"``), without a device. Raises as `pipeline.compile_ahead`.
         """
-        return self._made(capabilities_of_target(target), pipeline.Ahead(target))[0]
+        return self._compiled(capabilities_of_target(target), pipeline.Ahead(target))[0]
 
-    def _made(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
+    def _compiled(self, backend: Capabilities, making: pipeline.Making[T]) -> tuple[T, Outcome]:
         """Return the compiled source, and what is left out of it: from the cache if both are."""
         entry = self._entry(backend, making)
-        known = None if entry is None else entry.recall()
+        known = entry.recall()
         if known is not None:
             for message in known[1].warnings:
                 _warn(message)
@@ -576,25 +490,12 @@ class RawProgram:
             if undefined:
                 error.args = (undefined,)  # its class, source and log stay
             raise making.own_error(error) from error.__cause__
-        if entry is not None:
-            entry.keep(units, outcome)
+        entry.keep(units, outcome)
         return made, outcome
 
-    def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T] | None:
-        """Return the cache's entry of the compiled source. None where there is none: of a
-        string, whose unit is soon made, and where an earlier compilation tells what to leave out.
-        """
-        known = self._found_for(backend)
-        refusals = known.refusals
-        is_begun = (
-            known.left_out
-            or known.c_symbols
-            or known.reduced
-            or (refusals is not None and refusals.found is not None)
-        )
-        if is_begun or not self.source.has_host_code:
-            return None
-        requested = repr((self.expressions, self._c_names, self._added))
+    def _entry(self, backend: Capabilities, making: pipeline.Making[T]) -> Entry[T]:
+        """Return the cache's entry of the compiled source."""
+        requested = repr((self.expressions, self._asked.c_names, self._asked.added))
         return Entry(self.source, requested, backend, making)
 
     def _leaving_out(
@@ -602,129 +503,106 @@ class RawProgram:
     ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         """Make it of the unit, and again without what the compiler does not find or CPU cores do
         not have. Return it, what is left out, and all units with their traces; the last one is what
-        it is made of. Where it fails, the next call begins anew.
+        it is made of.
         """
-        known = self._found_for(backend)
-        before = copy(known.refusals), known.reduced
-        try:
-            return self._made_in_tries(backend, making)
-        except BaseException:
-            known.refusals, known.reduced = before
-            raise
-
-    def _made_in_tries(
-        self, backend: Capabilities, making: pipeline.Making[T]
-    ) -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
         self.source = self.source.serving(self.requests())
-        known = self._found_for(backend)
-        if backend.emulates_cuda:
-            self._refuse_host_parts(known)
-        refusals = self._refusals(backend)
-        first: CompileError | None = None
+        found = _Findings(self._device_functions()) if backend.emulates_cuda else _Findings()
         units: list[tuple[TranslationUnit, Trace]] = []
         warnings: dict[str, None] = {}  # what the source's user is warned of
-
-        def add_unit() -> str:
-            unit = self.unit(backend)
+        while True:
+            unit = self.unit(backend, found)
             for message in unit.warnings:
                 if message not in warnings:
                     warnings[message] = None
                     _warn(message)
-            found = pipeline.trace_of(unit, *making.compiler(unit))
-            units.append((unit, found))
-            return found.key
-
-        def make() -> tuple[T, Outcome, list[tuple[TranslationUnit, Trace]]]:
-            unit, found = units[-1]
-            made = making.make(unit, found.key)
-            refused = refusals.found.functions if refusals and refusals.found else ()
-            return made, Outcome(dict(known.left_out), refused, tuple(warnings)), units
-
-        key = add_unit()
-        recalled = False
-        reduced: derived.Entry | None = None  # of the source without refused code of the host
-        if self._has_refusable_host_code():
-            reduced = derived.Entry("CUDA C++ source", "host errors", key)
-            recalled = self._recall_reduced(known, reduced)
-        if refusals is not None and refusals.found is None:
-            refusals.use(known.reduced or self.source)
-            recalled = refusals.recall(key) or recalled
-            self._refuse_all(refusals)
-        for number in range(_MOST_TRIES):
-            if number or recalled:
-                add_unit()
+            units.append((unit, pipeline.trace_of(unit, *making.compiler(unit))))
             try:
-                made = make()
+                made = making.make(unit, units[-1][1].key)
             except CompileError as error:
-                part = refused_part(error.log, self.source.host_parts)
-                if part is not None and backend.emulates_cuda:
-                    raise part.error(title_of(self.requests(), self.source.name)) from None
-                refused = self._refused_requests(error)
-                if refused is None or refused.keys() <= known.left_out.keys():
-                    if refusals is not None and refusals.add(error):
-                        self._refuse_all(refusals, first or error)
-                        continue
-                    if reduced is not None and self._reduce(known, error):
-                        first = first or error
-                        continue
-                    # Only who has an error needs it.
-                    from kerneltk.cuda_cpp.nvrtc.explanations import explained
-
-                    raise explained(self._first_cause(first, error), self.source) from None
-                overloaded = {} if backend.emulates_cuda else self._overloaded(refused, error)
-                if overloaded and not known.c_symbols:
-                    known.c_symbols = overloaded
-                    continue
-                for name in self.expressions or ():
-                    if name in refused:
-                        raise self._unknown(name, refused[name], error) from None
-                known.left_out = {**known.left_out, **refused}
+                if len(units) > _MOST_TRIES:
+                    raise
+                found = self._without(found, error, backend)
             else:
-                if first is not None and reduced is not None and known.reduced is not None:
-                    reduced.write(known.reduced.expanded)
-                if refusals is not None:
-                    refusals.keep()
-                return made
-        add_unit()
-        return make()
+                outcome = Outcome(tuple(found.left_out.items()), found.refused, tuple(warnings))
+                return made, outcome, units
 
-    def _refuse_host_parts(self, known: _Findings) -> None:
-        """Raise CompileError for what NVRTC would refuse, whatever the preprocessor makes of it."""
+    def _device_functions(self) -> dict[str, str]:
+        """Return the names that were added and are device functions, which NVRTC leaves out, with
+        the reason. Raises CompileError for others, and for what NVRTC would refuse, whatever the
+        preprocessor makes of it.
+        """
         part = next((part for part in self.source.host_parts if not part.found.guard), None)
         if part is not None:
             raise part.error(title_of(self.requests(), self.source.name))
-        for name in (*(self.expressions or ()), *self._added):
+        reason = "it is '__device__', and a kernel is '__global__'"
+        for name in self.expressions or ():
             if is_device_function(self.source, plain_name(name)):
-                reason = "it is '__device__', and a kernel is '__global__'"
-                if name in self._added:  # the other kernels of the module stay
-                    known.left_out = {**known.left_out, name: reason}
-                else:
-                    raise self._unknown(name, reason)
+                raise self._unknown(name, reason)
+        added = self._asked.added  # the other kernels of the module stay
+        return {name: reason for name in added if is_device_function(self.source, plain_name(name))}
 
-    def _has_refusable_host_code(self) -> bool:
-        return self.source.has_host_code and self.source.compiler == "nvrtc"
-
-    def _recall_reduced(self, known: _Findings, reduced: derived.Entry) -> bool:
-        """Take over an earlier process's result: the source without refused host code. False
-        for nothing.
+    def _without(self, found: _Findings, error: CompileError, backend: Capabilities) -> _Findings:
+        """Return what to leave out after a compiler's error. Raises CompileError, the user's own,
+        where that is nothing more.
         """
-        source = reduced.read(str)
-        if source is None:
-            return False
-        known.reduced = self.source.reduced_to(source)
-        return True
+        is_host = backend.emulates_cuda
+        part = refused_part(error.log, self.source.host_parts)
+        if part is not None and is_host:
+            raise part.error(title_of(self.requests(), self.source.name)) from None
+        refused = self._refused_requests(error)
+        if refused is None or refused.keys() <= found.left_out.keys():
+            more = (self._refusing(found, error) if is_host else None) or self._reduce(found, error)
+            if more is None:
+                # Only who has an error needs it.
+                from kerneltk.cuda_cpp.nvrtc.explanations import explained
 
-    def _reduce(self, known: _Findings, error: CompileError) -> bool:
-        """Leave out the code of the host that a compiler has found errors in; False for none."""
-        source, refusals = known.reduced or self.source, known.refusals
+                raise explained(self._first_cause(found.first, error), self.source) from None
+            return more
+        overloaded = {} if is_host else self._overloaded(refused, error)
+        if overloaded and not found.c_symbols:
+            return replace(found, c_symbols=overloaded)
+        for name in self.expressions or ():
+            if name in refused:
+                raise self._unknown(name, refused[name], error) from None
+        return replace(found, left_out={**found.left_out, **refused})
+
+    def _refusing(self, found: _Findings, error: CompileError) -> _Findings | None:
+        """Leave out what CPU cores refuse; None for nothing more, or another mistake. Raises
+        CompileError where no kernel is left: then nothing else is to be compiled.
+        """
+        if not any(declared.unsupported for declared in self.source.declarations):
+            return None
+        source = found.reduced or self.source
+        sources = (source, *source.included)
+        new = errors_of_log(error.log, {own.name: own.code for own in sources})
+        made = source.without(found.errors, new)
+        if made is None:
+            return None
+        found = replace(found, refusals=made[0], errors=made[1])
+        names = [plain_name(r.expression) for r in self.requests() if not r.is_variable]
+        refused = [_refusal_of(name, found.refused) for name in names]
+        if refused and refused[0] is not None and None not in refused:
+            raise _refusal(sources, refused[0], found.first or error) from None
+        return found
+
+    def _reduce(self, found: _Findings, error: CompileError) -> _Findings | None:
+        """Leave out the code of the host that a compiler has found errors in; None for none, and
+        where the source cannot do without what CPU cores refuse then.
+        """
+        if not self.source.has_host_code or self.source.compiler != "nvrtc":
+            return None
+        source = found.reduced or self.source
         code = {own.name: own.code for own in (source, *source.included)}
         errors = errors_of_log(error.log, code, in_macros=False)
-        found = source.without_host_errors(errors) if errors.places else None
-        found = found or source.without_headers_of(_libraries_in(error.log))
-        if found is None or (refusals is not None and not refusals.rebase(found)):
-            return False
-        known.reduced = found
-        return True
+        reduced = source.without_host_errors(errors) if errors.places else None
+        reduced = reduced or source.without_headers_of(_libraries_in(error.log))
+        if reduced is None:
+            return None
+        found = replace(found, reduced=reduced, first=found.first or error)
+        if found.refusals is None:
+            return found
+        made = reduced.without(CompilerErrors(), found.errors)
+        return None if made is None else replace(found, refusals=made[0], errors=made[1])
 
     def _first_cause(self, first: CompileError | None, last: CompileError) -> CompileError:
         """Return which error of several tries is the user's: the last one, unless that comes of
@@ -738,24 +616,6 @@ class RawProgram:
             for e in (first, last)
         )
         return last if after and after <= before else first
-
-    def _refusals(self, backend: Capabilities) -> HostRefusals | None:
-        """Return the refused code of the source on a backend; None where that can be nothing."""
-        if not backend.emulates_cuda:
-            return None
-        known = self._found_for(backend)
-        if known.refusals is None:
-            found = HostRefusals(self.source)
-            known.refusals = found if found.is_possible else None
-        return known.refusals
-
-    def _refuse_all(self, refusals: HostRefusals, error: CompileError | None = None) -> None:
-        """Raise CompileError where no kernel is left: then nothing else is to be compiled."""
-        names = [plain_name(r.expression) for r in self.requests() if not r.is_variable]
-        refused = [refusals.of(name) for name in names]
-        if refused and refused[0] is not None and None not in refused:
-            refusals.keep()
-            raise refusals.error(refused[0], error) from None
 
     def _overloaded(self, refused: Mapping[str, str], error: CompileError) -> dict[str, str]:
         """Return the symbols of kernels with C linkage that are called like other functions, such
@@ -823,17 +683,15 @@ class RawProgram:
         """Return the module on the current device. Raises CompileError where the compiler refused
         the source, and BackendUnavailableError where there is no compiler.
         """
-        key = (backend.name, backend.device_key())
-        with self._lock:
-            if key not in self._modules:
-                made, outcome = self._made(
-                    backend.capabilities,
-                    pipeline.OnDevice(backend, is_private=self._has_state),
-                )
-                module, code = made
-                symbols, reflection = dict(code.symbols), dict(code.reflection)
-                self._modules[key] = LoadedModule(module, symbols, reflection, outcome)
-            return self._modules[key]
+
+        def make() -> LoadedModule:
+            making = pipeline.OnDevice(backend, is_private=self._has_state)
+            (module, code), outcome = self._compiled(backend.capabilities, making)
+            self._is_loaded = True
+            return LoadedModule(module, dict(code.symbols), dict(code.reflection), outcome)
+
+        found: LoadedModule = self._made.of((backend.name, backend.device_key()), make)
+        return found
 
     def load(self, backend: Backend) -> None:
         """Load all kernels on the current device. Raises as :meth:`module`."""
@@ -854,15 +712,13 @@ class RawProgram:
         assert self.expressions is not None
         first = self.expressions.index(expression) // _PART * _PART
         wanted = self.expressions[first : first + _PART]
-        return self._parts.setdefault(first, RawProgram(self.source, wanted))
+        found: RawProgram = self._made.of(first, lambda: RawProgram(self.source, wanted))
+        return found
 
     def kernel(self, backend: Backend, expression: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""
-        key = (backend.name, backend.device_key(), expression)
-        loaded = self._kernels.get(key)
-        if loaded is None:
-            with self._lock:
-                loaded = self._kernels[key] = self._load(backend, expression)
+        key = backend.name, backend.device_key(), expression
+        loaded: LoadedKernel = self._made.of(key, lambda: self._load(backend, expression))
         return loaded
 
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
@@ -874,7 +730,7 @@ class RawProgram:
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)
         if symbol is None:
-            reason = outcome.left_out.get(expression, "")
+            reason = dict(outcome.left_out).get(expression, "")
             if reason or backend.capabilities.emulates_cuda:
                 missing = "its compilation leaves it out, or names it otherwise"
                 raise self._unknown(expression, reason or missing)

@@ -677,8 +677,10 @@ class RawSource:
         sources = (self, *self.included)
         includes = {(i.name, i.is_quoted) for source in sources for i in source.includes}
         others = sorted(name for name, is_quoted in includes if not is_quoted)
+        is_anywhere = not self.directory and any(is_quoted for _, is_quoted in includes)
         found = [
             *(self.code, self.name, self.directory, self.compiler, self.reduced),
+            os.getcwd() if is_anywhere else "",
             repr((self.has_host_code, self.options, without_directives(self._options()))),
             repr([(link.kind, link.name, sha256(link.code).hexdigest()) for link in self.links]),
             repr(list(self._paths.items())),

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kerneltk
+from kerneltk.backends.base import array_library
 from kerneltk.backends.host.runtime import num_threads
-from kerneltk.backends.registry import array_library
 from kerneltk.core.artifacts import BackendName
 from kerneltk.demo.steps import STEPS, Step, prepare, tile_side
 from kerneltk.demo.terrain import Terrain, mirror_tiles

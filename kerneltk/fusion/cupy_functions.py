@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.records import module_lock
+from kerneltk.core.records import lasting_lock
 
 _COUNTERPARTS = {  # which module has the functions of the same names
     "cupy": "numpy",
@@ -62,7 +62,7 @@ class _Replaced(NamedTuple):
 
 
 _thread = _Thread()
-_lock = module_lock()
+_lock = lasting_lock()
 _replaced: dict[str, _Replaced] = {}
 _functions: set[types.FunctionType] = set()
 _known: dict[str, Any] = {}  # modules whose functions are in the table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kerneltk.backends.registry import backend_named, capabilities_of
+from kerneltk.backends.base import backend_named, capabilities_of
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.fusion.plan.program import in_order, without_memory
 from kerneltk.fusion.start import traced

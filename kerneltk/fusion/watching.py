@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType, WrapperDescriptorType
 from typing import Any, NamedTuple
 
-from kerneltk.core.records import module_lock
+from kerneltk.core.records import lasting_lock
 from kerneltk.fusion.trace.state import unsupported
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -56,7 +56,7 @@ class _State(threading.local):
 
 
 _state = _State()
-_lock = module_lock()
+_lock = lasting_lock()
 _counts: Counter[type] = Counter()  # of the traces that watch a class
 _before: dict[type, dict[str, Any]] = {}  # the methods of its own
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.core.records import module_lock
+from kerneltk.core.records import lasting_lock
 
 
 class Maker(NamedTuple):
@@ -94,7 +94,7 @@ Reader = Callable[[ExchangeLibrary], object]
 GPUS = (2, 13)
 """DLPack's numbers of memory on a GPU, and of memory that CUDA manages."""
 
-_lock = module_lock()
+_lock = lasting_lock()
 _libraries: list[ExchangeLibrary] = []
 _readers: list[Reader] = []
 

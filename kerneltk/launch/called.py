@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from kerneltk.core.records import module_lock
+from kerneltk.core.records import lasting_lock
 from kerneltk.launch import launcher_sources
 
 CallKind = Literal["by count", "reduces", "on grid", "configured", "shortcut"]
@@ -72,7 +72,7 @@ def common_calls(kind: CallKind) -> Callable[[C], C]:
 
 
 _users = 0
-_counting = module_lock()
+_counting = lasting_lock()
 
 
 @contextmanager

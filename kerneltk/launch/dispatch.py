@@ -28,8 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import Backend, capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.recorders import Recordable
@@ -505,7 +504,7 @@ def import_arrays(
     """The arguments with every array as one of a backend's own, without a copy; that backend; and
     what orders the launch and gives results back.
 
-    A call without arrays runs on `backend`, or where `registry.default_backend` says.
+    A call without arrays runs on `backend`, or where `backends.default_backend` says.
 
     Raises ArgumentTypeError for an argument that is neither an array nor a number and for arrays in
     different locations, and ArgumentValueError for another library's array that must not be
@@ -537,16 +536,13 @@ def import_arrays(
     inputs = len(signature.inputs)
     args = (*foreign_arrays.host_scalars_as_numbers(args[:inputs]), *args[inputs:])
     for index, argument in enumerate(args):
-        handled = class_of(type(argument))
-        if handled is not None and index < inputs:
-            objects[index] = handled
-            values.append(argument)
-            continue
         own, value = adoption.take(argument, index, named)
-        if own is None:
-            _check_number(signature, index, value)
-        else:
+        if own is not None:
             owners[index] = own
+        elif index < inputs and (handled := class_of(type(value))) is not None:
+            objects[index] = handled
+        else:
+            _check_number(signature, index, value)
         values.append(value)
     chosen = foreign_arrays.common_backend(owners, in_two_locations)
     first = next(iter(owners), 0)

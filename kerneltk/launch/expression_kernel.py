@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.backends.base import capabilities_of_target
 from kerneltk.codegen.definition import KernelDefinition, check_subscripts
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.codegen.specialization import LaunchGeometry

@@ -19,7 +19,7 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import QUIET, ArrayAccess, Backend, DeviceBackend, Function, LaunchCall
-from kerneltk.cache.derived import NOT_READ, Records
+from kerneltk.cache.derived import NOT_READ, Records, reader_of
 from kerneltk.cache.fingerprint import Trace
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
@@ -29,7 +29,7 @@ from kerneltk.codegen.template_input import template_input
 from kerneltk.core.artifacts import BackendName, TranslationUnit, described_backend
 from kerneltk.core.dtypes import alignment_on, describe, described
 from kerneltk.core.recorders import Recordable
-from kerneltk.core.records import MAX_PLANS, BoundedTable
+from kerneltk.core.records import MAX_PLANS, BoundedTable, Memo
 from kerneltk.errors import ArgumentValueError, Snippet, render_message
 from kerneltk.interop.texture_objects import as_number, class_of, handle_of
 from kerneltk.launch import dispatch
@@ -132,7 +132,7 @@ class KeptLaunches:
 
     def __init__(self, definition: KernelDefinition) -> None:
         self._definition = definition
-        self._entries: dict[tuple[str, ...], Records] = {}
+        self._entries = Memo()
 
     def find(
         self, resolved: Resolved, backend: Backend, options: Any
@@ -191,10 +191,8 @@ class KeptLaunches:
             str(backend.multiprocessors()),
             *map(described, resolved.binding.dtypes),
         )
-        records = self._entries.get(inputs)
-        if records is None:
-            records = self._entries[inputs] = Records("launch", 5, *inputs)
-        return records
+        found: Records = self._entries.of(inputs, lambda: Records("launch", 5, *inputs))
+        return found
 
 
 def _shared(provenance: pipeline.Provenance) -> str:
@@ -205,7 +203,8 @@ def _shared(provenance: pipeline.Provenance) -> str:
 @functools.lru_cache(maxsize=64)
 def _provenance(text: str) -> pipeline.Provenance:
     """Read what `_shared` returned. Raises TypeError or ValueError for anything else."""
-    return pipeline.Provenance.from_fields(json.loads(text))
+    found: pipeline.Provenance = reader_of(pipeline.Provenance)(json.loads(text))
+    return found
 
 
 def _case_of(resolved: Resolved, options: Any) -> str:
@@ -336,7 +335,10 @@ def _loop_launcher(
     """All that a launcher of loops depends on; it is bound to the plans of one kernel."""
     is_array = [issubclass(kind, array_type) for kind in types]
     is_array += [True] * (len(is_raw) - len(types))
-    is_object = [class_of(kind) is not None for kind in types]
+    is_object = [
+        not found and class_of(kind) is not None
+        for kind, found in zip(types, is_array, strict=False)
+    ]
     is_object += [False] * (len(is_raw) - len(types))
     arguments = tuple(
         Argument(
@@ -547,7 +549,8 @@ class LoopDispatcher(Dispatcher):
             if is_array:
                 backend.check_usable(argument, parameter.name, not parameter.is_const)
             specs.append(backend.describe(argument)[0] if is_array else None)
-        values = tuple(map(as_number, args[: self._nin]))
+        inputs = zip(args[: self._nin], launcher.is_array, strict=False)
+        values = tuple(value if is_array else as_number(value) for value, is_array in inputs)
         return self._definition.resolve(specs, values, options)
 
     def _aligned(

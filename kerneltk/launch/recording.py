@@ -27,7 +27,7 @@ from kerneltk.backends.base import (
 )
 from kerneltk.core.arrays import pinned
 from kerneltk.core.recorders import Recordable, current_recorder, recording_by
-from kerneltk.core.records import cached_property
+from kerneltk.core.records import Memo, cached_property
 from kerneltk.core.structures import is_structure, items_of, rebuilt
 from kerneltk.errors import ArgumentTypeError, LaunchError, UnsupportedError
 from kerneltk.launch.called import by_methods
@@ -80,9 +80,9 @@ class RecordedCall:
     Attributes
     ----------
     recordable : Recordable
-    memory : dict of list
-        What it allocated beside its results, by shape, dtype and order: it is used again by another
-        binding, since launches of one graph follow each other.
+    memory : list
+        What it allocated beside its results, behind shape, dtype and order: it is used again by
+        another binding, since launches of one graph follow each other.
     recorded : Binding
         The call with the arguments of the recording.
     """
@@ -91,7 +91,7 @@ class RecordedCall:
 
     def __init__(self, recordable: Recordable) -> None:
         self.recordable = recordable
-        self.memory: dict[tuple[Any, ...], list[Any]] = {}
+        self.memory: list[tuple[tuple[Any, ...], Any]] = []
         self.recorded = Binding.of(())
 
     def name_of(self, index: int) -> str:
@@ -132,7 +132,7 @@ class Recorder:
         self.has_allocated = False
         self._call: RecordedCall | None = None
         self._binding = Binding.of(())
-        self._taken: dict[tuple[Any, ...], int] = {}
+        self._free: list[tuple[tuple[Any, ...], Any]] = []  # of the call's memory
         self._scratch: list[tuple[int, int, Any]] = []
         self._note: Callable[[ParameterBlock], None] | None = None
         self.undisturbed: Callable[[], AbstractContextManager[Any]] = nullcontext
@@ -190,7 +190,8 @@ class Recorder:
     def _run(self, call: RecordedCall, values: tuple[Any, ...]) -> tuple[Binding, Any]:
         binding = self._binding = Binding.of(values)
         binding.kept.extend(pinned(_leaves(values)))
-        self._call, self._taken, self._note, self.has_allocated = call, {}, None, False
+        self._call, self._note, self.has_allocated = call, None, False
+        self._free = list(call.memory)
         try:
             with self.undisturbed():
                 result = call.recordable.run(values)
@@ -251,17 +252,17 @@ class Recorder:
         assert self._call is not None  # launchers run in calls
         self._use(backend)
         key = (tuple(shape), dtype, order)
-        have = self._call.memory.setdefault(key, [])
-        taken = self._taken[key] = self._taken.get(key, 0) + 1
-        if taken > len(have):
-            array = backend.empty(shape, dtype, order)
-            if backend.capabilities.in_host_memory and dtype.kind in "fc":
-                # Whoever reads a result before the graph's launch sees it. Large ones are left to
-                # the threads that will write them.
-                array.ravel("K")[:_SPOILED] = np.nan
-            have.append(array)
-            self.has_allocated = True
-        return have[taken - 1]
+        at = next((at for at, (known, _) in enumerate(self._free) if known == key), None)
+        if at is not None:
+            return self._free.pop(at)[1]
+        array = backend.empty(shape, dtype, order)
+        if backend.capabilities.in_host_memory and dtype.kind in "fc":
+            # Whoever reads a result before the graph's launch sees it. Large ones are left to
+            # the threads that will write them.
+            array.ravel("K")[:_SPOILED] = np.nan
+        self._call.memory.append((key, array))
+        self.has_allocated = True
+        return array
 
     def scratch(self, backend: Backend, size: int) -> int:
         """The address of scratch memory of the graph's own: its launches follow each other."""
@@ -332,6 +333,7 @@ class RecordingBackend:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._waiting_calls = Memo()  # by the bytes of shared memory
         self.arrays = dataclasses.replace(
             backend.arrays,
             allocate=self._allocate,
@@ -354,16 +356,12 @@ class RecordingBackend:
         """How loops over elements are recorded."""
         return self._recorded(self._backend.loop_call)
 
-    @cached_property
-    def _waiting_calls(self) -> dict[int, LaunchCall]:
-        return {}
-
     def waiting_call(self, shared: int) -> LaunchCall:
         """Return how a loop is recorded whose blocks wait for each other."""
-        call = self._waiting_calls.get(shared)
-        if call is None:
-            call = self._recorded(cast(DeviceBackend, self._backend).waiting_call(shared))
-            call = self._waiting_calls.setdefault(shared, call)
+        own = cast(DeviceBackend, self._backend)
+        call: LaunchCall = self._waiting_calls.of(
+            shared, lambda: self._recorded(own.waiting_call(shared))
+        )
         return call
 
     def grid_call(self, mode: LaunchMode, kernel: str) -> LaunchCall:

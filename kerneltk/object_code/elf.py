@@ -153,10 +153,7 @@ def _segments(library: bytes) -> list[tuple[int, ...]]:
 
 
 def is_whole(library: bytes) -> bool:
-    """Return whether every segment of a shared library lies within it.
-
-    The loader does not ask, and a library that was cut short would end the process.
-    """
+    """Return whether every segment of a shared library lies within it."""
     try:
         segments = _segments(library)
     except ValueError:

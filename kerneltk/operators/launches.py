@@ -79,7 +79,6 @@ class LaunchOperator:
             option: _Rule(option, self.name, value, names) if callable(value) else value
             for option, value in (("grid", grid), ("block", block), ("shared_mem", shared_mem))
         }
-        self._makers: dict[str, _Rule] = {}
         for name, maker in outputs.items():
             if not callable(maker):
                 raise ArgumentTypeError(
@@ -87,7 +86,9 @@ class LaunchOperator:
                     f"{maker!r}.\n  Hint: for example 'lambda x: torch.empty_like(x)', where 'x' "
                     "is a parameter's name."
                 )
-            self._makers[name] = _Rule("outputs", self.name, maker, names)
+        self._makers = {
+            name: _Rule("outputs", self.name, maker, names) for name, maker in outputs.items()
+        }
 
     def make_outputs(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """What the functions of the outputs return for such inputs, in the parameters' order."""

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 import kerneltk
+from kerneltk.backends.base import array_library, compiler_for
 from kerneltk.backends.host.toolchain import find_compiler
-from kerneltk.backends.registry import array_library, compiler_for
 from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import BackendName, TranslationUnit
 from kerneltk.core.settings import get_settings

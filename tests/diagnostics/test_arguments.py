@@ -18,7 +18,7 @@ from kerneltk import (
     ScalarOverflowError,
     vectorize,
 )
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 
 from .tables import check_message, messages
 
@@ -100,12 +100,12 @@ def test_a_gpu_array_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     from kerneltk import BackendUnavailableError
-    from kerneltk.backends import registry
+    from kerneltk.backends import base
 
     class Exporter:
         __cuda_array_interface__ = None
 
-    monkeypatch.delitem(registry._loaded, "cuda", raising=False)
+    monkeypatch.delitem(base._loaded, "cuda", raising=False)
     monkeypatch.setitem(sys.modules, "kerneltk.backends.cuda.backend", None)
     with pytest.raises(BackendUnavailableError) as caught:
         K(X, Exporter(), 1)

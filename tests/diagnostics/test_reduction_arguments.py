@@ -19,7 +19,7 @@ from kerneltk import (
     ScalarOverflowError,
     SignatureError,
 )
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 
 from .tables import check_message, messages
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.rawkernel import Definition

@@ -12,7 +12,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec
-from kerneltk.backends.registry import compiler_for
+from kerneltk.backends.base import compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.schedule.rows import Device
 

@@ -10,7 +10,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec
-from kerneltk.backends.registry import backend_named, compiler_for
+from kerneltk.backends.base import backend_named, compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.schedule.rows import Device
 

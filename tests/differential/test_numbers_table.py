@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.jit.compile import PassContext
 
 from ..sampling import but_for, half

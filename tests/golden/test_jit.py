@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit, pipeline
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.jit import compile as middle
 from kerneltk.jit import ir

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.reduction import ReductionSpecialization
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec, byte_extent

@@ -11,7 +11,7 @@ from hypothesis import assume, event
 from hypothesis import strategies as st
 
 import kerneltk
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.elementwise import ElementwiseDefinition, LaunchGeometry
 from kerneltk.codegen.render import translation_unit_of
 from kerneltk.core.arrays import ArraySpec

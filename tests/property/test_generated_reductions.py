@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import kerneltk
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import translation_unit_of

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.render import render
 from kerneltk.codegen.template_input import template_input

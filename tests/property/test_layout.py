@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.argument_block import multiplier_and_shift
 from kerneltk.codegen.elementwise import (
     ElementwiseDefinition,

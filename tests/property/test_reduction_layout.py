@@ -15,7 +15,7 @@ import pytest
 from hypothesis import event
 from hypothesis import strategies as st
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import render

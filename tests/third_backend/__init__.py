@@ -12,8 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.base import Backend, Compiler
-from kerneltk.backends.registry import Registration, backend_named, capabilities_of
+from kerneltk.backends.base import (
+    Compiler,
+    Registration,
+    backend_named,
+    capabilities_of,
+    loading,
+)
 from kerneltk.core.artifacts import Target, TranslationUnit
 
 NAME = "single"
@@ -26,13 +31,6 @@ class Array(np.ndarray):
 def asarray(values: Any, dtype: Any = None) -> Any:
     """Return a copy as an array of this backend."""
     return np.array(values, dtype, order="K").view(Array)
-
-
-def _load() -> Backend:
-    from .backend import SingleBackend
-
-    backend: Any = SingleBackend()
-    return backend
 
 
 def _compiler(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
@@ -56,7 +54,7 @@ REGISTRATION = Registration(
     ),
     library=__name__,
     array_type="Array",
-    load=_load,
+    load=loading(f"{__name__}.backend", "SingleBackend"),
     compiler=_compiler,
     array_library=_array_library,
 )

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kerneltk.backends.base import ArrayAccess, Bound, Function, LaunchCall, LaunchMode, Module
-from kerneltk.backends.registry import backend_named
+from kerneltk.backends.base import (
+    ArrayAccess,
+    Bound,
+    Function,
+    LaunchCall,
+    LaunchMode,
+    Module,
+    backend_named,
+)
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 
 from . import REGISTRATION, Array
@@ -45,8 +52,8 @@ class SingleBackend:
     def load(self, code: ObjectCode) -> Function:
         return self._host.load(replace(code, target=self._host.target()))
 
-    def load_module(self, code: ObjectCode) -> Module:
-        return self._host.load_module(replace(code, target=self._host.target()))
+    def load_module(self, code: ObjectCode, is_private: bool = True) -> Module:
+        return self._host.load_module(replace(code, target=self._host.target()), is_private)
 
     # -- arrays --------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.backends import registry
+from kerneltk.backends import base
 from kerneltk.backends.base import Function, GridLimits
 from kerneltk.launch import loops
 
@@ -95,13 +95,13 @@ class DryGpu:
         backend = backend.CudaBackend
         patch.setattr(backend, "load", lambda own, code: Function(1))
         module = SimpleNamespace(function=lambda symbol: Function(1))
-        patch.setattr(backend, "load_module", lambda own, code: module)
+        patch.setattr(backend, "load_module", lambda own, code, is_private=True: module)
         limits = GridLimits(1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), 227 << 10)
         patch.setattr(backend, "limits", lambda own, function: limits)
         patch.setattr(backend, "parameter_places", lambda own, function: None)
         patch.setattr(backend, "allow_shared", lambda own, function, size: None)
         made = backend()
-        patch.setitem(registry._loaded, "cuda", made)
+        patch.setitem(base._loaded, "cuda", made)
         self.torch = fake_torch.module()
         self.torch.cuda = SimpleNamespace(
             current_stream=lambda device: SimpleNamespace(

@@ -8,7 +8,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import kerneltk
-from kerneltk.backends import registry
+from kerneltk.backends import base
 
 PACKAGE = Path(kerneltk.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -82,7 +82,7 @@ def names_backend(node: ast.AST | None) -> bool:
     """Whether an expression is a backend's name, or lists one."""
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         return any(map(names_backend, node.elts))
-    return isinstance(node, ast.Constant) and node.value in registry.names()
+    return isinstance(node, ast.Constant) and node.value in base.names()
 
 
 def is_mode(node: ast.expr) -> bool:

@@ -69,7 +69,9 @@ def is_listed(caller: str, entry: Entry) -> bool:
             ("jit.passes", "jit.ir"),
             ("backends", "backends"),
         )
-        and caller != "cache.derived"  # it computes and reads by functions that it is given
+        # They compute and read by functions that they are given.
+        and caller not in ("cache.derived", "core.records")
+        and module != "core.records"
         and "launch.dispatch" not in (caller, module)  # which front-ends supply steps to
     )
 

@@ -12,6 +12,7 @@ import pytest
 from kerneltk import pipeline
 from kerneltk.backends.base import Function
 from kerneltk.backends.host.backend import HostBackend
+from kerneltk.cache.derived import reader_of
 from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers
@@ -173,7 +174,7 @@ def provenance(backend: Looking, unit: TranslationUnit = WHOLE) -> pipeline.Prov
     if made is None:
         return None
     assert "int" not in made.outline
-    read = pipeline.Provenance.from_fields(json.loads(json.dumps(made)))
+    read: pipeline.Provenance = reader_of(pipeline.Provenance)(json.loads(json.dumps(made)))
     assert read == made
     return read
 

@@ -6,8 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from kerneltk.backends.base import Backend, Compiler
-from kerneltk.backends.registry import Registration, register
+from kerneltk.backends.base import Backend, Compiler, Registration, register
 from kerneltk.core.artifacts import WARP, Capabilities, Target, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 

@@ -31,6 +31,7 @@ from kerneltk.backends.base import (
     LaunchValue,
     ParameterBlock,
     RecordedLaunch,
+    capabilities_of,
     make_block,
     record_bytes,
 )
@@ -41,7 +42,6 @@ from kerneltk.backends.cuda.cupy_functions import current_stream_function, new_a
 from kerneltk.backends.cuda.graphs import CaptureGuard, GraphLaunches
 from kerneltk.backends.cuda.status import CudaCompileError, CudaLaunchError, as_cupys, check
 from kerneltk.backends.cuda.streams import is_capturing, relaxed_capture, stream_of
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import COUNTERS, ObjectCode, Target, TranslationUnit
 from kerneltk.errors import (
@@ -180,7 +180,7 @@ class CudaBackend:
             check(result, f"Finding the kernel '{code.entry}' in its module")
         return Function(int(function), module)
 
-    def load_module(self, code: ObjectCode) -> CudaModule:
+    def load_module(self, code: ObjectCode, is_private: bool = True) -> CudaModule:
         """Load object code with several entry points into the current device's context."""
         loadable = compilers.executable(code, _architecture_of(self.device_key()))
         _bind_context()

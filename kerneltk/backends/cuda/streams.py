@@ -15,7 +15,7 @@ from typing import Any
 import cupy
 from cuda.bindings import driver
 
-from kerneltk.core.records import module_lock
+from kerneltk.core.records import lasting_lock
 from kerneltk.errors import ArgumentValueError, LaunchError
 from kerneltk.interop.streams import Home, Library, stream_handle, stream_in_brackets
 
@@ -240,7 +240,7 @@ def lasting_memory(size: int) -> Any:
 
 # Libraries that learn of no stream may use memory again as soon as no reference holds it.
 _kept: deque[tuple[Any, list[Any]]] = deque()
-_keeping = module_lock()
+_keeping = lasting_lock()
 
 
 def _keep(values: list[Any], stream: int) -> None:

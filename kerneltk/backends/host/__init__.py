@@ -6,15 +6,8 @@ from types import ModuleType
 
 import numpy as np
 
-from kerneltk.backends.base import Backend, Compiler
-from kerneltk.backends.registry import Registration, backend_named, register
+from kerneltk.backends.base import Compiler, Registration, backend_named, loading, register
 from kerneltk.core.artifacts import WARP, Capabilities, Target, TranslationUnit
-
-
-def _load() -> Backend:
-    from kerneltk.backends.host.backend import HostBackend
-
-    return HostBackend()
 
 
 def _compiler(unit: TranslationUnit, target: str) -> tuple[Compiler, Target]:
@@ -48,7 +41,7 @@ register(
         ),
         library="numpy",
         array_type="ndarray",
-        load=_load,
+        load=loading("kerneltk.backends.host.backend", "HostBackend"),
         compiler=_compiler,
         array_library=_array_library,
     )

@@ -26,11 +26,11 @@ from kerneltk.backends.base import (
     LaunchValue,
     ParameterBlock,
     RecordedLaunch,
+    capabilities_of,
     make_block,
     record_bytes,
 )
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BOUNDS_SUFFIX, ObjectCode, Target, TranslationUnit
 from kerneltk.core.lexer import foreign_headers
@@ -156,8 +156,10 @@ def _most_threads(function: Function) -> int:
 class HostModule:
     """A loaded library; implements `kerneltk.backends.base.Module`."""
 
-    def __init__(self, code: ObjectCode) -> None:
-        self._library = runtime.load_private(code, self)
+    def __init__(self, code: ObjectCode, is_private: bool) -> None:
+        self._library = (
+            runtime.load_private(code, self) if is_private else runtime.load_library(code)
+        )
         self._bounds: dict[int, int] = {}  # the kernels' own, by their addresses
 
     def function(self, symbol: str) -> Function:
@@ -239,9 +241,9 @@ class HostBackend:
         """Load object code into this process."""
         return Function(runtime.load(code))
 
-    def load_module(self, code: ObjectCode) -> HostModule:
+    def load_module(self, code: ObjectCode, is_private: bool = True) -> HostModule:
         """Load object code with several entry points into this process."""
-        return HostModule(code)
+        return HostModule(code, is_private)
 
     def device_key(self) -> int:
         """Return 0: there is one host."""

@@ -659,7 +659,11 @@ def build(
                 precompiled.refuse(prelude, own, target())
             return code, log
         if status == 0:
-            return elf.without_start_functions(output.read_bytes()), log
+            library = output.read_bytes()
+            # The loader does not ask, and a library that was cut short would end the process.
+            if not elf.is_whole(library):
+                return None, f"{compiler.family} {compiler.version} wrote no whole library."
+            return elf.without_start_functions(library), log
         temporary.check_finished(f"The compiler '{compiler.command[0]}'", status, log)
         return None, log or f"{compiler.family} {compiler.version} ended with status {status}."
 

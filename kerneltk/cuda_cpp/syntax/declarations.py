@@ -197,6 +197,7 @@ class SourceSummary(NamedTuple):
     spare: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
     # Of `host_code`, characters that something else stands for.
     replaced: tuple[tuple[int, int, str], ...] = ()
+    may_have_state: bool = False  # as `state.may_have_state` finds it
 
 
 class Preprocessed(NamedTuple):

@@ -28,6 +28,7 @@ from kerneltk.cuda_cpp.syntax.preprocess import (
     included_name,
     prepare,
 )
+from kerneltk.cuda_cpp.syntax.state import may_have_state
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     SCOPES,
@@ -67,7 +68,7 @@ def read_source(source: str) -> SourceSummary:
     found = _Found(prepared)
     for plain, words in prepared.variants():
         _Branch(found, plain, words).read()
-    return found.summary()
+    return found.summary()._replace(may_have_state=may_have_state(source))
 
 
 def read_directives(source: str) -> Preprocessed:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.errors import KernelToolkitError
 from kerneltk.fusion.plan.steps import Leaf, Operands, same_extents

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend
-from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.backends.base import Backend, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.core.dtypes import alignment_on

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk import pipeline
-from kerneltk.backends import foreign_arrays, registry
+from kerneltk.backends import base, foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.backends.disassembly import disassemble
 from kerneltk.core.arrays import ArraySpec, c_strides
@@ -56,7 +56,7 @@ def shown(unit: TranslationUnit, target: str) -> str:
     CompileError, BackendUnavailableError, ValueError
         As `pipeline.compile_ahead` and `disassemble` do.
     """
-    if target in registry.names():
+    if target in base.names():
         return unit.source
     return disassemble(pipeline.compile_ahead(unit, target))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.registry import capabilities_of, capabilities_of_target
+from kerneltk.backends.base import capabilities_of, capabilities_of_target
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import Capabilities, TranslationUnit, checked_options
 from kerneltk.core.dtypes import describe

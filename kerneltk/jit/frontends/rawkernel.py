@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import LaunchMode
-from kerneltk.backends.registry import capabilities_of_target
+from kerneltk.backends.base import LaunchMode, capabilities_of_target
 from kerneltk.core.artifacts import checked_options
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import BoundedTable, cached_property

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend
-from kerneltk.backends.registry import array_library
+from kerneltk.backends.base import Backend, array_library
 from kerneltk.core.arrays import byte_extent
 from kerneltk.core.dtypes import describe
 from kerneltk.core.recorders import current_recorder, recorders

@@ -30,7 +30,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from kerneltk.core.records import module_lock
+from kerneltk.core.records import lasting_lock
 from kerneltk.errors import Snippet, SourceError, render_message
 from kerneltk.jit.source.text import LAMBDA, FunctionNode, FunctionSource, characters, layout_of
 
@@ -192,7 +192,7 @@ def _cell_by_ipython(path: str) -> str | None:
 
 # -- the tree -------------------------------------------------------------------------------------
 
-_warnings_lock = module_lock()
+_warnings_lock = lasting_lock()
 
 
 @contextmanager

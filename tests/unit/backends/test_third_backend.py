@@ -11,7 +11,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ElementwiseKernel, RawKernel, RawModule, ReductionKernel, jit
-from kerneltk.backends import registry
+from kerneltk.backends import base
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 X = np.arange(1, 4097, dtype=np.float32)
@@ -23,11 +23,11 @@ TOTAL = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
 def third() -> Iterator[Any]:
     """The backend's package: it is registered while these tests run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_registered", list(registry._registered))
-        patch.setattr(registry, "_loaded", dict(registry._loaded))
+        patch.setattr(base, "_registered", list(base._registered))
+        patch.setattr(base, "_loaded", dict(base._loaded))
         tests = __name__.rpartition(".unit.")[0]
         package = import_module(f"{tests}.third_backend")
-        registry.register(package.REGISTRATION)
+        base.register(package.REGISTRATION)
         yield package
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kerneltk import ArgumentTypeError, ElementwiseKernel, SignatureError
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.accumulator import parse_accumulator
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import check_name

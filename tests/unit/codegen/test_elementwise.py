@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec, ElementwiseKernel
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen import elementwise
 from kerneltk.codegen.elementwise import ElementwiseDefinition, ElementwiseSpecialization
 from kerneltk.codegen.specialization import LaunchGeometry

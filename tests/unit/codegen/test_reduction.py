@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kerneltk import ArraySpec, ReductionKernel
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.reduction import ReductionSpecialization, _outer_strides, _parts
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input

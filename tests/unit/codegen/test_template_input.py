@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec, ElementwiseKernel
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.real_overloads import HEADER
 from kerneltk.codegen.template_input import _FLOAT_MATH, TemplateInput, template_input
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY

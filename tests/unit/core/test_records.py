@@ -252,7 +252,7 @@ def test_a_property_is_computed_in_a_child_while_the_parent_computes_another() -
 
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
-    lock = records.module_lock()
+    lock = records.lasting_lock()
 
     def hold(began: threading.Event, is_over: threading.Event) -> None:
         with lock:
@@ -264,3 +264,32 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
         os._exit(0 if lock.acquire(blocking=False) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert lock.acquire(blocking=False)
+
+
+# -- memos -----------------------------------------------------------------------------------------
+
+
+def test_a_result_is_made_once_and_may_need_others() -> None:
+    memo, made = records.Memo(), []
+
+    def make(key: int) -> Any:
+        made.append(key)
+        return "end" if key == 0 else (key, memo.of(key - 1, lambda: make(key - 1)))
+
+    threads = [threading.Thread(target=memo.of, args=(2, lambda: make(2))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert memo.of(2, lambda: make(2)) == (2, (1, "end"))
+    assert made == [2, 1, 0]
+    assert 1 in memo
+    assert 3 not in memo
+    assert 1 not in pickle.loads(pickle.dumps(memo))
+
+
+def test_what_fails_is_made_again() -> None:
+    memo = records.Memo()
+    with pytest.raises(ZeroDivisionError):
+        memo.of("key", lambda: 1 // 0)
+    assert memo.of("key", lambda: 1) == 1

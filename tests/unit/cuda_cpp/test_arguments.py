@@ -12,11 +12,11 @@ import pytest
 
 import kerneltk
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.cuda_cpp.arguments import check_array, guards_of, passing_of
+from kerneltk.cuda_cpp.by_value import Checks
 from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
-from kerneltk.launch.checking import Checks
 from kerneltk.launch.launcher_spec import MultipleOf
 from kerneltk.object_code.reflection import ParameterType
 

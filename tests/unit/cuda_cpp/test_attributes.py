@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends import registry
+from kerneltk.backends import base
 
 NAMES = (
     "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes",
@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(96) f(float* x) {
 
 
 def test_on_the_host_most_mean_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "default_backend", lambda: registry.backend_named("host"))
+    monkeypatch.setattr(base, "default_backend", lambda: base.backend_named("host"))
     kernel = kerneltk.RawKernel(CODE, "f")
     found = kernel.attributes
     assert tuple(found) == NAMES

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.cuda_cpp.files import read_programs, template_argument
+from kerneltk.cuda_cpp.module import read_programs
+from kerneltk.cuda_cpp.options import template_argument
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 

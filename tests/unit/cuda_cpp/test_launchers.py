@@ -10,11 +10,11 @@ import pytest
 import kerneltk
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
+from kerneltk.cuda_cpp.by_value import Checks
 from kerneltk.cuda_cpp.kernel import make_launcher
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
-from kerneltk.launch.checking import Checks
 
 CODE = """
 struct Point { float x; double y; };

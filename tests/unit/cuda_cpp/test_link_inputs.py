@@ -65,7 +65,7 @@ def test_other_misuse(tmp_path: Path) -> None:
 
 
 def test_kinds_are_told_by_how_they_begin() -> None:
-    from kerneltk.cuda_cpp.link_inputs import checked_links
+    from kerneltk.cuda_cpp.options import checked_links
 
     elf = b"\x7fELF" + bytes(14)
     inputs = checked_links(

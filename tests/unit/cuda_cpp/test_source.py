@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, read_file
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError

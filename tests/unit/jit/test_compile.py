@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
 from kerneltk.jit.compile import PassContext, optimized

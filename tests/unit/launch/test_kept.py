@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from kerneltk import ElementwiseKernel, ReductionKernel, pipeline
+from kerneltk.backends.base import backend_named, capabilities_of
 from kerneltk.backends.host import runtime
-from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.codegen import definition
 from kerneltk.codegen.elementwise import ElementwiseDefinition

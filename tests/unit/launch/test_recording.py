@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit
-from kerneltk.backends.registry import backend_named
+from kerneltk.backends.base import backend_named
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import LaunchError
 from kerneltk.launch.recording import RecordedCall, Recorder, recording_backend
@@ -95,10 +95,10 @@ def test_temporaries_are_used_again() -> None:
         SCALE(memory[:-1], 2.0, memory[1:])
     (call,) = recorder.calls
     assert len(call.recorded.launches) == 2  # the copy is one of them
-    (before,) = [array for arrays in call.memory.values() for array in arrays]
+    (before,) = [array for _, array in call.memory]
     binding = recorder.bind(call, call.recorded.values)
     assert not recorder.has_allocated
-    (after,) = [array for arrays in call.memory.values() for array in arrays]
+    (after,) = [array for _, array in call.memory]
     assert after is before
     assert len(binding.launches) == 2
     assert not recorders

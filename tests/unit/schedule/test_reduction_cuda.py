@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.schedule.elementwise import Operand

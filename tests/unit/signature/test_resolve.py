@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, AxisError
 from kerneltk.signature.parameters import parse_signature

@@ -11,8 +11,8 @@ import pytest
 
 import kerneltk
 from kerneltk import pipeline
+from kerneltk.backends.base import capabilities_of
 from kerneltk.backends.cuda.status import CudaCompileError, CudaLaunchError, as_cupys
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.errors import (
     ArgumentValueError,

@@ -269,6 +269,21 @@ def test_an_entry_of_another_type_is_refused(compiler: str) -> None:
         toolchain.compile_unit(unit('extern "C" int empty(const void*) { return 0; }', "empty"))
 
 
+def test_a_library_that_was_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a full disk whose compiler does not say so."""
+    run_all = toolchain._run_all
+
+    def cut_short(*args: Any) -> tuple[int, str]:
+        status, log = run_all(*args)
+        path = args[2] / "unit.so"
+        path.write_bytes(path.read_bytes()[:400])
+        return status, log
+
+    monkeypatch.setattr(toolchain, "_run_all", cut_short)
+    with pytest.raises(CompileError, match="wrote no whole library"):
+        toolchain.compile_unit(unit(SAXPY))
+
+
 def test_an_unknown_function_is_an_error_at_load() -> None:
     source = """extern "C" void no_such_function();
     extern "C" void f(const void*, long long, long long) { no_such_function(); }"""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.cache import derived
 from kerneltk.cache.store import Cache
 from kerneltk.cuda_cpp.rewrites import passes

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends.registry import backend_named, capabilities_of
+from kerneltk.backends.base import backend_named, capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.fusion.plan import kept
 from kerneltk.fusion.plan.planner import Planner

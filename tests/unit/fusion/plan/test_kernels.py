@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec, pipeline
-from kerneltk.backends.registry import compiler_for
+from kerneltk.backends.base import compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.kernels import _limit, total_of
 from kerneltk.fusion.plan.steps import elementwise_kernel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec
-from kerneltk.backends.registry import backend_named, capabilities_of, compiler_for
+from kerneltk.backends.base import backend_named, capabilities_of, compiler_for
 from kerneltk.core.arrays import c_strides
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.orders import dims_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.backends.registry import backend_named
+from kerneltk.backends.base import backend_named
 from kerneltk.fusion.plan.steps import Rounds, Step
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace import rolling

@@ -19,7 +19,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit, vectorize
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.errors import (
     ArgumentTypeError,

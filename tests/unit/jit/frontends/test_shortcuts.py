@@ -10,7 +10,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
-from kerneltk.backends.registry import backend_named
+from kerneltk.backends.base import backend_named
 from kerneltk.core.settings import get_settings
 from kerneltk.jit.frontends.shortcuts import Specialized, make_shortcut
 from kerneltk.launch import compiled

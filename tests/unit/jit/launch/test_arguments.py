@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.ir.types import PY_INT, VOID, Array, ShapeAssumptions, Tuple, number
 from kerneltk.jit.launch.launcher import Arguments, arguments_of, assumptions_of

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import LaunchMode
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import LaunchMode, capabilities_of
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,

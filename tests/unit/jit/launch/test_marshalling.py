@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk import pipeline
-from kerneltk.backends.registry import capabilities_of, capabilities_of_target
+from kerneltk.backends.base import capabilities_of, capabilities_of_target
 from kerneltk.errors import (
     ArgumentTypeError,
     Snippet,

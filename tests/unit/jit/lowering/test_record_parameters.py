@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.jit.compile import PASSES, PassContext, everywhere
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of

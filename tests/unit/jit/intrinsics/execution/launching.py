@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kerneltk import jit, pipeline
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.jit.compile import PassContext
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of

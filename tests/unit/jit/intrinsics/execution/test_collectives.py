@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit, pipeline
-from kerneltk.backends.registry import capabilities_of
+from kerneltk.backends.base import capabilities_of
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,

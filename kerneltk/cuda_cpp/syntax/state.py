@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from kerneltk.core.lexer import joined_lines, without_comments
+from kerneltk.cuda_cpp.options import STATE_WORDS
 
-_WORDS = ("__device__", "__constant__", "__managed__", "static")
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 # A macro that stands for attributes, such as `__host__ __device__`.
 _MACRO = re.compile(r"\s*#\s*define\s+(\w+)((?:\s+(?:__\w+__|static|inline|const))+)\s*")
@@ -16,11 +16,9 @@ _ATTRIBUTE = re.compile(r"\b(?:alignas|decltype|__\w+__)\s*\((?:[^()]|\([^()]*\)
 _END = re.compile(r"[({;=\[]")
 _STATELESS = re.compile(r"\b(?:operator|constexpr)\b")
 _NO_PARAMETER = re.compile(r"\(\s*(?:[*&\d+-]|true\b|false\b)")  # a pointer to functions, a value
-# Everything is then device code, plain variables included.
-_DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
 
 
-def may_have_state(code: str, options: Sequence[str] = ()) -> bool:
+def may_have_state(code: str) -> bool:
     """Return whether source may have a variable in device memory, or a static one; True where a
     macro may hide the declaration.
 
@@ -31,17 +29,15 @@ def may_have_state(code: str, options: Sequence[str] = ()) -> bool:
     >>> may_have_state("__device__ int f(float x) { return static_cast<int>(x); }")
     False
     """
-    if any(o.startswith(_DEFAULT_DEVICE) or any(w in o for w in _WORDS) for o in options):
-        return True
     code = joined_lines(code)
-    if not any(word in code for word in _WORDS):
+    if not any(word in code for word in STATE_WORDS):
         return False
     plain = without_comments(code)
-    words = list(_WORDS)
+    words = list(STATE_WORDS)
     for directive in _DIRECTIVE.findall(plain):
         macro = _MACRO.fullmatch(directive)
         if macro is not None:
-            words += [macro[1]] if any(word in macro[2].split() for word in _WORDS) else []
+            words += [macro[1]] if any(word in macro[2].split() for word in STATE_WORDS) else []
         elif _declares(directive, words):
             return True
     return _declares(_DIRECTIVE.sub(" ", plain), words)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cuda_cpp.compiled.state import may_have_state
+from kerneltk.cuda_cpp.options import may_declare_state
+from kerneltk.cuda_cpp.syntax.state import may_have_state
 
 KERNEL = 'extern "C" __global__ void f(float* x) '
 
@@ -59,5 +60,5 @@ def test_no_state(code: str) -> None:
     "option", ["-default-device", "--device-as-default-execution-space", "-DDEV=__device__"]
 )
 def test_options_that_declare(option: str) -> None:
-    assert may_have_state("int n;", (option,))
-    assert not may_have_state("int n;", ("-DDEV=1",))
+    assert may_declare_state((option,))
+    assert not may_declare_state(("-DDEV=1",))

@@ -1,4 +1,4 @@
-"""The registry of backends: whose arrays they take, and what is loaded when."""
+"""Which backends there are: whose arrays they take, and what is loaded when."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from kerneltk import BackendUnavailableError, ElementwiseKernel
-from kerneltk.backends import registry
+from kerneltk.backends import base
+from kerneltk.backends.base import Registration, backend_named, capabilities_of
 from kerneltk.backends.host.backend import HostBackend
-from kerneltk.backends.registry import Registration, backend_named, capabilities_of
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.errors import ArgumentValueError
 
@@ -33,8 +33,8 @@ class Loaded:
 @pytest.fixture(autouse=True)
 def restored(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone after it, and nothing of it is loaded."""
-    monkeypatch.setattr(registry, "_registered", list(registry._registered))
-    monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
+    monkeypatch.setattr(base, "_registered", list(base._registered))
+    monkeypatch.setattr(base, "_loaded", dict(base._loaded))
 
 
 def add(monkeypatch: pytest.MonkeyPatch, name: str, load: Any = None, **facts: Any) -> ModuleType:
@@ -43,7 +43,7 @@ def add(monkeypatch: pytest.MonkeyPatch, name: str, load: Any = None, **facts: A
     library.Array = Mine
     monkeypatch.setitem(sys.modules, library.__name__, library)
     made: Any = load or (lambda: Loaded(name))
-    registry.register(
+    base.register(
         Registration(
             replace(capabilities_of("host"), name=name, **({"is_fallback": False} | facts)),
             library.__name__,
@@ -57,10 +57,10 @@ def add(monkeypatch: pytest.MonkeyPatch, name: str, load: Any = None, **facts: A
 
 
 def test_backends_of_this_package() -> None:
-    assert registry.names() == ("host", "cuda")
+    assert base.names() == ("host", "cuda")
     assert capabilities_of("host").is_fallback
     assert not capabilities_of("cuda").is_fallback
-    assert [capabilities_of(name).warp_size for name in registry.names()] == [32, 32]
+    assert [capabilities_of(name).warp_size for name in base.names()] == [32, 32]
 
 
 def test_a_backend_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,13 +71,13 @@ def test_a_backend_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_registers_later_gets_the_array(monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.zeros(3).view(Mine)
-    assert registry.backend_of(array) is backend_named("host")
+    assert base.backend_of(array) is backend_named("host")
     add(monkeypatch, "first")
     add(monkeypatch, "second")
-    assert registry.backend_of(array) is backend_named("second")
-    assert registry.backend_of(np.zeros(3)) is backend_named("host")
-    assert registry.backend_of([1.0]) is None
-    assert registry.names() == ("host", "cuda", "first", "second")
+    assert base.backend_of(array) is backend_named("second")
+    assert base.backend_of(np.zeros(3)) is backend_named("host")
+    assert base.backend_of([1.0]) is None
+    assert base.names() == ("host", "cuda", "first", "second")
 
 
 def test_nothing_is_an_array_of_a_library_that_is_not_imported(
@@ -85,18 +85,18 @@ def test_nothing_is_an_array_of_a_library_that_is_not_imported(
 ) -> None:
     library = add(monkeypatch, "own", load=lambda: pytest.fail("nobody asked for it"))
     monkeypatch.delitem(sys.modules, library.__name__)
-    assert registry.backend_of(np.zeros(3).view(Mine)) is backend_named("host")
-    assert registry.default_backend() is not None
+    assert base.backend_of(np.zeros(3).view(Mine)) is backend_named("host")
+    assert base.default_backend() is not None
 
 
 def test_who_was_imported_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
-    assert registry.default_backend() is backend_named("host")
+    assert base.default_backend() is backend_named("host")
     library = add(monkeypatch, "own")
-    assert registry.default_backend() is backend_named("own")
+    assert base.default_backend() is backend_named("own")
     assert backend_named(None) is backend_named("own")
     monkeypatch.delitem(sys.modules, library.__name__)
-    assert registry.default_backend() is backend_named("host")
+    assert base.default_backend() is backend_named("host")
 
 
 def test_a_default_that_cannot_be_loaded_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_a_default_that_cannot_be_loaded_is_passed_over(monkeypatch: pytest.Monk
 
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     add(monkeypatch, "own", load=absent)
-    assert registry.default_backend() is backend_named("host")
+    assert base.default_backend() is backend_named("host")
     with pytest.raises(BackendUnavailableError, match="no such device"):
         backend_named("own")
 
@@ -120,28 +120,28 @@ def test_names_that_none_has(name: Any) -> None:
 def test_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     add(monkeypatch, "own")
     targets = {"host": "host", "cuda": "cuda", "own": "own", "sm_90": "cuda", "": "cuda"}
-    found = {target: registry.capabilities_of_target(target).name for target in targets}
+    found = {target: base.capabilities_of_target(target).name for target in targets}
     assert found == targets
 
 
 def test_what_compiles_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     add(monkeypatch, "own")
-    compiler, target = registry.compiler_for(TranslationUnit("own", "", "k"), "mk1")
+    compiler, target = base.compiler_for(TranslationUnit("own", "", "k"), "mk1")
     assert compiler is backend_named("own")
     assert target == Target("own", "mk1", "none")
-    compiler, target = registry.compiler_for(TranslationUnit("host", "", "k"), "host")
+    compiler, target = base.compiler_for(TranslationUnit("host", "", "k"), "host")
     assert compiler is backend_named("host")
     assert target.backend == "host"
-    target = registry.compiler_for(TranslationUnit("cuda", "", "k"), "sm_90")[1]
+    target = base.compiler_for(TranslationUnit("cuda", "", "k"), "sm_90")[1]
     assert (target.backend, target.architecture) == ("cuda", "sm_90")
     with pytest.raises(ValueError, match="not a CUDA architecture"):
-        registry.compiler_for(TranslationUnit("cuda", "", "k"), "sm90")
+        base.compiler_for(TranslationUnit("cuda", "", "k"), "sm90")
 
 
 def test_array_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     library = add(monkeypatch, "own")
-    assert registry.array_library("own") is library
-    assert registry.array_library("host") is np
+    assert base.array_library("own") is library
+    assert base.array_library("host") is np
 
 
 LAZY = """
@@ -171,5 +171,5 @@ def test_a_library_without_its_class_of_arrays_owns_nothing(
     vars(half).update(contents)
     monkeypatch.setitem(sys.modules, "cupy", half)
     x = np.arange(3.0)
-    assert registry.backend_of(x) is backend_named("host")
+    assert base.backend_of(x) is backend_named("host")
     assert ElementwiseKernel("T x", "T y", "y = 2 * x", "twice")(x).tolist() == [0, 2, 4]

@@ -22,20 +22,20 @@ import pytest
 
 import kerneltk
 from kerneltk import pipeline
+from kerneltk.backends.base import capabilities_of
 from kerneltk.backends.host import toolchain
-from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache import derived, store
 from kerneltk.core import settings
 from kerneltk.core.artifacts import LinkInput
-from kerneltk.cuda_cpp.compiled import outcomes
-from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
+from kerneltk.cuda_cpp import outcomes
+from kerneltk.cuda_cpp.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import CompileError, LaunchError
 from tests.unit.cache.stages import record_of, sealed
 
-from ...test_architecture import MODULES
+from ..test_architecture import MODULES
 
 ROOT = Path(kerneltk.__file__).parents[1]
 KERNEL = "__global__ void k(int* o) { o[0] = VALUE; }\n"
@@ -189,12 +189,33 @@ def test_another_process_knows_it(file: Path, tmp_path: Path, launcher: str) -> 
     assert in_process(file, **environment) == (2, True)
 
 
-def test_strings_have_no_entries(steps: list[str]) -> None:
-    for _ in range(2):
-        out = np.zeros(1, np.int32)
-        kerneltk.RawKernel(KERNEL, "k", ("-DVALUE=3",))(1, 1, (out,))
-        assert out[0] == 3
+def launched_string(*options: str, code: str = KERNEL) -> int:
+    out = np.zeros(1, np.int32)
+    kerneltk.RawKernel(code, "k", options)(1, 1, (out,))
+    return int(out[0])
+
+
+def test_strings_are_known(steps: list[str]) -> None:
+    assert [launched_string("-DVALUE=3") for _ in range(2)] == [3, 3]
+    assert len(steps) == 1
+    assert launched_string("-DVALUE=4") == 4
     assert len(steps) == 2
+
+
+def test_a_string_in_another_directory(
+    steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = f'#include "value.h"\n{KERNEL}'
+    for value in (1, 2):
+        (tmp_path / str(value)).mkdir()
+        (tmp_path / str(value) / "value.h").write_text(f"#define VALUE {value}\n")
+    for count, value in ((1, 1), (2, 2), (2, 1)):
+        monkeypatch.chdir(tmp_path / str(value))
+        assert launched_string(code=code) == value
+        assert len(steps) == count
+    (tmp_path / "1" / "value.h").write_text("#define VALUE 5\n")
+    assert launched_string(code=code) == 5
+    assert len(steps) == 3
 
 
 # -- what another result needs ---------------------------------------------------------------------
@@ -559,7 +580,7 @@ ASKING = {
     "RawSource._is_for_both": "inputs",
     "RawSource._warnings": "the headers that are not read in inputs",
     "RawSource._unread_headers": "inputs",
-    "RawSource._host_unit": "of strings, which have no entry, and for debuggers",
+    "RawSource._host_unit": "the working directory in inputs, and for debuggers",
     "_first_file": "the headers that are not read in inputs",
     "_real_path": "inputs",
     "read_file": "the name, the directory and the code in inputs",
@@ -570,6 +591,8 @@ ASKING = {
     "Entry._find_entry": "is the key's",
     "_input": "the links in inputs",
     "read_programs": "the code in inputs",
+    "RawSource.inputs": "inputs",
+    "current_checks": "what launches do, which is in no key",
 }
 _DISK = re.compile(
     r"\b(?:os\.(?:path\.(?:isfile|isdir|exists|islink|realpath|abspath|getmtime)|getcwd|environ|stat"
@@ -790,19 +813,19 @@ def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> N
     first = replace(last, source="#include <first.h>\n" + last.source)
     units = [(unit, pipeline.trace_of(unit, *making.compiler(unit))) for unit in (first, last)]
     entry = program._entry(host, making)
-    entry.keep(units, Outcome({"a": "b"}, (), ()))
-    assert entry.recall() == (code, Outcome({"a": "b"}, (), ()))
+    entry.keep(units, Outcome((("a", "b"),), (), ()))
+    assert entry.recall() == (code, Outcome((("a", "b"),), (), ()))
     header.write_text("int second;\n")
     assert entry.recall() is None
     header.write_text("int first;\n")
-    assert entry.recall() == (code, Outcome({"a": "b"}, (), ()))
+    assert entry.recall() == (code, Outcome((("a", "b"),), (), ()))
     header.unlink()
     assert entry.recall() is None
 
 
 def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One whose options change, and whose code is in a file of its own."""
-    host: Any = kerneltk.backends.registry.backend_named("host")
+    host: Any = kerneltk.backends.base.backend_named("host")
     launched(file)
     options = host.backend_options
     monkeypatch.setattr(type(host), "backend_options", lambda self, unit: ("-DX", *options(unit)))
@@ -814,5 +837,5 @@ def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.Monke
 
 def test_outcomes_are_what_they_were() -> None:
     refused = Refused("f", True, None, "reason", "", "k.cu", 3)
-    outcome = Outcome({"a": "b"}, (refused,), ("told",))
-    assert Outcome.from_fields(json.loads(json.dumps(outcome))) == outcome
+    outcome = Outcome((("a", "b"),), (refused,), ("told",))
+    assert derived.reader_of(Outcome)(json.loads(json.dumps(outcome))) == outcome

@@ -1,18 +1,19 @@
-"""The outcome of compiling a file, in the compile cache.
+"""The outcome of compiling a source, in the compile cache.
 
-The unit of a large file takes longer to put together than all else that a first launch does, and
-its key is a hash of it. So the key is cached, under another one that is made without a unit: of the
-source, its headers and all else that the unit is put together from. Headers that a compiler reads
-itself are no part of the unit: they are looked for again, as `cache.fingerprint` does.
+The unit of a source takes longer to put together than all else that a first launch does (a quarter
+of a short string's first call, most of a large file's), and its key is a hash of it. So the key is
+cached, under another one that is made without a unit: of the source, its headers and all else that
+the unit is put together from. Headers that a compiler reads itself are no part of the unit: they
+are looked for again, as `cache.fingerprint` does.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from kerneltk import pipeline
 from kerneltk.backends.base import Compiler
@@ -43,22 +44,10 @@ def _code_of(compiler: Compiler) -> str | None:
 class Outcome(NamedTuple):
     """What a compilation has made of what is asked of a source, beside its object code."""
 
-    left_out: Mapping[str, str]  # what the compiler does not find, and what it says of that
+    # What the compiler does not find, and what it says of that.
+    left_out: tuple[tuple[str, str], ...]
     refused: tuple[Refused, ...]  # functions, on CPU cores
     warnings: tuple[str, ...]  # reported to the user
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Outcome:
-        """Return the outcome with these fields, its tuples as sequences.
-
-        Raises TypeError or ValueError where no outcome has them.
-        """
-        left_out, refused, warnings = fields
-        return cls(
-            {str(name): str(reason) for name, reason in dict(left_out).items()},
-            tuple(Refused(*each) for each in refused),
-            tuple(map(str, warnings)),
-        )
 
 
 class Entry(Generic[T]):
@@ -123,7 +112,8 @@ class Entry(Generic[T]):
 
     def recall(self) -> tuple[T, Outcome] | None:
         """Return the outcome for the source; None where that is not known, or would be another."""
-        found = None if self._entry is None else self._entry.read(_read)
+        read = derived.reader_of(tuple[tuple[pipeline.Provenance, ...], Outcome])
+        found = None if self._entry is None else self._entry.read(read)
         if found is None or self._entry is None or self._compiler is None:
             return None
         known, outcome = found
@@ -136,7 +126,7 @@ class Entry(Generic[T]):
         made = self._making.recall(current[-1].trace.key) if current else None
         if made is None:
             return None
-        if current != known:
+        if tuple(current) != known:
             self._entry.write((current, outcome))
         return made, outcome
 
@@ -158,8 +148,3 @@ class Entry(Generic[T]):
         current = self._find_entry()
         if current is not None and current.key == self._entry.key:  # else a file has changed
             current.write((known, outcome))
-
-
-def _read(record: Any) -> tuple[list[pipeline.Provenance], Outcome]:
-    known, outcome = record
-    return [pipeline.Provenance.from_fields(each) for each in known], Outcome.from_fields(outcome)

@@ -11,10 +11,9 @@ import pytest
 import kerneltk
 from kerneltk.backends.base import LaunchMode
 from kerneltk.core.settings import get_settings
-from kerneltk.cuda_cpp.kernel import RawDispatcher
+from kerneltk.cuda_cpp.kernel import RawDispatcher, current_checks, state
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
-from kerneltk.launch.checking import current_checks, state
 
 SOURCE = """
 __global__ void f(const float* x, int stride, float* y) {
