@@ -21,10 +21,6 @@ from kerneltk.backends.base import Backend
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.cupy_functions import Handler, handled_by, learn_imported, named
-from kerneltk.fusion.foreign import explained
-from kerneltk.fusion.functions.creation import CREATION, GRIDS, Grid
-from kerneltk.fusion.functions.dispatch import call_any_ufunc, call_function, method_of
-from kerneltk.fusion.functions.selections import Selection, choose, chosen
 from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.program import (
     CHANGEABLE,
@@ -34,43 +30,85 @@ from kerneltk.fusion.plan.program import (
     extent_in_memory,
     with_parts,
 )
-from kerneltk.fusion.trace.escapes import check_escaped
+from kerneltk.fusion.trace.creation import CREATION, GRIDS, Grid
+from kerneltk.fusion.trace.functions import (
+    FUNCTIONS,
+    METHODS,
+    by_function,
+    checked_call,
+    is_selected,
+    reduce_by_ufunc,
+)
 from kerneltk.fusion.trace.graph import Apply, Node, Scalar, all_effects, reachable
-from kerneltk.fusion.trace.kinds import (
-    attribute_of,
-    is_array,
-    is_library,
-    is_library_function,
-    kind_of_results,
-)
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
-from kerneltk.fusion.trace.location import is_called
-from kerneltk.fusion.trace.operations import assign
-from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
+from kerneltk.fusion.trace.operations import assign, call_ufunc
+from kerneltk.fusion.trace.outside import Outside, changed_error, content_of, watching
 from kerneltk.fusion.trace.reads import Name, of_global
-from kerneltk.fusion.trace.rolling import (
-    ManyOperationsError,
-    NotRolledError,
-    Rolling,
-    check_rolled,
-    range_of,
-)
 from kerneltk.fusion.trace.state import (
     ArraySource,
     Handlers,
+    ManyOperationsError,
+    NotRolledError,
+    Rolling,
+    StandIn,
     Trace,
     refusals_are_final,
     unsupported,
     wrong_type,
 )
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, Symbol, broadcast_shapes
-from kerneltk.fusion.watching import watching
+from kerneltk.fusion.trace.users import (
+    attribute_of,
+    is_array,
+    is_called,
+    is_library,
+    is_library_function,
+    kind_of_results,
+)
 from kerneltk.schedule.rows import OLDER, Device
 
-HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign, chosen, choose)
 NUMBERS = (bool, int, float, complex, np.generic)
 
 _MOST_UNROLLED = 8  # loops that are found one by one
+
+
+def _further() -> Any:
+    from kerneltk.fusion.functions import dispatch  # few fused functions call any of these
+
+    return dispatch
+
+
+def _call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    is_known = method == "reduce" or (method == "__call__" and ufunc is not np.matmul)
+    if not is_known or is_selected(*inputs, *kwargs.values()):
+        return _further().call_ufunc(ufunc, method, inputs, kwargs)
+    if method == "reduce":
+        return reduce_by_ufunc(ufunc, inputs, kwargs)
+    return call_ufunc(ufunc, method, inputs, kwargs)
+
+
+_FUNCTIONS = by_function(FUNCTIONS)
+
+
+def _call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    own = _FUNCTIONS.get(function)
+    if own is None or is_selected(*args, *kwargs.values()):
+        return _further().call_function(function, args, kwargs)
+    return checked_call(own, function.__name__, args, kwargs)
+
+
+def _method_of(array: LazyArray, name: str) -> Any:
+    own = METHODS.get(name) or _further().method_of(array, name)
+    return lambda *args, **kwargs: checked_call(own, name, (array, *args), kwargs)
+
+
+HANDLERS = Handlers(
+    _call_ufunc, _call_function, _method_of, assign,
+    lambda array, key: _further().chosen(array, key),
+    lambda array, key, value: _further().choose(array, key, value),
+)  # fmt: skip
 
 
 def is_traced_number(value: Any) -> bool:
@@ -171,7 +209,7 @@ def _traced(
         try:
             result = made(*given[:first], **named)
         except Exception as error:
-            found = explained(error)
+            found = _late_errors().explained(error)
             if found is None:
                 raise
             raise found from error
@@ -190,7 +228,7 @@ def _traced(
     del given, named, made, rebuilding, result
     try:
         if any(ref() is not None for ref in trace.values):
-            check_escaped(trace.values, function)
+            _late_errors().check_escaped(trace.values, function)
     except UnsupportedError as error:
         error.has_effects = bool(changed)
         raise
@@ -198,6 +236,18 @@ def _traced(
     if changed:
         raise changed_error(changed[0])
     return program
+
+
+def _of_loops() -> Any:
+    from kerneltk.fusion.trace import rolling  # most functions have none
+
+    return rolling
+
+
+def _late_errors() -> Any:
+    from kerneltk.fusion import late_errors  # most functions have none
+
+    return late_errors
 
 
 def finished(
@@ -221,7 +271,7 @@ def finished(
         if isinstance(value, LazyNumber):
             numbers.append(value.symbol.expression)
             return Result(None, value.symbol.expression)
-        if type(value) is Selection:
+        if is_selected(value):
             value.refuse(is_over=True)
         if isinstance(value, (*CHANGEABLE, trace.array_type)) and not trace.reads.is_named(value):
             return Copied(value)
@@ -230,7 +280,8 @@ def finished(
     shape = with_parts(result, collect)
     nodes = [output.node for output in outputs]
     values = reachable([*nodes, *(effect.value for effect in all_effects(trace.effects))])
-    check_rolled(trace, nodes, numbers)
+    if trace.rolling is not None and trace.rolling.loops:
+        _of_loops().check_rolled(trace, nodes, numbers)
     _note_unneeded(trace, values, numbers)
     trace.name_equals(values)
     if target is None:
@@ -473,7 +524,7 @@ class _Rebuilding:
             elif name == "hasattr":
                 seen.put(name, functools.partial(_has_attribute, self.outside))
             elif name == "range" and name not in names and self._trace.rolling is not None:
-                seen.put(name, range_of(self._trace))
+                seen.put(name, _of_loops().range_of(self._trace))
             elif name in _ASKING:
                 seen.put(name, _ASKING[name])
 
@@ -551,25 +602,15 @@ def names_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(code.co_names).union(*inner)
 
 
-class _TypeOfTypes(type):
+class _TypeOfTypes(StandIn):
     """Python's ``type``, but for traced values."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    own = type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         if len(args) == 1 and isinstance(args[0], Lazy):
             return _plain_kind(args[0])
         return type(*args, **kwargs)
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, type)
-
-    def __subclasscheck__(cls, value: Any) -> bool:
-        return issubclass(value, type)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is type
-
-    def __hash__(cls) -> int:
-        return hash(type)
 
 
 class _Type(type, metaclass=_TypeOfTypes):

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kerneltk.fusion.functions.products import called
-from kerneltk.fusion.trace.functions import FUNCTIONS, no_scalar
+from kerneltk.fusion.trace.functions import FUNCTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -28,7 +28,6 @@ from kerneltk.fusion.trace.graph import (
     operands_of,
 )
 from kerneltk.fusion.trace.lazy import LazyArray, Operators
-from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
@@ -38,6 +37,7 @@ from kerneltk.fusion.trace.operations import (
     write,
 )
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.users import user_location
 
 _BOOL = np.dtype(bool)
 OF_VALUES = "reduce with 'where=mask', or choose by 'np.where(mask, x, y)'."
@@ -58,6 +58,7 @@ class Selection(Operators):
 
     __slots__ = ("__weakref__", "_location", "mask", "trace", "whole")
     __hash__ = Operators.__hash__
+    is_selection = True
 
     def __init__(self, whole: LazyArray, mask: LazyArray) -> None:
         self.trace: Trace = whole.trace
@@ -120,11 +121,6 @@ def _widened(mask: LazyArray, whole: LazyArray) -> LazyArray:
 
 
 # -- functions -------------------------------------------------------------------------------------
-
-
-def is_selected(*values: Any) -> bool:
-    """Whether one of some operands is a selection."""
-    return any(type(value) is Selection for value in values)
 
 
 def of_selections(

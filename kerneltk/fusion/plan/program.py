@@ -20,7 +20,6 @@ from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
 from kerneltk.errors import UnsupportedError
-from kerneltk.fusion.plan.library import library_function
 from kerneltk.fusion.plan.steps import (
     Leaf,
     LibraryCall,
@@ -29,12 +28,12 @@ from kerneltk.fusion.plan.steps import (
     Step,
     Target,
     all_launches,
+    library_function,
     same_extents,
     without_axes,
 )
-from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose
+from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose, indices_of_steps
 from kerneltk.fusion.trace.graph import Steps as Views
-from kerneltk.fusion.trace.rolling import indices_of_steps
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import (
     Expression,

@@ -16,11 +16,11 @@ import kerneltk
 from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.cache.store import Cache
 from kerneltk.fusion.plan import kept
+from kerneltk.fusion.plan.kept import Description
 from kerneltk.fusion.plan.planner import Planner
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.steps import Plan
 from kerneltk.fusion.start import traced
-from kerneltk.fusion.trace.description import Description
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments

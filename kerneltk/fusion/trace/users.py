@@ -1,17 +1,22 @@
-"""What values are: constants and what these are known by, arrays, objects of libraries."""
+"""What is the user's and what a library's: constants, arrays, classes, and locations in code."""
 
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
+import itertools
+import linecache
 import os
 import sys
-import types
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from types import CodeType, FrameType, FunctionType, MethodType
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from kerneltk.errors import Snippet
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)
 
@@ -40,7 +45,7 @@ def constant_kind(value: Any) -> Any:
         return kind, value.dtype, repr(value)
     if kind is range:
         return kind, value.start, value.stop, value.step
-    if kind is types.MethodType:
+    if kind is MethodType:
         return kind, constant_kind(value.__func__), constant_kind(value.__self__)
     for base in kind.__mro__:
         if base.__module__ in _REPRESENTED:
@@ -93,7 +98,7 @@ def is_library(module: str | None) -> bool:
     """Whether a module is one whose functions are called as they are."""
     # Classes may have anything of this name, and objects that stand for modules' attributes, too.
     root = module.partition(".")[0] if isinstance(module, str) else ""
-    if root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk", "torch", "jax"):
+    if root in ("numpy", "cupy", "cupyx", "scipy", "kerneltk", "torch", "jax", "numba"):
         return True
     return root in sys.stdlib_module_names and not _is_shadowed(root)
 
@@ -109,7 +114,7 @@ def _is_shadowed(root: str) -> bool:
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__))
 
 
-def is_library_function(function: types.FunctionType) -> bool:
+def is_library_function(function: FunctionType) -> bool:
     """Whether a function is one of a library's, which one that was wrapped by its names is not."""
     home = function.__globals__.get("__name__")
     return is_library(home) and is_library(function.__module__)
@@ -167,3 +172,131 @@ def kind_of_results(kind: type | None) -> type | None:
 
 def _root(kind: type) -> str:
     return kind.__module__.partition(".")[0]
+
+
+# -- locations in code -----------------------------------------------------------------------------
+
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OWN = (_HERE, "<__array_function__")
+_PACKAGE = os.path.dirname(os.path.dirname(_HERE)) + os.sep
+_START = f"{_HERE}start.py"
+_NUMPY = f"{os.sep}numpy{os.sep}"
+
+
+class Location(NamedTuple):
+    """An instruction of the user's; most are never shown, and so their source is read late."""
+
+    code: CodeType
+    instruction: int  # its place in the code (bytes)
+    line: int
+    names: dict[str, Any]  # the globals by which the source is found
+
+    def snippet(self, label: str = "") -> Snippet | None:
+        """The expression; None where it has no source."""
+        code = self.code
+        lines = linecache.getlines(code.co_filename, self.names)
+        if not 1 <= self.line <= len(lines):
+            return None
+        text = "".join(lines)
+        origin = os.path.basename(code.co_filename)
+        positions = list(code.co_positions())
+        line, end_line, column, end_column = positions[self.instruction // 2]
+        if line is None or column is None or end_column is None or not 1 <= line <= len(lines):
+            return Snippet.at_line(origin, text, self.line, None, label)
+        content = lines[line - 1]
+        begin = len(content.encode()[:column].decode(errors="ignore"))
+        if end_line == line:
+            end = len(content.encode()[:end_column].decode(errors="ignore"))
+        else:
+            end = len(content.rstrip())
+        start = sum(map(len, lines[: line - 1]))
+        return Snippet(origin, text, start + begin, start + end, label)
+
+
+def user_location() -> Location | None:
+    """Where the user's function is that is being traced."""
+    frame: FrameType | None = sys._getframe(1)
+    found: FrameType | None = None
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if path == _START and frame.f_code.co_name == "_traced":
+            break
+        if not path.startswith(_OWN) and _NUMPY not in path:
+            found = found or frame
+            if not is_library(frame.f_globals.get("__name__")) and path != "<string>":  # of 'exec'
+                found = frame
+                break
+        frame = frame.f_back
+    return found and location_of(found.f_code, found.f_lasti, found.f_globals)
+
+
+def is_asked_inside(depth: int) -> bool:
+    """Whether NumPy or kerneltk is what asks, so many frames above the caller."""
+    frame: FrameType | None = sys._getframe(depth + 1)
+    while frame is not None and frame.f_code.co_filename == "<frozen abc>":
+        frame = frame.f_back
+    path = "" if frame is None else frame.f_code.co_filename
+    return path.startswith((_PACKAGE, "<__array_function__")) or _NUMPY in path
+
+
+def is_own(code: CodeType) -> bool:
+    """Whether code is kerneltk's."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
+def is_called(frame: FrameType) -> bool:
+    """Whether the attribute that a frame reads is called at once: ``np.ndarray(shape)``, and not
+    ``type(x) is np.ndarray``.
+    """
+    code = frame.f_code
+    line, end_line, column, end_column = list(code.co_positions())[frame.f_lasti // 2]
+    if line is None or end_line is None or end_column is None:
+        return False  # compiled without positions
+    larger: dict[tuple[int, int], bool] = {}  # the expressions that begin there, by their ends
+    for one in dis.get_instructions(code):
+        place = one.positions
+        if place is None or (place.lineno, place.col_offset) != (line, column):
+            continue
+        end = place.end_lineno or 0, place.end_col_offset or 0
+        if end > (end_line, end_column):
+            larger[end] = larger.get(end, False) or one.opname.startswith("CALL")
+    return bool(larger) and larger[min(larger)]
+
+
+def location_of(code: CodeType, instruction: int, names: dict[str, Any]) -> Location:
+    """An instruction of a function with some globals."""
+    found = {name: names.get(name) for name in ("__name__", "__loader__")}
+    return Location(code, instruction, _line_of(code, instruction), found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _line_of(code: CodeType, instruction: int) -> int:
+    return next(itertools.islice(code.co_positions(), instruction // 2, None))[0] or 0
+
+
+def in_try() -> bool:
+    """Whether an exception may be caught by the traced function, or by one that it has called."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == _START and code.co_name == "_traced":
+            return False
+        is_own = code.co_filename.startswith(_OWN) or _NUMPY in code.co_filename
+        if not is_own and any(begin <= frame.f_lasti < end for begin, end in _protected(code)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _protected(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """Where exceptions have handlers: within 'try' and 'with'."""
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    return tuple((entry.start, entry.end) for entry in entries)
+
+
+def user_snippet(label: str = "") -> Snippet | None:
+    """The expression of the user's that is being traced; None where it has no source."""
+    found = user_location()
+    return None if found is None else found.snippet(label)
