@@ -17,7 +17,7 @@ from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
 from kerneltk.fusion.trace.graph import viewed
 from kerneltk.fusion.trace.lazy import NUMPYS_PROTOCOLS, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import computed
-from kerneltk.fusion.trace.state import ArraySource, Storage, Trace
+from kerneltk.fusion.trace.state import Storage, Trace
 from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.fusion.trace.users import user_snippet
 
@@ -41,7 +41,6 @@ class Block:
     def _begin(self) -> None:
         self._trace = Trace(HANDLERS, self)
         self._given: list[Any] = []
-        self._arrays: dict[int, int] = {}
 
     def __call__(self, *values: Any) -> Any:
         """Return lazy arrays and numbers for some.
@@ -89,13 +88,9 @@ class Block:
         return LazyArray(self._trace, self._source(own))
 
     def _source(self, own: Any) -> Storage:
-        number = len(self._trace.sources)
-        self._arrays[number] = len(self._given)
         self._given.append(own)
-        shape = tuple(
-            Symbol(("extent", number, axis), int(extent)) for axis, extent in enumerate(own.shape)
-        )
-        return self._trace.add_source(ArraySource(own.dtype, shape, f"array {number + 1}"), own)
+        name = f"array {len(self._trace.sources) + 1}"
+        return self._trace.add_argument(own, name, len(self._given) - 1)
 
     def note(self, array: LazyArray) -> None:
         """Remember a lazy array for as long as somebody else does."""
@@ -142,7 +137,7 @@ class Block:
         trace = self._trace
         trace.finish()
         backend = self._backend or foreign_arrays.default_backend()
-        program = finished(trace, self._name, wanted, self._arrays, len(self._given), backend)
+        program = finished(trace, self._name, wanted, len(self._given), backend)
         if program.written and program.overlaps(self._given):
             raise ArgumentValueError(
                 "An array that is written to in a block shares memory with another one of it.\n"

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 _NUMBERS = (int, float, complex)  # of which each call has others; anything else is constant
-_OF_ARRAYS = ("flags", "strides")
 _MOST_PROGRAMS = 1024  # for arguments of the same kinds: values decide between them
 _MOST_KINDS = 4096  # of arguments, which constants decide, too
 

@@ -21,7 +21,6 @@ from kerneltk.backends.base import Backend
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.cupy_functions import Handler, handled_by, learn_imported, named
-from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.program import (
     CHANGEABLE,
     Copied,
@@ -30,6 +29,7 @@ from kerneltk.fusion.plan.program import (
     extent_in_memory,
     with_parts,
 )
+from kerneltk.fusion.plan.steps import Plan, planned
 from kerneltk.fusion.trace.creation import CREATION, GRIDS, Grid
 from kerneltk.fusion.trace.functions import (
     FUNCTIONS,
@@ -45,7 +45,6 @@ from kerneltk.fusion.trace.operations import assign, call_ufunc
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of, watching
 from kerneltk.fusion.trace.reads import Name, of_global
 from kerneltk.fusion.trace.state import (
-    ArraySource,
     Handlers,
     ManyOperationsError,
     NotRolledError,
@@ -177,18 +176,12 @@ def _traced(
     trace.rolling = rolling
     rebuilding = _Rebuilding(trace)
     given: list[Any] = []
-    arrays: dict[int, int] = {}
     rebuilding.outside.look(function, args)
     for index, value in enumerate(args):
         if is_array(value):
             number = len(trace.sources)
-            arrays[number] = index
-            shape = tuple(
-                Symbol(("extent", number, axis), int(extent))
-                for axis, extent in enumerate(value.shape)
-            )
-            source = ArraySource(value.dtype, shape, f"argument {index + 1}")
-            given.append(LazyArray(trace, trace.add_source(source, value)))
+            storage = trace.add_argument(value, f"argument {index + 1}", index)
+            given.append(LazyArray(trace, storage))
             if kinds:
                 trace.library_kinds[number] = kinds[index]
                 trace.library_kinds.setdefault(None, kind_of_results(kinds[index]))
@@ -218,13 +211,12 @@ def _traced(
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None
-    written = [
-        args[arrays[number]]
-        for number in {e.array for e in all_effects(trace.effects)} & arrays.keys()
-    ]
+    sources = {effect.array: trace.sources[effect.array] for effect in all_effects(trace.effects)}
+    written = [args[own.argument] for own in sources.values() if own.argument is not None]
     _check_arrays(trace, rebuilding.outside.arrays, written, backend)
-    program = finished(trace, name, result, arrays, len(args), backend, target, device)
+    program = finished(trace, name, result, len(args), backend, target, device)
     changed = rebuilding.outside.changed()
+    trace.seen.clear()
     del given, named, made, rebuilding, result
     try:
         if any(ref() is not None for ref in trace.values):
@@ -244,6 +236,17 @@ def _of_loops() -> Any:
     return rolling
 
 
+def _new_plan(
+    trace: Trace, name: str, target: Capabilities, device: Device, values: Sequence[Node],
+    outputs: Sequence[Node],
+) -> Plan:  # fmt: skip
+    # A cached plan needs neither: they load 65 modules, and a first call 95 without them.
+    from kerneltk.fusion.plan import body, planner
+
+    body.check_operations(trace, values)
+    return planner.Planner(trace, name, target, device).plan(outputs)
+
+
 def _late_errors() -> Any:
     from kerneltk.fusion import late_errors  # most functions have none
 
@@ -254,7 +257,6 @@ def finished(
     trace: Trace,
     name: str,
     result: Any,
-    arrays: dict[int, int],
     count: int,
     backend: Backend,
     target: Capabilities | None = None,
@@ -286,7 +288,7 @@ def finished(
     trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
-    plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
+    plan = planned(trace, name, target or backend.capabilities, device, values, nodes, _new_plan)
     trace.applied.clear()
     trace.rolling = None  # it has the arguments
 
@@ -294,11 +296,7 @@ def finished(
         return Result(plan.results[value.index]) if isinstance(value, _Output) else value
 
     placed_results = with_parts(shape, placed)
-    return Program(trace, plan, _by_source(trace, arrays), count, backend, placed_results)
-
-
-def _by_source(trace: Trace, arrays: dict[int, int]) -> list[int]:
-    return [arrays.get(number, -1) for number in range(len(trace.sources))]
+    return Program(trace, plan, count, backend, placed_results)
 
 
 def _note_unneeded(trace: Trace, values: Sequence[Node], numbers: Sequence[Expression]) -> None:
@@ -376,12 +374,10 @@ def namespace(module: Any, trace: Trace) -> Module:
     """A module of NumPy's as a trace sees it: what makes arrays of numbers makes traced ones. It is
     the same object each time.
     """
-    known = trace.namespaces.get(module.__name__)
-    if known is None:
-        known = trace.namespaces[module.__name__] = Module(
-            module, lambda found, name: replacement(found, name, trace, module.__name__)
-        )
-    return known
+    if id(module) not in trace.seen:
+        made = Module(module, lambda found, name: replacement(found, name, trace, module.__name__))
+        trace.seen[id(module)] = module, made
+    return trace.seen[id(module)][1]  # type: ignore[no-any-return]
 
 
 def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
@@ -447,8 +443,6 @@ class _Rebuilding:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._made: dict[int, tuple[Any, Any]] = {}
-        self._globals: dict[int, tuple[dict[str, Any], _Globals]] = {}
         self.outside = Outside(
             trace.reads,
             lambda value: is_array(value) or is_traced_number(value),
@@ -480,7 +474,7 @@ class _Rebuilding:
             return types.MethodType(self.function(function.__func__), function.__self__)
         if not isinstance(function, types.FunctionType) or is_library_function(function):
             return function
-        known = self._made.get(id(function))
+        known = self._trace.seen.get(id(function))
         if known is not None:
             return known[1]  # type: ignore[no-any-return]
         cells = function.__closure__
@@ -492,7 +486,7 @@ class _Rebuilding:
             function.__defaults__,
             empty,
         )
-        self._made[id(function)] = function, made
+        self._trace.seen[id(function)] = function, made
         self.outside.originals[id(made)] = function
         made.__kwdefaults__ = function.__kwdefaults__
         for name in ("__doc__", "__qualname__", "__module__", "__annotations__"):
@@ -507,16 +501,15 @@ class _Rebuilding:
 
     def _globals_of(self, function: types.FunctionType) -> dict[str, Any]:
         names = function.__globals__
-        known = self._globals.get(id(names))
-        if known is None:
+        if id(names) not in self._trace.seen:
             seen = _Globals({**names, "__builtins__": builtins})
             seen.original = names
-            known = self._globals[id(names)] = names, seen
-        return known[1]
+            self._trace.seen[id(names)] = names, seen
+        return self._trace.seen[id(names)][1]  # type: ignore[no-any-return]
 
     def _replace_names(self, function: types.FunctionType) -> None:
         """Have the names that a function reads stand for what is traced."""
-        names, seen = self._globals[id(function.__globals__)]
+        names, seen = self._trace.seen[id(function.__globals__)]
         _import_cupy(names_of(function.__code__) - names.keys())
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:

@@ -71,15 +71,11 @@ class Program:
         What runs calls by the shapes of their arrays, if their numbers lead to this program.
     """
 
-    def __init__(
-        self, trace: Trace, plan: Plan, arrays: Sequence[int], count: int, backend: Backend,
-        result: Any,
-    ) -> None:  # fmt: skip
+    def __init__(self, trace: Trace, plan: Plan, count: int, backend: Backend, result: Any) -> None:
         self.trace = trace
         self.plan = plan
-        self._arrays = arrays  # of each array that is an argument, which argument it is
-        self._count = count
-        self._backend = backend
+        self.count = count  # of arguments
+        self.backend = backend
         self.result = result
         self.by_shape: BoundedTable[Any, Callable[..., Any]] = BoundedTable(MAX_PLANS)
         self._new_arrays: Values = [None] * max(len(trace.sources), plan.arrays)
@@ -119,7 +115,7 @@ class Program:
         library, whose arrays the `foreign` arguments are, has no such views.
         """
         values = [*args, *self._new_arrays]
-        execution = self._execution(self._backend.empty, shaped=values)
+        execution = _Execution(self, self.backend.empty, shaped=values)
         steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
         run = self._run_of(steps, execution.structure(self.result))
         parts: list[Any] = []
@@ -134,7 +130,7 @@ class Program:
     @property
     def backend_name(self) -> BackendName:
         """The name of the backend whose arrays it takes."""
-        return self._backend.capabilities.name
+        return self.backend.capabilities.name
 
     def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
         """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`
@@ -142,17 +138,8 @@ class Program:
         """
         return self._executed(empty, calls, makes_all=True)
 
-    def _execution(
-        self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
-        makes_all: bool = False,
-    ) -> _Execution:  # fmt: skip
-        return _Execution(
-            self.trace, self._arrays, self._count, empty, calls, shaped, makes_all,
-            self._backend.array_library, self._backend.arrays,
-        )  # fmt: skip
-
     def _executed(self, *made_of: Any, **words: Any) -> Callable[..., Any]:
-        execution = self._execution(*made_of, **words)
+        execution = _Execution(self, *made_of, **words)
         steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
         return self._run_of(steps, execution.structure(self.result))
 
@@ -169,8 +156,8 @@ class Program:
 
     def _without_values(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """A new array that shows, where it can, that nothing has been written to it."""
-        made = self._backend.empty(shape, dtype, order)
-        if self._backend.capabilities.in_host_memory and dtype.kind in "fc":
+        made = self.backend.empty(shape, dtype, order)
+        if self.backend.capabilities.in_host_memory and dtype.kind in "fc":
             made.fill(np.nan)
         return made
 
@@ -183,7 +170,7 @@ class Program:
         """Whether the trace is for a call with arrays of the same shapes as these: what it decided
         by arguments that are numbers.
         """
-        writer = self._execution(self._backend.empty, shaped=[*args, *self._new_arrays])
+        writer = _Execution(self, self.backend.empty, shaped=[*args, *self._new_arrays])
         asked = {e: v for e, v in self.trace.guards.conditions.items() if has_argument(e)}
         tests = [(writer.expression(e), decision(value)) for e, value in asked.items()]
         leaves = leaves_of(asked)
@@ -204,7 +191,9 @@ class Program:
 
     def argument(self, array: int) -> int:
         """Which argument an array is."""
-        return self._arrays[array]
+        found = self.trace.sources[array].argument
+        assert found is not None
+        return found
 
     def array_arguments(self, own: Sequence[Any]) -> dict[int, Any]:
         """The arrays that the function knows from the beginning, by their numbers."""
@@ -212,8 +201,8 @@ class Program:
         for number, source in enumerate(self.trace.sources):
             if source.captured is not None:
                 found[number] = source.captured
-            elif not source.is_local:
-                found[number] = own[self._arrays[number]]
+            elif source.argument is not None:
+                found[number] = own[source.argument]
         return found
 
     def overlaps(self, own: Sequence[Any]) -> bool:
@@ -221,7 +210,7 @@ class Program:
         or with itself.
         """
         arrays = self.array_arguments(own)
-        extents = {n: extent_in_memory(array, self._backend) for n, array in arrays.items()}
+        extents = {n: extent_in_memory(array, self.backend) for n, array in arrays.items()}
         for number in self.written:
             low, high = extents[number]
             written = arrays[number]
@@ -249,6 +238,7 @@ class _Execution:
 
     Parameters
     ----------
+    program : Program
     empty : callable
         Makes an array of a shape, a dtype and an order.
     calls : callable, optional
@@ -257,45 +247,33 @@ class _Execution:
         The values of a call with the same shapes, and None for arrays that it makes.
     makes_all : bool
         Whether no kernel makes its own results, and nothing is called.
-    library : module
-        The arrays' library.
-    access : ArrayAccess
     """
 
     def __init__(
-        self,
-        trace: Trace,
-        arrays: Sequence[int],
-        count: int,
-        empty: Callable[..., Any],
-        calls: _Calls | None,
-        shaped: Values | None,
-        makes_all: bool,
-        library: Any,
-        access: ArrayAccess,
-    ) -> None:
-        self._library, self.access = library, access
-        self.trace, self._arrays, self._count = trace, arrays, count
+        self, program: Program, empty: _Empty, calls: _Calls | None = None,
+        shaped: Values | None = None, makes_all: bool = False,
+    ) -> None:  # fmt: skip
+        self._library, self.access = program.backend.array_library, program.backend.arrays
+        self.trace, self._count = program.trace, program.count
         self._empty, self._calls, self._shaped = empty, calls, shaped
         self._makes_all = makes_all
-        self._views: dict[tuple[int, Views], _View] = {}  # launches of one view share it
-        self._numbers: dict[Expression, Reader] = {}
+        self._readers: dict[Any, Reader] = {}  # of numbers and views, which launches share
 
     # -- what a call reads ---------------------------------------------------------------------
 
     def _slot(self, array: int) -> int:
         """Where a call's values have an array."""
         if array < len(self.trace.sources):
-            source = self.trace.sources[array]
-            if source.captured is None and not source.is_local:
-                return self._arrays[array]
+            argument = self.trace.sources[array].argument
+            if argument is not None:
+                return argument
         return self._count + array
 
     def expression(self, expression: Expression) -> Reader:
         """A number that each call knows; launches of one share it."""
-        known = self._numbers.get(expression)
+        known = self._readers.get(expression)
         if known is None:
-            known = self._numbers[expression] = self._read(expression)
+            known = self._readers[expression] = self._read(expression)
         return known
 
     def _read(self, expression: Expression) -> Reader:
@@ -319,11 +297,11 @@ class _Execution:
     def _viewed(self, slot: int, steps: Views) -> Reader:
         if not steps:
             return itemgetter(slot)
-        known = self._views.get((slot, steps))
+        known = self._readers.get((slot, steps))
         if known is None:
             parts = tuple(map(self._step, steps))
             known = _View(slot, parts, all(map(self._is_fixed, steps)))
-            self._views[slot, steps] = known
+            self._readers[slot, steps] = known
         return known
 
     def _is_fixed(self, step: Any) -> bool:
@@ -533,33 +511,32 @@ class _RoundExecution(_Execution):
     def __init__(
         self, outer: _Execution, index: Expression, made: Mapping[int, int], count: int
     ) -> None:
-        super().__init__(
-            outer.trace, outer._arrays, outer._count, outer._empty, outer._calls, outer._shaped,
-            outer._makes_all, outer._library, outer.access,
-        )  # fmt: skip
+        vars(self).update(vars(outer), _readers={})
         self._outer, self._index, self._made, self._passed = outer, index, made, count
         self.given: list[Reader] = []  # values from outside
-        self._given_numbers: dict[Any, int] = {}
 
-    def _given_number(self, key: Any, read: Reader) -> int:
-        """The number of a value from outside, which `read` reads there."""
-        number = self._given_numbers.setdefault(key, len(self.given))
-        if number == len(self.given):
+    def _given(self, key: Any, read: Reader) -> Reader:
+        """A value from outside, which `read` reads there."""
+        known = self._readers.get(("given", key))
+        if known is None:
+            known = self._readers["given", key] = itemgetter(len(self.given))
             self.given.append(read)
-        return number
+        return known
 
     def _slot(self, array: int) -> int:
         if array in self._made:
             return self._passed + 1 + self._made[array]
         slot = self._outer._slot(array)
-        return self._given_number(slot, itemgetter(slot))
+        found = _slot_read(self._given(slot, itemgetter(slot)))
+        assert found is not None
+        return found
 
     def _view_of(self, array: int, steps: Views) -> Reader:
         """A view, which all rounds share where it does not depend on theirs."""
         if not steps or array in self._made or self._index in indices_of_steps(steps):
             return super()._view_of(array, steps)
         view = self._outer._view_of(array, steps)
-        return itemgetter(self._given_number((array, steps), view))
+        return self._given((array, steps), view)
 
     def _read(self, expression: Expression) -> Reader:
         if expression == self._index:
@@ -567,7 +544,7 @@ class _RoundExecution(_Execution):
         if expression[0] == "call" and self._index in indices_of(expression):
             return super()._read(expression)
         read = self._outer.expression(expression)
-        return read if type(read) is _Known else itemgetter(self._given_number(expression, read))
+        return read if type(read) is _Known else self._given(expression, read)
 
 
 def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
@@ -820,10 +797,9 @@ class _Described:
         self._layouts[slot] = found
 
     def _slot_of(self, read: Reader) -> int:
-        if type(read) is itemgetter:
-            indices = read.__reduce__()[1]
-            if len(indices) == 1:
-                return int(indices[0])
+        known = _slot_read(read)
+        if known is not None:
+            return known
         if id(read) in self._known:
             return self._known[id(read)][0]
         slot = self._next()
@@ -867,11 +843,17 @@ def in_order(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
     return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
 
 
+def _slot_read(read: Reader) -> int | None:
+    """The slot of a value that is read as it is; None of others."""
+    indices: Any = read.__reduce__()[1] if type(read) is itemgetter else ()
+    return indices[0] if len(indices) == 1 else None
+
+
 def _all(readers: Sequence[Reader]) -> Reader:
     """A tuple of what all of them read."""
-    indices = [read.__reduce__()[1] for read in readers if type(read) is itemgetter]
-    if len(indices) == len(readers) > 1 and all(len(index) == 1 for index in indices):
-        return itemgetter(*(index[0] for index in indices))  # at once
+    slots = [*map(_slot_read, readers)]
+    if len(slots) > 1 and None not in slots:
+        return itemgetter(*slots)  # at once
     if len(readers) == 1:
         (only,) = readers
         return lambda values: (only(values),)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.backends.foreign_arrays import own_array
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -99,8 +100,6 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
                 f"An array of type '{kind.__name__}' computes otherwise than NumPy's arrays.",
                 "take 'numpy.asarray(x)' of it outside of the function.",
             )
-        from kerneltk.backends.foreign_arrays import own_array
-
         return LazyArray(trace, trace.capture(own_array(value)[1], value))
     if isinstance(value, list | tuple):
         raise unsupported(

@@ -776,6 +776,9 @@ def _is_besides(frame: types.FrameType | None) -> bool:
 
 
 # -- what a thread does with objects from outside --------------------------------------------------
+#
+# The classes of these objects have methods for a while that report which attributes are read, and
+# refuse that one is assigned. Only the thread that traces is looked at, and only these objects.
 
 
 _NAMES = ("__getattribute__", "__setattr__", "__delattr__")

@@ -137,7 +137,8 @@ class ArraySource:
     dtype: np.dtype[Any]
     shape: Shape
     name: str
-    captured: Any = None  # the array itself, if it is no argument
+    argument: int | None = None  # its index among the arguments, if it is one
+    captured: Any = None  # the array itself, if it is from outside
     is_local: bool = False
     version: int = 0  # how often it was written to
 
@@ -263,7 +264,8 @@ class Trace:
         self.library_kinds: dict[int | None, type | None] = {}
         self.block = block  # that records, if it is no function
         self.guards = Guards()
-        self.namespaces: dict[str, Any] = {}  # modules, as this trace sees them
+        # What this trace sees in place of objects, by their identity: with the objects.
+        self.seen: dict[int, tuple[Any, Any]] = {}
         self.layouts = Layouts()
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
@@ -300,6 +302,12 @@ class Trace:
         self.storages[index] = storage
         return storage
 
+    def add_argument(self, array: Any, name: str, index: int) -> Storage:
+        """The storage of an array that is an argument."""
+        number = len(self.sources)
+        shape = tuple(Symbol(("extent", number, k), int(n)) for k, n in enumerate(array.shape))
+        return self.add_source(ArraySource(array.dtype, shape, name, index), array)
+
     def capture(self, array: Any, given: Any = None, *, is_hidden: bool = False) -> Storage:
         """The storage of an array that is no argument; `given` is the object that it was had by,
         `is_hidden` says that the function itself has a traced array in its place.
@@ -320,7 +328,8 @@ class Trace:
             self.reads.note_layout(array)
         found.append(Captured(given, array, copy, len(self.sources), is_named))
         shape = tuple(constant(int(extent)) for extent in array.shape)
-        return self.add_source(ArraySource(array.dtype, shape, "an array from outside", held), held)
+        source = ArraySource(array.dtype, shape, "an array from outside", captured=held)
+        return self.add_source(source, held)
 
     # -- values --------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -15,11 +16,10 @@ import pytest
 import kerneltk
 from kerneltk.backends.registry import backend_named, capabilities_of
 from kerneltk.cache.store import Cache
-from kerneltk.fusion.plan import kept
-from kerneltk.fusion.plan.kept import Description
+from kerneltk.fusion.plan import steps
 from kerneltk.fusion.plan.planner import Planner
 from kerneltk.fusion.plan.program import Program
-from kerneltk.fusion.plan.steps import Plan
+from kerneltk.fusion.plan.steps import Description, Plan
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
@@ -63,7 +63,7 @@ def as_text(program: Program) -> str:
     guards = [repr(value) for value in trace.guards.conditions.values()]
     if trace not in DESCRIPTIONS:  # planned each time
         return str([[step.kernel._definition for step in program.plan.steps], guards])
-    writer = kept._Writer(trace, DESCRIPTIONS[trace])
+    writer = steps._Writer(trace, DESCRIPTIONS[trace])
     parts = writer.plan(program.plan), guards, trace.guards.only_broadcast
     return json.dumps(parts)
 
@@ -80,7 +80,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(trace, *rest)
             DESCRIPTIONS[trace] = self
 
-    monkeypatch.setattr(kept, "Description", Remembered)
+    monkeypatch.setattr(steps, "Description", Remembered)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,19 @@ def test_plans_that_write(cache: Cache, plans: list[str], described: None) -> No
         assert not plans
         assert as_text(made) == as_text(found)
         assert made.written == found.written
+
+
+def test_decisions_by_functions_of_modules_that_are_not_loaded(
+    cache: Cache, plans: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(x: Any, n: Any) -> None:
+        x[n] += x[0]
+
+    args = np.ones((4, 3)), 2
+    program_of(program, args, "host")
+    monkeypatch.delitem(sys.modules, "kerneltk.fusion.plan.regions")
+    program_of(program, args, "host")
+    assert plans == ["program"]
 
 
 class Whole(int):
