@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kerneltk.fusion.functions.products import called
-from kerneltk.fusion.trace.functions import FUNCTIONS, is_selected, no_scalar
+from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -27,7 +27,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     operands_of,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, Operators
+from kerneltk.fusion.trace.lazy import LazyArray, Operators, add_in_place
 from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
@@ -58,7 +58,6 @@ class Selection(Operators):
 
     __slots__ = ("__weakref__", "_location", "mask", "trace", "whole")
     __hash__ = Operators.__hash__
-    is_selection = True
 
     def __init__(self, whole: LazyArray, mask: LazyArray) -> None:
         self.trace: Trace = whole.trace
@@ -92,15 +91,6 @@ class Selection(Operators):
 
     shape = size = property(refuse)
 
-    # Every name of these elements sees the change, and they keep their dtype.
-    __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
-    __imul__, __itruediv__ = _in_place(np.multiply), _in_place(np.true_divide)
-    __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
-    __ipow__ = _in_place(np.power)
-    __iand__, __ior__ = _in_place(np.bitwise_and), _in_place(np.bitwise_or)
-    __ixor__ = _in_place(np.bitwise_xor)
-    __ilshift__, __irshift__ = _in_place(np.left_shift), _in_place(np.right_shift)
-
     def _refused(self, *_: Any) -> Any:
         self.refuse()
 
@@ -113,6 +103,11 @@ class Selection(Operators):
         if function is None:
             self.refuse()
         return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+
+SELECTIONS.add(Selection)
+# Every name of these elements sees the change, and they keep their dtype.
+add_in_place(Selection, _in_place)
 
 
 def _widened(mask: LazyArray, whole: LazyArray) -> LazyArray:

@@ -599,7 +599,8 @@ class _Reader:
         """Part of a plan."""
         kind = type(given)
         if kind is list:
-            return self._makers[given[0]](*map(self.value, given[1:]))
+            value = self.value
+            return self._makers[given[0]](*[value(part) for part in given[1:]])
         if kind is dict:
             return {name: self.value(value) for name, value in given.items()}
         return given

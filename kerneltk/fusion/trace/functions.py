@@ -26,7 +26,6 @@ from kerneltk.fusion.trace.graph import (
     reduced_shape,
 )
 from kerneltk.fusion.trace.lazy import (
-    Lazy,
     LazyArray,
     LazyNumber,
     PartStorage,
@@ -82,7 +81,10 @@ def by_function(table: dict[str, Callable[..., Any]]) -> dict[Any, Callable[...,
 
 def is_selected(*values: Any) -> bool:
     """Whether one of some operands is elements that a mask chooses."""
-    return any(issubclass(type(value), Lazy) and type(value).is_selection for value in values)
+    return not SELECTIONS.isdisjoint(map(type, values))
+
+
+SELECTIONS: set[type] = set()  # the class of these, once its module is loaded
 
 
 # -- reductions ----------------------------------------------------------------------------------

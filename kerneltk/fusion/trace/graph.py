@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -713,13 +713,9 @@ class Description:
         add = self._lines.append
         for source in trace.sources:
             kind = "captured" if source.captured is not None else "local" * source.is_local
-            add(f"array {self._head(source.dtype, source.shape)} {source.version} {kind}")
-        for node in nodes:
-            add(self._node(node))
-        for effect in all_effects(trace.effects):
-            steps = self.steps(effect.steps)
-            value = self.numbers[id(effect.value)]
-            add(f"effect {effect.array} {effect.version} {steps} {value}")
+            add(f"array {self._part((source.dtype, source.shape))} {source.version} {kind}")
+        for found in (*nodes, *all_effects(trace.effects)):
+            add(self._fields(found))
         add(f"outputs {[self.numbers[id(node)] for node in outputs]}")
         guards, layouts = trace.guards, trace.layouts
         add(f"broadcasts {guards.only_broadcast}")
@@ -773,48 +769,31 @@ class Description:
         operands = ",".join(map(self._of_expression, expression[2]))
         return f"[{described_function(expression[1])} {operands}]"
 
-    def shape(self, shape: Shape) -> str:
-        """A shape."""
-        return f"({','.join([str(self.place(extent)) for extent in shape])})"
+    def _part(self, part: Any) -> str:
+        """Part of a value or of a view."""
+        kind = type(part)
+        if kind is Symbol:
+            return f"n{self.place(part)}"
+        if kind is tuple:
+            return f"({','.join([self._part(item) for item in part])})"
+        if kind in _DESCRIBED:
+            number = self.numbers.get(id(part))
+            return self._fields(part) if number is None else f"v{number}"
+        if isinstance(part, np.dtype):
+            return self.dtype(part)
+        return f"<{described_function(part)}>" if callable(part) else described_number(part)
 
-    def _head(self, dtype: np.dtype[Any], shape: Shape) -> str:
-        return f"{self.dtype(dtype)}{self.shape(shape)}"
+    def _fields(self, found: Any) -> str:
+        """A value or a view, by its kind and all that it has but a location."""
+        kind = type(found)
+        parts = [self._part(getattr(found, name)) for name in _DESCRIBED[kind]]
+        return f"{kind.__name__} {' '.join(parts)}"
 
-    def steps(self, steps: Sequence[ViewStep]) -> str:
-        """The steps of a view."""
-        return f"[{';'.join(map(self._step, steps))}]"
 
-    def _step(self, step: ViewStep) -> str:
-        if isinstance(step, Index):
-            return f"index {','.join(map(self._item, step.items))}"
-        if isinstance(step, Transpose):
-            return f"transpose {step.axes}"
-        assert isinstance(step, Broadcast)
-        return f"broadcast {self.shape(step.shape)}"
-
-    def _item(self, item: Item) -> str:
-        if isinstance(item, Slice):
-            return ":".join(map(self._item, (item.start, item.stop, item.step)))
-        return f"n{self.place(item)}" if isinstance(item, Symbol) else described_number(item)
-
-    def _node(self, node: Node) -> str:
-        head = self._head(node.dtype, node.shape)
-        number = self.numbers
-        if isinstance(node, Load):
-            return f"load {head} {node.array} {node.version}"
-        if isinstance(node, Scalar):
-            return f"scalar {head} {self.place(node.symbol)}"
-        if isinstance(node, Apply):
-            operands = [number[id(operand)] for operand in node.operands]
-            return f"apply {head} {described_function(node.function)} {operands} {node.part}"
-        if isinstance(node, Cast):
-            return f"cast {head} {number[id(node.operand)]}"
-        if isinstance(node, View):
-            return f"view {head} {number[id(node.operand)]} {self._step(node.step)}"
-        if isinstance(node, Reduce):
-            return f"reduce {head} {node.kind} {number[id(node.operand)]} {node.axes}"
-        if isinstance(node, Call):
-            operands = [number[id(operand)] for operand in node.operands]
-            return f"call {head} {node.function} {operands} {_described_part(node.options)}"
-        assert isinstance(node, Progression)
-        return f"progression {head} {number[id(node.start)]} {number[id(node.step)]}"
+_DESCRIBED: dict[type, Sequence[str]] = {
+    kind: [own.name for own in fields(kind) if own.name != "where"]
+    for kind in (
+        Apply, Broadcast, Call, Cast, Effect, Index, Load, Progression, Reduce, Scalar, Slice,
+        Transpose, View,
+    )
+}  # fmt: skip

@@ -52,7 +52,6 @@ class Lazy:
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    is_selection = False  # whether a mask chooses its elements
     trace: Trace
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -578,19 +577,7 @@ class LazyArray(Operators):
             return super().__array__()
         return np.array(found, dtype, copy=copy, order="K")
 
-    __iadd__ = _in_place(np.add)
-    __isub__ = _in_place(np.subtract)
-    __imul__ = _in_place(np.multiply)
-    __itruediv__ = _in_place(np.true_divide)
     __imatmul__ = _in_place(np.matmul)
-    __ifloordiv__ = _in_place(np.floor_divide)
-    __imod__ = _in_place(np.remainder)
-    __ipow__ = _in_place(np.power)
-    __iand__ = _in_place(np.bitwise_and)
-    __ior__ = _in_place(np.bitwise_or)
-    __ixor__ = _in_place(np.bitwise_xor)
-    __ilshift__ = _in_place(np.left_shift)
-    __irshift__ = _in_place(np.right_shift)
 
     # -- what it is ----------------------------------------------------------------------------
 
@@ -867,6 +854,21 @@ class LazyArray(Operators):
         if self.trace.same_shape(self._shape, shape):
             return self
         return self.view_of(Broadcast(shape))
+
+
+def add_in_place(kind: type, change: Callable[[np.ufunc], Binary]) -> None:
+    """Give a class Python's operators that change a value in place."""
+    for name, ufunc in _IN_PLACE.items():
+        setattr(kind, f"__i{name}__", change(ufunc))
+
+
+_IN_PLACE = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}  # fmt: skip
+add_in_place(LazyArray, _in_place)
 
 
 class PartStorage(Storage):

@@ -56,7 +56,7 @@ _SPECIAL = {
 def trace_of(*values: Any) -> Trace:
     """The trace that values belong to."""
     for value in values:
-        if isinstance(value, LazyArray | LazyNumber) and not _is_computed(type(value)):
+        if type(value) is LazyArray or type(value) is LazyNumber:
             if value.trace.is_over:
                 raise unsupported(
                     "A traced value is used after its function has ended.",
@@ -66,11 +66,6 @@ def trace_of(*values: Any) -> Trace:
     raise unsupported("A list of arrays is no operand of a fused function.", "give one array.")
 
 
-def _is_computed(kind: type) -> bool:
-    """Whether values of a class stand for arrays that a block has computed."""
-    return kind is not LazyArray and issubclass(kind, LazyArray)
-
-
 def computed(value: Any) -> Any:
     """A value with arrays in place of those that a block has computed."""
     kind = type(value)
@@ -78,14 +73,15 @@ def computed(value: Any) -> Any:
         items = [computed(item) for item in value]
         if any(new is not old for new, old in zip(items, value, strict=True)):
             return kind(items)
-    elif _is_computed(kind):
+    elif kind is not LazyArray and issubclass(kind, LazyArray):
         return object.__getattribute__(value, "_value")
     return value  # the same object, by which the next call finds its program
 
 
 def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
     """A value as an operand: an array, or a number that each call knows; raises for others."""
-    value = computed(value)
+    if type(value) is not LazyArray:
+        value = computed(value)
     if isinstance(value, LazyArray):
         if value.trace is not trace:
             raise unsupported("Values of two traces meet.", "keep them in one function or block.")
