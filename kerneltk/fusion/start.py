@@ -240,7 +240,7 @@ def _new_plan(
     trace: Trace, name: str, target: Capabilities, device: Device, values: Sequence[Node],
     outputs: Sequence[Node],
 ) -> Plan:  # fmt: skip
-    # A cached plan needs neither: they load 65 modules, and a first call 95 without them.
+    # A cached plan needs neither: they load 65 modules, and a first call 92 without them.
     from kerneltk.fusion.plan import body, planner
 
     body.check_operations(trace, values)
