@@ -24,10 +24,16 @@ from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError, UnsupportedError
 from kerneltk.fusion import start
 from kerneltk.fusion.cupy_functions import called_on_host
-from kerneltk.fusion.plan.program import Program, with_parts
+from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.shortcuts import shortcut_maker
 from kerneltk.fusion.trace.computed import computed
-from kerneltk.fusion.trace.kinds import computes_otherwise, constant_kind, is_array, objects_in
+from kerneltk.fusion.trace.kinds import (
+    computes_otherwise,
+    constant_kind,
+    is_array,
+    objects_in,
+    with_parts,
+)
 from kerneltk.fusion.trace.layout import layout_of
 from kerneltk.fusion.trace.lazy import Lazy
 from kerneltk.fusion.trace.symbols import Environment, Expression, decided, decision

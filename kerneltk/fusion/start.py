@@ -32,7 +32,6 @@ from kerneltk.fusion.plan.program import (
     Program,
     Result,
     extent_in_memory,
-    with_parts,
 )
 from kerneltk.fusion.trace.escapes import check_escaped
 from kerneltk.fusion.trace.graph import Apply, Node, Scalar, all_effects, reachable
@@ -42,6 +41,7 @@ from kerneltk.fusion.trace.kinds import (
     is_library,
     is_library_function,
     kind_of_results,
+    with_parts,
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.location import is_called

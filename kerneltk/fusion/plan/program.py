@@ -6,7 +6,6 @@ Extents, numbers and views are computed from the arguments of each call.
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -29,11 +28,11 @@ from kerneltk.fusion.plan.steps import (
     Step,
     Target,
     all_launches,
-    same_extents,
     without_axes,
 )
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose
 from kerneltk.fusion.trace.graph import Steps as Views
+from kerneltk.fusion.trace.kinds import is_named_tuple, with_parts
 from kerneltk.fusion.trace.rolling import indices_of_steps
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import (
@@ -43,6 +42,7 @@ from kerneltk.fusion.trace.symbols import (
     has_argument,
     indices_of,
     leaves_of,
+    product,
 )
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
@@ -281,6 +281,12 @@ class _Execution:
         self._makes_all = makes_all
         self._views: dict[tuple[int, Views], _View] = {}  # launches of one view share it
         self._numbers: dict[Expression, Reader] = {}
+        self._shapes = {number: source.shape for number, source in enumerate(trace.sources)}
+
+    @property
+    def calls_launchers(self) -> bool:
+        """Whether kernels are called as fast as they can be."""
+        return self._calls is None and not self._makes_all
 
     # -- what a call reads ---------------------------------------------------------------------
 
@@ -361,8 +367,11 @@ class _Execution:
         scalars = [symbol.expression for symbol in step.operands.scalars.values()]
         reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
         if isinstance(step.kernel, Rounds):
-            return [(_rounds(self, step.kernel), _NOWHERE)]
+            return [(self._loop(step.kernel), _NOWHERE)]
         slots = [self._slot(target.array) for target in step.targets]
+        for target, node in zip(step.targets, step.nodes, strict=True):
+            if self._is_made(target):
+                self._shapes[target.array] = step.shape_of(node)
         if isinstance(step.kernel, LibraryCall):
             return self._called(step.kernel, step.nodes[0], reads, slots[0])
         if step.kind == "reduction":
@@ -371,9 +380,7 @@ class _Execution:
             return [_storing(self._call(step.kernel, reads), slots)]
         made: list[_Step] = []
         for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
-            shape = step.shape
-            if step.schedule is not None and not same_extents(node.shape, shape):
-                shape = without_axes(shape, step.axes or ())  # one element a row
+            shape = step.shape_of(node)
             if self._is_made(target):
                 order = target.order or self._order(node, shape, step.axes or ())
                 made.append((self._new(shape, node.dtype, order), slot))
@@ -387,6 +394,28 @@ class _Execution:
         }
         options = _computed(_tuple, list(words.values()))
         return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
+
+    def _loop(self, rounds: Rounds) -> Reader:
+        """A loop: its kernel, or the launches of each round where those are large."""
+        from kerneltk.fusion.loops import kernel as loops  # a plan may have none
+
+        is_one = self._library is np and self._calls is None and not self._makes_all
+        found = loops.loop_kernel(rounds, self._shapes, self._is_made) if is_one else None
+        if found is None:
+            return _rounds(self, rounds)
+
+        def read(compute: Callable[..., Any], expressions: Sequence[Expression]) -> Reader:
+            return _computed(compute, list(map(self.expression, expressions)))
+
+        reads = [self._view_of(array, ()) for array in found.read]
+        reads += [read(*number) for number in found.numbers]
+        reads += [self._view_of(array, ()) for array in found.written]
+        called = self._call(found.kernel, reads, None, _Known((1, None)))
+        is_small = _computed(loops.are_all, [read(*limit) for limit in found.limits])
+        if type(is_small) is _Known:
+            return called if is_small.value else _rounds(self, rounds)
+        launched = _rounds(self, rounds)
+        return lambda values: (called if is_small(values) else launched)(values)
 
     def _called(
         self, call: LibraryCall, node: Node, reads: Sequence[Reader], slot: int
@@ -452,7 +481,7 @@ class _Execution:
         inner = {*(step.axes or ())}
         factors: list[Reader] = []
         extents = [self.expression(step.shape[d].expression) for d in step.sides]
-        across = _computed(_product, extents)
+        across = _computed(product, extents)
         if schedule.width:
             width = schedule.width
             inner.update(step.sides)
@@ -461,10 +490,10 @@ class _Execution:
             if axis not in inner:
                 factors.append(self.expression(extent.expression))
         if schedule.lanes and not schedule.width:
-            return _computed(schedule.lane_threads, [_computed(_product, factors)])
+            return _computed(schedule.lane_threads, [_computed(product, factors)])
         if not schedule.waiting:
-            return _computed(_product, [_Known(schedule.threads), *factors])
-        stacks = _computed(_product, factors[1:])
+            return _computed(product, [_Known(schedule.threads), *factors])
+        stacks = _computed(product, factors[1:])
         (axis,) = step.axes or ()
         length = self.expression(step.shape[axis].expression)
         return _computed(schedule.waiting_threads, [stacks, length, across])
@@ -539,6 +568,7 @@ class _RoundExecution(_Execution):
             outer._makes_all, outer._library, outer.access,
         )  # fmt: skip
         self._outer, self._index, self._made, self._passed = outer, index, made, count
+        self._shapes = outer._shapes
         self.given: list[Reader] = []  # values from outside
         self._given_numbers: dict[Any, int] = {}
 
@@ -938,10 +968,6 @@ def _tuple(*items: Any) -> tuple[Any, ...]:
     return items
 
 
-def _product(*factors: int) -> int:
-    return math.prod(factors)
-
-
 CHANGEABLE = (np.ndarray, set, bytearray, deque)  # results that calls must not share
 
 
@@ -972,25 +998,3 @@ class Copied(Result):
         """A new one."""
         copy, options = self._value.copy, self._options
         return lambda values: copy(*options)
-
-
-# -- what a function may return: arrays and numbers, and tuples, lists and dicts of them -----------
-
-
-def is_named_tuple(kind: type) -> bool:
-    """Whether a class is one of named tuples."""
-    return issubclass(kind, tuple) and hasattr(kind, "_fields") and hasattr(kind, "_make")
-
-
-def with_parts(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A result whose arrays, numbers and other objects are changed. What derives from `tuple`,
-    `list` or `dict` is an object like any other: its class may compute its items.
-    """
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return kind([with_parts(item, change) for item in value])
-    if kind is dict or kind is OrderedDict:
-        return kind([(change(key), with_parts(item, change)) for key, item in value.items()])
-    if is_named_tuple(kind):
-        return kind._make([with_parts(item, change) for item in value])
-    return change(value)

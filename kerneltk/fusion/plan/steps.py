@@ -31,6 +31,9 @@ from kerneltk.schedule.rows import OnChipSchedule
 if TYPE_CHECKING:
     from kerneltk.fusion.plan.reductions import FusedReduction
 
+# NumPy rounds after each operation.
+OPTIONS = ("--fmad=false",)
+
 
 @record
 class Leaf:
@@ -209,6 +212,13 @@ class Step:
         if self.schedule is not None:
             return "rows"
         return "reduction" if self.axes is not None else "elementwise"
+
+    def shape_of(self, node: Node) -> Shape:
+        """The shape of a new array that it writes a value to."""
+        if isinstance(self.kernel, LibraryCall):
+            return node.shape
+        is_reduced = self.schedule is None or not same_extents(node.shape, self.shape)
+        return without_axes(self.shape, self.axes or ()) if is_reduced else self.shape
 
     def leaves(self) -> Iterator[Leaf]:
         """The arrays that it reads."""
