@@ -28,6 +28,7 @@ from kerneltk.fusion.plan.steps import (
     LibraryCall,
     Operands,
     Plan,
+    Rounds,
     Step,
     Target,
     elementwise_kernel,
@@ -39,7 +40,6 @@ from kerneltk.fusion.trace.graph import (
     Index,
     Item,
     Load,
-    Loop,
     Node,
     Scalar,
     Shape,
@@ -69,8 +69,6 @@ def planned(
     values, operands first.
     """
     _number_rounds(trace)
-    if any(isinstance(effect, Loop) for effect in trace.effects):
-        return _made(trace, name, backend, device, nodes, outputs)  # few launches
     try:
         description = Description(trace, nodes, outputs)
         inputs = name, described_backend(backend), repr(tuple(device)), description.text
@@ -205,6 +203,8 @@ class _Writer:
             return place
         if expression[0] == "constant" and type(expression[2]) in _NUMBERS:
             return [expression[2]]
+        if expression[0] == "index":
+            return ["", expression[1:]]
         if expression[0] != "call":
             raise UndescribedError(expression)
         operands = [self._expression(operand) for operand in expression[2]]
@@ -217,7 +217,9 @@ class _Writer:
         return name
 
     def decision(self, expression: tuple[Any, ...], value: Any) -> Any:
-        """What the planner has decided by extents."""
+        """What the planner has decided by extents; of a loop, a number that all calls share."""
+        if expression[0] != "call":
+            expression = "call", operator.pos, (expression,)
         _, function, operands = expression
         maker = function if isinstance(function, RowPlanner) else self._named(function)
         return maker, [self._expression(operand) for operand in operands], _plain(value)
@@ -275,7 +277,7 @@ class _Writer:
             for expression, dtype in operands.scalars
         ]
         return (
-            _written(step.kernel),
+            self._rounds(step.kernel) if isinstance(step.kernel, Rounds) else _written(step.kernel),
             [self._leaf(leaf) for leaf in operands.leaves.values()],
             scalars,
             [(t.array, self._steps(t.steps), t.version, t.order) for t in step.targets],
@@ -287,6 +289,11 @@ class _Writer:
             step.schedule,
             step.sides,
         )
+
+    def _rounds(self, rounds: Rounds) -> Any:
+        values = rounds.values
+        launches = [self._launch(step) for step in rounds.steps]
+        return "rounds", rounds.index[1:], (values.start, values.stop, values.step), launches
 
 
 class _Reader:
@@ -305,6 +312,8 @@ class _Reader:
         if len(given) == 1:
             return constant(given[0])
         name, operands = given
+        if not name:
+            return Symbol(("index", *operands), operands[-1])
         return applied(_function(name), *map(self.symbol, operands))
 
     def _dtype(self, code: str) -> np.dtype[Any]:
@@ -358,6 +367,10 @@ class _Reader:
         kernel: Any
         if kind == "library":
             kernel = LibraryCall(*map(_as_tuples, given))
+        elif kind == "rounds":
+            index, values, launched = given
+            launches = [self._launch(name, *step) for step in launched]
+            kernel = Rounds(("index", *index), range(*values), launches)
         elif kind == "reduction":
             from kerneltk.fusion.plan.reductions import kept_reduction  # a plan may have none
 

@@ -107,7 +107,7 @@ class Program:
                     f"A call of '{step.kernel.function}' is no kernel, and graphs record kernels.\n"
                     "  Hint: record fused functions of what comes before and behind it."
                 )
-        return self._executed(self._without_values, calls=_itself)
+        return self._executed(self._without_values, calls=lambda kernel: kernel)
 
     def steps_for(
         self,
@@ -306,7 +306,9 @@ class _Execution:
         return known
 
     def _read(self, expression: Expression) -> Reader:
-        kind = expression[0]
+        kind, decided = expression[0], self.trace.guards.conditions
+        if expression in decided:
+            return _Known(decided[expression])
         if kind in ("constant", "round", "index"):
             return _Known(expression[2])
         if kind == "argument":
@@ -415,7 +417,8 @@ class _Execution:
         if type(is_small) is _Known:
             return called if is_small.value else _rounds(self, rounds)
         launched = _rounds(self, rounds)
-        return lambda values: (called if is_small(values) else launched)(values)
+        launched.small = is_small, called
+        return launched
 
     def _called(
         self, call: LibraryCall, node: Node, reads: Sequence[Reader], slot: int
@@ -438,7 +441,11 @@ class _Execution:
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
         if self._calls is not None or (words and options is None):
-            called, read, given = (self._calls or _itself)(kernel), _all(reads), words or {}
+            called, read, given = (
+                kernel if self._calls is None else self._calls(kernel),
+                _all(reads),
+                words or {},
+            )
             if self._calls is None and all(type(word) is _Known for word in given.values()):
                 known = {name: word([]) for name, word in given.items()}
                 return _Called(functools.partial(kernel, **known), reads, None)
@@ -624,9 +631,13 @@ class _Loop:
         self.values, self.reads, self.made, self.steps = values, reads, made, steps
         self._access = access
         self._read = _all(reads)
+        self.small: tuple[Reader, Reader] | None = None  # whether its kernel is to execute it
 
     def __call__(self, values: Values) -> None:
-        self.run(*self._read(values))
+        if self.small is not None and self.small[0](values):
+            self.small[1](values)
+        else:
+            self.run(*self._read(values))
 
     def run(self, *given: Any) -> None:
         """All rounds, in Python."""
@@ -903,15 +914,6 @@ def _all(readers: Sequence[Reader]) -> Reader:
     indices = [read.__reduce__()[1] for read in readers if type(read) is itemgetter]
     if len(indices) == len(readers) > 1 and all(len(index) == 1 for index in indices):
         return itemgetter(*(index[0] for index in indices))  # at once
-    if len(readers) == 1:
-        (only,) = readers
-        return lambda values: (only(values),)
-    if len(readers) == 2:
-        first, second = readers
-        return lambda values: (first(values), second(values))
-    if len(readers) == 3:
-        first, second, third = readers
-        return lambda values: (first(values), second(values), third(values))
     return lambda values: tuple([read(values) for read in readers])
 
 
@@ -958,10 +960,6 @@ class _Computed:
 
     def __call__(self, values: Values) -> Any:
         return self.compute(*[read(values) for read in self.operands])
-
-
-def _itself(kernel: Any) -> Any:
-    return kernel
 
 
 def _tuple(*items: Any) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,11 @@ from kerneltk.fusion.trace.graph import (
     Broadcast,
     Call,
     Cast,
+    Effect,
     Index,
     Item,
     Load,
+    Loop,
     Node,
     Progression,
     Reduce,
@@ -33,7 +35,6 @@ from kerneltk.fusion.trace.graph import (
     Transpose,
     View,
     ViewStep,
-    all_effects,
 )
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Expression, NumberFunction, Symbol
@@ -109,10 +110,7 @@ class Description:
             add(f"array {self._head(source.dtype, source.shape)} {source.version} {kind}")
         for node in nodes:
             add(self._node(node))
-        for effect in all_effects(trace.effects):
-            steps = self.steps(effect.steps)
-            value = self.numbers[id(effect.value)]
-            add(f"effect {effect.array} {effect.version} {steps} {value}")
+        self._effects(trace.effects)
         add(f"outputs {[self.numbers[id(node)] for node in outputs]}")
         guards, layouts = trace.guards, trace.layouts
         add(f"broadcasts {guards.only_broadcast}")
@@ -126,6 +124,21 @@ class Description:
             if layout is not None:
                 add(f"layout {number} {layout}")
         self.text = "\n".join(self._lines)
+
+    def _effects(self, effects: Iterable[Effect | Loop]) -> None:
+        add = self._lines.append
+        for effect in effects:
+            if isinstance(effect, Loop):
+                outside = [self.numbers[id(node)] for node in effect.outside]
+                index = self._of_expression(effect.index)
+                add(f"loop {index} {effect.values} {outside} {effect.versions}")
+                add(f"makes {sorted(effect.arrays)}")
+                self._effects(effect.effects)
+                add("ended")
+            else:
+                steps = self.steps(effect.steps)
+                value = self.numbers[id(effect.value)]
+                add(f"effect {effect.array} {effect.version} {steps} {value}")
 
     # -- parts -----------------------------------------------------------------------------------
 
