@@ -25,12 +25,18 @@ from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.errors import ArgumentTypeError, UnsupportedError
 from kerneltk.fusion import start
 from kerneltk.fusion.cupy_functions import called_on_host
-from kerneltk.fusion.plan.program import Program, Result, extent_in_memory, with_parts
+from kerneltk.fusion.plan.program import Program, Result, extent_in_memory
 from kerneltk.fusion.trace.graph import Apply, Cast, Load, Scalar, layout_of, reachable
 from kerneltk.fusion.trace.lazy import Lazy
 from kerneltk.fusion.trace.operations import computed
 from kerneltk.fusion.trace.symbols import Environment, Expression, decided, decision
-from kerneltk.fusion.trace.users import computes_otherwise, constant_kind, is_array, objects_in
+from kerneltk.fusion.trace.users import (
+    computes_otherwise,
+    constant_kind,
+    is_array,
+    objects_in,
+    with_parts,
+)
 from kerneltk.interop import exchange
 from kerneltk.launch import compiled
 from kerneltk.launch.compiled import is_outdated

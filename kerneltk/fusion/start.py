@@ -27,7 +27,6 @@ from kerneltk.fusion.plan.program import (
     Program,
     Result,
     extent_in_memory,
-    with_parts,
 )
 from kerneltk.fusion.plan.steps import Plan, planned
 from kerneltk.fusion.trace.creation import CREATION, GRIDS, Grid
@@ -63,6 +62,7 @@ from kerneltk.fusion.trace.users import (
     is_library,
     is_library_function,
     kind_of_results,
+    with_parts,
 )
 from kerneltk.schedule.rows import OLDER, Device
 

@@ -6,7 +6,6 @@ Extents, numbers and views are computed from the arguments of each call.
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,6 @@ from kerneltk.fusion.plan.steps import (
     Target,
     all_launches,
     library_function,
-    same_extents,
     without_axes,
 )
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose, indices_of_steps
@@ -42,7 +40,9 @@ from kerneltk.fusion.trace.symbols import (
     has_argument,
     indices_of,
     leaves_of,
+    product,
 )
+from kerneltk.fusion.trace.users import is_named_tuple, with_parts
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
 
@@ -102,7 +102,7 @@ class Program:
                     f"A call of '{step.kernel.function}' is no kernel, and graphs record kernels.\n"
                     "  Hint: record fused functions of what comes before and behind it."
                 )
-        return self._executed(self._without_values, calls=_itself)
+        return self._executed(self._without_values, calls=lambda kernel: kernel)
 
     def steps_for(
         self,
@@ -258,6 +258,12 @@ class _Execution:
         self._empty, self._calls, self._shaped = empty, calls, shaped
         self._makes_all = makes_all
         self._readers: dict[Any, Reader] = {}  # of numbers and views, which launches share
+        self._shapes = {n: source.shape for n, source in enumerate(self.trace.sources)}
+
+    @property
+    def calls_launchers(self) -> bool:
+        """Whether kernels are called as fast as they can be."""
+        return self._calls is None and not self._makes_all
 
     # -- what a call reads ---------------------------------------------------------------------
 
@@ -277,7 +283,9 @@ class _Execution:
         return known
 
     def _read(self, expression: Expression) -> Reader:
-        kind = expression[0]
+        kind, decided = expression[0], self.trace.guards.conditions
+        if expression in decided:
+            return _Known(decided[expression])
         if kind in ("constant", "round", "index"):
             return _Known(expression[2])
         if kind == "argument":
@@ -338,8 +346,11 @@ class _Execution:
         scalars = [symbol.expression for symbol in step.operands.scalars.values()]
         reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
         if isinstance(step.kernel, Rounds):
-            return [(_rounds(self, step.kernel), _NOWHERE)]
+            return [(self._loop(step.kernel), _NOWHERE)]
         slots = [self._slot(target.array) for target in step.targets]
+        for target, node in zip(step.targets, step.nodes, strict=True):
+            if self._is_made(target):
+                self._shapes[target.array] = step.shape_of(node)
         if isinstance(step.kernel, LibraryCall):
             return self._called(step.kernel, step.nodes[0], reads, slots[0])
         if step.kind == "reduction":
@@ -348,9 +359,7 @@ class _Execution:
             return [_storing(self._call(step.kernel, reads), slots)]
         made: list[_Step] = []
         for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
-            shape = step.shape
-            if step.schedule is not None and not same_extents(node.shape, shape):
-                shape = without_axes(shape, step.axes or ())  # one element a row
+            shape = step.shape_of(node)
             if self._is_made(target):
                 order = target.order or self._order(node, shape, step.axes or ())
                 made.append((self._new(shape, node.dtype, order), slot))
@@ -364,6 +373,29 @@ class _Execution:
         }
         options = _computed(_tuple, list(words.values()))
         return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
+
+    def _loop(self, rounds: Rounds) -> Reader:
+        """A loop: its kernel, or the launches of each round where those are large."""
+        from kerneltk.fusion.loops import kernel as loops  # a plan may have none
+
+        is_one = self._library is np and self._calls is None and not self._makes_all
+        found = loops.loop_kernel(rounds, self._shapes, self._is_made) if is_one else None
+        if found is None:
+            return _rounds(self, rounds)
+
+        def read(compute: Callable[..., Any], expressions: Sequence[Expression]) -> Reader:
+            return _computed(compute, list(map(self.expression, expressions)))
+
+        reads = [self._view_of(array, ()) for array in found.read]
+        reads += [read(*number) for number in found.numbers]
+        reads += [self._view_of(array, ()) for array in found.written]
+        called = self._call(found.kernel, reads, None, _Known((1, None)))
+        is_small = _computed(loops.are_all, [read(*limit) for limit in found.limits])
+        if type(is_small) is _Known:
+            return called if is_small.value else _rounds(self, rounds)
+        launched = _rounds(self, rounds)
+        launched.small = is_small, called
+        return launched
 
     def _called(
         self, call: LibraryCall, node: Node, reads: Sequence[Reader], slot: int
@@ -386,7 +418,11 @@ class _Execution:
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
         if self._calls is not None or (words and options is None):
-            called, read, given = (self._calls or _itself)(kernel), _all(reads), words or {}
+            called, read, given = (
+                kernel if self._calls is None else self._calls(kernel),
+                _all(reads),
+                words or {},
+            )
             if self._calls is None and all(type(word) is _Known for word in given.values()):
                 known = {name: word([]) for name, word in given.items()}
                 return _Called(functools.partial(kernel, **known), reads, None)
@@ -429,7 +465,7 @@ class _Execution:
         inner = {*(step.axes or ())}
         factors: list[Reader] = []
         extents = [self.expression(step.shape[d].expression) for d in step.sides]
-        across = _computed(_product, extents)
+        across = _computed(product, extents)
         if schedule.width:
             width = schedule.width
             inner.update(step.sides)
@@ -438,10 +474,10 @@ class _Execution:
             if axis not in inner:
                 factors.append(self.expression(extent.expression))
         if schedule.lanes and not schedule.width:
-            return _computed(schedule.lane_threads, [_computed(_product, factors)])
+            return _computed(schedule.lane_threads, [_computed(product, factors)])
         if not schedule.waiting:
-            return _computed(_product, [_Known(schedule.threads), *factors])
-        stacks = _computed(_product, factors[1:])
+            return _computed(product, [_Known(schedule.threads), *factors])
+        stacks = _computed(product, factors[1:])
         (axis,) = step.axes or ()
         length = self.expression(step.shape[axis].expression)
         return _computed(schedule.waiting_threads, [stacks, length, across])
@@ -513,6 +549,7 @@ class _RoundExecution(_Execution):
     ) -> None:
         vars(self).update(vars(outer), _readers={})
         self._outer, self._index, self._made, self._passed = outer, index, made, count
+        self._shapes = outer._shapes
         self.given: list[Reader] = []  # values from outside
 
     def _given(self, key: Any, read: Reader) -> Reader:
@@ -570,9 +607,13 @@ class _Loop:
         self.values, self.reads, self.made, self.steps = values, reads, made, steps
         self._access = access
         self._read = _all(reads)
+        self.small: tuple[Reader, Reader] | None = None  # whether its kernel is to execute it
 
     def __call__(self, values: Values) -> None:
-        self.run(*self._read(values))
+        if self.small is not None and self.small[0](values):
+            self.small[1](values)
+        else:
+            self.run(*self._read(values))
 
     def run(self, *given: Any) -> None:
         """All rounds, in Python."""
@@ -854,15 +895,6 @@ def _all(readers: Sequence[Reader]) -> Reader:
     slots = [*map(_slot_read, readers)]
     if len(slots) > 1 and None not in slots:
         return itemgetter(*slots)  # at once
-    if len(readers) == 1:
-        (only,) = readers
-        return lambda values: (only(values),)
-    if len(readers) == 2:
-        first, second = readers
-        return lambda values: (first(values), second(values))
-    if len(readers) == 3:
-        first, second, third = readers
-        return lambda values: (first(values), second(values), third(values))
     return lambda values: tuple([read(values) for read in readers])
 
 
@@ -911,16 +943,8 @@ class _Computed:
         return self.compute(*[read(values) for read in self.operands])
 
 
-def _itself(kernel: Any) -> Any:
-    return kernel
-
-
 def _tuple(*items: Any) -> tuple[Any, ...]:
     return items
-
-
-def _product(*factors: int) -> int:
-    return math.prod(factors)
 
 
 CHANGEABLE = (np.ndarray, set, bytearray, deque)  # results that calls must not share
@@ -953,25 +977,3 @@ class Copied(Result):
         """A new one."""
         copy, options = self._value.copy, self._options
         return lambda values: copy(*options)
-
-
-# -- what a function may return: arrays and numbers, and tuples, lists and dicts of them -----------
-
-
-def is_named_tuple(kind: type) -> bool:
-    """Whether a class is one of named tuples."""
-    return issubclass(kind, tuple) and hasattr(kind, "_fields") and hasattr(kind, "_make")
-
-
-def with_parts(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A result whose arrays, numbers and other objects are changed. What derives from `tuple`,
-    `list` or `dict` is an object like any other: its class may compute its items.
-    """
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return kind([with_parts(item, change) for item in value])
-    if kind is dict or kind is OrderedDict:
-        return kind([(change(key), with_parts(item, change)) for key, item in value.items()])
-    if is_named_tuple(kind):
-        return kind._make([with_parts(item, change) for item in value])
-    return change(value)

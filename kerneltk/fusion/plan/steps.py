@@ -32,7 +32,6 @@ from kerneltk.fusion.trace.graph import (
     Description,
     Index,
     Load,
-    Loop,
     Node,
     Reduce,
     Scalar,
@@ -61,6 +60,9 @@ if TYPE_CHECKING:
     from kerneltk.reduction import ReductionKernel
 
     Kernel: TypeAlias = "FusedElementwise | ReductionKernel"
+
+# NumPy rounds after each operation.
+OPTIONS = ("--fmad=false",)
 
 
 @record
@@ -242,6 +244,13 @@ class Step:
             return "rows"
         return "reduction" if self.axes is not None else "elementwise"
 
+    def shape_of(self, node: Node) -> Shape:
+        """The shape of a new array that it writes a value to."""
+        if isinstance(self.kernel, LibraryCall):
+            return node.shape
+        is_reduced = self.schedule is None or not same_extents(node.shape, self.shape)
+        return without_axes(self.shape, self.axes or ()) if is_reduced else self.shape
+
     def leaves(self) -> Iterator[Leaf]:
         """The arrays that it reads."""
         return iter(self.operands.leaves.values())
@@ -367,8 +376,6 @@ def planned(
     values, operands first; `make` takes the same, and plans.
     """
     _number_rounds(trace)
-    if any(isinstance(effect, Loop) for effect in trace.effects):
-        return make(trace, name, backend, device, nodes, outputs)  # few launches
     try:
         description = Description(trace, nodes, outputs)
         inputs = name, described_backend(backend), repr(tuple(device)), description.text
@@ -492,6 +499,11 @@ class _Writer:
             return self._number(value.expression)
         if kind is frozenset:
             return ["set", *sorted(value)]
+        if kind is Rounds:
+            rounds = value.values
+            launches = ["tuple", *[self.value(_parts_of(step)) for step in value.steps]]
+            index = self.value(value.index[1:])
+            return ["rounds", index, rounds.start, rounds.stop, rounds.step, launches]
         if isinstance(value, np.dtype):
             return ["dtype", self._dtype(value)]
         if isinstance(value, Node):
@@ -518,12 +530,16 @@ class _Writer:
             return ["number", place]
         if expression[0] == "constant" and type(expression[2]) in _NUMBERS:
             return ["constant", expression[2]]
+        if expression[0] == "index":
+            return ["index", *expression[1:]]
         if expression[0] != "call":
             raise UndescribedError(expression)
         return ["call", self.value(expression[1]), *map(self._number, expression[2])]
 
     def decision(self, expression: Expression, value: Any) -> Any:
-        """What the planner has decided by extents."""
+        """What the planner has decided by extents; of a loop, a number that all calls share."""
+        if expression[0] != "call":
+            expression = "call", operator.pos, (expression,)
         _, function, operands = expression
         numbers = ["tuple", *map(self._number, operands)]
         return ["tuple", self.value(function), numbers, self.value(value)]
@@ -563,7 +579,7 @@ class _Writer:
 def _parts_of(step: Step) -> Sequence[Any]:
     """A launch, without what its other parts say."""
     kernel: Any = step.kernel
-    is_call = isinstance(kernel, LibraryCall)
+    is_call = isinstance(kernel, LibraryCall | Rounds)
     operands = step.operands
     return [
         kernel if is_call else kernel._definition,
@@ -588,6 +604,8 @@ class _Reader:
             "number": symbols.__getitem__,
             "constant": constant,
             "call": applied,
+            "index": lambda *parts: Symbol(("index", *parts), parts[-1]),
+            "rounds": self._rounds,
             "node": description.nodes.__getitem__,
             "part": lambda array, steps: part_of(trace.sources[array], array, steps),
             "facts": lambda values: BodyFacts(**values),
@@ -618,6 +636,10 @@ class _Reader:
         maker = WaitingDefinition if kind == "WaitingDefinition" else ElementwiseDefinition
         return maker(parse_signature(inputs, outputs), self._name, **values)
 
+    def _rounds(self, index: Any, start: int, stop: int, step: int, launches: Any) -> Rounds:
+        made = [self._launch(*launch) for launch in launches]
+        return Rounds(("index", *index), range(start, stop, step), made)
+
     def plan(self, steps: Any, arrays: int, results: Any) -> Plan:
         """A plan."""
         launches = [self._launch(*self.value(step)) for step in steps]
@@ -631,7 +653,7 @@ class _Reader:
             operands.leaves[number, 0, ()] = leaf
         for symbol, dtype in scalars:
             operands.scalars[symbol.expression, dtype] = symbol
-        if not isinstance(kernel, LibraryCall):
+        if not isinstance(kernel, LibraryCall | Rounds):
             kernel = kernel_of(kernel)
         return Step(kernel, operands, [*targets], [*nodes], *rest)
 

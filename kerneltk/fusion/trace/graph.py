@@ -714,8 +714,9 @@ class Description:
         for source in trace.sources:
             kind = "captured" if source.captured is not None else "local" * source.is_local
             add(f"array {self._part((source.dtype, source.shape))} {source.version} {kind}")
-        for found in (*nodes, *all_effects(trace.effects)):
-            add(self._fields(found))
+        for node in nodes:
+            add(self._fields(node))
+        self._effects(trace.effects)
         add(f"outputs {[self.numbers[id(node)] for node in outputs]}")
         guards, layouts = trace.guards, trace.layouts
         add(f"broadcasts {guards.only_broadcast}")
@@ -729,6 +730,19 @@ class Description:
             if layout is not None:
                 add(f"layout {number} {layout}")
         self.text = "\n".join(self._lines)
+
+    def _effects(self, effects: Iterable[Effect | Loop]) -> None:
+        add = self._lines.append
+        for effect in effects:
+            if isinstance(effect, Loop):
+                outside = [self.numbers[id(node)] for node in effect.outside]
+                index = self._of_expression(effect.index)
+                add(f"loop {index} {effect.values} {outside} {effect.versions}")
+                add(f"makes {sorted(effect.arrays)}")
+                self._effects(effect.effects)
+                add("ended")
+            else:
+                add(self._fields(effect))
 
     # -- parts -----------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from kerneltk.fusion.plan.planner import Planner
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.steps import Description, Plan
 from kerneltk.fusion.start import traced
+from kerneltk.fusion.trace import rolling
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
@@ -452,3 +453,32 @@ def test_blocks_take_plans(cache: Cache, plans: list[str]) -> None:
             b = a * 2 + 1
         np.testing.assert_array_equal(b, X * 2 + 1)
     assert plans == ["fused"]
+
+
+def rolled(x: Any, y: Any, total: float) -> Any:
+    for i in range(1, x.shape[0]):
+        made = np.zeros(i % 3 + 2)
+        made[:] = x[i, : i % 3 + 2] * i
+        for j in range(x.shape[1]):
+            y[i, j] += x[i - 1, :j] @ y[:j, j] + made[0] * total
+        x[i] = (y[i, ::-1] - y[: i + 1].max(axis=0)) * 0.01
+    return x * 0.5
+
+
+def test_plans_with_loops(
+    cache: Cache, plans: list[str], described: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", -1)
+
+    def arguments(rows: int) -> list[Any]:
+        x = np.arange(rows * 14.0).reshape(rows, 14) % 7 * 0.01
+        return [x, x[::-1] * 0.5, 2.5]
+
+    for rows in (20, 20, 23):
+        found = program_of(rolled, arguments(rows), "host")
+        again = program_of(rolled, arguments(rows), "host")
+        assert as_text(found) == as_text(again)
+        given, wanted = arguments(rows), arguments(rows)
+        np.testing.assert_allclose(again.run(*given), rolled(*wanted))
+        np.testing.assert_allclose(given[1], wanted[1])
+    assert len(plans) == 2  # of each number of rounds
