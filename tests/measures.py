@@ -20,7 +20,7 @@ Trees = dict[str, ast.Module]
 # Where kernels and what launches them are; in other packages, tables are those of one analysis.
 _OF_KERNELS = re.compile(
     r"(?:elementwise|reduction|raw|graphs)\.py|(?:launch|operators)/|jit/(?:frontends|launch|numba)/"
-    r"|cuda_cpp/[^/]*\.py|fusion/[^/]*\.py|fusion/plan/(?:kept|program)\.py"
+    r"|cuda_cpp/[^/]*\.py|fusion/[^/]*\.py|fusion/plan/(?:steps|program)\.py"
 )
 _TABLE = re.compile(r"\{\}|\w*(?:Dict|dict|Dictionary)\(.*\)")
 _MEMO = re.compile(r"(?:functools\.)?(?:lru_)?cache(?:\(.*\))?")

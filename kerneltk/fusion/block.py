@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
 from kerneltk.core.recorders import current_recorder
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError, render_message
 from kerneltk.fusion.start import HANDLERS, NUMBERS, finished
-from kerneltk.fusion.trace.computed import become
 from kerneltk.fusion.trace.graph import viewed
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
-from kerneltk.fusion.trace.location import user_snippet
-from kerneltk.fusion.trace.state import ArraySource, Storage, Trace
+from kerneltk.fusion.trace.lazy import NUMPYS_PROTOCOLS, LazyArray, LazyNumber
+from kerneltk.fusion.trace.operations import computed
+from kerneltk.fusion.trace.state import Storage, Trace
 from kerneltk.fusion.trace.symbols import Symbol
+from kerneltk.fusion.trace.users import user_snippet
 
 
 class Block:
@@ -37,7 +41,6 @@ class Block:
     def _begin(self) -> None:
         self._trace = Trace(HANDLERS, self)
         self._given: list[Any] = []
-        self._arrays: dict[int, int] = {}
 
     def __call__(self, *values: Any) -> Any:
         """Return lazy arrays and numbers for some.
@@ -85,13 +88,9 @@ class Block:
         return LazyArray(self._trace, self._source(own))
 
     def _source(self, own: Any) -> Storage:
-        number = len(self._trace.sources)
-        self._arrays[number] = len(self._given)
         self._given.append(own)
-        shape = tuple(
-            Symbol(("extent", number, axis), int(extent)) for axis, extent in enumerate(own.shape)
-        )
-        return self._trace.add_source(ArraySource(own.dtype, shape, f"array {number + 1}"), own)
+        name = f"array {len(self._trace.sources) + 1}"
+        return self._trace.add_argument(own, name, len(self._given) - 1)
 
     def note(self, array: LazyArray) -> None:
         """Remember a lazy array for as long as somebody else does."""
@@ -138,7 +137,7 @@ class Block:
         trace = self._trace
         trace.finish()
         backend = self._backend or foreign_arrays.default_backend()
-        program = finished(trace, self._name, wanted, self._arrays, len(self._given), backend)
+        program = finished(trace, self._name, wanted, len(self._given), backend)
         if program.written and program.overlaps(self._given):
             raise ArgumentValueError(
                 "An array that is written to in a block shares memory with another one of it.\n"
@@ -195,3 +194,93 @@ class Block:
     def abandon(self) -> None:
         """Forget what was recorded: the block ended by an exception."""
         self._trace.is_over = True
+
+
+# -- what stands for a lazy array once its block has ended -----------------------------------------
+
+
+def become(array: LazyArray, value: Any) -> None:
+    """Have a lazy array be an array from now on."""
+    array._value = value
+    array.__class__ = ComputedArray
+
+
+_OF_COMPUTED = (
+    "__array__", "__class__", "__torch_function__", "__cupy_override_elementwise_kernel__",
+    "__cupy_override_reduction_kernel__", "_value",
+)  # fmt: skip
+
+
+class ComputedArray(LazyArray):
+    """A lazy array whose block has ended: it stands for the array that it became."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._value, name, value)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _OF_COMPUTED:
+            return object.__getattribute__(self, name)
+        if name in NUMPYS_PROTOCOLS:
+            raise AttributeError(name)
+        return getattr(object.__getattribute__(self, "_value"), name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        options = {name: computed(value) for name, value in kwargs.items()}
+        return getattr(ufunc, method)(*map(computed, inputs), **options)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        options = {name: computed(value) for name, value in kwargs.items()}
+        return function(*map(computed, args), **options)
+
+    def __cupy_override_elementwise_kernel__(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        options = {name: computed(value) for name, value in kwargs.items()}
+        return kernel(*map(computed, args), **options)
+
+    __cupy_override_reduction_kernel__ = __cupy_override_elementwise_kernel__
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        options = {name: computed(value) for name, value in (kwargs or {}).items()}
+        return function(*map(computed, args), **options)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self._value, dtype, copy=copy, order="K")
+
+
+def _delegated(name: str) -> Any:
+    def method(self: ComputedArray, *args: Any) -> Any:
+        return getattr(self._value, name)(*map(computed, args))
+
+    return method
+
+
+for _name in (
+    "bool", "iter", "float", "int", "index", "complex", "len", "getitem", "setitem", "repr",
+    "str", "round", "copy", "deepcopy", "reduce", "reduce_ex",
+):  # fmt: skip
+    setattr(ComputedArray, f"__{_name}__", _delegated(f"__{_name}__"))
+
+
+def _applied_to_values(function: Callable[..., Any], swapped: bool = False) -> Any:
+    if swapped:
+        return lambda self, other: function(computed(other), computed(self))
+    return lambda *operands: function(*map(computed, operands))
+
+
+# As the arrays' own operators: other libraries' do not go through NumPy's ufuncs.
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_",
+    "xor", "matmul",
+):  # fmt: skip
+    _plain = _name.rstrip("_")
+    setattr(ComputedArray, f"__{_plain}__", _applied_to_values(getattr(operator, _name)))
+    setattr(ComputedArray, f"__r{_plain}__", _applied_to_values(getattr(operator, _name), True))
+    setattr(ComputedArray, f"__i{_plain}__", _applied_to_values(getattr(operator, f"i{_plain}")))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+    setattr(ComputedArray, f"__{_name}__", _applied_to_values(getattr(operator, _name)))

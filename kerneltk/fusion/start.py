@@ -21,56 +21,93 @@ from kerneltk.backends.base import Backend
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.cupy_functions import Handler, handled_by, learn_imported, named
-from kerneltk.fusion.foreign import explained
-from kerneltk.fusion.functions.creation import CREATION, GRIDS, Grid
-from kerneltk.fusion.functions.dispatch import call_any_ufunc, call_function, method_of
-from kerneltk.fusion.functions.selections import Selection, choose, chosen
-from kerneltk.fusion.plan.kept import planned
 from kerneltk.fusion.plan.program import (
     CHANGEABLE,
     Copied,
     Program,
     Result,
     extent_in_memory,
-    with_parts,
 )
-from kerneltk.fusion.trace.escapes import check_escaped
+from kerneltk.fusion.plan.steps import Plan, planned
+from kerneltk.fusion.trace.creation import CREATION, GRIDS, Grid
+from kerneltk.fusion.trace.functions import (
+    FUNCTIONS,
+    METHODS,
+    by_function,
+    checked_call,
+    is_selected,
+    reduce_by_ufunc,
+)
 from kerneltk.fusion.trace.graph import Apply, Node, Scalar, all_effects, reachable
-from kerneltk.fusion.trace.kinds import (
-    attribute_of,
-    is_array,
-    is_library,
-    is_library_function,
-    kind_of_results,
-)
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
-from kerneltk.fusion.trace.location import is_called
-from kerneltk.fusion.trace.operations import assign
-from kerneltk.fusion.trace.outside import Outside, changed_error, content_of
+from kerneltk.fusion.trace.operations import assign, call_ufunc
+from kerneltk.fusion.trace.outside import Outside, changed_error, content_of, watching
 from kerneltk.fusion.trace.reads import Name, of_global
-from kerneltk.fusion.trace.rolling import (
+from kerneltk.fusion.trace.state import (
+    Handlers,
     ManyOperationsError,
     NotRolledError,
     Rolling,
-    check_rolled,
-    range_of,
-)
-from kerneltk.fusion.trace.state import (
-    ArraySource,
-    Handlers,
+    StandIn,
     Trace,
     refusals_are_final,
     unsupported,
     wrong_type,
 )
 from kerneltk.fusion.trace.symbols import Environment, Expression, Guards, Symbol, broadcast_shapes
-from kerneltk.fusion.watching import watching
+from kerneltk.fusion.trace.users import (
+    attribute_of,
+    is_array,
+    is_called,
+    is_library,
+    is_library_function,
+    kind_of_results,
+    with_parts,
+)
 from kerneltk.schedule.rows import OLDER, Device
 
-HANDLERS = Handlers(call_any_ufunc, call_function, method_of, assign, chosen, choose)
 NUMBERS = (bool, int, float, complex, np.generic)
 
 _MOST_UNROLLED = 8  # loops that are found one by one
+
+
+def _further() -> Any:
+    from kerneltk.fusion.functions import dispatch  # few fused functions call any of these
+
+    return dispatch
+
+
+def _call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    is_known = method == "reduce" or (method == "__call__" and ufunc is not np.matmul)
+    if not is_known or is_selected(*inputs, *kwargs.values()):
+        return _further().call_ufunc(ufunc, method, inputs, kwargs)
+    if method == "reduce":
+        return reduce_by_ufunc(ufunc, inputs, kwargs)
+    return call_ufunc(ufunc, method, inputs, kwargs)
+
+
+_FUNCTIONS = by_function(FUNCTIONS)
+
+
+def _call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    own = _FUNCTIONS.get(function)
+    if own is None or is_selected(*args, *kwargs.values()):
+        return _further().call_function(function, args, kwargs)
+    return checked_call(own, function.__name__, args, kwargs)
+
+
+def _method_of(array: LazyArray, name: str) -> Any:
+    own = METHODS.get(name) or _further().method_of(array, name)
+    return lambda *args, **kwargs: checked_call(own, name, (array, *args), kwargs)
+
+
+HANDLERS = Handlers(
+    _call_ufunc, _call_function, _method_of, assign,
+    lambda array, key: _further().chosen(array, key),
+    lambda array, key, value: _further().choose(array, key, value),
+)  # fmt: skip
 
 
 def is_traced_number(value: Any) -> bool:
@@ -139,18 +176,12 @@ def _traced(
     trace.rolling = rolling
     rebuilding = _Rebuilding(trace)
     given: list[Any] = []
-    arrays: dict[int, int] = {}
     rebuilding.outside.look(function, args)
     for index, value in enumerate(args):
         if is_array(value):
             number = len(trace.sources)
-            arrays[number] = index
-            shape = tuple(
-                Symbol(("extent", number, axis), int(extent))
-                for axis, extent in enumerate(value.shape)
-            )
-            source = ArraySource(value.dtype, shape, f"argument {index + 1}")
-            given.append(LazyArray(trace, trace.add_source(source, value)))
+            storage = trace.add_argument(value, f"argument {index + 1}", index)
+            given.append(LazyArray(trace, storage))
             if kinds:
                 trace.library_kinds[number] = kinds[index]
                 trace.library_kinds.setdefault(None, kind_of_results(kinds[index]))
@@ -171,7 +202,7 @@ def _traced(
         try:
             result = made(*given[:first], **named)
         except Exception as error:
-            found = explained(error)
+            found = _late_errors().explained(error)
             if found is None:
                 raise
             raise found from error
@@ -180,17 +211,16 @@ def _traced(
     trace.uses_cupy = handler.is_used
     trace.finish()
     trace.rebuilt = None
-    written = [
-        args[arrays[number]]
-        for number in {e.array for e in all_effects(trace.effects)} & arrays.keys()
-    ]
+    sources = {effect.array: trace.sources[effect.array] for effect in all_effects(trace.effects)}
+    written = [args[own.argument] for own in sources.values() if own.argument is not None]
     _check_arrays(trace, rebuilding.outside.arrays, written, backend)
-    program = finished(trace, name, result, arrays, len(args), backend, target, device)
+    program = finished(trace, name, result, len(args), backend, target, device)
     changed = rebuilding.outside.changed()
+    trace.seen.clear()
     del given, named, made, rebuilding, result
     try:
         if any(ref() is not None for ref in trace.values):
-            check_escaped(trace.values, function)
+            _late_errors().check_escaped(trace.values, function)
     except UnsupportedError as error:
         error.has_effects = bool(changed)
         raise
@@ -200,11 +230,33 @@ def _traced(
     return program
 
 
+def _of_loops() -> Any:
+    from kerneltk.fusion.trace import rolling  # most functions have none
+
+    return rolling
+
+
+def _new_plan(
+    trace: Trace, name: str, target: Capabilities, device: Device, values: Sequence[Node],
+    outputs: Sequence[Node],
+) -> Plan:  # fmt: skip
+    # A cached plan needs neither: they load 65 modules, and a first call 92 without them.
+    from kerneltk.fusion.plan import body, planner
+
+    body.check_operations(trace, values)
+    return planner.Planner(trace, name, target, device).plan(outputs)
+
+
+def _late_errors() -> Any:
+    from kerneltk.fusion import late_errors  # most functions have none
+
+    return late_errors
+
+
 def finished(
     trace: Trace,
     name: str,
     result: Any,
-    arrays: dict[int, int],
     count: int,
     backend: Backend,
     target: Capabilities | None = None,
@@ -221,7 +273,7 @@ def finished(
         if isinstance(value, LazyNumber):
             numbers.append(value.symbol.expression)
             return Result(None, value.symbol.expression)
-        if type(value) is Selection:
+        if is_selected(value):
             value.refuse(is_over=True)
         if isinstance(value, (*CHANGEABLE, trace.array_type)) and not trace.reads.is_named(value):
             return Copied(value)
@@ -230,12 +282,13 @@ def finished(
     shape = with_parts(result, collect)
     nodes = [output.node for output in outputs]
     values = reachable([*nodes, *(effect.value for effect in all_effects(trace.effects))])
-    check_rolled(trace, nodes, numbers)
+    if trace.rolling is not None and trace.rolling.loops:
+        _of_loops().check_rolled(trace, nodes, numbers)
     _note_unneeded(trace, values, numbers)
     trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
-    plan = planned(trace, name, target or backend.capabilities, device, values, nodes)
+    plan = planned(trace, name, target or backend.capabilities, device, values, nodes, _new_plan)
     trace.applied.clear()
     trace.rolling = None  # it has the arguments
 
@@ -243,11 +296,7 @@ def finished(
         return Result(plan.results[value.index]) if isinstance(value, _Output) else value
 
     placed_results = with_parts(shape, placed)
-    return Program(trace, plan, _by_source(trace, arrays), count, backend, placed_results)
-
-
-def _by_source(trace: Trace, arrays: dict[int, int]) -> list[int]:
-    return [arrays.get(number, -1) for number in range(len(trace.sources))]
+    return Program(trace, plan, count, backend, placed_results)
 
 
 def _note_unneeded(trace: Trace, values: Sequence[Node], numbers: Sequence[Expression]) -> None:
@@ -325,12 +374,10 @@ def namespace(module: Any, trace: Trace) -> Module:
     """A module of NumPy's as a trace sees it: what makes arrays of numbers makes traced ones. It is
     the same object each time.
     """
-    known = trace.namespaces.get(module.__name__)
-    if known is None:
-        known = trace.namespaces[module.__name__] = Module(
-            module, lambda found, name: replacement(found, name, trace, module.__name__)
-        )
-    return known
+    if id(module) not in trace.seen:
+        made = Module(module, lambda found, name: replacement(found, name, trace, module.__name__))
+        trace.seen[id(module)] = module, made
+    return trace.seen[id(module)][1]  # type: ignore[no-any-return]
 
 
 def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
@@ -396,8 +443,6 @@ class _Rebuilding:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._made: dict[int, tuple[Any, Any]] = {}
-        self._globals: dict[int, tuple[dict[str, Any], _Globals]] = {}
         self.outside = Outside(
             trace.reads,
             lambda value: is_array(value) or is_traced_number(value),
@@ -429,7 +474,7 @@ class _Rebuilding:
             return types.MethodType(self.function(function.__func__), function.__self__)
         if not isinstance(function, types.FunctionType) or is_library_function(function):
             return function
-        known = self._made.get(id(function))
+        known = self._trace.seen.get(id(function))
         if known is not None:
             return known[1]  # type: ignore[no-any-return]
         cells = function.__closure__
@@ -441,7 +486,7 @@ class _Rebuilding:
             function.__defaults__,
             empty,
         )
-        self._made[id(function)] = function, made
+        self._trace.seen[id(function)] = function, made
         self.outside.originals[id(made)] = function
         made.__kwdefaults__ = function.__kwdefaults__
         for name in ("__doc__", "__qualname__", "__module__", "__annotations__"):
@@ -456,16 +501,15 @@ class _Rebuilding:
 
     def _globals_of(self, function: types.FunctionType) -> dict[str, Any]:
         names = function.__globals__
-        known = self._globals.get(id(names))
-        if known is None:
+        if id(names) not in self._trace.seen:
             seen = _Globals({**names, "__builtins__": builtins})
             seen.original = names
-            known = self._globals[id(names)] = names, seen
-        return known[1]
+            self._trace.seen[id(names)] = names, seen
+        return self._trace.seen[id(names)][1]  # type: ignore[no-any-return]
 
     def _replace_names(self, function: types.FunctionType) -> None:
         """Have the names that a function reads stand for what is traced."""
-        names, seen = self._globals[id(function.__globals__)]
+        names, seen = self._trace.seen[id(function.__globals__)]
         _import_cupy(names_of(function.__code__) - names.keys())
         for name in names_of(function.__code__):
             if name in names and seen[name] is names[name]:
@@ -473,7 +517,7 @@ class _Rebuilding:
             elif name == "hasattr":
                 seen.put(name, functools.partial(_has_attribute, self.outside))
             elif name == "range" and name not in names and self._trace.rolling is not None:
-                seen.put(name, range_of(self._trace))
+                seen.put(name, _of_loops().range_of(self._trace))
             elif name in _ASKING:
                 seen.put(name, _ASKING[name])
 
@@ -551,25 +595,15 @@ def names_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(code.co_names).union(*inner)
 
 
-class _TypeOfTypes(type):
+class _TypeOfTypes(StandIn):
     """Python's ``type``, but for traced values."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    own = type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         if len(args) == 1 and isinstance(args[0], Lazy):
             return _plain_kind(args[0])
         return type(*args, **kwargs)
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, type)
-
-    def __subclasscheck__(cls, value: Any) -> bool:
-        return issubclass(value, type)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is type
-
-    def __hash__(cls) -> int:
-        return hash(type)
 
 
 class _Type(type, metaclass=_TypeOfTypes):

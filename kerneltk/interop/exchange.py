@@ -64,7 +64,7 @@ class ExchangeLibrary(NamedTuple):
         Take nothing; what is true of one says that a maker's `quick` must not be used.
     layout : tuple of int or None
         Where arrays keep in memory what `is_lazy`, `storage` and `offset` return: the fields of
-        `kerneltk.interop.torch_layout.TensorLayout`.
+        `kerneltk.interop.torch_tensors.TensorLayout`.
     kind_of : callable
         Takes an array; returns its dtype, shape, strides and device as something with a hash.
     view : callable

@@ -8,8 +8,10 @@ package, which has the foreign one as its cause.
 from __future__ import annotations
 
 import ctypes
+import os
 import reprlib
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +19,6 @@ import numpy as np
 from kerneltk.core.arrays import byte_extent, c_strides
 from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
-from kerneltk.interop.mapped import is_mapped
 
 T = TypeVar("T")
 
@@ -276,3 +277,31 @@ _capsule_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_c
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+
+
+# -- memory that is mapped -------------------------------------------------------------------------
+#
+# An access to what is not mapped ends the process.
+
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TOP = 1 << 8 * ctypes.sizeof(ctypes.c_void_p)
+
+
+@cache
+def _mincore() -> Any:
+    function = ctypes.CDLL(None).mincore
+    function.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
+    return function
+
+
+def is_mapped(address: int, size: int) -> bool:
+    """Return whether the first and the last of `size` bytes (at least one) lie in pages that this
+    process has; those between them are not looked at.
+    """
+    last = address + size - 1
+    if address < 0 or last >= _TOP:
+        return False
+    resident = ctypes.c_ubyte()
+    pages = {address - address % _PAGE, last - last % _PAGE}
+    return all(_mincore()(page, _PAGE, ctypes.byref(resident)) == 0 for page in pages)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
-from kerneltk.interop.mapped import is_mapped
+from kerneltk.interop.protocols import is_mapped
 
 _HINT = (
     "\n  Hint: pass a stream of CuPy, torch, numba or cuda.core, an object with '__cuda_stream__', "

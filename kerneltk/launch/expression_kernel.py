@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,13 @@ class ExpressionKernel(Called, ABC, Generic[D]):
     _definition: D
     _dispatcher: LoopDispatcher
     _transient: tuple[str, ...] = ("_dispatcher", "_inline_cache")
+
+    @classmethod
+    def of(cls, definition: D) -> Self:
+        """The kernel of a definition that is known to be right."""
+        made = cls.__new__(cls)
+        made._begin(definition)
+        return made
 
     def _begin(self, definition: D) -> None:
         """Keep the definition, and make what launches. Raises SignatureError where a source has a

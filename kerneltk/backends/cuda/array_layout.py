@@ -16,7 +16,7 @@ import cupy
 import numpy as np
 
 from kerneltk.backends.base import ArrayLayout
-from kerneltk.interop.mapped import is_mapped
+from kerneltk.interop.protocols import is_mapped
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _BYTES = 4096

@@ -52,8 +52,7 @@ from kerneltk.errors import (
     KernelToolkitError,
     LaunchError,
 )
-from kerneltk.interop.mapped import is_mapped
-from kerneltk.interop.protocols import Memory
+from kerneltk.interop.protocols import Memory, is_mapped
 from kerneltk.interop.streams import Home
 from kerneltk.interop.texture_objects import What
 

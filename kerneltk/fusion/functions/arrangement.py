@@ -12,26 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.trace.functions import FUNCTIONS, arange, empty, shape_from
-from kerneltk.fusion.trace.graph import Call, Index, Node, Shape, Slice
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, PartStorage, size_of, symbol_of
-from kerneltk.fusion.trace.location import user_location
+from kerneltk.fusion.trace.creation import indices_of
+from kerneltk.fusion.trace.functions import FUNCTIONS, empty, shape_from
+from kerneltk.fusion.trace.graph import WHOLE, Call, Index, Node, Shape
+from kerneltk.fusion.trace.lazy import (
+    LazyArray,
+    PartStorage,
+    plain_number,
+    size_of,
+    symbol_of,
+)
 from kerneltk.fusion.trace.operations import as_array, as_operand, new_array, promoted, trace_of
 from kerneltk.fusion.trace.state import Storage, Trace, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant, equal
-
-_WHOLE = Slice(None, None, None)
-
-
-def number(trace: Trace, symbol: Symbol) -> Any:
-    """A number that each call knows, as functions see it."""
-    return symbol.value if symbol.is_constant else LazyNumber(trace, symbol)
-
-
-def along(vector: LazyArray, axis: int, ndim: int) -> LazyArray:
-    """A vector as an array of several dimensions, of which all but one have one element."""
-    return vector[tuple(slice(None) if k == axis else None for k in range(ndim))]  # type: ignore[no-any-return]
-
+from kerneltk.fusion.trace.users import user_location
 
 # -- reshapes --------------------------------------------------------------------------------------
 
@@ -191,8 +185,8 @@ def _with_ones(array: LazyArray, shape: Shape) -> LazyArray | None:
         trace.is_one(extent)
     if not trace.same_shape(tuple(left), tuple(right)):
         return None
-    without = tuple(_WHOLE if k in old else 0 for k in range(array.ndim))
-    restored = tuple(_WHOLE if k in new else None for k in range(len(shape)))
+    without = tuple(WHOLE if k in old else 0 for k in range(array.ndim))
+    restored = tuple(WHOLE if k in new else None for k in range(len(shape)))
     return array.view_of(Index(without), Index(restored))
 
 
@@ -371,7 +365,7 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     array = as_array(trace_of(a, *(shift if isinstance(shift, tuple) else (shift,))), a)
     if axis is None:
         flat = _ravel(array)
-        shape = tuple(number(array.trace, extent) for extent in array.extents)
+        shape = tuple(plain_number(array.trace, extent) for extent in array.extents)
         return _reshaped(_roll(flat, shift, 0), shape)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     shifts = shift if isinstance(shift, tuple | list) else (shift,)
@@ -502,12 +496,6 @@ def _new_along(array: LazyArray, at: int, length: int) -> LazyArray:
 # -- parts by their indices ------------------------------------------------------------------------
 
 
-def indices_of(trace: Trace, rows: Symbol, columns: Symbol) -> tuple[Any, Any]:
-    """The indices of rows, as a column, and of columns."""
-    row = arange(trace, number(trace, rows))
-    return row[:, None], arange(trace, number(trace, columns))
-
-
 def _triangle(name: str) -> Any:
     def part(m: Any, k: Any = 0) -> Any:
         array = as_array(trace_of(m, k), m)
@@ -551,7 +539,7 @@ def _diag(v: Any, k: Any = 0) -> Any:
     distance = operator.index(k)
     trace = array.trace
     extent = applied(_sum, array.extents[0], constant(abs(distance)))
-    out: Any = np.zeros_like(array, shape=tuple(number(trace, e) for e in (extent, extent)))
+    out: Any = np.zeros_like(array, shape=tuple(plain_number(trace, e) for e in (extent, extent)))
     rows, columns = indices_of(trace, *array.extents * 2)
     inner = np.where(columns == rows, array, array.dtype.type(0))
     length = int(trace.guards.value(array.extents[0]))

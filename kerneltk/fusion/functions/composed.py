@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import ARRANGEMENT, along
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT
 from kerneltk.fusion.functions.products import PRODUCTS, called
+from kerneltk.fusion.trace.creation import along
 from kerneltk.fusion.trace.functions import finished
 from kerneltk.fusion.trace.graph import Shape
 from kerneltk.fusion.trace.lazy import LazyArray

@@ -1,10 +1,11 @@
-"""Calls of NumPy's functions, ufuncs and methods with traced values: which of ours they are."""
+"""NumPy's functions, ufuncs and methods that few fused functions call: which of ours they are.
+
+`trace.functions` has the others; `start` asks there first.
+"""
 
 from __future__ import annotations
 
 import functools
-import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,33 +13,27 @@ import numpy as np
 from kerneltk.errors import NoSuchAttributeError
 from kerneltk.fusion.functions.arrangement import ARRANGEMENT, ARRANGEMENT_METHODS
 from kerneltk.fusion.functions.composed import COMPOSED
-from kerneltk.fusion.functions.creation import CREATION
 from kerneltk.fusion.functions.products import PRODUCT_METHODS, PRODUCTS, accumulate, matmul, outer
 from kerneltk.fusion.functions.selections import (
     OF_VALUES,
     call_of_selections,
-    is_selected,
+    choose,
+    chosen,
     take,
     ufunc_of_selections,
 )
-from kerneltk.fusion.trace.functions import FUNCTIONS, METHODS, checked_call, reduce_by_ufunc
+from kerneltk.fusion.trace import operations
+from kerneltk.fusion.trace.creation import CREATION
+from kerneltk.fusion.trace.functions import by_function, checked_call, is_selected
 from kerneltk.fusion.trace.lazy import LazyArray, hint_for_torchs
-from kerneltk.fusion.trace.operations import call_ufunc, trace_of
+from kerneltk.fusion.trace.operations import trace_of
 from kerneltk.fusion.trace.state import at_line, unsupported
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **FUNCTIONS, **ARRANGEMENT, **PRODUCTS, **COMPOSED, "take": take,
-}  # fmt: skip
+_FUNCTIONS = by_function({**ARRANGEMENT, **PRODUCTS, **COMPOSED, "take": take})
 _METHODS = {
-    **METHODS, **ARRANGEMENT_METHODS, **PRODUCT_METHODS, "take": take,
+    **ARRANGEMENT_METHODS, **PRODUCT_METHODS, "take": take,
     "fill": lambda a, value: a.__setitem__(..., value),
 }  # fmt: skip
-_BY_FUNCTION = {}
-for _name in _FUNCTIONS:
-    try:
-        _BY_FUNCTION[operator.attrgetter(_name)(np)] = _name
-    except AttributeError:
-        continue  # of a later NumPy
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -49,28 +44,28 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if name in CREATION and getattr(np, name, None) is function:
         given = [*args, *kwargs.values()]
         return CREATION[name](trace_of(*given), function, args, kwargs)
-    known = _BY_FUNCTION.get(function)
+    known = _FUNCTIONS.get(function)
     if known is None:
         raise unsupported(f"'{name}' is not fused.", _hint(name))
-    return checked_call(_FUNCTIONS[known], name, args, kwargs)
+    return checked_call(known, name, args, kwargs)
 
 
-def call_any_ufunc(
+def call_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A call of a ufunc, or of one of its methods, with traced values."""
     if is_selected(*inputs, *kwargs.values()):
         return ufunc_of_selections(ufunc, method, inputs, kwargs)
-    name = f"np.{ufunc.__name__}.{method}"
-    if method == "reduce":
-        return reduce_by_ufunc(ufunc, inputs, kwargs)
     if method in ("outer", "accumulate"):
         own = outer if method == "outer" else accumulate
+        name = f"np.{ufunc.__name__}.{method}"
         return checked_call(functools.partial(own, ufunc), name, inputs, kwargs)
     if ufunc is np.matmul and method == "__call__":
         return checked_call(matmul, "matmul", inputs, kwargs)
-    return call_ufunc(ufunc, method, inputs, kwargs)
+    return operations.call_ufunc(ufunc, method, inputs, kwargs)  # which refuses other methods
 
+
+__all__ = ["call_function", "call_ufunc", "choose", "chosen", "method_of"]
 
 _SIZES = ("nonzero", "argwhere", "flatnonzero", "compress", "extract", "unique")
 _BETWEEN = "make the function two: fuse what comes before and behind, and call '{}' between them."
@@ -88,7 +83,7 @@ def _hint(name: str) -> str:
 
 
 def method_of(array: LazyArray, name: str) -> Any:
-    """A method of an array."""
+    """What stands for a method of an array, which it takes first."""
     own = _METHODS.get(name)
     if own is None:
         if hasattr(np.ndarray, name):
@@ -100,4 +95,4 @@ def method_of(array: LazyArray, name: str) -> Any:
             f"A traced array has no attribute '{name}': it has those of NumPy's arrays.",
             hint_for_torchs(name),
         )
-    return lambda *args, **kwargs: checked_call(own, name, (array, *args), kwargs)
+    return own

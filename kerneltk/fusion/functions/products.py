@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import ARRANGEMENT, along, number
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT
+from kerneltk.fusion.trace.creation import along
 from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
-from kerneltk.fusion.trace.lazy import LazyArray
+from kerneltk.fusion.trace.lazy import LazyArray, plain_number
 from kerneltk.fusion.trace.operations import (
     as_array,
     into,
@@ -341,7 +342,7 @@ def _cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any
     less = (0 if bias else 1) if ddof is None else ddof
     x = x - np.mean(x, axis=1, keepdims=True)
     turned = np.conjugate(x).T if kind.kind == "c" else x.T
-    factor = number(array.trace, x.extents[1]) - less
+    factor = plain_number(array.trace, x.extents[1]) - less
     found = matmul(x, turned) * np.true_divide(1, factor)
     return FUNCTIONS["squeeze"](found)
 

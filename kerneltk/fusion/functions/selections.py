@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kerneltk.fusion.functions.products import called
-from kerneltk.fusion.trace.functions import FUNCTIONS, no_scalar
+from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -27,8 +27,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     operands_of,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, Operators
-from kerneltk.fusion.trace.location import user_location
+from kerneltk.fusion.trace.lazy import LazyArray, Operators, add_in_place
 from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
@@ -38,6 +37,7 @@ from kerneltk.fusion.trace.operations import (
     write,
 )
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.users import user_location
 
 _BOOL = np.dtype(bool)
 OF_VALUES = "reduce with 'where=mask', or choose by 'np.where(mask, x, y)'."
@@ -91,15 +91,6 @@ class Selection(Operators):
 
     shape = size = property(refuse)
 
-    # Every name of these elements sees the change, and they keep their dtype.
-    __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
-    __imul__, __itruediv__ = _in_place(np.multiply), _in_place(np.true_divide)
-    __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
-    __ipow__ = _in_place(np.power)
-    __iand__, __ior__ = _in_place(np.bitwise_and), _in_place(np.bitwise_or)
-    __ixor__ = _in_place(np.bitwise_xor)
-    __ilshift__, __irshift__ = _in_place(np.left_shift), _in_place(np.right_shift)
-
     def _refused(self, *_: Any) -> Any:
         self.refuse()
 
@@ -114,17 +105,17 @@ class Selection(Operators):
         return lambda *args, **kwargs: function(self, *args, **kwargs)
 
 
+SELECTIONS.add(Selection)
+# Every name of these elements sees the change, and they keep their dtype.
+add_in_place(Selection, _in_place)
+
+
 def _widened(mask: LazyArray, whole: LazyArray) -> LazyArray:
     ones = (None,) * (whole.ndim - mask.ndim)
     return mask[(..., *ones)] if ones else mask
 
 
 # -- functions -------------------------------------------------------------------------------------
-
-
-def is_selected(*values: Any) -> bool:
-    """Whether one of some operands is a selection."""
-    return any(type(value) is Selection for value in values)
 
 
 def of_selections(

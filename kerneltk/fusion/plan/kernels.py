@@ -21,13 +21,10 @@ from kerneltk.fusion.plan.body import (
     restores,
     squeezes,
 )
-from kerneltk.fusion.plan.steps import Operands
+from kerneltk.fusion.plan.steps import OPTIONS, Operands
 from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Scalar, Shape, View
 from kerneltk.fusion.trace.symbols import applied, product
 from kerneltk.signature.parameters import parse_signature
-
-# NumPy rounds after each operation.
-OPTIONS = ("--fmad=false",)
 
 
 def elementwise_definition(

@@ -14,8 +14,7 @@ from math import inf
 
 from kerneltk.fusion.plan.body import is_repeated
 from kerneltk.fusion.plan.steps import same_extents
-from kerneltk.fusion.trace.graph import Apply, Cast, Node, Reduce, Shape, View, operands_of
-from kerneltk.fusion.trace.layout import Layout
+from kerneltk.fusion.trace.graph import Apply, Cast, Layout, Node, Reduce, Shape, View, operands_of
 from kerneltk.fusion.trace.symbols import Guards, applied, constant, product
 from kerneltk.schedule.rows import is_wide, wastes_sectors
 

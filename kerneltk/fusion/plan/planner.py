@@ -29,7 +29,6 @@ from kerneltk.fusion.plan.orders import (
     sides_of,
     whole_operands,
 )
-from kerneltk.fusion.plan.reductions import reduction_kernel
 from kerneltk.fusion.plan.regions import have_no_element_in_common, same_elements
 from kerneltk.fusion.plan.rows import (
     RowWork,
@@ -47,7 +46,7 @@ from kerneltk.fusion.plan.steps import (
     Step,
     Target,
     elements,
-    elementwise_kernel,
+    kernel_of,
     part_of,
     same_extents,
     without_axes,
@@ -59,6 +58,7 @@ from kerneltk.fusion.trace.graph import (
     Cast,
     Effect,
     Index,
+    Layout,
     Load,
     Loop,
     Node,
@@ -69,11 +69,11 @@ from kerneltk.fusion.trace.graph import (
     View,
     all_joined,
     operands_of,
+    ranked,
     reachable,
     shape_after,
     without_views,
 )
-from kerneltk.fusion.trace.layout import Layout, ranked
 from kerneltk.fusion.trace.rolling import check_round
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import applied, constant, is_one, product
@@ -578,7 +578,7 @@ class Planner:
         nodes = [*work.full, *work.totals]
         self._steps.append(
             Step(
-                elementwise_kernel(definition), operands,
+                kernel_of(definition), operands,
                 [by_node[id(node)] for node in nodes], nodes,
                 shape, False, work.axes, reduces, schedule, work.sides,
             )
@@ -739,7 +739,7 @@ class Planner:
         covered = self._is_covered(shape, operands)
         self._steps.append(
             Step(
-                elementwise_kernel(definition),
+                kernel_of(definition),
                 operands,
                 [root.target for root in left],
                 [root.node for root in left],
@@ -923,7 +923,7 @@ class Planner:
             self._keep(node, leaf)
         self._steps.append(
             Step(
-                reduction_kernel(definition),
+                kernel_of(definition),
                 operands,
                 targets,
                 list(results),

@@ -6,7 +6,6 @@ Extents, numbers and views are computed from the arguments of each call.
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,6 @@ from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
 from kerneltk.errors import UnsupportedError
-from kerneltk.fusion.plan.library import library_function
 from kerneltk.fusion.plan.steps import (
     Leaf,
     LibraryCall,
@@ -29,12 +27,11 @@ from kerneltk.fusion.plan.steps import (
     Step,
     Target,
     all_launches,
-    same_extents,
+    library_function,
     without_axes,
 )
-from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose
+from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose, indices_of_steps
 from kerneltk.fusion.trace.graph import Steps as Views
-from kerneltk.fusion.trace.rolling import indices_of_steps
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import (
     Expression,
@@ -43,7 +40,9 @@ from kerneltk.fusion.trace.symbols import (
     has_argument,
     indices_of,
     leaves_of,
+    product,
 )
+from kerneltk.fusion.trace.users import is_named_tuple, with_parts
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
 
@@ -72,15 +71,11 @@ class Program:
         What runs calls by the shapes of their arrays, if their numbers lead to this program.
     """
 
-    def __init__(
-        self, trace: Trace, plan: Plan, arrays: Sequence[int], count: int, backend: Backend,
-        result: Any,
-    ) -> None:  # fmt: skip
+    def __init__(self, trace: Trace, plan: Plan, count: int, backend: Backend, result: Any) -> None:
         self.trace = trace
         self.plan = plan
-        self._arrays = arrays  # of each array that is an argument, which argument it is
-        self._count = count
-        self._backend = backend
+        self.count = count  # of arguments
+        self.backend = backend
         self.result = result
         self.by_shape: BoundedTable[Any, Callable[..., Any]] = BoundedTable(MAX_PLANS)
         self._new_arrays: Values = [None] * max(len(trace.sources), plan.arrays)
@@ -107,7 +102,7 @@ class Program:
                     f"A call of '{step.kernel.function}' is no kernel, and graphs record kernels.\n"
                     "  Hint: record fused functions of what comes before and behind it."
                 )
-        return self._executed(self._without_values, calls=_itself)
+        return self._executed(self._without_values, calls=lambda kernel: kernel)
 
     def steps_for(
         self,
@@ -120,7 +115,7 @@ class Program:
         library, whose arrays the `foreign` arguments are, has no such views.
         """
         values = [*args, *self._new_arrays]
-        execution = self._execution(self._backend.empty, shaped=values)
+        execution = _Execution(self, self.backend.empty, shaped=values)
         steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
         run = self._run_of(steps, execution.structure(self.result))
         parts: list[Any] = []
@@ -135,7 +130,7 @@ class Program:
     @property
     def backend_name(self) -> BackendName:
         """The name of the backend whose arrays it takes."""
-        return self._backend.capabilities.name
+        return self.backend.capabilities.name
 
     def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
         """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`
@@ -143,17 +138,8 @@ class Program:
         """
         return self._executed(empty, calls, makes_all=True)
 
-    def _execution(
-        self, empty: _Empty, calls: _Calls | None = None, shaped: Values | None = None,
-        makes_all: bool = False,
-    ) -> _Execution:  # fmt: skip
-        return _Execution(
-            self.trace, self._arrays, self._count, empty, calls, shaped, makes_all,
-            self._backend.array_library, self._backend.arrays,
-        )  # fmt: skip
-
     def _executed(self, *made_of: Any, **words: Any) -> Callable[..., Any]:
-        execution = self._execution(*made_of, **words)
+        execution = _Execution(self, *made_of, **words)
         steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
         return self._run_of(steps, execution.structure(self.result))
 
@@ -170,8 +156,8 @@ class Program:
 
     def _without_values(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
         """A new array that shows, where it can, that nothing has been written to it."""
-        made = self._backend.empty(shape, dtype, order)
-        if self._backend.capabilities.in_host_memory and dtype.kind in "fc":
+        made = self.backend.empty(shape, dtype, order)
+        if self.backend.capabilities.in_host_memory and dtype.kind in "fc":
             made.fill(np.nan)
         return made
 
@@ -184,7 +170,7 @@ class Program:
         """Whether the trace is for a call with arrays of the same shapes as these: what it decided
         by arguments that are numbers.
         """
-        writer = self._execution(self._backend.empty, shaped=[*args, *self._new_arrays])
+        writer = _Execution(self, self.backend.empty, shaped=[*args, *self._new_arrays])
         asked = {e: v for e, v in self.trace.guards.conditions.items() if has_argument(e)}
         tests = [(writer.expression(e), decision(value)) for e, value in asked.items()]
         leaves = leaves_of(asked)
@@ -205,7 +191,9 @@ class Program:
 
     def argument(self, array: int) -> int:
         """Which argument an array is."""
-        return self._arrays[array]
+        found = self.trace.sources[array].argument
+        assert found is not None
+        return found
 
     def array_arguments(self, own: Sequence[Any]) -> dict[int, Any]:
         """The arrays that the function knows from the beginning, by their numbers."""
@@ -213,8 +201,8 @@ class Program:
         for number, source in enumerate(self.trace.sources):
             if source.captured is not None:
                 found[number] = source.captured
-            elif not source.is_local:
-                found[number] = own[self._arrays[number]]
+            elif source.argument is not None:
+                found[number] = own[source.argument]
         return found
 
     def overlaps(self, own: Sequence[Any]) -> bool:
@@ -222,7 +210,7 @@ class Program:
         or with itself.
         """
         arrays = self.array_arguments(own)
-        extents = {n: extent_in_memory(array, self._backend) for n, array in arrays.items()}
+        extents = {n: extent_in_memory(array, self.backend) for n, array in arrays.items()}
         for number in self.written:
             low, high = extents[number]
             written = arrays[number]
@@ -250,6 +238,7 @@ class _Execution:
 
     Parameters
     ----------
+    program : Program
     empty : callable
         Makes an array of a shape, a dtype and an order.
     calls : callable, optional
@@ -258,49 +247,45 @@ class _Execution:
         The values of a call with the same shapes, and None for arrays that it makes.
     makes_all : bool
         Whether no kernel makes its own results, and nothing is called.
-    library : module
-        The arrays' library.
-    access : ArrayAccess
     """
 
     def __init__(
-        self,
-        trace: Trace,
-        arrays: Sequence[int],
-        count: int,
-        empty: Callable[..., Any],
-        calls: _Calls | None,
-        shaped: Values | None,
-        makes_all: bool,
-        library: Any,
-        access: ArrayAccess,
-    ) -> None:
-        self._library, self.access = library, access
-        self.trace, self._arrays, self._count = trace, arrays, count
+        self, program: Program, empty: _Empty, calls: _Calls | None = None,
+        shaped: Values | None = None, makes_all: bool = False,
+    ) -> None:  # fmt: skip
+        self._library, self.access = program.backend.array_library, program.backend.arrays
+        self.trace, self._count = program.trace, program.count
         self._empty, self._calls, self._shaped = empty, calls, shaped
         self._makes_all = makes_all
-        self._views: dict[tuple[int, Views], _View] = {}  # launches of one view share it
-        self._numbers: dict[Expression, Reader] = {}
+        self._readers: dict[Any, Reader] = {}  # of numbers and views, which launches share
+        self._shapes = {n: source.shape for n, source in enumerate(self.trace.sources)}
+
+    @property
+    def calls_launchers(self) -> bool:
+        """Whether kernels are called as fast as they can be."""
+        return self._calls is None and not self._makes_all
 
     # -- what a call reads ---------------------------------------------------------------------
 
     def _slot(self, array: int) -> int:
         """Where a call's values have an array."""
         if array < len(self.trace.sources):
-            source = self.trace.sources[array]
-            if source.captured is None and not source.is_local:
-                return self._arrays[array]
+            argument = self.trace.sources[array].argument
+            if argument is not None:
+                return argument
         return self._count + array
 
     def expression(self, expression: Expression) -> Reader:
         """A number that each call knows; launches of one share it."""
-        known = self._numbers.get(expression)
+        known = self._readers.get(expression)
         if known is None:
-            known = self._numbers[expression] = self._read(expression)
+            known = self._readers[expression] = self._read(expression)
         return known
 
     def _read(self, expression: Expression) -> Reader:
-        kind = expression[0]
+        kind, decided = expression[0], self.trace.guards.conditions
+        if expression in decided:
+            return _Known(decided[expression])
         if kind in ("constant", "round", "index"):
             return _Known(expression[2])
         if kind == "argument":
@@ -320,11 +305,11 @@ class _Execution:
     def _viewed(self, slot: int, steps: Views) -> Reader:
         if not steps:
             return itemgetter(slot)
-        known = self._views.get((slot, steps))
+        known = self._readers.get((slot, steps))
         if known is None:
             parts = tuple(map(self._step, steps))
             known = _View(slot, parts, all(map(self._is_fixed, steps)))
-            self._views[slot, steps] = known
+            self._readers[slot, steps] = known
         return known
 
     def _is_fixed(self, step: Any) -> bool:
@@ -361,8 +346,11 @@ class _Execution:
         scalars = [symbol.expression for symbol in step.operands.scalars.values()]
         reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
         if isinstance(step.kernel, Rounds):
-            return [(_rounds(self, step.kernel), _NOWHERE)]
+            return [(self._loop(step.kernel), _NOWHERE)]
         slots = [self._slot(target.array) for target in step.targets]
+        for target, node in zip(step.targets, step.nodes, strict=True):
+            if self._is_made(target):
+                self._shapes[target.array] = step.shape_of(node)
         if isinstance(step.kernel, LibraryCall):
             return self._called(step.kernel, step.nodes[0], reads, slots[0])
         if step.kind == "reduction":
@@ -371,9 +359,7 @@ class _Execution:
             return [_storing(self._call(step.kernel, reads), slots)]
         made: list[_Step] = []
         for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
-            shape = step.shape
-            if step.schedule is not None and not same_extents(node.shape, shape):
-                shape = without_axes(shape, step.axes or ())  # one element a row
+            shape = step.shape_of(node)
             if self._is_made(target):
                 order = target.order or self._order(node, shape, step.axes or ())
                 made.append((self._new(shape, node.dtype, order), slot))
@@ -387,6 +373,29 @@ class _Execution:
         }
         options = _computed(_tuple, list(words.values()))
         return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
+
+    def _loop(self, rounds: Rounds) -> Reader:
+        """A loop: its kernel, or the launches of each round where those are large."""
+        from kerneltk.fusion.loops import kernel as loops  # a plan may have none
+
+        is_one = self._library is np and self._calls is None and not self._makes_all
+        found = loops.loop_kernel(rounds, self._shapes, self._is_made) if is_one else None
+        if found is None:
+            return _rounds(self, rounds)
+
+        def read(compute: Callable[..., Any], expressions: Sequence[Expression]) -> Reader:
+            return _computed(compute, list(map(self.expression, expressions)))
+
+        reads = [self._view_of(array, ()) for array in found.read]
+        reads += [read(*number) for number in found.numbers]
+        reads += [self._view_of(array, ()) for array in found.written]
+        called = self._call(found.kernel, reads, None, _Known((1, None)))
+        is_small = _computed(loops.are_all, [read(*limit) for limit in found.limits])
+        if type(is_small) is _Known:
+            return called if is_small.value else _rounds(self, rounds)
+        launched = _rounds(self, rounds)
+        launched.small = is_small, called
+        return launched
 
     def _called(
         self, call: LibraryCall, node: Node, reads: Sequence[Reader], slot: int
@@ -409,7 +418,11 @@ class _Execution:
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
         if self._calls is not None or (words and options is None):
-            called, read, given = (self._calls or _itself)(kernel), _all(reads), words or {}
+            called, read, given = (
+                kernel if self._calls is None else self._calls(kernel),
+                _all(reads),
+                words or {},
+            )
             if self._calls is None and all(type(word) is _Known for word in given.values()):
                 known = {name: word([]) for name, word in given.items()}
                 return _Called(functools.partial(kernel, **known), reads, None)
@@ -452,7 +465,7 @@ class _Execution:
         inner = {*(step.axes or ())}
         factors: list[Reader] = []
         extents = [self.expression(step.shape[d].expression) for d in step.sides]
-        across = _computed(_product, extents)
+        across = _computed(product, extents)
         if schedule.width:
             width = schedule.width
             inner.update(step.sides)
@@ -461,10 +474,10 @@ class _Execution:
             if axis not in inner:
                 factors.append(self.expression(extent.expression))
         if schedule.lanes and not schedule.width:
-            return _computed(schedule.lane_threads, [_computed(_product, factors)])
+            return _computed(schedule.lane_threads, [_computed(product, factors)])
         if not schedule.waiting:
-            return _computed(_product, [_Known(schedule.threads), *factors])
-        stacks = _computed(_product, factors[1:])
+            return _computed(product, [_Known(schedule.threads), *factors])
+        stacks = _computed(product, factors[1:])
         (axis,) = step.axes or ()
         length = self.expression(step.shape[axis].expression)
         return _computed(schedule.waiting_threads, [stacks, length, across])
@@ -534,33 +547,33 @@ class _RoundExecution(_Execution):
     def __init__(
         self, outer: _Execution, index: Expression, made: Mapping[int, int], count: int
     ) -> None:
-        super().__init__(
-            outer.trace, outer._arrays, outer._count, outer._empty, outer._calls, outer._shaped,
-            outer._makes_all, outer._library, outer.access,
-        )  # fmt: skip
+        vars(self).update(vars(outer), _readers={})
         self._outer, self._index, self._made, self._passed = outer, index, made, count
+        self._shapes = outer._shapes
         self.given: list[Reader] = []  # values from outside
-        self._given_numbers: dict[Any, int] = {}
 
-    def _given_number(self, key: Any, read: Reader) -> int:
-        """The number of a value from outside, which `read` reads there."""
-        number = self._given_numbers.setdefault(key, len(self.given))
-        if number == len(self.given):
+    def _given(self, key: Any, read: Reader) -> Reader:
+        """A value from outside, which `read` reads there."""
+        known = self._readers.get(("given", key))
+        if known is None:
+            known = self._readers["given", key] = itemgetter(len(self.given))
             self.given.append(read)
-        return number
+        return known
 
     def _slot(self, array: int) -> int:
         if array in self._made:
             return self._passed + 1 + self._made[array]
         slot = self._outer._slot(array)
-        return self._given_number(slot, itemgetter(slot))
+        found = _slot_read(self._given(slot, itemgetter(slot)))
+        assert found is not None
+        return found
 
     def _view_of(self, array: int, steps: Views) -> Reader:
         """A view, which all rounds share where it does not depend on theirs."""
         if not steps or array in self._made or self._index in indices_of_steps(steps):
             return super()._view_of(array, steps)
         view = self._outer._view_of(array, steps)
-        return itemgetter(self._given_number((array, steps), view))
+        return self._given((array, steps), view)
 
     def _read(self, expression: Expression) -> Reader:
         if expression == self._index:
@@ -568,7 +581,7 @@ class _RoundExecution(_Execution):
         if expression[0] == "call" and self._index in indices_of(expression):
             return super()._read(expression)
         read = self._outer.expression(expression)
-        return read if type(read) is _Known else itemgetter(self._given_number(expression, read))
+        return read if type(read) is _Known else self._given(expression, read)
 
 
 def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
@@ -594,9 +607,13 @@ class _Loop:
         self.values, self.reads, self.made, self.steps = values, reads, made, steps
         self._access = access
         self._read = _all(reads)
+        self.small: tuple[Reader, Reader] | None = None  # whether its kernel is to execute it
 
     def __call__(self, values: Values) -> None:
-        self.run(*self._read(values))
+        if self.small is not None and self.small[0](values):
+            self.small[1](values)
+        else:
+            self.run(*self._read(values))
 
     def run(self, *given: Any) -> None:
         """All rounds, in Python."""
@@ -821,10 +838,9 @@ class _Described:
         self._layouts[slot] = found
 
     def _slot_of(self, read: Reader) -> int:
-        if type(read) is itemgetter:
-            indices = read.__reduce__()[1]
-            if len(indices) == 1:
-                return int(indices[0])
+        known = _slot_read(read)
+        if known is not None:
+            return known
         if id(read) in self._known:
             return self._known[id(read)][0]
         slot = self._next()
@@ -868,20 +884,17 @@ def in_order(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
     return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
 
 
+def _slot_read(read: Reader) -> int | None:
+    """The slot of a value that is read as it is; None of others."""
+    indices: Any = read.__reduce__()[1] if type(read) is itemgetter else ()
+    return indices[0] if len(indices) == 1 else None
+
+
 def _all(readers: Sequence[Reader]) -> Reader:
     """A tuple of what all of them read."""
-    indices = [read.__reduce__()[1] for read in readers if type(read) is itemgetter]
-    if len(indices) == len(readers) > 1 and all(len(index) == 1 for index in indices):
-        return itemgetter(*(index[0] for index in indices))  # at once
-    if len(readers) == 1:
-        (only,) = readers
-        return lambda values: (only(values),)
-    if len(readers) == 2:
-        first, second = readers
-        return lambda values: (first(values), second(values))
-    if len(readers) == 3:
-        first, second, third = readers
-        return lambda values: (first(values), second(values), third(values))
+    slots = [*map(_slot_read, readers)]
+    if len(slots) > 1 and None not in slots:
+        return itemgetter(*slots)  # at once
     return lambda values: tuple([read(values) for read in readers])
 
 
@@ -930,16 +943,8 @@ class _Computed:
         return self.compute(*[read(values) for read in self.operands])
 
 
-def _itself(kernel: Any) -> Any:
-    return kernel
-
-
 def _tuple(*items: Any) -> tuple[Any, ...]:
     return items
-
-
-def _product(*factors: int) -> int:
-    return math.prod(factors)
 
 
 CHANGEABLE = (np.ndarray, set, bytearray, deque)  # results that calls must not share
@@ -972,25 +977,3 @@ class Copied(Result):
         """A new one."""
         copy, options = self._value.copy, self._options
         return lambda values: copy(*options)
-
-
-# -- what a function may return: arrays and numbers, and tuples, lists and dicts of them -----------
-
-
-def is_named_tuple(kind: type) -> bool:
-    """Whether a class is one of named tuples."""
-    return issubclass(kind, tuple) and hasattr(kind, "_fields") and hasattr(kind, "_make")
-
-
-def with_parts(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A result whose arrays, numbers and other objects are changed. What derives from `tuple`,
-    `list` or `dict` is an object like any other: its class may compute its items.
-    """
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return kind([with_parts(item, change) for item in value])
-    if kind is dict or kind is OrderedDict:
-        return kind([(change(key), with_parts(item, change)) for key, item in value.items()])
-    if is_named_tuple(kind):
-        return kind._make([with_parts(item, change) for item in value])
-    return change(value)

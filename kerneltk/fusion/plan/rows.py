@@ -16,8 +16,8 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.fusion.plan.body import Body, InMemory, Preamble, facts_of, is_repeated
-from kerneltk.fusion.plan.kernels import OPTIONS, has_equal_total, spread_of, total_of
-from kerneltk.fusion.plan.steps import Leaf, Operands, same_extents
+from kerneltk.fusion.plan.kernels import has_equal_total, spread_of, total_of
+from kerneltk.fusion.plan.steps import OPTIONS, Leaf, Operands, same_extents
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,

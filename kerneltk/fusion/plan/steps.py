@@ -1,35 +1,68 @@
-"""The launches of a plan: made by the planner or read from the cache, and executed by programs."""
+"""The launches of a plan: made by the planner or read from the cache, and executed by programs.
+
+A process whose kernels are in the compile cache makes none of their sources.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
 import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.cache.derived import NOT_READ, Records
+from kerneltk.codegen.accumulator import Accumulator
+from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.codegen.definition import KernelDefinition
+from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
+from kerneltk.core.artifacts import Capabilities, described_backend
+from kerneltk.core.dtypes import UndescribedError
 from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.trace.graph import (
+    OURS,
+    Broadcast,
+    Description,
     Index,
     Load,
     Node,
     Reduce,
+    Scalar,
     Shape,
     Slice,
     Steps,
+    Transpose,
     View,
+    described_function,
+    dtype_code,
     shape_after,
 )
-from kerneltk.fusion.trace.state import ArraySource
-from kerneltk.fusion.trace.symbols import Expression, Symbol, product
-from kerneltk.schedule.rows import OnChipSchedule
+from kerneltk.fusion.trace.state import ArraySource, Trace
+from kerneltk.fusion.trace.symbols import (
+    Expression,
+    Symbol,
+    applied,
+    constant,
+    of_round,
+    product,
+)
+from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
+from kerneltk.signature.parameters import parse_signature
 
 if TYPE_CHECKING:
-    from kerneltk.fusion.plan.reductions import FusedReduction
+    from kerneltk.reduction import ReductionKernel
+
+    Kernel: TypeAlias = "FusedElementwise | ReductionKernel"
+
+# NumPy rounds after each operation.
+OPTIONS = ("--fmad=false",)
 
 
 @record
@@ -146,14 +179,15 @@ class FusedElementwise(ElementwiseKernel):
 
     copies_overlapping = False
 
-    def __init__(self, definition: ElementwiseDefinition) -> None:
-        self._begin(definition)
 
-
-@lru_cache(maxsize=1024)
-def elementwise_kernel(definition: ElementwiseDefinition) -> FusedElementwise:
+@lru_cache(maxsize=2048)
+def kernel_of(definition: KernelDefinition) -> Kernel:
     """The kernel of a definition: one for all plans."""
-    return FusedElementwise(definition)
+    if isinstance(definition, ElementwiseDefinition):
+        return FusedElementwise.of(definition)
+    from kerneltk.reduction import ReductionKernel  # a plan may have none
+
+    return ReductionKernel.of(definition)  # type: ignore[arg-type]
 
 
 @record
@@ -188,7 +222,7 @@ class Rounds:
 class Step:
     """One launch, or one call of a library."""
 
-    kernel: FusedElementwise | FusedReduction | LibraryCall | Rounds
+    kernel: Kernel | LibraryCall | Rounds
     operands: Operands
     targets: list[Target]
     nodes: list[Node]
@@ -209,6 +243,13 @@ class Step:
         if self.schedule is not None:
             return "rows"
         return "reduction" if self.axes is not None else "elementwise"
+
+    def shape_of(self, node: Node) -> Shape:
+        """The shape of a new array that it writes a value to."""
+        if isinstance(self.kernel, LibraryCall):
+            return node.shape
+        is_reduced = self.schedule is None or not same_extents(node.shape, self.shape)
+        return without_axes(self.shape, self.axes or ()) if is_reduced else self.shape
 
     def leaves(self) -> Iterator[Leaf]:
         """The arrays that it reads."""
@@ -241,3 +282,385 @@ def part_of(source: ArraySource, array: int, steps: Steps) -> Node:
     for step in steps:
         node = View(node.dtype, shape_after(node.shape, step), node, step)
     return node
+
+
+# -- calls of the arrays' library ------------------------------------------------------------------
+#
+# Each takes the library (NumPy or CuPy), the shape of its result, and whole arrays.
+
+
+def _reshaped(library: Any, shape: Sequence[int], array: Any, copies: bool) -> Any:
+    """A view where that is possible, as NumPy; `copies` says that the array is written to later."""
+    found = array.reshape(shape)
+    return found.copy() if copies and library.may_share_memory(found, array) else found
+
+
+def _einsum(library: Any, shape: Any, *arrays: Any, subscripts: str, optimize: bool) -> Any:
+    return library.asarray(library.einsum(subscripts, *arrays, optimize=optimize))
+
+
+def _histogram(library: Any, shape: Any, *arrays: Any, bins: int, part: int) -> Any:
+    array, weights = (*arrays, None)[:2]
+    return library.histogram(array, bins, weights=weights)[part]
+
+
+def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) -> Any:
+    """Running totals: by a kernel of rows; by the library where those are few, or short."""
+    is_numpys = library is np
+    if is_numpys and array.size < _WORTH:
+        return getattr(np, ufunc).accumulate(array, axis, array.dtype)
+    if not is_numpys and ufunc in ("add", "multiply"):
+        function = library.cumsum if ufunc == "add" else library.cumprod
+        return function(array, axis, array.dtype)
+    from kerneltk.fusion.plan.running import RUNNING  # a plan may have none
+
+    out = library.empty(shape, array.dtype)
+    if array.size:
+        RUNNING[ufunc](library.moveaxis(array, axis, -1), out=library.moveaxis(out, axis, -1))
+    return out
+
+
+_WORTH = 1 << 13  # elements for which a kernel is faster than NumPy
+_OWN: dict[str, Callable[..., Any]] = {
+    "reshape": _reshaped,
+    "accumulate": _accumulated,
+    "einsum": _einsum,
+    "histogram": _histogram,
+    "diagonal": lambda library, shape, array, **options: array.diagonal(**options).copy(),
+}
+
+
+def library_function(call: LibraryCall, library: Any, dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """``function(shape, *arrays)``: an array of such a dtype, also where NumPy has a scalar; or a
+    ufunc, ``function(*arrays, out)``.
+    """
+    options = dict(call.options)
+    own = _OWN.get(call.function)
+    named: Any = None if own is not None else operator.attrgetter(call.function)(library)
+    if isinstance(named, np.ufunc) and not options:
+        return named
+    asarray, kind = library.asarray, library.ndarray
+
+    def function(shape: Sequence[int], *arrays: Any) -> Any:
+        if own is not None:
+            return own(library, shape, *arrays, **options)
+        found = named(*arrays, **options)
+        if type(found) is kind and found.dtype == dtype:
+            return found
+        return asarray(found, dtype)
+
+    return function
+
+
+# -- plans in the compile cache --------------------------------------------------------------------
+#
+# A function is executed each time, by its own process, and so nothing of what it reads, calls or
+# changes has to be known again. The record is the plan of what it computes, under that as a string
+# (`Description`). An entry has a few plans, each with what the planner decided by extents: a plan
+# counts where a call decides the same.
+
+
+_NUMBERS = (int, float, bool, type(None))
+
+
+def planned(
+    trace: Trace,
+    name: str,
+    backend: Capabilities,
+    device: Device,
+    nodes: Sequence[Node],
+    outputs: Sequence[Node],
+    make: Callable[..., Plan],
+) -> Plan:
+    """The plan of a trace that has ended: from the cache, if it is known there; `nodes` are all
+    values, operands first; `make` takes the same, and plans.
+    """
+    _number_rounds(trace)
+    try:
+        description = Description(trace, nodes, outputs)
+        inputs = name, described_backend(backend), repr(tuple(device)), description.text
+    except (UndescribedError, RecursionError):  # the latter of a long chain of numbers
+        return make(trace, name, backend, device, nodes, outputs)
+    records = Records("plan", 4, *inputs)
+    try:
+        known = _read(trace, description, name, records.found, len(outputs))
+    except NOT_READ:
+        known, records.found = None, []
+    if known is not None:
+        return known
+    before = set(trace.guards.conditions)
+    plan = make(trace, name, backend, device, nodes, outputs)
+    made = [pair for pair in trace.guards.conditions.items() if pair[0] not in before]
+    # ValueError: integers with thousands of digits.
+    with contextlib.suppress(UndescribedError, ValueError):
+        writer = _Writer(trace, description)
+        entry = [[writer.decision(*pair) for pair in made], *writer.plan(plan)]
+        if _is_numpys_own():
+            records.add(entry, 1)
+    return plan
+
+
+_ROUNDS = 16  # values that an operand of one instruction has
+
+
+def _number_rounds(trace: Trace) -> None:
+    """Have one kernel serve all rounds of a loop: a constant that an instruction has many others of
+    is a number of each launch, as `rmax * i` of ``for i in range(n)``.
+    """
+    found: dict[Any, list[Scalar]] = {}
+    for node, location in trace.applied:
+        if location is None:
+            continue
+        for place, operand in enumerate(node.operands):
+            if isinstance(operand, Scalar) and operand.symbol.is_constant:
+                instruction = location.code, location.instruction
+                key = instruction, node.function, place, operand.dtype
+                found.setdefault(key, []).append(operand)
+    for scalars in found.values():
+        if len({scalar.symbol.expression for scalar in scalars}) >= _ROUNDS:
+            for scalar in scalars:
+                with np.errstate(all="ignore"):
+                    value = np.asarray(scalar.symbol.value).astype(scalar.dtype)[()]
+                object.__setattr__(scalar, "symbol", of_round(value))
+
+
+def _is_numpys_own() -> bool:
+    """Whether NumPy's functions have their own names: the rules of kernels were made by these."""
+    for name, own in vars(np._core.umath).items():  # type: ignore[attr-defined]
+        if isinstance(own, np.ufunc):  # NumPy itself takes long for names that it lacks
+            public = getattr(np, name, None)
+            if isinstance(public, np.ufunc) and public is not own:
+                return False
+    return True
+
+
+def _read(
+    trace: Trace, description: Description, name: str, entries: Sequence[Any], results: int
+) -> Plan | None:
+    """The plan that a planner would make now, whose decisions become guards of the trace; None if
+    no entry has it. Raises ValueError for one that has not so many results.
+    """
+    reader = _Reader(trace, description, name)
+    for decisions, *rest in entries:
+        found = [
+            (applied(function, *operands), value)
+            for function, operands, value in map(reader.value, decisions)
+        ]
+        if all(symbol.value == value for symbol, value in found):
+            plan = reader.plan(*rest)
+            if len(plan.results) != results:
+                raise ValueError("not a plan of this function")
+            for symbol, _ in found:
+                trace.guards.value(symbol)
+            return plan
+    return None
+
+
+# What is written as its fields, by its name; of the latter, only fields with other values than the
+# default ones.
+_WHOLE: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        Accumulator, Broadcast, Index, Leaf, LibraryCall, OnChipSchedule, RowPlanner, Sizes, Slice,
+        Target, Transpose,
+    )
+}  # fmt: skip
+_DEFINITIONS = ("ElementwiseDefinition", "WaitingDefinition", "ReductionDefinition")
+
+
+def _fields_of(kind: Any) -> Sequence[str]:
+    return getattr(kind, "_fields", None) or [own.name for own in fields(kind)]
+
+
+def _changed(value: Any) -> dict[str, Any]:
+    """The fields of a record that have other values than the default ones."""
+    values = {own.name: (getattr(value, own.name), own.default) for own in fields(value)}
+    return {name: found for name, (found, default) in values.items() if found != default}
+
+
+class _Writer:
+    """Writes a plan as JSON has it: lists begin with what they are. Raises UndescribedError for
+    what another process has not.
+    """
+
+    def __init__(self, trace: Trace, description: Description) -> None:
+        self._count = len(trace.sources)
+        self._description = description
+        self._places = {e: place for place, e in enumerate(description.symbols)}
+
+    def value(self, value: Any) -> Any:
+        """Part of a plan."""
+        kind = type(value)
+        if value is None or kind in (bool, int, float, str):
+            return value
+        if kind in (tuple, list):
+            return ["tuple", *map(self.value, value)]
+        if kind is Symbol:
+            return self._number(value.expression)
+        if kind is frozenset:
+            return ["set", *sorted(value)]
+        if kind is Rounds:
+            rounds = value.values
+            launches = ["tuple", *[self.value(_parts_of(step)) for step in value.steps]]
+            index = self.value(value.index[1:])
+            return ["rounds", index, rounds.start, rounds.stop, rounds.step, launches]
+        if isinstance(value, np.dtype):
+            return ["dtype", self._dtype(value)]
+        if isinstance(value, Node):
+            return self._node(value)
+        if kind is BodyFacts:
+            return ["facts", self._by_name(_changed(value))]
+        if isinstance(value, KernelDefinition):
+            return self._definition(value)
+        if _WHOLE.get(kind.__name__) is kind:
+            parts = [self.value(getattr(value, name)) for name in _fields_of(kind)]
+            return [kind.__name__, *parts]
+        name = described_function(value)
+        if name[-1] == ")" or kind is operator.attrgetter:
+            raise UndescribedError(value)  # made anew by each trace
+        return ["function", name]
+
+    def _by_name(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {name: self.value(value) for name, value in values.items()}
+
+    def _number(self, expression: Expression) -> Any:
+        """A number: one of the trace's, or what it is computed from."""
+        place = self._places.get(expression)
+        if place is not None:
+            return ["number", place]
+        if expression[0] == "constant" and type(expression[2]) in _NUMBERS:
+            return ["constant", expression[2]]
+        if expression[0] == "index":
+            return ["index", *expression[1:]]
+        if expression[0] != "call":
+            raise UndescribedError(expression)
+        return ["call", self.value(expression[1]), *map(self._number, expression[2])]
+
+    def decision(self, expression: Expression, value: Any) -> Any:
+        """What the planner has decided by extents; of a loop, a number that all calls share."""
+        if expression[0] != "call":
+            expression = "call", operator.pos, (expression,)
+        _, function, operands = expression
+        numbers = ["tuple", *map(self._number, operands)]
+        return ["tuple", self.value(function), numbers, self.value(value)]
+
+    def _dtype(self, dtype: np.dtype[Any]) -> str:
+        code = dtype_code(dtype)
+        if len(code) > 1 and code not in self._description.dtypes:
+            raise UndescribedError(dtype)
+        return code
+
+    def _node(self, node: Node) -> Any:
+        number = self._description.numbers.get(id(node))
+        if number is not None:
+            return ["node", number]
+        steps: Steps = ()
+        while isinstance(node, View):
+            steps, node = (node.step, *steps), node.operand
+        if not isinstance(node, Load) or node.array >= self._count:
+            raise UndescribedError(node)
+        return ["part", node.array, self.value(steps)]  # what is copied before it is written to
+
+    def _definition(self, definition: KernelDefinition) -> Any:
+        """The definition of a kernel, without its name."""
+        if definition.known_facts is None or definition.user_sources:
+            raise UndescribedError(definition)
+        signature, values = definition.signature, _changed(definition)
+        del values["signature"], values["name"]
+        kind = type(definition).__name__
+        return [kind, signature.in_text, signature.out_text, self._by_name(values)]
+
+    def plan(self, plan: Plan) -> tuple[Any, ...]:
+        """A plan."""
+        steps = [self.value(_parts_of(step)) for step in plan.steps]
+        return steps, plan.arrays, self.value(plan.results)
+
+
+def _parts_of(step: Step) -> Sequence[Any]:
+    """A launch, without what its other parts say."""
+    kernel: Any = step.kernel
+    is_call = isinstance(kernel, LibraryCall | Rounds)
+    operands = step.operands
+    return [
+        kernel if is_call else kernel._definition,
+        [*operands.leaves.values()],
+        [(symbol, dtype) for (_, dtype), symbol in operands.scalars.items()],
+        *(step.targets, step.nodes, step.shape, step.allocates, step.axes, step.reduces),
+        *(step.schedule, step.sides),
+    ]
+
+
+class _Reader:
+    """Reads what `_Writer` wrote, of a trace of the same description; kernels have a name."""
+
+    def __init__(self, trace: Trace, description: Description, name: str) -> None:
+        symbols = list(description.symbols.values())
+        self._name, self._dtypes = name, description.dtypes
+        self._makers: dict[str, Callable[..., Any]] = {
+            "tuple": lambda *items: items,
+            "set": lambda *items: frozenset(items),
+            "function": _function,
+            "dtype": self._dtype,
+            "number": symbols.__getitem__,
+            "constant": constant,
+            "call": applied,
+            "index": lambda *parts: Symbol(("index", *parts), parts[-1]),
+            "rounds": self._rounds,
+            "node": description.nodes.__getitem__,
+            "part": lambda array, steps: part_of(trace.sources[array], array, steps),
+            "facts": lambda values: BodyFacts(**values),
+            **_WHOLE,
+            **{kind: functools.partial(self._definition, kind) for kind in _DEFINITIONS},
+        }
+
+    def value(self, given: Any) -> Any:
+        """Part of a plan."""
+        kind = type(given)
+        if kind is list:
+            value = self.value
+            return self._makers[given[0]](*[value(part) for part in given[1:]])
+        if kind is dict:
+            return {name: self.value(value) for name, value in given.items()}
+        return given
+
+    def _dtype(self, code: str) -> np.dtype[Any]:
+        found = self._dtypes.get(code)
+        return np.dtype(code) if found is None else found
+
+    def _definition(self, kind: str, inputs: str, outputs: str, values: Any) -> KernelDefinition:
+        if kind == "ReductionDefinition":
+            from kerneltk.codegen.reduction import ReductionDefinition  # a plan may have none
+
+            signature = parse_signature(inputs, outputs, "reduction")
+            return ReductionDefinition(signature, self._name, **values)
+        maker = WaitingDefinition if kind == "WaitingDefinition" else ElementwiseDefinition
+        return maker(parse_signature(inputs, outputs), self._name, **values)
+
+    def _rounds(self, index: Any, start: int, stop: int, step: int, launches: Any) -> Rounds:
+        made = [self._launch(*launch) for launch in launches]
+        return Rounds(("index", *index), range(start, stop, step), made)
+
+    def plan(self, steps: Any, arrays: int, results: Any) -> Plan:
+        """A plan."""
+        launches = [self._launch(*self.value(step)) for step in steps]
+        return Plan(launches, arrays, [*self.value(results)])
+
+    def _launch(
+        self, kernel: Any, leaves: Any, scalars: Any, targets: Any, nodes: Any, *rest: Any
+    ) -> Step:
+        operands = Operands()
+        for number, leaf in enumerate(leaves):
+            operands.leaves[number, 0, ()] = leaf
+        for symbol, dtype in scalars:
+            operands.scalars[symbol.expression, dtype] = symbol
+        if not isinstance(kernel, LibraryCall | Rounds):
+            kernel = kernel_of(kernel)
+        return Step(kernel, operands, [*targets], [*nodes], *rest)
+
+
+def _function(name: str) -> Callable[..., Any]:
+    home, _, own = name.rpartition(".")
+    # A planner's modules are not loaded where a plan is read.
+    module = importlib.import_module(home) if home.startswith(OURS) else sys.modules[home]
+    found: Callable[..., Any] = getattr(module, own)
+    return found

@@ -19,7 +19,7 @@ from kerneltk.fusion.plan.steps import (
     Step,
     Target,
     elements,
-    elementwise_kernel,
+    kernel_of,
     part_of,
 )
 from kerneltk.fusion.trace.graph import Broadcast, Load, Node, Shape, Steps
@@ -190,9 +190,7 @@ class WriteOrder:
     def _copying(self, value: Node, target: Target, shape: Shape, node: Node) -> Step:
         operands = Operands()
         definition = elementwise_definition(self._name, [value], shape, _stored, operands)
-        return Step(
-            elementwise_kernel(definition), operands, [target], [node], shape, target.is_new
-        )
+        return Step(kernel_of(definition), operands, [target], [node], shape, target.is_new)
 
 
 def _stored(node: Node) -> Leaf | None:

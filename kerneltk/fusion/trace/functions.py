@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 from kerneltk.core.dtypes import describe
 from kerneltk.errors import ScalarOverflowError
 from kerneltk.fusion.trace.graph import (
+    WHOLE,
     Broadcast,
     Call,
     Cast,
@@ -20,7 +22,6 @@ from kerneltk.fusion.trace.graph import (
     Progression,
     Reduce,
     Shape,
-    Slice,
     View,
     reduced_shape,
 )
@@ -31,7 +32,6 @@ from kerneltk.fusion.trace.lazy import (
     size_of,
     symbol_of,
 )
-from kerneltk.fusion.trace.location import user_location
 from kerneltk.fusion.trace.operations import (
     apply_ufunc,
     as_array,
@@ -49,8 +49,8 @@ from kerneltk.fusion.trace.operations import (
 )
 from kerneltk.fusion.trace.state import Trace, at_line, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant, is_one
+from kerneltk.fusion.trace.users import user_location
 
-_WHOLE = Slice(None, None, None)
 _MISSING = np._NoValue
 _BOOL = np.dtype(bool)
 _INDEX = np.dtype(np.int64)
@@ -68,6 +68,23 @@ def checked_call(
             problem = str(error).split("() ", 1)[-1]  # of the call itself
             raise unsupported(f"'{name}' {problem}.", "leave it out.") from None
         raise
+
+
+def by_function(table: dict[str, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+    """What stands for NumPy's functions, by these instead of by their names."""
+    found = {}
+    for name, own in table.items():
+        with contextlib.suppress(AttributeError):  # of a later NumPy
+            found[operator.attrgetter(name)(np)] = own
+    return found
+
+
+def is_selected(*values: Any) -> bool:
+    """Whether one of some operands is elements that a mask chooses."""
+    return not SELECTIONS.isdisjoint(map(type, values))
+
+
+SELECTIONS: set[type] = set()  # the class of these, once its module is loaded
 
 
 # -- reductions ----------------------------------------------------------------------------------
@@ -121,7 +138,7 @@ def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...
 def _kept(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
     if keepdims or not axes:
         return node
-    items = tuple(0 if k in axes else _WHOLE for k in range(len(node.shape)))
+    items = tuple(0 if k in axes else WHOLE for k in range(len(node.shape)))
     shape = tuple(extent for k, extent in enumerate(node.shape) if k not in axes)
     return View(node.dtype, shape, node, Index(items))
 

@@ -13,6 +13,7 @@ import numpy as np
 from kerneltk.errors import AxisError, ScalarOverflowError
 from kerneltk.fusion.cupy_functions import counterpart
 from kerneltk.fusion.trace.graph import (
+    WHOLE,
     Broadcast,
     Cast,
     Index,
@@ -23,8 +24,6 @@ from kerneltk.fusion.trace.graph import (
     Transpose,
     ViewStep,
 )
-from kerneltk.fusion.trace.kinds import kind_of_results
-from kerneltk.fusion.trace.location import is_asked_inside
 from kerneltk.fusion.trace.state import (
     InvalidIndexError,
     Storage,
@@ -43,6 +42,7 @@ from kerneltk.fusion.trace.symbols import (
     operands_change_type,
     product,
 )
+from kerneltk.fusion.trace.users import is_asked_inside, kind_of_results
 
 Binary = Callable[[Any, Any], Any]
 
@@ -577,19 +577,7 @@ class LazyArray(Operators):
             return super().__array__()
         return np.array(found, dtype, copy=copy, order="K")
 
-    __iadd__ = _in_place(np.add)
-    __isub__ = _in_place(np.subtract)
-    __imul__ = _in_place(np.multiply)
-    __itruediv__ = _in_place(np.true_divide)
     __imatmul__ = _in_place(np.matmul)
-    __ifloordiv__ = _in_place(np.floor_divide)
-    __imod__ = _in_place(np.remainder)
-    __ipow__ = _in_place(np.power)
-    __iand__ = _in_place(np.bitwise_and)
-    __ior__ = _in_place(np.bitwise_or)
-    __ixor__ = _in_place(np.bitwise_xor)
-    __ilshift__ = _in_place(np.left_shift)
-    __irshift__ = _in_place(np.right_shift)
 
     # -- what it is ----------------------------------------------------------------------------
 
@@ -623,12 +611,12 @@ class LazyArray(Operators):
     @property
     def shape(self) -> tuple[Any, ...]:
         """Its extents: numbers that each call knows."""
-        return tuple(_plain_number(self.trace, extent) for extent in self._shape)
+        return tuple(plain_number(self.trace, extent) for extent in self._shape)
 
     @property
     def size(self) -> Any:
         """How many elements it has: a number that each call knows."""
-        return _plain_number(self.trace, size_of(self._shape))
+        return plain_number(self.trace, size_of(self._shape))
 
     @property
     def itemsize(self) -> int:
@@ -827,7 +815,7 @@ class LazyArray(Operators):
                     raise wrong_value("An axis that is squeezed must have one element.")
         if not chosen:
             return self
-        items = tuple(0 if k in chosen else _WHOLE for k in range(self.ndim))
+        items = tuple(0 if k in chosen else WHOLE for k in range(self.ndim))
         return self.view_of(Index(items))
 
     def axis(self, axis: Any) -> int:
@@ -866,6 +854,21 @@ class LazyArray(Operators):
         if self.trace.same_shape(self._shape, shape):
             return self
         return self.view_of(Broadcast(shape))
+
+
+def add_in_place(kind: type, change: Callable[[np.ufunc], Binary]) -> None:
+    """Give a class Python's operators that change a value in place."""
+    for name, ufunc in _IN_PLACE.items():
+        setattr(kind, f"__i{name}__", change(ufunc))
+
+
+_IN_PLACE = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}  # fmt: skip
+add_in_place(LazyArray, _in_place)
 
 
 class PartStorage(Storage):
@@ -917,15 +920,13 @@ class _Exponent(NumberFunction):
         return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
 
 
-_WHOLE = Slice(None, None, None)
-
-
 def size_of(shape: Shape) -> Symbol:
     """How many elements a shape has."""
     return applied(product, *shape) if shape else constant(1)
 
 
-def _plain_number(trace: Trace, symbol: Symbol) -> Any:
+def plain_number(trace: Trace, symbol: Symbol) -> Any:
+    """A number that each call knows, as functions see it."""
     return symbol.value if symbol.is_constant else LazyNumber(trace, symbol)
 
 
@@ -939,7 +940,7 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
         items.append(Ellipsis)
     for item in items:
         if item is Ellipsis:
-            found += [_WHOLE] * (array.ndim - taken)
+            found += [WHOLE] * (array.ndim - taken)
         elif item is None:
             found.append(None)
         elif isinstance(item, slice):
@@ -956,7 +957,7 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
     if taken > array.ndim:
         sentence = f"Too many indices: the array has {array.ndim} dimensions."
         raise at_line(InvalidIndexError, sentence)
-    if all(item == _WHOLE for item in found):
+    if all(item == WHOLE for item in found):
         return ()
     return (Index(tuple(found)),)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.trace.computed import ComputedArray
+from kerneltk.backends.foreign_arrays import own_array
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -20,7 +20,6 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     View,
 )
-from kerneltk.fusion.trace.kinds import computes_otherwise, is_array
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.state import (
     Storage,
@@ -30,6 +29,7 @@ from kerneltk.fusion.trace.state import (
     wrong_value,
 )
 from kerneltk.fusion.trace.symbols import NumberFunction, Symbol, applied, constant
+from kerneltk.fusion.trace.users import computes_otherwise, is_array
 
 _COMPARISONS = frozenset(
     (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
@@ -56,7 +56,7 @@ _SPECIAL = {
 def trace_of(*values: Any) -> Trace:
     """The trace that values belong to."""
     for value in values:
-        if isinstance(value, LazyArray | LazyNumber) and type(value) is not ComputedArray:
+        if type(value) is LazyArray or type(value) is LazyNumber:
             if value.trace.is_over:
                 raise unsupported(
                     "A traced value is used after its function has ended.",
@@ -66,10 +66,22 @@ def trace_of(*values: Any) -> Trace:
     raise unsupported("A list of arrays is no operand of a fused function.", "give one array.")
 
 
+def computed(value: Any) -> Any:
+    """A value with arrays in place of those that a block has computed."""
+    kind = type(value)
+    if kind in (tuple, list):
+        items = [computed(item) for item in value]
+        if any(new is not old for new, old in zip(items, value, strict=True)):
+            return kind(items)
+    elif kind is not LazyArray and issubclass(kind, LazyArray):
+        return object.__getattribute__(value, "_value")
+    return value  # the same object, by which the next call finds its program
+
+
 def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
     """A value as an operand: an array, or a number that each call knows; raises for others."""
-    if type(value) is ComputedArray:
-        value = value._value
+    if type(value) is not LazyArray:
+        value = computed(value)
     if isinstance(value, LazyArray):
         if value.trace is not trace:
             raise unsupported("Values of two traces meet.", "keep them in one function or block.")
@@ -84,8 +96,6 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
                 f"An array of type '{kind.__name__}' computes otherwise than NumPy's arrays.",
                 "take 'numpy.asarray(x)' of it outside of the function.",
             )
-        from kerneltk.backends.foreign_arrays import own_array
-
         return LazyArray(trace, trace.capture(own_array(value)[1], value))
     if isinstance(value, list | tuple):
         raise unsupported(

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.fusion.trace.kinds import is_same, is_value
 from kerneltk.fusion.trace.symbols import OutsideNumber, Symbol
+from kerneltk.fusion.trace.users import is_same, is_value
 from kerneltk.launch.shortcuts import MISSING as MISSING
 from kerneltk.launch.shortcuts import named
 

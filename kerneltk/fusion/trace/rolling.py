@@ -18,7 +18,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -33,15 +33,23 @@ from kerneltk.fusion.trace.graph import (
     Node,
     Scalar,
     Slice,
-    View,
     ViewStep,
     all_effects,
+    indices_in,
+    indices_of_steps,
     operands_of,
     reachable,
     without_views,
 )
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
-from kerneltk.fusion.trace.state import Storage, Trace
+from kerneltk.fusion.trace.state import (
+    ManyOperationsError,
+    NotRolledError,
+    Rolling,
+    StandIn,
+    Storage,
+    Trace,
+)
 from kerneltk.fusion.trace.symbols import (
     Environment,
     Expression,
@@ -58,17 +66,6 @@ _LEAST_CARRIED = 256  # with values that rounds take from those before: unrolled
 # Unrolled, small launches take half of the time in each later call, and the first is short as well.
 _LEAST_OPERATIONS = 512
 _MOST_TRIES = 5  # rounds that are compared with the one before, until one is like it
-
-
-class NotRolledError(BaseException):
-    """A loop is to be unrolled: no error of the function's, which may catch any of these."""
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-
-class ManyOperationsError(BaseException):
-    """A function with loops has so many operations that they are to be rolled."""
 
 
 class _UnknownError(Exception):
@@ -136,47 +133,18 @@ def _counted(trace: Trace, values: range) -> Iterator[int]:
         yield value
 
 
-class Rolling:
-    """The loops of one trace.
-
-    Parameters
-    ----------
-    unrolled : set
-        The keys of loops that are not to be rolled.
-    environment : Environment
-        That of the traced call.
-    is_traced : callable
-        Whether a frame is one of a traced function's; None for the frame that has called it.
-    is_counting : bool
-        Whether loops are unrolled until there are many operations.
-    """
-
-    def __init__(
-        self,
-        unrolled: set[Any],
-        environment: Environment,
-        is_traced: Callable[[types.FrameType], bool | None],
-        is_counting: bool,
-    ) -> None:
-        self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
-        self.is_counting = is_counting
-        self.families = 0
-        # Why the function is to be traced again, also where it has caught that.
-        self.refused: NotRolledError | ManyOperationsError | None = None
-        self.loops: list[Loop] = []
-
-    def frames(self, frame: types.FrameType) -> Iterator[types.FrameType]:
-        """The frames of the traced functions that are executed."""
-        one: types.FrameType | None = frame
-        while one is not None:
-            found = self.is_traced(one)
-            if found is None:
-                return
-            if found:
-                if one.f_code.co_flags & _NO_FRAMES:
-                    raise _UnknownError
-                yield one
-            one = one.f_back
+def _frames(rolling: Rolling, frame: types.FrameType) -> Iterator[types.FrameType]:
+    """The frames of the traced functions that are executed."""
+    one: types.FrameType | None = frame
+    while one is not None:
+        found = rolling.is_traced(one)
+        if found is None:
+            return
+        if found:
+            if one.f_code.co_flags & _NO_FRAMES:
+                raise _UnknownError
+            yield one
+        one = one.f_back
 
 
 # -- variables between two rounds ------------------------------------------------------------------
@@ -359,7 +327,7 @@ class Rounds:
         self._tries, self._begun = 0, None
 
     def _variables_in(self, frame: types.FrameType) -> dict[Any, Any]:
-        return _variables(self._rolling.frames(frame), self._variable)
+        return _variables(_frames(self._rolling, frame), self._variable)
 
     def _begin(self, frame: types.FrameType) -> None:
         if self._next >= len(self._values) - 2:  # none between this round and the last one
@@ -542,30 +510,6 @@ def _needed(nodes: Sequence[Node], old: dict[int, Node]) -> tuple[list[Node], li
     return found, [*{id(node): node for node in operands if id(node) in old}.values()]
 
 
-def indices_in(node: Node) -> frozenset[Expression]:
-    """The indices of loops that a value depends on by itself."""
-    found = [indices_of(extent.expression) for extent in node.shape]
-    if isinstance(node, Scalar):
-        found.append(indices_of(node.symbol.expression))
-    elif isinstance(node, View):
-        found.append(indices_of_steps((node.step,)))
-    return frozenset().union(*found)
-
-
-def indices_of_steps(steps: Sequence[ViewStep]) -> frozenset[Expression]:
-    """The indices of loops that views depend on."""
-    symbols: list[Any] = []
-    for step in steps:
-        if isinstance(step, Broadcast):
-            symbols += step.shape
-        elif isinstance(step, Index):
-            for item in step.items:
-                symbols += (item.start, item.stop) if isinstance(item, Slice) else (item,)
-    return frozenset().union(
-        *(indices_of(symbol.expression) for symbol in symbols if isinstance(symbol, Symbol))
-    )
-
-
 # -- decisions -------------------------------------------------------------------------------------
 
 
@@ -621,8 +565,7 @@ def check_round(trace: Trace, loop: Loop, decided: dict[Expression, Any]) -> Non
 def check_rolled(trace: Trace, outputs: Sequence[Node], numbers: Sequence[Expression]) -> None:
     """Have a loop be unrolled of which one round is needed where another one would be."""
     rolling = trace.rolling
-    if rolling is None or not rolling.loops:
-        return
+    assert rolling is not None
     homes: dict[int, Loop] = {}
     for loop in rolling.loops:  # inner ones first
         for node in loop.made:
@@ -661,25 +604,14 @@ def check_rolled(trace: Trace, outputs: Sequence[Node], numbers: Sequence[Expres
 # -- the name 'range' ------------------------------------------------------------------------------
 
 
-class _RangeType(type):
+class _RangeType(StandIn):
     """Python's ``range``, but for loops that may be rolled."""
 
+    own = range
     trace: Trace
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         return rounds_of(cls.trace, sys._getframe(1), builtins.range(*args, **kwargs))
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, range)
-
-    def __subclasscheck__(cls, value: Any) -> bool:
-        return issubclass(value, range)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is range
-
-    def __hash__(cls) -> int:
-        return hash(range)
 
 
 def range_of(trace: Trace) -> type:

@@ -7,7 +7,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from kerneltk.fusion.trace.graph import (
     Cast,
     Effect,
     Index,
+    Layouts,
     Load,
     Loop,
     Node,
@@ -34,12 +36,13 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     View,
     ViewStep,
+    c_layout,
+    layout_of,
     shape_after,
 )
-from kerneltk.fusion.trace.layout import Layouts, c_layout, layout_of
-from kerneltk.fusion.trace.location import Location, in_try, user_location, user_snippet
 from kerneltk.fusion.trace.reads import Reads
 from kerneltk.fusion.trace.symbols import (
+    Environment,
     Guards,
     NumberFunction,
     Symbol,
@@ -50,9 +53,7 @@ from kerneltk.fusion.trace.symbols import (
     equal,
     is_one,
 )
-
-if TYPE_CHECKING:
-    from kerneltk.fusion.trace.rolling import Rolling
+from kerneltk.fusion.trace.users import Location, in_try, user_location, user_snippet
 
 
 class _Refusals(threading.local):
@@ -136,7 +137,8 @@ class ArraySource:
     dtype: np.dtype[Any]
     shape: Shape
     name: str
-    captured: Any = None  # the array itself, if it is no argument
+    argument: int | None = None  # its index among the arguments, if it is one
+    captured: Any = None  # the array itself, if it is from outside
     is_local: bool = False
     version: int = 0  # how often it was written to
 
@@ -176,6 +178,71 @@ class Handlers(NamedTuple):
     choose: Callable[[Any, Any, Any], None]  # x[masks or indices] = value
 
 
+# -- loops, which `rolling` describes --------------------------------------------------------------
+
+
+class NotRolledError(BaseException):
+    """A loop is to be unrolled: no error of the function's, which may catch any of these."""
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+
+class ManyOperationsError(BaseException):
+    """A function with loops has so many operations that they are to be rolled."""
+
+
+class Rolling:
+    """The loops of one trace.
+
+    Parameters
+    ----------
+    unrolled : set
+        The keys of loops that are not to be rolled.
+    environment : Environment
+        That of the traced call.
+    is_traced : callable
+        Whether a frame is one of a traced function's; None for the frame that has called it.
+    is_counting : bool
+        Whether loops are unrolled until there are many operations.
+    """
+
+    def __init__(
+        self,
+        unrolled: set[Any],
+        environment: Environment,
+        is_traced: Callable[[FrameType], bool | None],
+        is_counting: bool,
+    ) -> None:
+        self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
+        self.is_counting = is_counting
+        self.families = 0
+        # Why the function is to be traced again, also where it has caught that.
+        self.refused: NotRolledError | ManyOperationsError | None = None
+        self.loops: list[Loop] = []
+
+
+class StandIn(type):
+    """Makes what stands for a class of Python's in a trace: they are the same to `isinstance`."""
+
+    own: type
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, cls.own)
+
+    def __subclasscheck__(cls, value: Any) -> bool:
+        return issubclass(value, cls.own)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.own
+
+    def __hash__(cls) -> int:
+        return hash(cls.own)
+
+
+# -- the trace -------------------------------------------------------------------------------------
+
+
 class Trace:
     """The state of one trace.
 
@@ -197,7 +264,8 @@ class Trace:
         self.library_kinds: dict[int | None, type | None] = {}
         self.block = block  # that records, if it is no function
         self.guards = Guards()
-        self.namespaces: dict[str, Any] = {}  # modules, as this trace sees them
+        # What this trace sees in place of objects, by their identity: with the objects.
+        self.seen: dict[int, tuple[Any, Any]] = {}
         self.layouts = Layouts()
         self.sources: list[ArraySource] = []
         self.storages: dict[int, Storage] = {}
@@ -234,6 +302,12 @@ class Trace:
         self.storages[index] = storage
         return storage
 
+    def add_argument(self, array: Any, name: str, index: int) -> Storage:
+        """The storage of an array that is an argument."""
+        number = len(self.sources)
+        shape = tuple(Symbol(("extent", number, k), int(n)) for k, n in enumerate(array.shape))
+        return self.add_source(ArraySource(array.dtype, shape, name, index), array)
+
     def capture(self, array: Any, given: Any = None, *, is_hidden: bool = False) -> Storage:
         """The storage of an array that is no argument; `given` is the object that it was had by,
         `is_hidden` says that the function itself has a traced array in its place.
@@ -254,7 +328,8 @@ class Trace:
             self.reads.note_layout(array)
         found.append(Captured(given, array, copy, len(self.sources), is_named))
         shape = tuple(constant(int(extent)) for extent in array.shape)
-        return self.add_source(ArraySource(array.dtype, shape, "an array from outside", held), held)
+        source = ArraySource(array.dtype, shape, "an array from outside", captured=held)
+        return self.add_source(source, held)
 
     # -- values --------------------------------------------------------------------------------
 

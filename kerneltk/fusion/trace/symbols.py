@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from kerneltk.fusion.trace.location import in_try
+from kerneltk.fusion.trace.users import in_try
 
 # ("constant", its kind, value), ("argument", index), ("extent", array, axis),
 # ("outside", OutsideNumber), ("call", function, operands), ("round", its kind, value): a constant

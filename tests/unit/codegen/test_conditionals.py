@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.codegen.conditionals import with_widened_operands
+from kerneltk.codegen.specialization import with_widened_operands
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import kerneltk
 from kerneltk.fusion import start
-from kerneltk.fusion.plan import reductions, steps
+from kerneltk.fusion.plan import steps
 
 from ..dry_gpu import TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 
@@ -390,12 +390,9 @@ def test_decorating_loads_little() -> None:
 @pytest.fixture
 def dry(gpu: DryGpu) -> Iterator[DryGpu]:  # noqa: F811
     """The device; what was launched on it is not launched elsewhere."""
-    made = (steps.elementwise_kernel, reductions.reduction_kernel)
-    for known in made:
-        known.cache_clear()
+    steps.kernel_of.cache_clear()
     yield gpu
-    for known in made:
-        known.cache_clear()
+    steps.kernel_of.cache_clear()
 
 
 def test_launches_on_a_gpu(dry: DryGpu) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk.fusion.trace.outside import Watch, can_watch, watching
 from kerneltk.fusion.trace.reads import Reads
-from kerneltk.fusion.watching import Watch, can_watch, watching
 
 X = np.arange(4.0)
 RATE: Any = 2.0

@@ -6,7 +6,7 @@ import mmap
 
 import numpy as np
 
-from kerneltk.interop.mapped import is_mapped
+from kerneltk.interop.protocols import is_mapped
 
 
 def test_memory_of_arrays() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kerneltk.interop import torch_layout
-from kerneltk.interop.torch_layout import TensorLayout, tensor_layout
+from kerneltk.interop import torch_tensors
+from kerneltk.interop.torch_tensors import TensorLayout, tensor_layout
 
 torch = pytest.importorskip("torch")
 
@@ -61,5 +61,5 @@ def test_memory_says_what_methods_say(layout: TensorLayout, k: int) -> None:
 
 
 def test_nothing_is_read_where_a_word_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_layout, "_IMPLEMENTATION_WORDS", 4)
+    monkeypatch.setattr(torch_tensors, "_IMPLEMENTATION_WORDS", 4)
     assert tensor_layout(torch) is None

@@ -19,8 +19,8 @@ import kerneltk
 from kerneltk import jit
 from kerneltk.backends import foreign_arrays
 from kerneltk.core.settings import get_settings
-from kerneltk.fusion.plan.program import with_parts
 from kerneltk.fusion.programs import Programs
+from kerneltk.fusion.trace.users import with_parts
 from kerneltk.interop import exchange
 from kerneltk.interop.torch_tensors import _interceptions
 from kerneltk.launch import compiled

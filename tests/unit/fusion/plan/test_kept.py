@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -15,12 +16,12 @@ import pytest
 import kerneltk
 from kerneltk.backends.base import backend_named, capabilities_of
 from kerneltk.cache.store import Cache
-from kerneltk.fusion.plan import kept
+from kerneltk.fusion.plan import steps
 from kerneltk.fusion.plan.planner import Planner
 from kerneltk.fusion.plan.program import Program
-from kerneltk.fusion.plan.steps import Plan
+from kerneltk.fusion.plan.steps import Description, Plan
 from kerneltk.fusion.start import traced
-from kerneltk.fusion.trace.description import Description
+from kerneltk.fusion.trace import rolling
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
@@ -63,7 +64,7 @@ def as_text(program: Program) -> str:
     guards = [repr(value) for value in trace.guards.conditions.values()]
     if trace not in DESCRIPTIONS:  # planned each time
         return str([[step.kernel._definition for step in program.plan.steps], guards])
-    writer = kept._Writer(trace, DESCRIPTIONS[trace])
+    writer = steps._Writer(trace, DESCRIPTIONS[trace])
     parts = writer.plan(program.plan), guards, trace.guards.only_broadcast
     return json.dumps(parts)
 
@@ -80,7 +81,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(trace, *rest)
             DESCRIPTIONS[trace] = self
 
-    monkeypatch.setattr(kept, "Description", Remembered)
+    monkeypatch.setattr(steps, "Description", Remembered)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,19 @@ def test_plans_that_write(cache: Cache, plans: list[str], described: None) -> No
         assert not plans
         assert as_text(made) == as_text(found)
         assert made.written == found.written
+
+
+def test_decisions_by_functions_of_modules_that_are_not_loaded(
+    cache: Cache, plans: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(x: Any, n: Any) -> None:
+        x[n] += x[0]
+
+    args = np.ones((4, 3)), 2
+    program_of(program, args, "host")
+    monkeypatch.delitem(sys.modules, "kerneltk.fusion.plan.regions")
+    program_of(program, args, "host")
+    assert plans == ["program"]
 
 
 class Whole(int):
@@ -439,3 +453,32 @@ def test_blocks_take_plans(cache: Cache, plans: list[str]) -> None:
             b = a * 2 + 1
         np.testing.assert_array_equal(b, X * 2 + 1)
     assert plans == ["fused"]
+
+
+def rolled(x: Any, y: Any, total: float) -> Any:
+    for i in range(1, x.shape[0]):
+        made = np.zeros(i % 3 + 2)
+        made[:] = x[i, : i % 3 + 2] * i
+        for j in range(x.shape[1]):
+            y[i, j] += x[i - 1, :j] @ y[:j, j] + made[0] * total
+        x[i] = (y[i, ::-1] - y[: i + 1].max(axis=0)) * 0.01
+    return x * 0.5
+
+
+def test_plans_with_loops(
+    cache: Cache, plans: list[str], described: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", -1)
+
+    def arguments(rows: int) -> list[Any]:
+        x = np.arange(rows * 14.0).reshape(rows, 14) % 7 * 0.01
+        return [x, x[::-1] * 0.5, 2.5]
+
+    for rows in (20, 20, 23):
+        found = program_of(rolled, arguments(rows), "host")
+        again = program_of(rolled, arguments(rows), "host")
+        assert as_text(found) == as_text(again)
+        given, wanted = arguments(rows), arguments(rows)
+        np.testing.assert_allclose(again.run(*given), rolled(*wanted))
+        np.testing.assert_allclose(given[1], wanted[1])
+    assert len(plans) == 2  # of each number of rounds

@@ -12,7 +12,7 @@ from kerneltk import ArraySpec, pipeline
 from kerneltk.backends.base import compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.kernels import _limit, total_of
-from kerneltk.fusion.plan.steps import elementwise_kernel
+from kerneltk.fusion.plan.steps import kernel_of
 from kerneltk.fusion.trace.graph import Load, Reduce
 from kerneltk.fusion.trace.symbols import constant
 from kerneltk.schedule import reduction_cuda
@@ -76,7 +76,7 @@ def test_equal_definitions_are_one_kernel() -> None:
         ((program,),) = fused._programs.by_kinds.values()
         kernels.append(program.plan.steps[0].kernel)
     assert kernels[0] is kernels[1]
-    assert elementwise_kernel(kernels[0]._definition) is kernels[0]
+    assert kernel_of(kernels[0]._definition) is kernels[0]
     assert kernels[0].kwargs["options"] == ("--fmad=false",)  # NumPy rounds each product
 
 

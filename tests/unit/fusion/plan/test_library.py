@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.plan.library import library_function
-from kerneltk.fusion.plan.steps import LibraryCall
+from kerneltk.fusion.plan.steps import LibraryCall, library_function
 
 
 def _called(name: str, shape: Any, *arrays: Any, **options: Any) -> Any:

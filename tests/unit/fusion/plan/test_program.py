@@ -10,8 +10,9 @@ import pytest
 
 import kerneltk
 from kerneltk import fuse
-from kerneltk.fusion.plan.program import Program, is_named_tuple, with_parts
+from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.trace import rolling
+from kerneltk.fusion.trace.users import is_named_tuple, with_parts
 from kerneltk.launch import loops
 from kerneltk.launch.shortcuts import Steps
 

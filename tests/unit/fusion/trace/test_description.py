@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk.core.dtypes import UndescribedError, described_number
-from kerneltk.fusion.trace.description import described_function, dtype_code
+from kerneltk.fusion.plan.steps import described_function, dtype_code
 from kerneltk.fusion.trace.symbols import (
     Guards,
     NumberFunction,

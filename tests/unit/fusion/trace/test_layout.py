@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk.errors import ArgumentValueError
-from kerneltk.fusion.trace.layout import c_layout, layout_of, order_of, ranked
+from kerneltk.fusion.trace.graph import c_layout, layout_of, order_of, ranked
 
 X = np.random.default_rng(0).random((16, 40))
 Z = np.random.default_rng(1).random((3, 4, 5))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.trace.location import is_asked_inside, location_of, user_location
+from kerneltk.fusion.trace.users import is_asked_inside, location_of, user_location
 
 
 def by_reduce(x: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.trace.kinds import computes_otherwise, constant_kind, is_same, is_value
+from kerneltk.fusion.trace.users import computes_otherwise, constant_kind, is_same, is_value
 
 X = np.arange(1, 5, dtype=np.float32)
 

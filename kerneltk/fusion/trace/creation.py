@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import along, indices_of, number
 from kerneltk.fusion.trace.functions import (
     arange,
     array_of_number,
@@ -18,10 +17,10 @@ from kerneltk.fusion.trace.functions import (
     no_scalar,
     shape_from,
 )
-from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber, symbol_of
+from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber, plain_number, symbol_of
 from kerneltk.fusion.trace.operations import as_array
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
-from kerneltk.fusion.trace.symbols import applied
+from kerneltk.fusion.trace.symbols import Symbol, applied
 
 Maker = Callable[[Trace, Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -103,7 +102,7 @@ def _linspace(
     whole = np.result_type(first.value, last.value, 1.0)
     kind = whole if dtype is None else np.dtype(dtype)
     parts = max(int(trace.guards.value(count)) - int(bool(endpoint)), 1)
-    begin, end = (number(trace, applied(whole.type, s)) for s in (first, last))
+    begin, end = (plain_number(trace, applied(whole.type, s)) for s in (first, last))
     step = (end - begin) / parts
     places = arange(trace, num, dtype=whole)
     found = places * step + begin
@@ -116,6 +115,17 @@ def _linspace(
 
 def _is_negative(count: int) -> bool:
     return count < 0
+
+
+def along(vector: LazyArray, axis: int, ndim: int) -> LazyArray:
+    """A vector as an array of several dimensions, of which all but one have one element."""
+    return vector[tuple(slice(None) if k == axis else None for k in range(ndim))]  # type: ignore[no-any-return]
+
+
+def indices_of(trace: Trace, rows: Symbol, columns: Symbol) -> tuple[Any, Any]:
+    """The indices of rows, as a column, and of columns."""
+    row = arange(trace, plain_number(trace, rows))
+    return row[:, None], arange(trace, plain_number(trace, columns))
 
 
 def _eye(
@@ -206,7 +216,7 @@ class Grid:
         symbol = symbol_of(step)
         if symbol is not None and isinstance(symbol.value, complex):
             count = applied(_count, symbol)
-            made = _linspace(self._trace, start, item.stop, number(self._trace, count))
+            made = _linspace(self._trace, start, item.stop, plain_number(self._trace, count))
             return made  # type: ignore[no-any-return]
         return arange(self._trace, start, item.stop, step)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import kerneltk
-from kerneltk.fusion.trace.computed import ComputedArray, computed
+from kerneltk.fusion.block import ComputedArray
+from kerneltk.fusion.trace.operations import computed
 
 
 def test_an_array_in_place_of_a_lazy_one() -> None:

@@ -1,0 +1,1 @@
+"""Loops of fused functions, as one kernel each."""

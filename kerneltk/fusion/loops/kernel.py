@@ -1,0 +1,549 @@
+"""Loops as one kernel: on CPU cores, one thread executes the launches of all rounds in turn.
+
+Each launch becomes a loop over its elements, of the body that it has anyway. A round's views and
+extents are computed where they are needed, as `trace.symbols` does. For launches of few elements,
+which run in the calling thread by themselves, too: a round then takes its work, and no launches.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kerneltk.codegen.body_facts import BodyFacts
+from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.core.dtypes import describe
+from kerneltk.core.records import record
+from kerneltk.fusion.plan.steps import (
+    OPTIONS,
+    FusedElementwise,
+    LibraryCall,
+    Rounds,
+    Step,
+    Target,
+    kernel_of,
+)
+from kerneltk.fusion.trace.graph import (
+    Index,
+    Item,
+    Shape,
+    Slice,
+    Steps,
+    Transpose,
+)
+from kerneltk.fusion.trace.symbols import (
+    Expression,
+    Symbol,
+    constant,
+    index_end,
+    indices_of,
+    product,
+    sliced_extent,
+)
+from kerneltk.signature.parameters import parse_signature
+from kerneltk.signature.resolve import Resolved
+
+MOST_ELEMENTS = 1 << 14
+"""Of a launch: the thread pool has no part in those that are as large."""
+_MOST_PRODUCT = 1 << 12  # multiplications of a product with more elements than one: BLAS is slow
+_MOST_LAUNCHES = 32  # in one kernel, which is compiled for seconds beyond
+_BITS = 62  # of integers that a call computes in Python
+_EXTENT_BITS = 48
+
+
+_Computed = tuple[Callable[..., Any], list[Expression]]
+
+
+class LoopKernel(NamedTuple):
+    """A loop as a kernel.
+
+    Parameters
+    ----------
+    kernel : FusedElementwise
+        Takes the arrays that it reads, numbers, columns, and the arrays that it writes.
+    read, written : tuple of int
+        Arrays, by their numbers.
+    numbers, limits : tuple of (callable, list of tuple)
+        What it takes, and whether its launches are small: a function of expressions each.
+    """
+
+    kernel: FusedElementwise
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+    numbers: tuple[_Computed, ...]
+    limits: tuple[_Computed, ...]
+
+
+@record(slots=False)
+class LoopDefinition(ElementwiseDefinition):
+    """A loop: it copies elements from and to where they lie."""
+
+    def by_reference(self, resolved: Resolved) -> tuple[bool, ...]:
+        """No array has to be aligned."""
+        return tuple(False for _ in self.signature.parameters)
+
+
+class _NotOneKernelError(Exception):
+    """A loop has a launch that is no part of another kernel."""
+
+
+def loop_kernel(
+    rounds: Rounds, shapes: Mapping[int, Shape], is_made: Callable[[Target], bool]
+) -> LoopKernel | None:
+    """The kernel of a loop; None where launches or calls of a library remain. `shapes` are those of
+    arrays that are there before it; `is_made` says of a target whether it is a new array.
+    """
+    writer = _Writer(shapes, is_made)
+    try:
+        writer.rounds(rounds)
+    except _NotOneKernelError:
+        return None
+    return writer.finished()
+
+
+def _in_round(expression: Expression, indices: Mapping[Expression, int]) -> Expression:
+    """An expression in the round with such indices."""
+    if expression in indices:
+        return constant(indices[expression]).expression
+    if expression[0] != "call":
+        return expression
+    return (*expression[:2], tuple(_in_round(operand, indices) for operand in expression[2]))
+
+
+def clipped(value: int) -> int:
+    """An integer that views depend on: beyond all extents, they take the same elements."""
+    return max(-(1 << _BITS), min(operator.index(value), 1 << _BITS))
+
+
+def column(dtype: np.dtype[Any], *numbers: Any) -> Any:
+    """What a body has of a number in each round."""
+    with np.errstate(all="ignore"):
+        return np.array([np.asarray(number).astype(dtype) for number in numbers], dtype)
+
+
+def is_within(most: int, *extents: int) -> bool:
+    """Whether a launch has no more elements."""
+    return product(*extents) <= most
+
+
+def are_all(*launches: bool) -> bool:
+    """Whether all launches are so small."""
+    return all(launches)
+
+
+def _itself(number: Any) -> Any:
+    return number
+
+
+_OPERATIONS: dict[Any, str] = {
+    operator.add: "({} + {})",
+    operator.sub: "({} - {})",
+    operator.neg: "(-{})",
+    operator.pos: "{}",
+    operator.index: "{}",
+    operator.floordiv: "floor_divide({}, {})",
+    operator.mod: "floor_modulo({}, {})",
+    index_end: "index_end({})",
+    sliced_extent: "sliced_extent({}, {}, {}, {})",
+}
+_PRODUCTS = (operator.mul, product)
+
+
+class _Writer:
+    """Writes the C++ of one loop."""
+
+    def __init__(self, shapes: Mapping[int, Shape], is_made: Callable[[Target], bool]) -> None:
+        self._shapes, self._is_made = shapes, is_made
+        self._arrays: dict[int, np.dtype[Any]] = {}
+        self._written: set[int] = set()
+        self._made: dict[int, int] = {}  # dimensions of those that rounds make
+        self._numbers: dict[tuple[Expression, Any], str] = {}
+        self._columns: dict[tuple[Expression, Any], tuple[str, Rounds]] = {}
+        self._indices: dict[Expression, tuple[str, Rounds]] = {}
+        self._loops: list[Rounds] = []
+        self._includes: dict[str, None] = {}
+        self._bodies: dict[str, str] = {}  # namespaces, by what is in them
+        self._lines: list[str] = []
+        self._sizes: list[tuple[Shape, int]] = []
+        self._launches = 0
+        self._traps = False
+
+    def _line(self, *lines: str) -> None:
+        self._lines += lines
+
+    def finished(self) -> LoopKernel:
+        """The kernel of all lines."""
+        written = sorted(self._written)
+        read = [array for array in self._arrays if array not in self._written]
+        arrays = {array: f"raw {self._arrays[array].name} a{array}" for array in self._arrays}
+        inputs = [arrays[array] for array in read]
+        for (_, dtype), name in self._numbers.items():
+            inputs.append(f"{'int64' if dtype is None else dtype.name} {name}")
+        inputs += [f"raw {dtype.name} {c}" for (_, dtype), (c, _) in self._columns.items()]
+        signature = parse_signature(", ".join(inputs), ", ".join(arrays[a] for a in written))
+        texts = [f"namespace {name} {{\n{text}\n}}" for text, name in self._bodies.items()]
+        begin = ["using namespace kerneltk::loops;"]
+        begin += [f"const auto p{array} = whole(a{array});" for array in self._arrays]
+        begin += [f"memory m{array};" for array in self._made]
+        definition = LoopDefinition(
+            signature,
+            "loop",
+            "\n".join([*self._includes, "#include <kerneltk/host_loops.hpp>", *texts]),
+            OPTIONS,
+            "\n".join([*begin, *self._lines]),
+            known_facts=BodyFacts(frozenset(), by_reference=True, loops=True, traps=self._traps),
+        )
+        numbers: list[_Computed] = [
+            (clipped if dtype is None else _itself, [e]) for e, dtype in self._numbers
+        ]
+        for (e, dtype), (_, rounds) in self._columns.items():
+            each = [_in_round(e, {rounds.index: k}) for k in rounds.values]
+            numbers.append((functools.partial(column, dtype), each))
+        ends = [{own.index: own.values[k] for own in self._loops} for k in (0, -1)]
+        limits: list[_Computed] = [
+            (functools.partial(is_within, most), [_in_round(n.expression, end) for n in shape])
+            for shape, most in self._sizes
+            for end in ends
+        ]
+        kernel: Any = kernel_of(definition)
+        return LoopKernel(kernel, tuple(read), tuple(written), tuple(numbers), tuple(limits))
+
+    # -- numbers -------------------------------------------------------------------------------
+
+    def _integer(self, expression: Expression) -> tuple[str, int]:
+        """An integer that views or extents depend on, or None; and how many bits it may have."""
+        kind = expression[0]
+        if kind == "constant":
+            value = expression[2]
+            if value is None:
+                return "bound()", 0
+            if int(value).bit_length() > _BITS:
+                raise _NotOneKernelError
+            return f"{int(value)}LL", int(value).bit_length()
+        if kind == "index":
+            own = self._indices.get(expression)
+            return own[0] if own else self._number(expression, None), _EXTENT_BITS
+        is_end = kind == "call" and expression[1] is index_end  # which may be None
+        if not is_end and not self._indices_of(expression):
+            name = self._number(expression, None)
+            return name, _EXTENT_BITS if kind == "extent" else _BITS
+        function, operands = expression[1:]
+        found = [self._integer(operand) for operand in operands]
+        texts, bits = zip(*found, strict=True)
+        if function in _PRODUCTS:
+            text, most = f"({' * '.join(texts)})", sum(bits)
+        elif function in _OPERATIONS:
+            text, most = _OPERATIONS[function].format(*texts), max(bits) + 1
+        else:
+            raise _NotOneKernelError
+        if most > _BITS + 1:
+            raise _NotOneKernelError
+        return text, most
+
+    def _indices_of(self, expression: Expression) -> Set[Expression]:
+        return self._indices.keys() & indices_of(expression)
+
+    def _number(self, expression: Expression, dtype: Any) -> str:
+        return self._numbers.setdefault((expression, dtype), f"n{len(self._numbers)}")
+
+    def _scalar(self, expression: Expression, dtype: np.dtype[Any]) -> str:
+        """A number of a body."""
+        indices = self._indices_of(expression)
+        if not indices:
+            return self._number(expression, dtype)
+        (index, *others) = indices
+        if others:
+            raise _NotOneKernelError
+        name, rounds = self._indices[index]
+        key = expression, dtype
+        column, _ = self._columns.setdefault(key, (f"c{len(self._columns)}", rounds))
+        return f"{column}[{name}_round]"
+
+    def _shape(self, shape: Shape) -> str:
+        extents = [self._integer(extent.expression)[0] for extent in shape]
+        return f"{{{', '.join(extents) or '1'}}}"
+
+    # -- parts of arrays -----------------------------------------------------------------------
+
+    def _part(self, array: int, steps: Steps, dtype: np.dtype[Any]) -> str:
+        """An array seen through steps."""
+        found = f"p{array}"
+        ndim = self._made.get(array, -1)
+        if ndim < 0:
+            ndim = len(self._shapes[array])
+            self._arrays[array] = dtype
+        for step in steps:
+            if isinstance(step, Index):
+                ndim += sum(
+                    1 if k is None else 0 if isinstance(k, Slice) else -1 for k in step.items
+                )
+                found += f".seen<{ndim}>({', '.join(map(self._item, step.items))})"
+            elif isinstance(step, Transpose):
+                found += f".transposed({', '.join(map(str, step.axes))})"
+            else:
+                ndim = len(step.shape)
+                found += f".broadcast<{ndim}>({self._shape(step.shape)})"
+        return found
+
+    def _item(self, item: Item) -> str:
+        if item is None:
+            return "new_axis{}"
+        if isinstance(item, Slice):
+            bounds = [self._integer(bound.expression)[0] for bound in item.bounds[:2]]
+            return f"slice{{{', '.join(bounds)}, {1 if item.step is None else item.step}}}"
+        expression = item.expression if isinstance(item, Symbol) else ("constant", int, item)
+        return f"at{{{self._integer(expression)[0]}}}"
+
+    # -- launches ------------------------------------------------------------------------------
+
+    def rounds(self, rounds: Rounds) -> None:
+        """A loop."""
+        values, name = rounds.values, f"i{len(self._loops)}"
+        self._loops.append(rounds)
+        self._indices[rounds.index] = name, rounds
+        self._line(
+            f"for (long long {name} = {values.start}LL, {name}_round = 0; "
+            f"{name}_round < {len(values)}LL; {name} += {values.step}LL, ++{name}_round) {{"
+        )
+        for step in rounds.steps:
+            self._step(step)
+        self._line("}")
+        del self._indices[rounds.index]
+
+    def _step(self, step: Step) -> None:
+        kernel = step.kernel
+        if isinstance(kernel, Rounds):
+            self.rounds(kernel)
+            return
+        self._launches += 1
+        if self._launches > _MOST_LAUNCHES or step.schedule is not None:
+            raise _NotOneKernelError
+        if isinstance(kernel, LibraryCall):
+            self._called(step, kernel)
+            return
+        definition: Any = kernel._definition
+        facts = definition.known_facts
+        if facts is None or facts.observed - {"_J"}:
+            raise _NotOneKernelError
+        self._traps = self._traps or facts.traps
+        self._sizes.append((step.shape, MOST_ELEMENTS))
+        made = [t for t in step.targets if self._is_made(t)]
+        if step.axes is not None and len(made) < len(step.targets):
+            raise _NotOneKernelError
+        for target, node in zip(step.targets, step.nodes, strict=True):
+            if target in made:
+                self._make(target, node.dtype, step.shape_of(node))
+        self._line("{")
+        if len(made) == len(step.targets):
+            self._line(f"const long long shape[] = {self._shape(step.shape)};")
+        for k, target in enumerate(step.targets):
+            dtype = step.nodes[k].dtype
+            if target.array not in self._made:
+                self._written.add(target.array)
+            part = self._part(target.array, target.steps, dtype)
+            self._line(f"const auto out{k} = {part};")
+        if len(made) < len(step.targets):  # it has the shape of what it writes to
+            first = next(k for k, target in enumerate(step.targets) if target not in made)
+            self._line(f"const auto& shape = out{first}.extents;")
+        ndim = len(step.shape)
+        for k, leaf in enumerate(step.leaves()):
+            part = self._part(leaf.array, leaf.steps, leaf.dtype)
+            if leaf.shape:
+                part += f".broadcast<{ndim}>(shape)"
+                order = _reduced_last(step)
+                if order != tuple(range(ndim)):
+                    part += f".transposed({', '.join(map(str, order))})"
+            self._line(f"const auto in{k} = {part};")
+        for k, (expression, dtype) in enumerate(step.operands.scalars):
+            ctype = describe(dtype).ctype
+            self._line(f"const {ctype} s{k} = {self._scalar(expression, dtype)};")
+        if step.axes is not None:
+            self._reduction(step, definition)
+        else:
+            self._elementwise(step, definition)
+        self._line("}")
+
+    def _make(self, target: Target, dtype: np.dtype[Any], shape: Shape) -> None:
+        array, ctype = target.array, describe(dtype).ctype
+        self._made[array] = len(shape)
+        made = f"m{array}.array<{ctype}, {len(shape)}>({self._shape(shape)})"
+        self._line(f"const auto p{array} = {made};")
+
+    def _body(self, preamble: str) -> str:
+        """The namespace of a body's functions. Bodies have the same names of their own."""
+        lines = preamble.split("\n")
+        self._includes.update(dict.fromkeys(k for k in lines if k.startswith("#include")))
+        text = "\n".join(line for line in lines if not line.startswith("#include"))
+        return self._bodies.setdefault(text, f"_kt_body{len(self._bodies)}")
+
+    def _elementwise(self, step: Step, definition: ElementwiseDefinition) -> None:
+        space = self._body(definition.preamble)
+        leaves = [*step.leaves()]
+        for k, leaf in enumerate(leaves):
+            if not leaf.shape:
+                ctype = describe(leaf.dtype).ctype
+                self._line(f"const {ctype} x{k} = load<{ctype}>(in{k}.data);")
+        full = [f"in{k}" for k, leaf in enumerate(leaves) if leaf.shape]
+        outs = [f"out{k}" for k in range(len(step.targets))]
+        body = [
+            *[
+                _element(f"x{k}", leaf.dtype, f"in{k}")
+                for k, leaf in enumerate(leaves)
+                if leaf.shape
+            ],
+            *[f"{describe(n.dtype).ctype} y{k};" for k, n in enumerate(step.nodes)],
+            *_local(definition.operation, space),
+            *[f"store(row_out{k}.data + k * by_out{k}, y{k});" for k in range(len(outs))],
+        ]
+        self._walk([*full, *outs], len(step.shape), body)
+
+    def _walk(self, parts: Sequence[str], ndim: int, body: Sequence[str]) -> None:
+        """Have a body be executed for each element of parts of the launch's shape."""
+        if not ndim:
+            self._line("const long long k = 0;")
+            self._line(*[f"const long long by_{p} = 0; const auto& row_{p} = {p};" for p in parts])
+            self._line(*body)
+            return
+        own = {part: part for part in parts}
+        for d in range(ndim - 1):
+            self._line(f"for (long long k{d} = 0; k{d} < shape[{d}]; ++k{d}) {{")
+            for part in parts:
+                self._line(f"const auto {part}_{d} = {own[part]}[k{d}];")
+                own[part] = f"{part}_{d}"
+        self._line(*[f"const auto& row_{part} = {own[part]};" for part in parts])
+        self._dense(parts, [
+            f"const long long count = shape[{ndim - 1}];",
+            "KERNELTK_INDEPENDENT",
+            "for (long long k = 0; k < count; ++k) {", *body, "}",
+        ])  # fmt: skip
+        self._line("}" * (ndim - 1))
+
+    def _dense(self, parts: Sequence[str], lines: Sequence[str]) -> None:
+        """Lines for rows whose elements lie side by side, or do not."""
+        self._line(
+            "const auto row = [&](auto kind) {",
+            *[f"const long long by_{part} = step_of(kind, row_{part});" for part in parts],
+            *lines, "};",
+            f"if ({' && '.join(f'is_dense(row_{p})' for p in parts) or 'true'}) row(dense{{}});",
+            "else row(apart{});",
+        )  # fmt: skip
+
+    def _reduction(self, step: Step, definition: Any) -> None:
+        space = self._body(definition.preamble)
+        axes = step.axes or ()
+        ndim, outer = len(step.shape), len(step.shape) - len(axes)
+        order = _reduced_last(step)
+        accumulator = definition.accumulator
+        if accumulator.fields:
+            members = " ".join(f"{ctype} {name};" for ctype, name in accumulator.fields)
+            given = ", ".join(f"{ctype} _{name}" for ctype, name in accumulator.fields)
+            set_ = ", ".join(f"{name}(_{name})" for _, name in accumulator.fields)
+            self._line(f"struct total {{ {members} total() = default; "
+                       f"total({given}) : {set_} {{}} }};")  # fmt: skip
+        else:
+            self._line(f"using total = {accumulator.ctype};")
+        self._line(
+            "const auto combine = [](total a, total b) -> total {",
+            f"return {_local(definition.reduce_expr, space)[0]};", "};",
+            f"const total neutral = [] () -> total {{ return {definition.identity}; }}();",
+        )  # fmt: skip
+        leaves = [*step.leaves()]
+        for k, leaf in enumerate(leaves):
+            if not leaf.shape:
+                ctype = describe(leaf.dtype).ctype
+                self._line(f"const {ctype} x{k} = load<{ctype}>(in{k}.data);")
+        full = [k for k, leaf in enumerate(leaves) if leaf.shape]
+        own = {k: f"in{k}" for k in full}
+        outs = {k: f"out{k}" for k in range(len(step.targets))}
+
+        def loop(d: int) -> None:
+            self._line(f"for (long long k{d} = 0; k{d} < shape[{order[d]}]; ++k{d}) {{")
+            for k in full:
+                self._line(f"const auto in{k}_{d} = {own[k]}[k{d}];")
+                own[k] = f"in{k}_{d}"
+
+        for d in range(outer):
+            loop(d)
+            for k in outs:
+                self._line(f"const auto out{k}_{d} = {outs[k]}[k{d}];")
+                outs[k] = f"out{k}_{d}"
+        self._line("total found = neutral;", "long long before = 0;")
+        for d in range(outer, ndim - 1):
+            loop(d)
+        self._line(*[f"const auto& row_in{k} = {own[k]};" for k in full])
+        self._line(f"const long long count = shape[{order[-1]}];")
+        self._dense([f"in{k}" for k in full], [
+            "found = row_total(found, count, neutral, [&](long long k) -> total {",
+            "[[maybe_unused]] const long long _J = before + k;",
+            *[_element(f"x{k}", leaves[k].dtype, f"in{k}") for k in full],
+            f"return {_local(definition.map_expr, space)[0]};",
+            "}, combine);",
+        ])  # fmt: skip
+        self._line("before += count;", "}" * (ndim - 1 - outer), "{")
+        for k, node in enumerate(step.nodes):
+            self._line(f"{describe(node.dtype).ctype} y{k};")
+        self._line("const total a = found;", *_local(definition.post_map_expr, space))
+        self._line(*[f"store({outs[k]}.data, y{k});" for k in outs], "}", "}" * outer)
+
+    # -- calls of a library --------------------------------------------------------------------
+
+    def _called(self, step: Step, call: LibraryCall) -> None:
+        (target,), (node,) = step.targets, step.nodes
+        if not self._is_made(target):
+            raise _NotOneKernelError
+        self._make(target, node.dtype, node.shape)
+        if call.is_allocation:
+            return
+        leaves = [*step.leaves()]
+        sides = [len(leaf.shape) for leaf in leaves]
+        dtype = node.dtype
+        if (
+            call.function != "matmul" or call.options or max(sides) > 2
+            or dtype.kind not in "iufc" or dtype.name == "float16" or dtype.itemsize < 4
+            or any(leaf.dtype != dtype for leaf in leaves)
+        ):  # fmt: skip
+            raise _NotOneKernelError
+        length = leaves[0].shape[-1]
+        self._sizes.append(((*node.shape, length), _MOST_PRODUCT if node.shape else MOST_ELEMENTS))
+        ctype = describe(dtype).ctype
+        self._line("{")
+        for k, leaf in enumerate(leaves):
+            part = self._part(leaf.array, leaf.steps, leaf.dtype)
+            if k and sides[k] == 2:
+                part += ".transposed(1, 0)"
+            self._line(f"const auto in{k} = {part};")
+        out, rows = f"p{target.array}", ["in0", "in1"]
+        for k in range(2):
+            if sides[k] == 2:
+                self._line(f"for (long long k{k} = 0; k{k} < in{k}.extents[0]; ++k{k}) {{")
+                self._line(f"const auto in{k}_0 = in{k}[k{k}]; const auto {out}_{k} = {out}[k{k}];")
+                out, rows[k] = f"{out}_{k}", f"in{k}_0"
+        self._line(f"const auto& row_in0 = {rows[0]};", f"const auto& row_in1 = {rows[1]};")
+        self._dense(["in0", "in1"], [
+            f"store({out}.data, row_total({ctype}(0), row_in0.extents[0], {ctype}(0), "
+            f"[&](long long k) -> {ctype} {{",
+            _element("x0", dtype, "in0"), _element("x1", dtype, "in1"),
+            f"return x0 * x1; }}, [](const {ctype}& a, const {ctype}& b) -> {ctype} "
+            "{ return a + b; }));",
+        ])  # fmt: skip
+        self._line("}" * (1 + sides.count(2)))
+
+
+def _element(name: str, dtype: np.dtype[Any], part: str) -> str:
+    ctype = describe(dtype).ctype
+    return f"const {ctype} {name} = load<{ctype}>(row_{part}.data + k * by_{part});"
+
+
+def _local(text: str, space: str) -> list[str]:
+    """A body's call of its function, which is in a namespace here."""
+    return [text.replace("::_kt_", f"{space}::_kt_")]
+
+
+def _reduced_last(step: Step) -> tuple[int, ...]:
+    """The dimensions of a launch, those that it reduces behind the others."""
+    axes = step.axes or ()
+    return (*(d for d in range(len(step.shape)) if d not in axes), *axes)

@@ -1,0 +1,229 @@
+"""Loops as one kernel: they compute what NumPy does, and what is no part of one remains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kerneltk
+from kerneltk.backends.registry import backend_named
+from kerneltk.fusion.loops.kernel import are_all, clipped, column, is_within, loop_kernel
+from kerneltk.fusion.plan.program import Program, _Execution
+from kerneltk.fusion.plan.steps import Rounds
+from kerneltk.fusion.start import traced
+from kerneltk.fusion.trace import rolling
+
+_N = 22
+
+
+@pytest.fixture(autouse=True)
+def _rolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", -1)
+    monkeypatch.setattr(rolling, "_LEAST_CARRIED", 12)
+
+
+def _arguments(dtype: str = "f8") -> list[Any]:
+    x = (np.arange(_N * _N).reshape(_N, _N) * 7 % 11 - 4).astype(dtype)
+    return [x, np.ascontiguousarray(x[::-1, ::-1]), x[3] * 1]
+
+
+def triangular(x: Any, y: Any, z: Any) -> None:
+    for i in range(_N):
+        z[i] = (z[i] - x[i, :i] @ z[:i] * 0.01) / (y[i, i] * y[i, i] + 1)
+
+
+def nested(x: Any, y: Any, z: Any) -> None:
+    for i in range(_N - 1):
+        for j in range(_N):
+            x[i, j] += x[i + 1 :, i] @ y[i + 1 :, j] * 0.01
+        y[i] = x[i] * 0.5 + y[i, ::-1]
+
+
+def numbers(x: Any, y: Any, z: Any) -> None:
+    for i in range(_N):
+        x[i] = x[i] * (1 / (i + 1.5)) + 2**i % 7 + i
+        y[-1 - i] -= x[i] > i
+
+
+def reduced(x: Any, y: Any, z: Any) -> None:
+    for i in range(1, _N):
+        x[0] += y[: i + 1].max(axis=0) + y[:, i].sum()
+        x[i] = (x[: i + 1] * y[: i + 1]).sum(axis=0) % 5
+        z[i] = x[:i].argmin() + (y[:i] > 0).all()
+
+
+def carried(x: Any, y: Any, z: Any) -> Any:
+    a = z[0] * 1
+    b = 1.0
+    for i in range(1, _N):
+        b *= 1 - a * a * 0.001
+        a = (z[i] + np.flip(z[:i]) @ x[i, :i] * 0.01) / (b * b + 1)
+        z[:i] += a * np.flip(z[:i])
+    return a, b
+
+
+def new_arrays(x: Any, y: Any, z: Any) -> None:
+    for i in range(_N - 2):
+        made = np.empty((2, i + 1))
+        made[0] = x[i, : i + 1]
+        made[1] = y[: i + 1, i]
+        x[i + 1, : i + 1] += made[0] * made[1] % 3
+        y[i, :] = made.T[0, 0] + (x * 0.5)[i]
+
+
+def slices(x: Any, y: Any, z: Any) -> None:
+    for i in range(_N):
+        x[i, i::-1] = y[i - 5 : -1 - i : 2, 0].sum()
+        x[:i:3, i - 4 :] += y[i : i + 100, 2 - i :][:1, :1]
+        z[i : i - 3 : -1] += x[-i:, None, i // 2].T[0, -1:]
+
+
+def matrices(x: Any, y: Any, z: Any) -> None:
+    for i in range(2, _N - 6):
+        x[i, i : i + 3] = x[i : i + 3, :i] @ z[:i] % 5
+        y[:2, :3] += (x[i : i + 2, :4] @ y[i : i + 4, :3]) % 3 + z[:3] @ x[:3, i : i + 3] % 2
+
+
+_FUNCTIONS = [triangular, nested, numbers, reduced, carried, new_arrays, slices, matrices]
+
+
+def _kernels(program: Program) -> list[bool]:
+    """Whether each loop of a program is one kernel."""
+    execution = program._execution(np.empty)
+    found = []
+    for step in program.plan.steps:
+        execution.steps_of(step)
+        if isinstance(step.kernel, Rounds):
+            one = loop_kernel(step.kernel, execution._shapes, execution._is_made)
+            found.append(one is not None)
+    return found
+
+
+def _compare(function: Callable[..., Any], make: Callable[[], list[Any]] = _arguments) -> None:
+    fused = kerneltk.fuse(function)
+    for _ in range(3):
+        wanted_args, args = make(), make()
+        wanted, found = function(*wanted_args), fused(*args)
+        for a, b in zip([*wanted_args, wanted], [*args, found], strict=True):
+            if a is not None:
+                np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("function", _FUNCTIONS)
+def test_loops_of_small_launches_are_one_kernel(function: Callable[..., Any]) -> None:
+    _compare(function)
+    program = traced(function, "program", _arguments(), (), backend_named("host"))
+    kernels = _kernels(program)
+    assert kernels
+    assert all(kernels)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "c16", "?"])
+def test_dtypes(dtype: str) -> None:
+    def function(x: Any, y: Any, z: Any) -> None:
+        for i in range(1, _N):
+            x[i] = x[i - 1] + y[i, ::-1]
+            z[i] = x[i, :i].sum() if dtype != "?" else x[i, :i].any()
+            if dtype != "?":
+                z[0] = x[i, :3] @ y[:3, i]
+
+    _compare(function, lambda: _arguments(dtype))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        np.asfortranarray,
+        lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+        lambda x: x[::-1].copy()[::-1],
+    ],
+)
+def test_layouts(layout: Callable[[Any], Any]) -> None:
+    _compare(nested, lambda: [layout(x) for x in _arguments()])
+    _compare(reduced, lambda: [layout(x) for x in _arguments()])
+
+
+def test_bools_are_any_byte() -> None:
+    def function(x: Any, y: Any) -> None:
+        for i in range(20):
+            y[i] = x[i] & ~x[i + 1]
+
+    def make() -> list[Any]:
+        return [(np.arange(21, dtype=np.uint8) % 5).view(bool), np.zeros(20, bool)]
+
+    wanted, found = make(), make()
+    function(*wanted)
+    kerneltk.fuse(function)(*found)
+    assert (wanted[1] == found[1]).all()
+
+
+def test_unaligned_arrays() -> None:
+    def make() -> list[Any]:
+        found = []
+        for x in _arguments():
+            memory = np.zeros(x.nbytes + 1, np.uint8)[1:]
+            unaligned = memory.view(x.dtype).reshape(x.shape)
+            unaligned[...] = x
+            found.append(unaligned)
+        return found
+
+    _compare(triangular, make)
+
+
+def test_large_launches_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[bool] = []
+
+    def rounds(outer: _Execution, own: Rounds) -> Any:
+        chosen.append(True)
+        return original(outer, own)
+
+    from kerneltk.fusion.plan import program
+
+    original = program._rounds
+
+    def function(x: Any, y: Any) -> None:
+        for i in range(1, 14):
+            x[i] = x[i - 1] * 0.5 + y[i]
+
+    backend = backend_named("host")
+    for columns, launched in ((100, False), (1 << 15, True)):
+        args = [np.ones((14, columns)), np.arange(14.0 * columns).reshape(14, columns)]
+        found = traced(function, "program", args, (), backend)
+        monkeypatch.setattr(program, "_rounds", rounds)
+        chosen.clear()
+        found.steps_for(args)
+        monkeypatch.undo()
+        monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", -1)
+        monkeypatch.setattr(rolling, "_LEAST_CARRIED", 12)
+        assert bool(chosen) is launched
+        wanted = [args[0].copy(), args[1]]
+        function(*wanted)
+        found.run(*args)
+        assert (wanted[0] == args[0]).all()
+
+
+def test_what_is_no_part_of_a_kernel_remains() -> None:
+    def function(x: Any, y: Any) -> None:
+        for i in range(14):
+            x[i] = np.cumsum(y[i])
+
+    args = [np.ones((14, 5)), np.ones((14, 5))]
+    assert _kernels(traced(function, "program", args, (), backend_named("host"))) == [False]
+    wanted = [x.copy() for x in args]
+    function(*wanted)
+    kerneltk.fuse(function)(*args)
+    assert (wanted[0] == args[0]).all()
+
+
+def test_numbers_of_a_kernel() -> None:
+    assert clipped(-7) == -7
+    assert clipped(10**30) == 1 << 62
+    assert clipped(-(10**30)) == -(1 << 62)
+    assert column(np.dtype("f4"), 1, 2.5).tolist() == [1, 2.5]
+    assert is_within(12, 3, 4)
+    assert not is_within(11, 3, 4)
+    assert are_all(True, True)
+    assert not are_all(True, False)
