@@ -46,7 +46,7 @@ def test_round_trip_through_disk(tmp_path: Path) -> None:
     assert Cache(directory).get(key_of(1)) is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.binary(max_size=5000))
 def test_any_bytes_round_trip(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -529,6 +529,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
+@pytest.mark.exhaustive
 def test_a_fork_during_a_compile() -> None:
     for attempt in range(3):
         done = subprocess.run(

@@ -26,13 +26,13 @@ from kerneltk.backends.host import toolchain
 from kerneltk.backends.registry import capabilities_of
 from kerneltk.cache import derived, store
 from kerneltk.core import settings
-from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.compiled import outcomes
 from kerneltk.cuda_cpp.compiled.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import CompileError, LaunchError
+from tests.sampling import one_in, one_row_in
 from tests.unit.cache.stages import record_of, sealed
 
 from ...test_architecture import MODULES
@@ -200,7 +200,7 @@ def test_strings_have_no_entries(steps: list[str]) -> None:
 # -- what another result needs ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["f.cu", "outer.h", "inner.h"])
+@pytest.mark.parametrize("name", one_in(2, ["f.cu", "outer.h", "inner.h"]))
 def test_changed_files(steps: list[str], file: Path, name: str) -> None:
     assert is_known(steps, file) == (1, False)
     path = file.parent / name
@@ -257,41 +257,6 @@ def test_a_header_in_front_of_another(steps: list[str], found: Any) -> None:
         launched(path, *options)
 
 
-def test_a_header_beside_the_file(steps: list[str], tmp_path: Path) -> None:
-    path, other = tmp_path / "own" / "f.cu", tmp_path / "other" / "value.h"
-    path.parent.mkdir()
-    other.parent.mkdir()
-    path.write_text('#include "value.h"\n' + KERNEL)
-    other.write_text("#define VALUE 1\n")
-    option = f"-I{other.parent}"
-    assert is_known(steps, path, option) == (1, False)
-    assert is_known(steps, path, option) == (1, True)
-    (path.parent / "value.h").write_text("#define VALUE 2\n")
-    assert is_known(steps, path, option) == (2, False)
-
-
-def test_another_order_of_directories(steps: list[str], found: Any) -> None:
-    path, name, places = found
-    for number, place in enumerate(places):
-        place.write_text(f"#define VALUE {number}\n")
-    options = options_of(name, places)
-    for _ in range(2):
-        for number in range(3):
-            turned = options[number:] + options[:number]
-            assert launched(path, *turned) == number
-
-
-def test_a_link_to_another_header(steps: list[str], found: Any) -> None:
-    path, name, places = found
-    for number in (1, 2):
-        places[number].write_text(f"#define VALUE {number}\n")
-    options = options_of(name, places[:1])
-    for number in (1, 2, 1):
-        places[0].unlink(missing_ok=True)
-        places[0].symlink_to(places[number])
-        assert launched(path, *options) == number
-
-
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_header_that_comes_to_be(steps: list[str], tmp_path: Path, name: str) -> None:
     path, header = tmp_path / "f.cu", tmp_path / "include" / name
@@ -306,17 +271,6 @@ def test_a_header_that_comes_to_be(steps: list[str], tmp_path: Path, name: str) 
     assert is_known(steps, path, option) == (2, False)
     header.unlink()
     assert launched(path, option) == 1
-
-
-def test_a_library_for_both_sides_that_comes_to_be(steps: list[str], tmp_path: Path) -> None:
-    """Headers of some libraries are left out where there are none."""
-    path, header = tmp_path / "f.cu", tmp_path / "include" / "Eigen" / "Core"
-    path.write_text(f"#include <Eigen/Core>\n#ifndef VALUE\n#define VALUE 1\n#endif\n{KERNEL}")
-    option = f"-I{tmp_path / 'include'}"
-    assert launched(path, option) == 1
-    header.parent.mkdir(parents=True)
-    header.write_text("#define VALUE 2\n")
-    assert is_known(steps, path, option) == (2, False)
 
 
 def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
@@ -351,11 +305,14 @@ def test_a_header_of_an_option(
 
 @pytest.mark.parametrize(
     ("first", "second", "body"),
-    [
-        (("-DN=1",), ("-DN=2",), "o[0] = N;"),
-        (("-DN=1", "-UN"), ("-UN", "-DN=1"), "\n#ifdef N\no[0] = 1;\n#endif\n"),
-        (("-std=c++17",), ("-std=c++20",), "o[0] = __cplusplus / 100;"),
-    ],
+    one_row_in(
+        2,
+        [
+            (("-DN=1",), ("-DN=2",), "o[0] = N;"),
+            (("-DN=1", "-UN"), ("-UN", "-DN=1"), "\n#ifdef N\no[0] = 1;\n#endif\n"),
+            (("-std=c++17",), ("-std=c++20",), "o[0] = __cplusplus / 100;"),
+        ],
+    ),
 )
 def test_other_options(
     steps: list[str], tmp_path: Path, first: Any, second: Any, body: str
@@ -370,25 +327,6 @@ def test_other_options(
     assert kerneltk.load(path, options=second).compile_for("sm_90").code != sizes[0].code
 
 
-def test_what_a_file_is_called(steps: list[str], tmp_path: Path) -> None:
-    code = "constexpr int size = sizeof(__FILE__);\n__global__ void k(int* o) { o[0] = size; }\n"
-    for name in ("f.cu", "longer.cu"):
-        (tmp_path / name).write_text(code)
-        assert is_known(steps, tmp_path / name) == (len(name) + 1, False)
-    (tmp_path / "f.cu").rename(tmp_path / "gg.cu")
-    assert is_known(steps, tmp_path / "gg.cu") == (6, False)
-
-
-def test_what_a_header_is_called(steps: list[str], tmp_path: Path) -> None:
-    for name in ("a.h", "longer.h"):
-        (tmp_path / name).write_text("constexpr int size = sizeof(__FILE__);\n")
-    (tmp_path / "f.cu").write_text('#include "value.h"\n__global__ void k(int* o) { o[0] = size; }')
-    for name in ("a.h", "longer.h"):
-        (tmp_path / "value.h").unlink(missing_ok=True)
-        (tmp_path / "value.h").symlink_to(name)
-        assert launched(tmp_path / "f.cu") == len("value.h") + 1
-
-
 def test_other_architectures(steps: list[str], file: Path) -> None:
     targets = ("sm_80", "sm_90", "compute_90", "lto_90")
     first = [kerneltk.load(file).compile_for(target) for target in targets]
@@ -396,19 +334,6 @@ def test_other_architectures(steps: list[str], file: Path) -> None:
     steps.clear()
     assert [kerneltk.load(file).compile_for(target) for target in targets] == first
     assert not steps
-
-
-def test_other_links() -> None:
-    source = RawSource(KERNEL, "f.cu", (), "nvrtc", "/tmp", True)
-    inputs = {source.inputs()}
-    for name, kind, code in (("a", "ptx", b"1"), ("b", "ptx", b"1"), ("a", "cubin", b"1")):
-        linked = RawSource(
-            KERNEL, "f.cu", (), "nvrtc", "/tmp", True, (LinkInput(name, kind, code),)
-        )  # type: ignore[arg-type]
-        inputs.add(linked.inputs())
-    inputs.add(RawSource(KERNEL, "f.cu", (), "nvcc", "/tmp", True).inputs())
-    inputs.add(RawSource(KERNEL, "f.cu", (), "nvrtc", "/", True).inputs())
-    assert len(inputs) == 6
 
 
 def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
@@ -455,20 +380,6 @@ def test_a_header_where_the_compiler_looks_by_itself(
     assert is_known(steps, file) == (1, True)
 
 
-def test_no_variable_adds_headers(tmp_path: Path) -> None:
-    """What is in no key decides nothing."""
-    (tmp_path / "value.h").write_text("#define VALUE 1\n")
-    file = tmp_path / "own" / "f.cu"
-    file.parent.mkdir()
-    file.write_text(
-        "#if __has_include(<value.h>)\n#include <value.h>\n#else\n#define VALUE 3\n#endif\n"
-        + KERNEL
-    )
-    names = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
-    assert in_process(file, **dict.fromkeys(names, str(tmp_path))) == (3, False)
-    assert in_process(file) == (3, True)
-
-
 @pytest.mark.exhaustive
 def test_debug_modes(tmp_path: Path) -> None:
     file = tmp_path / "f.cu"
@@ -482,14 +393,6 @@ def test_debug_modes(tmp_path: Path) -> None:
     for _ in range(2):  # a debugger needs files
         assert in_process(file, KERNELTK_HOST_DEBUG="symbols") == (2, False)
     assert in_process(file) == (2, True)
-
-
-@pytest.mark.exhaustive
-def test_sanitizers(file: Path) -> None:
-    assert in_process(file) == (1, False)
-    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined") == (1, False)
-    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined") == (1, True)
-    assert in_process(file) == (1, True)
 
 
 @pytest.mark.parametrize("debug", ["", "memory"])
@@ -509,27 +412,6 @@ def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
     assert "In kernel 'k'" in first
     assert ("part.h:6" in first) == bool(debug)
     assert in_process(file, **environment) == (first, True)
-
-
-def test_other_cuda_headers(tmp_path: Path) -> None:
-    file = tmp_path / "f.cu"
-    file.write_text(
-        '#include <cuda_value.h>\nextern "C" __constant__ char c[VALUE] = {};\n'
-        "__global__ void k(int* o) { o[0] = c[o[1]]; }\n"
-    )
-    sizes = []
-    for number in (10, 20000):
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        (directory / "cuda_value.h").write_text(f"#define VALUE {number}\n")
-        environment = {"KERNELTK_CUDA_INCLUDE": str(directory)}
-        size, known = in_process(file, target="sm_90", **environment)
-        sizes.append(size)
-        assert not known
-        assert in_process(file, target="sm_90", **environment) == (size, True)
-    assert sizes[1] > sizes[0] + 10000
-    (directory / "cuda_value.h").write_text("#define VALUE 10\n")
-    assert in_process(file, target="sm_90", **environment) == (sizes[0], False)
 
 
 def test_every_setting_is_thought_of() -> None:

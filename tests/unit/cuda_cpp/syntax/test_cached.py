@@ -22,6 +22,7 @@ from kerneltk.cuda_cpp.source import RawSource, Request
 from kerneltk.cuda_cpp.syntax import cached, reader, volatile_names
 from kerneltk.cuda_cpp.syntax.declarations import RewriteTarget
 from kerneltk.errors import ArgumentTypeError
+from tests.sampling import one_in
 from tests.unit.cache.stages import sealed
 
 TESTS = Path(__file__).parents[3]
@@ -74,7 +75,7 @@ def test_a_source_is_read_once(reads: list[str]) -> None:
     assert reads == [KERNEL, KERNEL]  # the second time by this test
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", one_in(6, SOURCES), ids=lambda path: path.name)
 def test_what_is_kept_is_what_was_found(cache: Cache, path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     summary, directives = reader.read_source(source), reader.read_directives(source)
