@@ -81,12 +81,6 @@ def test_a_setting_that_is_not_valid_is_one_line(
 # demo
 
 
-@pytest.fixture
-def hills() -> np.ndarray[Any, Any]:
-    y, x = np.mgrid[:40, :60]
-    return (500 + 80 * np.sin(x / 7) * np.cos(y / 5)).astype(np.float32)
-
-
 def demo(tmp_path: Path, *arguments: str | Path) -> Result:
     picture = tmp_path / "picture.png"
     return run("demo", "--megapixels", "0.02", "--output", picture, *arguments)
@@ -111,26 +105,6 @@ def test_demo_on_a_gpu(tmp_path: Path) -> None:
     result = demo(tmp_path, "--backend", "cuda")
     assert result.exit_code == 0, result.output
     assert "× CuPy" in result.output
-
-
-def test_demo_on_a_grid_with_holes(tmp_path: Path, hills: np.ndarray[Any, Any]) -> None:
-    hills[3:6, 10:20] = np.nan
-    np.save(tmp_path / "hills.npy", hills)
-    result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "hills.npy", "--cell", "30")
-    assert result.exit_code == 0, result.output
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        ">i4", "bool",
-        *(pytest.param(d, marks=pytest.mark.exhaustive) for d in ("uint8", "float64", "float16")),
-    ],
-)  # fmt: skip
-def test_demo_takes_any_real_dtype(tmp_path: Path, hills: np.ndarray[Any, Any], dtype: str) -> None:
-    np.savez(tmp_path / "hills.npz", grid=(hills - 420).astype(dtype), axis=np.arange(40))
-    result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "hills.npz")
-    assert result.exit_code == 0, result.output
 
 
 def test_demo_on_a_picture(tmp_path: Path) -> None:
@@ -189,11 +163,6 @@ def test_an_input_that_is_no_grid_is_one_line(tmp_path: Path, case: str) -> None
     assert not (tmp_path / "picture.png").exists()
 
 
-def test_an_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.full((3, 3), None), allow_pickle=True)
-    assert "x.npy" in message(demo(tmp_path, "--input", tmp_path / "x.npy"), 2)
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -250,13 +219,6 @@ def test_a_cache_directory_that_is_a_file_is_one_line(cache_directory: Path) -> 
     cache_directory.write_text("in the way")
     assert str(cache_directory) in message(run("cache", "info"), 1)
     assert "no" in run("cache", "info").stdout
-
-
-@pytest.mark.parametrize(
-    ("count", "text"), [(1023, "1023 bytes"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB")]
-)
-def test_sizes_are_printed_in_binary_units(count: int, text: str) -> None:
-    assert cli._bytes(count) == text
 
 
 # doctor

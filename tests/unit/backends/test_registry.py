@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import replace
 from types import ModuleType
@@ -13,7 +12,6 @@ import pytest
 
 from kerneltk import BackendUnavailableError, ElementwiseKernel
 from kerneltk.backends import registry
-from kerneltk.backends.host.backend import HostBackend
 from kerneltk.backends.registry import Registration, backend_named, capabilities_of
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.errors import ArgumentValueError
@@ -61,12 +59,6 @@ def test_backends_of_this_package() -> None:
     assert capabilities_of("host").is_fallback
     assert not capabilities_of("cuda").is_fallback
     assert [capabilities_of(name).warp_size for name in registry.names()] == [32, 32]
-
-
-def test_a_backend_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    add(monkeypatch, "own")
-    assert backend_named("own") is backend_named("own")
-    assert isinstance(backend_named("host"), HostBackend)
 
 
 def test_who_registers_later_gets_the_array(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,30 +128,6 @@ def test_what_compiles_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (target.backend, target.architecture) == ("cuda", "sm_90")
     with pytest.raises(ValueError, match="not a CUDA architecture"):
         registry.compiler_for(TranslationUnit("cuda", "", "k"), "sm90")
-
-
-def test_array_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = add(monkeypatch, "own")
-    assert registry.array_library("own") is library
-    assert registry.array_library("host") is np
-
-
-LAZY = """
-import sys
-import kerneltk
-assert not any(name.startswith("kerneltk.") for name in sys.modules)
-import numpy as np
-kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "k")
-kernel(np.arange(4.0))
-of_gpus = ("kerneltk.backends.cuda.", "cupy", "cuda.")
-loaded = [name for name in sys.modules if name.startswith(of_gpus)]
-assert not loaded, loaded
-assert "kerneltk.backends.host.memory_check" not in sys.modules
-"""
-
-
-def test_a_numpy_call_loads_nothing_of_a_gpu() -> None:
-    subprocess.run([sys.executable, "-c", LAZY], check=True)
 
 
 @pytest.mark.parametrize("contents", [{}, {"ndarray": None}])

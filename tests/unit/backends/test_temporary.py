@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import resource
-import signal
 import stat
 import subprocess
 import sys
@@ -128,16 +126,6 @@ def test_compilers_that_are_ended(
     )
 
 
-def test_a_users_text_that_speaks_of_full_disks(place: Path) -> None:
-    """A message that quotes it is no message of a disk."""
-    text = 'const int x =\n  "No space left on device"\n;'
-    code, log = toolchain.build("unit.cpp", text, OPTIONS)
-    assert code is None
-    assert "No space left on device" in log
-    temporary.check_finished("it", 0, "No space left on device")
-    temporary.check_finished("it", 1, '    2 |   "No space left on device"\n')
-
-
 LIMITED = """
 import resource, signal, sys
 import numpy as np
@@ -174,19 +162,6 @@ def test_a_limit_on_sizes(limit: int) -> None:
     assert result == "[0, 1]"
 
 
-def test_too_many_open_files(place: Path) -> None:
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(4)]
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 2, limits[1]))
-        with pytest.raises(BackendUnavailableError, match="Too many open files"):
-            toolchain.build("unit.cpp", SOURCE, OPTIONS)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        for descriptor in held:
-            os.close(descriptor)
-
-
 def test_a_probe_that_cannot_write_is_no_missing_compiler(
     monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
@@ -197,18 +172,6 @@ def test_a_probe_that_cannot_write_is_no_missing_compiler(
     with pytest.raises(BackendUnavailableError) as caught:
         toolchain._ask(("/usr/bin/g++",))
     assert str(caught.value) == message("No space left on device", place)
-
-
-def test_a_signals_name_that_nobody_knows() -> None:
-    with pytest.raises(BackendUnavailableError, match="ended by a signal"):
-        temporary.check_finished("nvcc", -signal.SIGKILL, "")
-    with pytest.raises(BackendUnavailableError, match="file size limit exceeded"):
-        temporary.check_finished("nvcc", -signal.SIGXFSZ, "")
-
-
-def test_other_failures_are_the_sources(place: Path) -> None:
-    temporary.check_finished("g++", 1, "unit.cpp:1:1: error: expected ';'")
-    assert toolchain.build("unit.cpp", "int x = ;", OPTIONS)[0] is None
 
 
 def test_directories_of_killed_processes_are_removed(

@@ -109,12 +109,6 @@ def test_launches_run_in_order_behind_the_kernel(module: Any) -> None:
     assert (x[1:] == 8).all()
 
 
-def test_launches_of_launches(module: Any) -> None:
-    x = np.full(100, -1, np.int32)
-    module.get_function("halves")(1, 2, (x, 0, 100))
-    np.testing.assert_array_equal(x, np.arange(100))
-
-
 def test_shared_memory_and_shapes(module: Any) -> None:
     x, sums = np.arange(256, dtype=np.float32), np.zeros(4, np.float32)
     module.get_function("totals")(2, 8, (x, sums, 4, 64))
@@ -160,10 +154,3 @@ extern "C" __global__ void g(int* x) { x[0] = 3; }"""
         module.get_function("f")(1, 1, (x,))
     assert "code:2:" in str(caught.value)
     assert "template's arguments" in str(caught.value)
-
-
-def test_streams_of_its_own() -> None:
-    x = np.random.default_rng(3).integers(0, 5000, 300).astype(np.uint32)
-    expected = np.sort(x)
-    kerneltk.RawModule(code=CODE).get_function("sort")(1, 1, (x, 0, 299))
-    np.testing.assert_array_equal(x, expected)

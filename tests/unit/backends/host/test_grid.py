@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import random
-import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,16 +27,6 @@ __global__ void parameters(char c, Mixed m, short s, Wide w, double d, bool b, d
 @pytest.fixture(scope="module")
 def basic() -> Kernels:
     return Kernels(BASIC, ["parameters"])
-
-
-def test_parameters_of_every_layout(basic: Kernels) -> None:
-    mixed = struct.pack("<b7xdh6x", 2, 0.5, 7)
-    wide = struct.pack("<8f", *range(8))
-    y: np.ndarray[Any, Any] = np.zeros(40)
-    # Behind the head, as a struct: c at 0, m at 8, s at 32, w at 64, d at 96, b at 104, y at 112.
-    packed = struct.pack("<b7x24sh30x32sd?7xQ", 1, mixed, 3, wide, 0.25, True, y.ctypes.data)
-    assert basic.launch("parameters", 1, 40, packed) == 0
-    assert np.array_equal(y, 1 + 2 + 0.5 + 7 + 3 + 7 + 0.25 + 1 + np.arange(40))
 
 
 TURNS = """
@@ -351,28 +337,6 @@ def test_threads_of_a_block_may_wait_for_a_lock() -> None:
     assert [float(word[0]) for word in words] == [7, 8, 9, 2.5]
 
 
-STRESS = """
-__global__ void turns(unsigned* y, int n) {
-    __shared__ unsigned s[64];
-    unsigned v = threadIdx.x;
-    for (int k = 0; k < n; ++k) {
-        s[threadIdx.x] = v;
-        __syncthreads();
-        v = s[(threadIdx.x + 1) % blockDim.x] + 1;
-        __syncthreads();
-    }
-    y[blockIdx.x * blockDim.x + threadIdx.x] = v;
-}
-"""
-
-
-def test_a_million_barriers() -> None:
-    kernels = Kernels(STRESS, ["turns"])
-    y = np.zeros((8, 8), np.uint32)
-    assert kernels.launch("turns", 8, 8, y, np.int32(62_500), threads=4) == 0
-    assert np.array_equal(y, np.tile((np.arange(8) + 62_500) % 8 + 62_500, (8, 1)))
-
-
 def _random_kernel(rng: random.Random, threads: int) -> tuple[str, np.ndarray[Any, Any]]:
     """Return a kernel of random steps, and what it writes: one unsigned int a thread."""
     t = np.arange(threads, dtype=np.uint32)
@@ -429,32 +393,3 @@ def test_random_kernels() -> None:
         y = np.zeros((9, size), np.uint32)
         assert kernels.launch(f"k{n}", 9, size, y, threads=3) == 0, runtime.last_fault()
         assert np.array_equal(y, np.tile(expected, (9, 1))), body
-
-
-PRINTING = """
-import sys
-sys.path[:0] = [{tests!r}]
-from grid_kernels import Kernels
-k = Kernels('__global__ void f() {{ printf("thread %d\\\\n", threadIdx.x); }}', ["f"])
-assert k.launch("f", 1, 3) == 0
-import os
-os._exit(0)  # what is not written by now never is
-"""
-
-
-def test_printf_is_written_at_the_end_of_a_launch() -> None:
-    tests = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", PRINTING.format(tests=tests)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "thread 0\nthread 1\nthread 2\n"
-
-
-def test_threads_may_be_told_exactly() -> None:
-    text = "__global__ void divide(int* y) { y[threadIdx.x] = 10 / (int(threadIdx.x) - 5); }"
-    exact = Kernels(text, ["divide"], [], "-DKERNELTK_EXACT_THREADS")
-    assert exact.launch("divide", 1, 64, np.zeros(64, np.int32)) == 1
-    assert "thread (5, 0, 0): an integer divided" in runtime.last_fault()

@@ -20,8 +20,6 @@ import pytest
 
 from kerneltk import ElementwiseKernel, LaunchError
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.cache import derived
-from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import ObjectCode, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
@@ -135,21 +133,6 @@ def test_huge_ranges_do_not_overflow() -> None:
             assert done[0] == total
 
 
-def test_many_small_launches(count: int) -> None:
-    counter = Counter(64)
-    for _ in range(20_000):
-        runtime.launch(count, counter.address, 64, 1, 3)
-    counter.check(times=20_000)
-
-
-def test_launches_that_wake_sleeping_workers(count: int) -> None:
-    counter = Counter(256)
-    for number in range(300):
-        runtime.launch(count, counter.address, 256, 1, 4)
-        time.sleep(0.0005 * (number % 3))
-    counter.check(times=300)
-
-
 def test_concurrent_python_threads(count: int) -> None:
     counters = [Counter(5000, grain=7) for _ in range(6)]
 
@@ -179,16 +162,6 @@ def meet(count: int, threads: int, ids: np.ndarray) -> None:
     kernel = runtime.load(compile_text(MEETING, "meet"))
     address = ctypes.c_void_p(ids.ctypes.data)
     runtime.launch(kernel, ctypes.addressof(address), count, 1, threads)
-
-
-def test_several_threads_take_part(count: int) -> None:
-    ids = np.zeros(3, np.int32)
-    meet(2, 2, ids)
-    assert len(set(ids[:2].tolist())) == 2
-    assert threading.get_native_id() in ids[:2]
-    counter = Counter(64)
-    runtime.launch(count, counter.address, 64, 1, 4)
-    assert runtime.worker_count() >= 3
 
 
 def test_the_gil_is_released() -> None:
@@ -280,50 +253,6 @@ def test_exit_with_a_pool_under_way_is_clean(how: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-CACHED = """
-from kerneltk.backends.host import runtime, toolchain
-from kerneltk.cache import derived
-class Memory(dict):
-    put = dict.__setitem__
-kept = Memory()
-derived.get_cache = lambda: kept
-first = runtime._compile_pool()
-assert first in kept.values()
-toolchain.build = None
-assert runtime._compile_pool() is first
-runtime.prepare()
-assert runtime.launch is runtime.launch
-"""
-
-
-def test_the_pool_is_compiled_once_for_a_cache() -> None:
-    done = subprocess.run([sys.executable, "-c", CACHED], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_another_source_of_the_pool_is_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built: list[str] = []
-
-    def build(name: str, source: str, *_: object, **__: object) -> tuple[bytes, str]:
-        built.append(source)
-        return b"", ""
-
-    own = Cache(None)
-    monkeypatch.setattr(derived, "get_cache", lambda: own)
-    monkeypatch.setattr(toolchain, "build", build)
-    monkeypatch.setattr(runtime, "_SOURCES", (tmp_path / "a.c", tmp_path / "b.c"))
-    for path in runtime._SOURCES:
-        path.write_text("int a;\n")
-    for change in ("", "int b;\n", "int c;\n"):
-        (tmp_path / "b.c").write_text(f"int a;\n{change}")
-        for _ in range(2):
-            runtime._compile_pool()
-    heads = '#line 1 "a.c"\nint a;\n#line 1 "b.c"\nint a;\n'
-    assert built == [heads, f"{heads}int b;\n", f"{heads}int c;\n"]
-
-
 def test_a_failure_in_the_background_is_raised_at_first_use(tmp_path: Path) -> None:
     text = """
 from kerneltk.backends.host import runtime
@@ -368,23 +297,6 @@ def test_loads_are_separate_and_leak_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_loading_without_memfd(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: ObjectCode
-) -> None:
-    def forbidden(name: str, flags: int) -> int:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "memfd_create", forbidden)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    counter = Counter(1000)
-    runtime.launch(runtime.load(code), counter.address, 1000, 1, 4)
-    counter.check()
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(LaunchError, match="cannot be loaded"):
-        runtime.load(replace(code, code=b"nonsense"))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_bad_object_code_is_refused(code: ObjectCode) -> None:
     for content in (b"", b"nonsense", code.code[:100], code.code[:400]):
         with pytest.raises(LaunchError, match="cannot be loaded: it is not a whole library"):
@@ -417,30 +329,6 @@ def test_a_trap_is_an_error_and_the_process_lives() -> None:
         with pytest.raises(LaunchError, match="trapped"):
             kernel(X[:size])
     np.testing.assert_array_equal(kernel(np.abs(X)), np.abs(X))
-
-
-SIGNALS = """
-import faulthandler, signal, numpy as np
-from kerneltk import DivisionError, ElementwiseKernel
-divide = ElementwiseKernel("T x, T z", "T y", "y = x / z")
-ones, zeros = np.ones(9, "i4"), np.zeros(9, "i4")
-divide(ones, ones)
-faulthandler.enable()
-for handler in (None, lambda number, frame: None, signal.SIG_IGN):
-    if handler is not None:
-        signal.signal(signal.SIGFPE, handler)
-    try:
-        divide(ones, zeros)
-    except DivisionError:
-        print("caught")
-"""
-
-
-def test_others_may_handle_the_same_signals() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNALS], capture_output=True, text=True, timeout=600, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n" * 3, "")
 
 
 CHAIN = """
