@@ -163,6 +163,11 @@ def test_an_input_that_is_no_grid_is_one_line(tmp_path: Path, case: str) -> None
     assert not (tmp_path / "picture.png").exists()
 
 
+def test_an_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.full((3, 3), None), allow_pickle=True)
+    assert "x.npy" in message(demo(tmp_path, "--input", tmp_path / "x.npy"), 2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -219,6 +224,13 @@ def test_a_cache_directory_that_is_a_file_is_one_line(cache_directory: Path) -> 
     cache_directory.write_text("in the way")
     assert str(cache_directory) in message(run("cache", "info"), 1)
     assert "no" in run("cache", "info").stdout
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1023, "1023 bytes"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB")]
+)
+def test_sizes_are_printed_in_binary_units(count: int, text: str) -> None:
+    assert cli._bytes(count) == text
 
 
 # doctor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import replace
 from types import ModuleType
@@ -128,6 +129,24 @@ def test_what_compiles_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (target.backend, target.architecture) == ("cuda", "sm_90")
     with pytest.raises(ValueError, match="not a CUDA architecture"):
         registry.compiler_for(TranslationUnit("cuda", "", "k"), "sm90")
+
+
+LAZY = """
+import sys
+import kerneltk
+assert not any(name.startswith("kerneltk.") for name in sys.modules)
+import numpy as np
+kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "k")
+kernel(np.arange(4.0))
+of_gpus = ("kerneltk.backends.cuda.", "cupy", "cuda.")
+loaded = [name for name in sys.modules if name.startswith(of_gpus)]
+assert not loaded, loaded
+assert "kerneltk.backends.host.memory_check" not in sys.modules
+"""
+
+
+def test_a_numpy_call_loads_nothing_of_a_gpu() -> None:
+    subprocess.run([sys.executable, "-c", LAZY], check=True)
 
 
 @pytest.mark.parametrize("contents", [{}, {"ndarray": None}])

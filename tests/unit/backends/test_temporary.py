@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -126,6 +127,16 @@ def test_compilers_that_are_ended(
     )
 
 
+def test_a_users_text_that_speaks_of_full_disks(place: Path) -> None:
+    """A message that quotes it is no message of a disk."""
+    text = 'const int x =\n  "No space left on device"\n;'
+    code, log = toolchain.build("unit.cpp", text, OPTIONS)
+    assert code is None
+    assert "No space left on device" in log
+    temporary.check_finished("it", 0, "No space left on device")
+    temporary.check_finished("it", 1, '    2 |   "No space left on device"\n')
+
+
 LIMITED = """
 import resource, signal, sys
 import numpy as np
@@ -144,6 +155,7 @@ print(kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2)).tolis
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("limit", but_for([0, 1024, 4096], "0", "1024"))
 def test_a_limit_on_sizes(limit: int) -> None:
     """Whatever is written first beyond it: the source, the library, the file it is loaded from."""
@@ -160,6 +172,19 @@ def test_a_limit_on_sizes(limit: int) -> None:
     for line in said:
         assert line.startswith(("A compiler's temporary files cannot be ", "The compiled kernel"))
     assert result == "[0, 1]"
+
+
+def test_too_many_open_files(place: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(4)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 2, limits[1]))
+        with pytest.raises(BackendUnavailableError, match="Too many open files"):
+            toolchain.build("unit.cpp", SOURCE, OPTIONS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for descriptor in held:
+            os.close(descriptor)
 
 
 def test_a_probe_that_cannot_write_is_no_missing_compiler(

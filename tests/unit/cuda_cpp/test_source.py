@@ -137,29 +137,6 @@ def test_headers_of_ones_own_are_read_once(tmp_path: Path) -> None:
     assert source.has_host_code
 
 
-def test_declarations_by_name_and_number_of_parameters(tmp_path: Path) -> None:
-    source = included(tmp_path)
-    for expression, count, where in (
-        ("f", None, "main.cu"), ("f", 2, "main.cu"), ("f", 1, "two.cuh"), ("a::one", 1, "one.cuh"),
-        ("::a::one", None, "one.cuh"), ("f<int>", 1, "two.cuh"),
-    ):  # fmt: skip
-        found = source.declared(expression, count)
-        assert found is not None
-        assert found[0].name == where
-    for expression, count in (("f", 3), ("one", None), ("a::f", None), ("", None)):
-        assert source.declared(expression, count) is None
-
-
-def test_what_a_source_may_declare(tmp_path: Path) -> None:
-    source = included(tmp_path)
-    assert source.may_declare("two")
-    assert source.may_declare("ns::one")
-    assert not source.may_declare("on")
-    assert RawSource("#define K(a) void a##_k()", "code").may_declare("anything")
-    assert RawSource("", "code", ("-DNAME=anything",)).may_declare("anything")
-    assert not RawSource("", "code").may_declare("anything")
-
-
 def test_units_for_a_gpu() -> None:
     requests = [Request("f<int>"), Request("any", symbol="any"), Request("table", True)]
     unit = RawSource("source;", "code", ("-w",)).unit(capabilities_of("cuda"), requests)
@@ -171,13 +148,6 @@ def test_units_for_a_gpu() -> None:
     # What is linked together must not share names.
     other = RawSource("source; ", "code", ("-w",)).unit(capabilities_of("cuda"), requests)
     assert {symbol for _, symbol in unit.reflected}.isdisjoint(s for _, s in other.reflected)
-
-
-def test_units_have_the_name_of_their_only_kernel() -> None:
-    source, cuda = RawSource("", "code"), capabilities_of("cuda")
-    assert source.unit(cuda, [Request("f<int>"), Request("v", True)]).name == "f<int>"
-    assert source.unit(cuda, [Request("f"), Request("g")]).name == "code"
-    assert source.unit(cuda, []).name == "code"
 
 
 def test_units_for_the_host() -> None:

@@ -568,6 +568,7 @@ def test_a_module_that_cannot_be_loaded(new_cache: Path) -> None:
     assert loading(str(new_cache), program, KERNELTK_LAUNCHER="") == "[1.0, 1.0] False\n"
 
 
+@pytest.mark.exhaustive
 def test_a_module_of_another_machine_is_made_again(new_cache: Path) -> None:
     program = "\nextension._build = lambda *a: b'other'"
     program += NOT_LOADED.format(condition="code == b'other'")
@@ -578,6 +579,7 @@ def test_a_module_of_another_machine_is_made_again(new_cache: Path) -> None:
     assert found == "[1.0, 1.0] True\n"
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_compiled_for_one_process_alone() -> None:
     """Without a directory for the cache, each process would."""
     program = (

@@ -11,6 +11,7 @@ import pytest
 from kerneltk.backends.host.toolchain import find_compiler
 from kerneltk.errors import BackendUnavailableError
 from kerneltk.tools import doctor
+from kerneltk.tools.doctor import Finding
 
 MISSING = BackendUnavailableError("It is not here.\n  Hint: install it.")
 
@@ -54,6 +55,17 @@ def test_what_to_do_about_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (cupy.state, cupy.detail) == ("absent", "not installed")
 
 
+def test_the_likeliest_name_of_a_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name != "second":
+            raise metadata.PackageNotFoundError(name)
+        return "2.0"
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert doctor._package("X", ("first", "second")) == Finding("X", "ok", "2.0 (second)")
+    assert doctor._package("X", ("first",)).state == "absent"
+
+
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_compiler", raising(MISSING))
     found = doctor._compiler()
@@ -80,6 +92,14 @@ def test_no_cache(environment: pytest.MonkeyPatch) -> None:
     assert "in memory only" in doctor._cache().detail
 
 
+def test_a_cache_that_cannot_be_used(tmp_path: Path, environment: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    environment.setenv("KERNELTK_CACHE_DIR", str(tmp_path / "file"))
+    found = doctor._cache()
+    assert found.state == "broken"
+    assert "KERNELTK_CACHE_DIR" in found.advice
+
+
 class Array:
     """Stands in for an array whose elements are all different from what they should be."""
 
@@ -103,6 +123,14 @@ def test_results_are_checked(monkeypatch: pytest.MonkeyPatch, wrong: int, state:
     found = doctor._backend("host", "advice")
     assert (found.state, found.is_backend) == (state, True)
     assert ("3 of 1000 elements are wrong" in found.detail) is (wrong == 3)
+
+
+def test_whatever_is_raised_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = OSError("libcuda.so.1: file too short")
+    monkeypatch.setattr(doctor, "array_library", raising(broken))
+    monkeypatch.setattr(doctor, "compiler_for", raising(broken))
+    for found in (doctor._backend("host", ""), doctor._cuda_compiler()):
+        assert (found.state, found.detail) == ("broken", "OSError: libcuda.so.1: file too short")
 
 
 def test_the_compiler_for_gpus_is_tried_without_one() -> None:

@@ -31,6 +31,21 @@ def test_none_of_another_signature(exported: tuple[str, str, str]) -> None:
     assert cupy_functions._exported(*exported) == 0
 
 
+def test_a_function_that_does_something_else_is_not_used() -> None:
+    def fortran(kind: Any, shape: int, dtype: Any, nothing: Any) -> Any:
+        begin, end = (ctypes.c_void_p * 2).from_address(shape)
+        count = ((end or 0) - (begin or 0)) // 8
+        extents = tuple((ctypes.c_int64 * count).from_address(begin or 0)) if count else ()
+        return kind(extents, dtype, order="F")
+
+    function = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object
+    )(fortran)
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address
+    assert not cupy_functions._makes_arrays(address)
+
+
 @pytest.mark.gpu
 def test_current_stream_is_cupys() -> None:
     function = ctypes.PYFUNCTYPE(ctypes.c_ssize_t)(cupy_functions.current_stream_function())

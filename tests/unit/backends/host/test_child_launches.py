@@ -154,3 +154,10 @@ extern "C" __global__ void g(int* x) { x[0] = 3; }"""
         module.get_function("f")(1, 1, (x,))
     assert "code:2:" in str(caught.value)
     assert "template's arguments" in str(caught.value)
+
+
+def test_streams_of_its_own() -> None:
+    x = np.random.default_rng(3).integers(0, 5000, 300).astype(np.uint32)
+    expected = np.sort(x)
+    kerneltk.RawModule(code=CODE).get_function("sort")(1, 1, (x, 0, 299))
+    np.testing.assert_array_equal(x, expected)

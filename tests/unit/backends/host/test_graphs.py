@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk import LaunchError, RawKernel
+from kerneltk import ElementwiseKernel, LaunchError, RawKernel
+from kerneltk.errors import DivisionError
 
 SPIN = RawKernel(
     r"""
@@ -50,6 +51,24 @@ def test_signals_are_handled_between_launches() -> None:
     count[0] = 0
     g.launch(steps=10)
     assert int(count[0]) == 4000
+
+
+def test_the_launch_that_fails_ends_the_others() -> None:
+    divide = ElementwiseKernel("T x, T d", "T y", "y = x / d", "divide")
+    put = RawKernel('extern "C" __global__ void put(int* p, int i) { p[i] = 1; }', "put")
+    x, y, done = np.arange(4), np.zeros(4, int), np.zeros(3, np.int32)
+    divisors = np.array([1, 1, 1, 0])
+    with kerneltk.graph() as g:
+        put(1, 1, (done, 0))
+        divide(x, divisors, y)
+        put(1, 1, (done, 1))
+    with pytest.raises(DivisionError):
+        g.launch()
+    assert done.tolist() == [1, 0, 0]
+    divisors[3] = 3
+    g.launch()
+    assert done.tolist() == [1, 1, 0]
+    assert y.tolist() == [0, 1, 2, 1]
 
 
 def test_a_grid_that_fails() -> None:

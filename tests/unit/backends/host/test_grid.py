@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -393,3 +396,32 @@ def test_random_kernels() -> None:
         y = np.zeros((9, size), np.uint32)
         assert kernels.launch(f"k{n}", 9, size, y, threads=3) == 0, runtime.last_fault()
         assert np.array_equal(y, np.tile(expected, (9, 1))), body
+
+
+PRINTING = """
+import sys
+sys.path[:0] = [{tests!r}]
+from grid_kernels import Kernels
+k = Kernels('__global__ void f() {{ printf("thread %d\\\\n", threadIdx.x); }}', ["f"])
+assert k.launch("f", 1, 3) == 0
+import os
+os._exit(0)  # what is not written by now never is
+"""
+
+
+def test_printf_is_written_at_the_end_of_a_launch() -> None:
+    tests = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTING.format(tests=tests)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "thread 0\nthread 1\nthread 2\n"
+
+
+def test_threads_may_be_told_exactly() -> None:
+    text = "__global__ void divide(int* y) { y[threadIdx.x] = 10 / (int(threadIdx.x) - 5); }"
+    exact = Kernels(text, ["divide"], [], "-DKERNELTK_EXACT_THREADS")
+    assert exact.launch("divide", 1, 64, np.zeros(64, np.int32)) == 1
+    assert "thread (5, 0, 0): an integer divided" in runtime.last_fault()

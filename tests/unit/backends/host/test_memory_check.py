@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from kerneltk.backends.host import memory_check
+from kerneltk.backends.host.line_table import LineTable
+from kerneltk.object_code.elf import ElfFile
 
 from ....differential.raw_cases import CASES, WARP_CASES
 
@@ -292,6 +294,35 @@ def test_memory_behind_shared_variables(tmp_path: Path) -> None:
         "print((y == block + 5).all())\n"
     )
     assert run_python("memory", "-c", program, str(kernel)) == "True\n"
+
+
+@pytest.mark.exhaustive
+def test_symbols(tmp_path: Path) -> None:
+    kernel = tmp_path / "twice.cu"
+    kernel.write_text('extern "C" __global__ void twice(float* y) {\n    y[threadIdx.x] *= 2;\n}\n')
+    program = (
+        "import kerneltk, numpy as np, sys\n"
+        "y = np.ones(8, 'f4')\n"
+        "kerneltk.load(sys.argv[1]).twice(1, 8, (y,))\n"
+        "text = open(sys.argv[1]).read()\n"
+        "kerneltk.RawKernel('\\n' + text, 'twice')(1, 8, (y,))\n"
+        "print(y.tolist() == [4] * 8)\n"
+        "print(open('/proc/self/maps').read())\n"
+    )
+    cache = tmp_path / "cache"
+    first, _, maps = run_python(
+        "symbols", "-c", program, str(kernel), KERNELTK_CACHE_DIR=str(cache)
+    ).partition("\n")
+    assert first == "True"
+    loaded = [path for path in (cache / "debug").glob("*.so") if str(path) in maps]
+    assert len(loaded) == 3  # the runtime and two units
+    lines = []
+    for library in map(ElfFile, map(Path.read_bytes, loaded)):
+        table = LineTable(library.section(".debug_line"))
+        lines += [table.place(s.value) for s in library.symbols() if s.name == "twice"]
+    (text,) = (cache / "debug").glob("*/code.cu")
+    assert text.read_text() == "\n" + kernel.read_text()
+    assert sorted(place for place in lines if place) == sorted([(str(kernel), 1), (str(text), 2)])
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,16 @@ def meet(count: int, threads: int, ids: np.ndarray) -> None:
     runtime.launch(kernel, ctypes.addressof(address), count, 1, threads)
 
 
+def test_several_threads_take_part(count: int) -> None:
+    ids = np.zeros(3, np.int32)
+    meet(2, 2, ids)
+    assert len(set(ids[:2].tolist())) == 2
+    assert threading.get_native_id() in ids[:2]
+    counter = Counter(64)
+    runtime.launch(count, counter.address, 64, 1, 4)
+    assert runtime.worker_count() >= 3
+
+
 def test_the_gil_is_released() -> None:
     ids = np.zeros(3, np.int32)
     thread = threading.Thread(target=meet, args=(1, 1, ids))
@@ -297,6 +307,23 @@ def test_loads_are_separate_and_leak_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_loading_without_memfd(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: ObjectCode
+) -> None:
+    def forbidden(name: str, flags: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "memfd_create", forbidden)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    counter = Counter(1000)
+    runtime.launch(runtime.load(code), counter.address, 1000, 1, 4)
+    counter.check()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(LaunchError, match="cannot be loaded"):
+        runtime.load(replace(code, code=b"nonsense"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_bad_object_code_is_refused(code: ObjectCode) -> None:
     for content in (b"", b"nonsense", code.code[:100], code.code[:400]):
         with pytest.raises(LaunchError, match="cannot be loaded: it is not a whole library"):
@@ -329,6 +356,30 @@ def test_a_trap_is_an_error_and_the_process_lives() -> None:
         with pytest.raises(LaunchError, match="trapped"):
             kernel(X[:size])
     np.testing.assert_array_equal(kernel(np.abs(X)), np.abs(X))
+
+
+SIGNALS = """
+import faulthandler, signal, numpy as np
+from kerneltk import DivisionError, ElementwiseKernel
+divide = ElementwiseKernel("T x, T z", "T y", "y = x / z")
+ones, zeros = np.ones(9, "i4"), np.zeros(9, "i4")
+divide(ones, ones)
+faulthandler.enable()
+for handler in (None, lambda number, frame: None, signal.SIG_IGN):
+    if handler is not None:
+        signal.signal(signal.SIGFPE, handler)
+    try:
+        divide(ones, zeros)
+    except DivisionError:
+        print("caught")
+"""
+
+
+def test_others_may_handle_the_same_signals() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALS], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n" * 3, "")
 
 
 CHAIN = """

@@ -80,11 +80,6 @@ def test_heads(head: str) -> None:
     assert bool(kernel.launch_bounds) == ("__launch" in head)
 
 
-def test_launch_bounds_are_as_written() -> None:
-    kernel = only_kernel("__global__ void __launch_bounds__(MAX(1, 2),  4) f() {}")
-    assert kernel.launch_bounds == ("MAX(1, 2)", "4")
-
-
 def test_namespaces() -> None:
     text = """
     namespace a::b { __global__ void f() {}
@@ -104,15 +99,6 @@ def test_a_definition_hides_its_prototypes() -> None:
     assert kernel.is_definition
     assert kernel.line == 2
     assert not only_kernel("__global__ void f(int);").is_definition
-
-
-def test_specializations_are_no_kernels_of_their_own() -> None:
-    kernel = only_kernel(
-        "template <class T> __global__ void f(T*) {}\n"
-        "template <> __global__ void f<int>(int*) {}\n"
-        "template __global__ void f<float>(float*);"
-    )
-    assert kernel.line == 1
 
 
 def test_doc() -> None:

@@ -8,13 +8,10 @@ from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     Scope,
     SourceTree,
-    closing_parenthesis,
-    collapse,
     declared_name,
     function_declarator,
     inner_declarator,
     parse,
-    type_source,
 )
 
 
@@ -107,35 +104,3 @@ def test_what_declares_no_name() -> None:
     assert abstract is not None
     assert declared_name(abstract) is None
     assert inner_declarator(abstract) is None
-
-
-@pytest.mark.parametrize(
-    ("source", "end"),
-    [("()", 2), ("(a(b)c)d", 7), ("(", -1), ("(;)", -1), ("({})", -1), ("(()", -1)],
-)
-def test_closing_parentheses(source: str, end: int) -> None:
-    assert closing_parenthesis(source, 0) == end
-    assert closing_parenthesis("x(" + source, 2) == (end + 2 if end > 0 else -1)
-
-
-@pytest.mark.parametrize(
-    ("source", "spelled"),
-    [
-        ("", ""),
-        ("  int  ", "int"),
-        ("const  float\n*\t__restrict__", "const float* __restrict__"),
-        ("typename T::type &", "T::type&"),
-        ("register int", "int"),
-        ("registered", "registered"),
-        ("float(*)[ 3 ]", "float (*)[ 3]"),
-        ("int * * const", "int** const"),
-        ("std::array< int , 3 >", "std::array< int, 3 >"),
-    ],
-)
-def test_types_in_messages(source: str, spelled: str) -> None:
-    assert type_source(source) == spelled
-
-
-def test_blanks() -> None:
-    assert collapse(" a \n\t b  ") == "a b"
-    assert collapse("") == ""
