@@ -110,6 +110,7 @@ extern "C" __global__ void small(float* y) {
 """
 
 
+@pytest.mark.exhaustive
 def test_small_headers(backend: Any) -> None:
     kernel = kerneltk.RawKernel(SMALL_HEADERS, "small")
     assert kernel.compile_for("sm_90").code
