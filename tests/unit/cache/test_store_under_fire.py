@@ -216,14 +216,6 @@ def test_a_flipped_bit_anywhere(entry: Path, tmp_path: Path) -> None:
     assert Cache(tmp_path).get(KEY) == DATA
 
 
-def test_another_keys_file(entry: Path, tmp_path: Path) -> None:
-    Cache(tmp_path).put(OTHER_KEY, b"other" * 600)
-    assert entry_path(tmp_path, OTHER_KEY).stat().st_size == FILE_SIZE
-    shutil.copy(entry_path(tmp_path, OTHER_KEY), entry)
-    assert_miss_then_replaced(tmp_path)
-    assert Cache(tmp_path).get(OTHER_KEY) == b"other" * 600
-
-
 def test_a_link_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     entry.rename(moved)
@@ -231,29 +223,6 @@ def test_a_link_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
     assert_miss_then_replaced(tmp_path)
     assert not entry.is_symlink()
     assert moved.exists()
-
-
-def test_a_directory_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
-    entry.unlink()
-    entry.mkdir()
-    cache = Cache(tmp_path)
-    assert cache.get(KEY) is None
-    cache.put(KEY, DATA)
-    assert cache.get(KEY) == DATA
-    assert "Is a directory" in (cache.info().problem or "")
-    assert temporary_files(tmp_path) == []
-
-
-def test_a_file_in_a_shards_place(tmp_path: Path) -> None:
-    (tmp_path / KEY[:2]).write_text("a file")
-    cache = Cache(tmp_path)
-    assert cache.get(KEY) is None
-    cache.put(KEY, DATA)
-    assert cache.get(KEY) == DATA
-    assert "Not a directory" in (cache.info().problem or "")
-    cache.put(OTHER_KEY, DATA)
-    assert Cache(tmp_path).get(OTHER_KEY) == DATA
-    assert cache.info().problem is None
 
 
 # Directories that cannot be used.
@@ -288,21 +257,6 @@ def test_a_read_only_directory(tmp_path: Path) -> None:
         "writable": False,
     }
     assert "not writable" in problem
-    assert Cache(tmp_path / "cache").get(KEY) == b"from before"
-
-
-def test_a_directory_without_any_permission(tmp_path: Path) -> None:
-    report = run_worker("no_permission", tmp_path / "cache", "000")
-    assert isinstance(report, dict)
-    problem = report.pop("problem")
-    assert report == {
-        "found": False,
-        "memory": True,
-        "disk": False,
-        "cleared": 1,
-        "writable": False,
-    }
-    assert "cannot be" in problem
     assert Cache(tmp_path / "cache").get(KEY) == b"from before"
 
 
@@ -412,29 +366,6 @@ def test_the_directory_is_deleted_while_in_use(tmp_path: Path) -> None:
     shutil.rmtree(directory / KEY[:2])
     cache.put(KEY, DATA)
     assert cache.get(KEY) == DATA
-
-
-@pytest.mark.parametrize(("limit", "outlasted"), [(2, True), (100, False)])
-def test_the_directory_is_deleted_within_a_put(tmp_path: Path, limit: int, outlasted: bool) -> None:
-    directory = tmp_path / "cache"
-    real = os.open
-    removals = 0
-
-    def remove_and_open(path: str, flags: int, mode: int = 0o777) -> int:
-        nonlocal removals
-        if removals < limit and flags & os.O_CREAT:
-            directory.rename(tmp_path / f"removed-{removals}")
-            removals += 1
-        return real(path, flags, mode)
-
-    cache = Cache(directory, memory_limit=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "open", remove_and_open)
-        cache.put(KEY, DATA)
-    assert removals > 1
-    assert (Cache(directory).get(KEY) == DATA) is outlasted
-    assert (cache.info().problem is None) is outlasted
-    assert temporary_files(tmp_path) == []
 
 
 # Leaks.

@@ -238,19 +238,6 @@ namespace ns { __constant__ float table[3]; }
 """
 
 
-def test_what_a_source_is_asked_for() -> None:
-    assert program(KERNELS, ["of_type<int, 3>", "of_type<int, 3>"]).offered == ("of_type<int, 3>",)
-    both = program(KERNELS, ["ns::inner", "either"], c_names=True)
-    assert both.offered == ("ns::inner", "either", "plain")
-    guards = {request.expression: request.guard for request in both.requests()}
-    assert guards["either"] == "((FIRST)) || (!(FIRST))"
-    # One that is asked for alone is to be there.
-    (alone, *_) = program(KERNELS, ["either"]).requests()
-    assert (alone.expression, alone.guard) == ("either", "")
-    assert program("").requests() == []
-    assert program("", []).requests() == []
-
-
 @pytest.mark.parametrize(
     ("name", "hint"),
     [

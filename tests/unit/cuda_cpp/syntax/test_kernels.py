@@ -80,20 +80,6 @@ def test_heads(head: str) -> None:
     assert bool(kernel.launch_bounds) == ("__launch" in head)
 
 
-def test_namespaces() -> None:
-    text = """
-    namespace a::b { __global__ void f() {}
-      extern "C" { __global__ void g() {} }
-      namespace { template <class T, int N = 3> __global__ void h(T) {} }
-      inline namespace v1 { __constant__ int c; }
-    }"""
-    f, g, h = read_source(text).kernels
-    assert (f.name, f.is_extern_c) == ("a::b::f", False)
-    assert (g.name, g.is_extern_c) == ("a::b::g", True)
-    assert (h.name, h.template_parameters) == ("a::b::h", ("class T", "int N = 3"))
-    assert read_source(text).symbols[0].name == "a::b::v1::c"
-
-
 def test_a_definition_hides_its_prototypes() -> None:
     (kernel,) = read_source("__global__ void f(int);\n__global__ void f(int n) {}").kernels
     assert kernel.is_definition
