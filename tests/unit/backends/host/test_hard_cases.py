@@ -391,6 +391,7 @@ def _endless_launches() -> dict[str, Callable[[], object]]:
     }
 
 
+@pytest.mark.exhaustive
 def test_kernels_of_elements_can_be_interrupted() -> None:
     add = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "add")
     ones = np.ones(1 << 18)

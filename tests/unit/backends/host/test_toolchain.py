@@ -473,6 +473,7 @@ runtime.launch(function, ctypes.addressof(args), int(sys.argv[1]), 100, 1)
 
 if HAS_GXX:
 
+    @pytest.mark.exhaustive
     def test_address_sanitizer_finds_a_store_past_the_end() -> None:
         library = subprocess.run(
             ["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True

@@ -217,7 +217,7 @@ def test_changed_files(steps: list[str], file: Path, name: str) -> None:
 FOLDERS = ["value.h", "cutlass/value.h"]  # read by the package, and by compilers alone
 
 
-@pytest.fixture(params=FOLDERS)
+@pytest.fixture(params=one_in(2, FOLDERS))
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str, list[Path]]:
     """A file that includes a header by options, and where that may lie."""
     path = tmp_path / "own" / "f.cu"
@@ -257,7 +257,7 @@ def test_a_header_in_front_of_another(steps: list[str], found: Any) -> None:
         launched(path, *options)
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", one_in(2, FOLDERS))
 def test_a_header_that_comes_to_be(steps: list[str], tmp_path: Path, name: str) -> None:
     path, header = tmp_path / "f.cu", tmp_path / "include" / name
     path.write_text(
@@ -336,6 +336,7 @@ def test_other_architectures(steps: list[str], file: Path) -> None:
     assert not steps
 
 
+@pytest.mark.exhaustive
 def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
     """A module has the headers that it was loaded with, and its entry, too."""
     inner = file.parent / "inner.h"
@@ -364,6 +365,7 @@ def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
 # -- the surroundings ------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_header_where_the_compiler_looks_by_itself(
     steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -504,7 +506,7 @@ def key_of(entry: Entry[Any]) -> str:
     return entry._entry.key
 
 
-@pytest.mark.parametrize("which", ["entry", "object code"])
+@pytest.mark.parametrize("which", one_in(2, ["entry", "object code"]))
 def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str) -> None:
     launched(file)
     key = key_of(entry_of(file))
@@ -525,6 +527,7 @@ def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str) -> 
         assert is_known(steps, file) == (1, True)
 
 
+@pytest.mark.exhaustive
 def test_stamps_that_have_changed_are_kept_anew(
     steps: list[str], file: Path, cache: Any, tmp_path: Path
 ) -> None:
@@ -660,6 +663,7 @@ def test_errors_are_not_kept(steps: list[str], tmp_path: Path) -> None:
         steps.clear()
 
 
+@pytest.mark.exhaustive
 def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> None:
     """Also on headers that only those before the last one include."""
     header = tmp_path / "include" / "first.h"
@@ -682,6 +686,7 @@ def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> N
     assert entry.recall() is None
 
 
+@pytest.mark.exhaustive
 def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One whose options change, and whose code is in a file of its own."""
     host: Any = kerneltk.backends.registry.backend_named("host")
