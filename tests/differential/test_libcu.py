@@ -80,6 +80,7 @@ def test_vocabulary(backend: Any) -> None:
         assert found.tolist() == wanted
 
 
+@pytest.mark.exhaustive
 def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 

@@ -13,7 +13,7 @@ import pytest
 
 import kerneltk
 from kerneltk.errors import CompileError
-from tests.sampling import half
+from tests.sampling import one_in, one_row_in
 
 
 def _read_cases() -> Iterator[tuple[str, dict[str, str], int]]:
@@ -45,7 +45,7 @@ def _loaded(directory: Path, files: dict[str, str]) -> Any:
 
 
 # NVRTC compiles all of them, in a fifth of the time.
-@pytest.mark.parametrize("case", half(_FILES), ids=lambda case: case[0])
+@pytest.mark.parametrize("case", one_in(4, _FILES), ids=lambda case: case[0])
 def test_device_code_means_the_same(
     backend: Any, tmp_path: Path, case: tuple[str, dict[str, str], int]
 ) -> None:
@@ -187,14 +187,14 @@ def _random_file(directory: Path, seed: int) -> Any:
     return kerneltk.load(directory / "m.cu")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", one_in(3, range(5)))
 def test_random_code_of_the_host_changes_nothing(backend: Any, tmp_path: Path, seed: int) -> None:
     x = backend.asarray(np.zeros(1, np.int32))
     _random_file(tmp_path, seed).k(1, 1, (x,))
     assert backend.asnumpy(x)[0] == _EXPECTED
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", one_in(3, range(5)))
 def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
     assert _random_file(tmp_path, seed).k.compile_for("sm_90").kind == "cubin"
 
@@ -202,11 +202,14 @@ def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("target", ["host", "sm_90"])
 @pytest.mark.parametrize(
     "declared",
-    [
-        "std::vector<int> make(int n);",
-        "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
-        "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
-    ],
+    one_in(
+        3,
+        [
+            "std::vector<int> make(int n);",
+            "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
+            "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
+        ],
+    ),
 )
 def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
     tmp_path: Path, declared: str, target: str
@@ -231,13 +234,16 @@ def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
 
 @pytest.mark.parametrize(
     ("head", "options"),
-    [
-        ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", ()),
-        ("#include H\n", ('-DH="a.h"',)),
-        ("#include H\n", ("-D", "H=<a.h>")),
-        ('#define I "a.h"\n#define H I\n#if 1\n#include H\n#endif\n', ()),
-        ("#define I <a.h>\n#if __has_include(I)\n#include I\n#endif\n", ()),
-    ],
+    one_row_in(
+        2,
+        [
+            ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", ()),
+            ("#include H\n", ('-DH="a.h"',)),
+            ("#include H\n", ("-D", "H=<a.h>")),
+            ('#define I "a.h"\n#define H I\n#if 1\n#include H\n#endif\n', ()),
+            ("#define I <a.h>\n#if __has_include(I)\n#include I\n#endif\n", ()),
+        ],
+    ),
 )
 def test_a_change_of_a_header_that_a_macro_names(
     tmp_path: Path, head: str, options: tuple[str, ...]

@@ -85,7 +85,7 @@ NAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", one_in(2, NAMES))
 def test_names_of_cupy(name: str) -> None:
     operation, preamble = NAMES[name]
     x = np.arange(6, dtype=np.float32)
