@@ -134,6 +134,8 @@ def test_pairs_are_of_inputs_that_are_read_and_arrays_that_are_written() -> None
     assert pairs("_non_const T w, T x", "T z", "aaa") == ((0, 2), (1, 0), (1, 2))
     # A reduction reads elements behind those that it has written results for.
     assert _overlap_pairs((True, False), (True, False), (True, True), False) == ((0, 1),)
+    raw_output = _overlap_pairs((False, False, True), (True, False, False), (True,) * 3, False)
+    assert raw_output == ((0, 1), (0, 2))
 
 
 def test_results_have_bytes_of_their_own_dtypes() -> None:
