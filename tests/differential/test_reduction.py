@@ -12,7 +12,7 @@ import pytest
 
 from kerneltk import ReductionKernel
 from kerneltk.core.artifacts import TranslationUnit
-from tests.sampling import one_in
+from tests.sampling import one_in, one_row_in
 
 from ..joint_units import JointCases, JointUnits
 from ..sampling import but_for, first_word, half, parameters, samples_of, thinned
@@ -289,7 +289,7 @@ SPREAD = ReductionKernel(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", [(BEYOND,), (BEYOND // 3 + 1, 3)], ids=str)
+@pytest.mark.parametrize("shape", one_in(2, [(BEYOND,), (BEYOND // 3 + 1, 3)]), ids=str)
 def test_more_than_2_31_elements(backend: Any, shape: tuple[int, ...]) -> None:
     x = np.broadcast_to(c_order(np.ones((1,) * len(shape), np.int8)), shape)
     (view,) = backend.asarrays(x)
@@ -361,10 +361,10 @@ def _dense_fortran(array: Any) -> bool:
 
 @pytest.mark.parametrize(
     ("layouts", "fortran"),
-    [
+    one_row_in(2, [
         (("c",), False), (("f",), True), (("stepped",), False), (("f", "f"), True),
         (("f", "c"), False), (("c", "f"), False), (("rotated",), False),
-    ],
+    ]),
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize(("axis", "keepdims"), [(0, False), (1, False), (2, True), ((), False)])

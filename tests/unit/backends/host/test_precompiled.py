@@ -437,7 +437,7 @@ def is_running(number: int) -> bool:
 
 
 @needs_gxx
-@pytest.mark.parametrize("end", ["", "sys.stdout.flush(); os._exit(0)"])
+@pytest.mark.parametrize("end", one_in(2, ["", "sys.stdout.flush(); os._exit(0)"]))
 def test_the_end_of_a_process_does_not_wait(end: str, tmp_path: Path) -> None:
     more = "import time\n(job,) = precompiled._jobs.values()\nprint(job.process, time.time())\n"
     slow = slow_gxx(tmp_path)
