@@ -13,7 +13,6 @@ from kerneltk import (
     ArgumentTypeError,
     ArgumentValueError,
     ElementwiseKernel,
-    LaunchError,
     RawKernel,
     ReductionKernel,
     jit,
@@ -83,25 +82,6 @@ def busy(torch: Any, stream: Any) -> Iterator[Any]:
 # -- torch's current stream ----------------------------------------------------------------------
 
 
-@each_result
-def test_results_on_a_side_stream(name: str, torch: Any) -> None:
-    call = allocating()[name]
-    x = torch.arange(1, 4097, device="cuda", dtype=torch.float64)
-    want = call(x)
-    assert isinstance(want, torch.Tensor)
-    late = torch.zeros_like(x)
-    torch.cuda.synchronize()
-    side = torch.cuda.Stream()
-    with busy(torch, side):
-        late.copy_(x)
-        for _ in range(20):  # memory that is given back goes to the next only in order
-            out = call(late)
-        copy = out.clone()
-    torch.cuda.synchronize()
-    assert torch.equal(copy, want)
-    assert torch.equal(out, want)
-
-
 # -- torch's graphs ------------------------------------------------------------------------------
 
 
@@ -153,23 +133,6 @@ class Exporter:
             "data": (array.data.ptr, False),
             **words,
         }
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_arrays_of_jax(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    jax = imported("jax")
-    if jax.default_backend() != "gpu":
-        pytest.skip("JAX has no GPU here")
-    kernel, summed = scale(), total()
-    for run in range(50):  # temporary arrays, whose memory JAX uses again
-        y = kernel(jax.numpy.full(1 << 20, run, "float32"), 2.0)
-        assert isinstance(y, jax.Array)
-        assert float(summed(y)) == 2.0 * run * (1 << 20)
-    x = jax.numpy.ones(8, "bfloat16")
-    assert kernel(x, 2.0).astype("float32").tolist() == [2] * 8
-    with pytest.raises(ArgumentValueError, match="JAX's, whose arrays never change"):
-        kernel(x, 2.0, x)
 
 
 # -- each library, each front-end, each kind of stream -------------------------------------------
@@ -433,45 +396,6 @@ def test_captures_of_cupy_hold_launches(library: str, make: Any, cupy: Any) -> N
     graph.launch(stream)
     stream.synchronize()
     np.testing.assert_array_equal(y_alias.get(), want)
-
-
-def test_copies_in_a_capture_stay_the_graphs(cupy: Any) -> None:
-    kernel, stream = scale(), cupy.cuda.Stream(non_blocking=True)
-    x = cupy.zeros(100_001, "f")
-    kernel(x[:-1], 2.0, x[1:])
-    cupy.cuda.Device().synchronize()
-    with stream:
-        stream.begin_capture()
-        kernel(x[:-1], 2.0, x[1:])  # by a copy of the input, which overlaps the output
-        graph = stream.end_capture()
-        others = [cupy.full(100_000, -1, "f") for _ in range(16)]  # what the copy's memory is not
-        x[...] = cupy.arange(100_001, dtype="f")
-        graph.launch(stream)
-    stream.synchronize()
-    want = np.arange(100_001, dtype=np.float32)
-    want[1:] = 2 * want[:-1].copy()
-    np.testing.assert_array_equal(x.get(), want)
-    assert all((other == -1).all() for other in others)
-
-
-def test_what_a_capture_cannot_hold(torch: Any, cupy: Any) -> None:
-    kernel, stream = scale(), cupy.cuda.Stream(non_blocking=True)
-    out = cupy.zeros(4, "F")
-    lazy = torch.tensor([1 + 2j] * 4, device="cuda").conj()
-    kernel(lazy, 2, out)
-    kernel(ExporterOfDlpack(out, stream), 2, out)
-    cupy.cuda.Device().synchronize()
-    with stream:
-        stream.begin_capture()
-        with pytest.raises(LaunchError, match="lazy view of other numbers cannot be captured"):
-            kernel(lazy, 2, out)
-        with pytest.raises(LaunchError, match="by '__dlpack__' cannot be captured into a graph"):
-            kernel(ExporterOfDlpack(out, stream), 2, out)
-        kernel(out, 2, out)  # the capture goes on
-        graph = stream.end_capture()
-    graph.launch(stream)
-    stream.synchronize()
-    assert (out == 8 * (1 - 2j)).all()
 
 
 # -- JAX's own -----------------------------------------------------------------------------------

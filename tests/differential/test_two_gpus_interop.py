@@ -239,19 +239,6 @@ def test_the_current_streams_of_torch(torch: Any) -> None:
         assert float(found.reshape(-1)[0]) == (4.0 if found.ndim else 3.0 * (1 << 20))
 
 
-def test_graphs_of_torch(torch: Any) -> None:
-    x, y = of_torch(VALUES, 1), torch.zeros(400, device="cuda:1")
-    with torch.cuda.device(1):
-        ADD(x, 1.0, y)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            ADD(x, 5.0, y)
-        y.zero_()
-        graph.replay()
-        torch.cuda.synchronize(1)
-    np.testing.assert_array_equal(on_host(y), VALUES + 5)
-
-
 def test_recorded_graphs(devices: tuple[int, int], torch: Any) -> None:
     total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
     x = of_torch(VALUES, devices[1])
