@@ -95,11 +95,6 @@ def test_demo_on_the_measured_sample(tmp_path: Path) -> None:
         assert picture.width > 1000
 
 
-def test_demo_chooses_a_backend_that_works(tmp_path: Path) -> None:
-    result = demo(tmp_path)
-    assert result.exit_code == 0, result.output
-
-
 @pytest.mark.gpu
 def test_demo_on_a_gpu(tmp_path: Path) -> None:
     result = demo(tmp_path, "--backend", "cuda")

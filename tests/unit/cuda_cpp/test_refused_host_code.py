@@ -12,6 +12,7 @@ from kerneltk import pipeline
 from kerneltk.core.artifacts import ObjectCode, TranslationUnit
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.errors import CompileError
+from tests.sampling import one_in
 
 HEADER = """
 #include "library.h"
@@ -146,7 +147,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("target", ["sm_90", "host"])
-@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.parametrize("kind", one_in(3, HIDDEN))
 def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str) -> None:
     source, use = HIDDEN[kind]
     path.write_text(source.replace("KERNEL", KERNEL % use))
@@ -155,7 +156,7 @@ def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str
 
 
 @pytest.mark.parametrize("target", ["sm_90", "host"])
-@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.parametrize("kind", one_in(3, HIDDEN))
 def test_what_device_code_does_not_name_goes_with_its_name(
     path: Path, kind: str, target: str
 ) -> None:
