@@ -58,6 +58,12 @@ def one_in(count: int, values: Iterable[Any]) -> list[Any]:
     ]
 
 
+def one_row_in(count: int, rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Return the same of rows of a table, for a test with several parameters."""
+    marks = (), pytest.mark.exhaustive
+    return [pytest.param(*row, marks=marks[number % count > 0]) for number, row in enumerate(rows)]
+
+
 def half(values: Iterable[Any]) -> list[Any]:
     """Return values as parameters of a test, every second of which is exhaustive."""
     return one_in(2, values)

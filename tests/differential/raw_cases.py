@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 from . import (
-    raw_cases_algorithms,
     raw_cases_execution,
     raw_cases_numbers,
     raw_cases_programs,
@@ -18,7 +17,6 @@ CASES: tuple[RawCase, ...] = (
     *WARP_CASES,
     *raw_cases_execution.cases(),
     *raw_cases_numbers.cases(),
-    *raw_cases_algorithms.cases(),
     *raw_cases_programs.cases(),
 )
 

@@ -154,46 +154,6 @@ def matrix_cases() -> Iterator[RawCase]:
     )  # fmt: skip
 
 
-def stencil_cases() -> Iterator[RawCase]:
-    file = "stencil.cu"
-
-    def heat(x: Array, out: Array, rows: int, columns: int, rate: float) -> dict[int, Array]:
-        p = np.pad(x, 1, "edge")
-        around = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:]
-        return {1: x + np.float32(rate) * (around - 4 * x)}
-
-    yield RawCase(
-        "heat-2d", file, "heat_2d", (4, 5), (16, 8),
-        lambda: (ints((37, 51), -99, 99, "f4"), blank((37, 51), "f4"), 37, 51, 0.25),
-        heat,
-    )  # fmt: skip
-
-    def neighbours(x: Array) -> Array:
-        p = np.pad(x, 1)
-        return (
-            p[:-2, 1:-1, 1:-1] + p[2:, 1:-1, 1:-1] + p[1:-1, :-2, 1:-1] + p[1:-1, 2:, 1:-1]
-            + p[1:-1, 1:-1, :-2] + p[1:-1, 1:-1, 2:]
-        )  # fmt: skip
-
-    yield RawCase(
-        "laplace-3d", file, "laplace_3d", (3, 2, 3), (8, 8, 4),
-        lambda: (ints((11, 13, 21), -99, 99, "f8"), blank((11, 13, 21), "f8"), 21, 13, 11),
-        lambda x, out, *sizes: {1: neighbours(x) - 6 * x},
-    )  # fmt: skip
-    yield RawCase(
-        "walk-planes", file, "walk_planes", (3, 2), (10, 10),
-        lambda: (ints((7, 13, 21), -99, 99), blank((7, 13, 21), "i4"), 21, 13, 7),
-        lambda x, out, *sizes: {1: neighbours(x)},
-    )  # fmt: skip
-    for radius in (1, 5):
-        yield RawCase(
-            f"moving-sum-{radius}", file, f"moving_sum<{radius}>", 8, 64,
-            lambda: (ints(500, -99, 99), blank(500, "i4"), 500),
-            lambda x, out, n, r=radius: {1: np.convolve(x, np.ones(2 * r + 1, int), "same")},
-            shared_mem=4 * (64 + 2 * radius),
-        )  # fmt: skip
-
-
 def reduction_cases() -> Iterator[RawCase]:
     file = "reduce.cu"
 
@@ -263,117 +223,6 @@ def reduction_cases() -> Iterator[RawCase]:
             6: [np.count_nonzero(~((x >= 0) & (x < 8)))],
         },
         shared_mem=33 * 4,
-    )  # fmt: skip
-
-
-def scan_cases() -> Iterator[RawCase]:
-    file = "scan.cu"
-    yield RawCase(
-        "scan-hillis-steele", file, "scan_hillis_steele", 1, 256,
-        lambda: (ints(201, -99, 99), blank(210, "i4"), 201),
-        lambda x, out, n: {1: filled(out, np.cumsum(x))}, shared_mem=2 * 256 * 4,
-    )  # fmt: skip
-    for kind, dtype, size in (
-        ("int", "i4", 4),
-        ("double", "f8", 8),
-        ("unsigned long long", "u8", 8),
-    ):
-
-        def blelloch(x: Array, out: Array, totals: Array, n: int) -> dict[int, Array]:
-            rows = np.pad(x, (0, 384 - n)).reshape(3, 128)
-            sums = np.cumsum(rows, axis=1)
-            return {1: (sums - rows).reshape(-1)[:n], 2: sums[:, -1]}
-
-        yield RawCase(
-            f"scan-blelloch-{kind}", file, f"scan_blelloch<{kind}>", 3, 64,
-            lambda d=dtype: (ints(333, 0, 99, d), blank(333, d), blank(3, d), 333),
-            blelloch, shared_mem=128 * size,
-        )  # fmt: skip
-    yield RawCase(
-        "scan-rows-by-warps", file, "scan_rows_by_warps", 4, 96,
-        lambda: (ints((4, 250), -99, 99), blank((4, 250), "i4"), 250),
-        lambda x, out, n: {1: np.cumsum(x, axis=1)},
-    )  # fmt: skip
-
-    def segments(x: Array, heads: Array, out: Array, n: int) -> dict[int, Array]:
-        result, total = [], 0
-        for value, head in zip(x.tolist(), heads.tolist(), strict=True):
-            total = value if head else total + value
-            result.append(total)
-        return {2: np.array(result)}
-
-    yield RawCase(
-        "scan-segments", file, "scan_segments", 1, 192,
-        lambda: (ints(177, -99, 99), (ints(177, 0, 7, seed=2) == 0).astype("u1"),
-                 blank(177, "i4"), 177),
-        segments, shared_mem=2 * 192 * 4,
-    )  # fmt: skip
-
-    def compact(x: Array, out: Array, counts: Array, n: int) -> dict[int, Array]:
-        result, sizes = out.copy(), []
-        for start in range(0, out.size, 256):
-            kept = [v for v in x[start : start + 256].tolist() if v > 0]
-            result[start : start + len(kept)] = kept
-            sizes.append(len(kept))
-        return {1: result, 2: np.array(sizes)}
-
-    yield RawCase(
-        "compact-blocks", file, "compact_blocks", 3, 256,
-        lambda: (ints(700, -9, 9), blank(768, "i4"), blank(3, "i4"), 700),
-        compact,
-    )  # fmt: skip
-
-
-def sort_cases() -> Iterator[RawCase]:
-    file = "sort.cu"
-    for kind, dtype, block in (("float", "f4", 128), ("long long", "i8", 64), ("short", "i2", 256)):
-        yield RawCase(
-            f"bitonic-{kind}", file, f"bitonic_block<{kind}>", 3, block,
-            lambda d=dtype, b=block: (ints((3, b), -999, 999, d),),
-            lambda x: {0: np.sort(x, axis=1)},
-            shared_mem=block * np.dtype(dtype).itemsize,
-        )  # fmt: skip
-    yield RawCase(
-        "bitonic-steps", file, "bitonic_step", 8, 64,
-        lambda: (floats(512, -9, 9), 0, 0),
-        lambda x, j, k: {0: np.sort(x)},
-        steps=tuple(
-            {1: 1 << j, 2: 1 << k} for k in range(1, 10) for j in reversed(range(k))
-        ),
-    )  # fmt: skip
-    yield RawCase(
-        "radix-count", file, "radix_count", 3, 256,
-        lambda: (ints(700, 0, 2**32, "u4"), blank((3, 16), "u4"), 700, 20),
-        lambda x, out, n, shift: {
-            1: [np.bincount(x[s : s + 256] >> 20 & 15, minlength=16) for s in range(0, n, 256)]
-        },
-    )  # fmt: skip
-    yield RawCase(
-        "merge-path", file, "merge_path", 3, 32,
-        lambda: (np.sort(ints(301, 0, 99)), 301, np.sort(ints(205, 20, 150, seed=2)), 205,
-                 blank(506, "i4"), 7),
-        lambda a, m, b, n, out, items: {4: np.sort(np.concatenate([a, b]))},
-    )  # fmt: skip
-    yield RawCase(
-        "rank-sort", file, "rank_sort", 4, 64,
-        lambda: (ints(211, -50, 50, "i2"), blank(211, "i2"), 211),
-        lambda x, out, n: {1: np.sort(x)},
-    )  # fmt: skip
-    for kind, dtype, width in (("float", "f4", 5), ("int", "i4", 1), ("double", "f8", 16)):
-        yield RawCase(
-            f"top-{width}-{kind}", file, f"top_k<{kind}, {width}>", 2, 16,
-            lambda d=dtype, w=width: (
-                ints((21, 100), -20, 20, d), blank((21, w), d), blank((21, w), "i4"), 21, 100),
-            lambda x, best, where, rows, columns, w=width: {
-                1: np.take_along_axis(x, (o := np.argsort(-x, axis=1, kind="stable")[:, :w]), 1),
-                2: o,
-            },
-        )  # fmt: skip
-    yield RawCase(
-        "lower-bound", file, "lower_bound", 2, 48,
-        lambda: (np.sort(ints(150, 0, 99, "f8")), 150, ints(333, -5, 105, "f8", 2),
-                 blank(333, "i4"), 333),
-        lambda x, n, needles, out, count: {3: np.searchsorted(x, needles)},
     )  # fmt: skip
 
 
@@ -839,7 +688,7 @@ def cooperative_cases() -> Iterator[RawCase]:
 
 def cases() -> Iterator[RawCase]:
     for part in (
-        grid_cases, matrix_cases, stencil_cases, reduction_cases, scan_cases, sort_cases,
+        grid_cases, matrix_cases, reduction_cases,
         warp_cases, atomic_cases, shared_memory_cases, variable_cases, cooperative_cases,
     ):  # fmt: skip
         yield from part()

@@ -177,21 +177,6 @@ SCALE = ElementwiseKernel("T x, T a", "T y", "y = a * x", "scale")
 TOTAL = ReductionKernel("T v", "T s", "v", "a + b", "s = a", "0", "total")
 
 
-@each_front_end
-def test_first_calls_are_recorded(make: Any, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for known in ("_functions", "_modules"):
-        monkeypatch.setattr(pipeline, known, {})
-    launch, size = make(), size_of_output(make)
-    x, y, want = cupy.ones(4, "f"), cupy.zeros(size, "f"), cupy.zeros(size, "f")
-    with kerneltk.graph() as g:
-        launch(x, y)
-    assert not y.any()
-    g.launch()
-    launch(x, want)
-    assert want.any()
-    np.testing.assert_array_equal(cupy.asnumpy(y), cupy.asnumpy(want))
-
-
 def recorded(*calls: Callable[[], object]) -> None:
     with kerneltk.graph():
         for call in calls:
@@ -240,24 +225,6 @@ def sleeping(torch: Any, cupy: Any) -> Iterator[Any]:
     stream = cupy.cuda.Stream(non_blocking=True)
     with busy(torch, torch.cuda.ExternalStream(stream.ptr)), stream:
         yield stream
-
-
-def test_a_launch_goes_to_the_current_stream(torch: Any, cupy: Any) -> None:
-    x = cupy.zeros(1000, "f")
-    with kerneltk.graph() as g:
-        y = SCALE(x, 2.0)
-    settled()
-    for give in (False, True):
-        x.fill(0)
-        settled()
-        with sleeping(torch, cupy) as stream:
-            x.fill(3 + give)
-            if not give:
-                g.launch()
-        if give:
-            g.launch(stream=stream)
-        stream.synchronize()
-        assert float(y.sum()) == 2000 * (3 + give)
 
 
 def test_launches_on_two_streams_follow_each_other(torch: Any, cupy: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArgumentTypeError, ElementwiseKernel, LaunchError
+from kerneltk import ElementwiseKernel
 
 pytestmark = pytest.mark.gpu
 
@@ -43,37 +43,6 @@ def test_streams(cupy: Any) -> None:
         y = kernel(x, 2, 3)
     stream.synchronize()
     np.testing.assert_array_equal(cupy.asnumpy(y), want)
-
-
-def test_overlapping_arguments_on_a_stream(cupy: Any) -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = x + 1", "shift")
-    stream = cupy.cuda.Stream(non_blocking=True)
-    x = cupy.arange(N, dtype=np.float32)
-    want = np.append(cupy.asnumpy(x)[:1], cupy.asnumpy(x)[:-1] + 1)
-    cupy.cuda.Device().synchronize()
-    kernel(x[:-1], x[1:], stream=stream)
-    stream.synchronize()
-    np.testing.assert_array_equal(cupy.asnumpy(x), want)
-
-
-@pytest.mark.parametrize("warm", [True, False])
-def test_graph_capture(cupy: Any, warm: bool) -> None:
-    kernel = axpb(2 + warm)
-    x = cupy.arange(N, dtype=np.float32)
-    y = cupy.zeros_like(x)
-    if warm:
-        kernel(x, 1, 1, y)
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
-        stream.begin_capture()
-        for _ in range(3):
-            kernel(x, 2, 0, y)  # compiled and loaded here if it was not before
-        graph = stream.end_capture()
-    y.fill(0)
-    cupy.cuda.Device().synchronize()
-    graph.launch(stream)
-    stream.synchronize()
-    np.testing.assert_array_equal(cupy.asnumpy(y), 2 * np.arange(N, dtype=np.float32) + 2 + warm)
 
 
 def test_threads(cupy: Any) -> None:
@@ -130,12 +99,6 @@ def test_the_current_device_is_honoured(cupy: Any) -> None:
             np.testing.assert_array_equal(cupy.asnumpy(y), 2 * np.arange(N, dtype=np.float32) + 6)
 
 
-def test_arrays_of_both_places(cupy: Any) -> None:
-    kernel = ElementwiseKernel("T x, T w", "T y", "y = x + w", "both")
-    with pytest.raises(ArgumentTypeError, match="'x' is in host memory, but 'w' is in a GPU"):
-        kernel(np.ones(3, np.float32), cupy.ones(3, np.float32))
-
-
 def test_a_block_that_the_kernel_cannot_have(cupy: Any) -> None:
     kernel = axpb(7)
     x = cupy.arange(N, dtype=np.float32)
@@ -149,15 +112,6 @@ def test_without_arrays_the_gpu_is_taken(cupy: Any) -> None:
     result = ElementwiseKernel("float32 a", "float32 y", "y = a * i", "count")(2, size=4)
     assert isinstance(result, cupy.ndarray)
     np.testing.assert_array_equal(cupy.asnumpy(result), [0, 2, 4, 6])
-
-
-def test_too_many_arguments(cupy: Any) -> None:
-    names = [f"x{k}" for k in range(600)]
-    kernel = ElementwiseKernel(
-        ", ".join(f"float64 {name}" for name in names) + ", float64 w", "float64 y", "y = w", "many"
-    )
-    with pytest.raises((ArgumentTypeError, LaunchError), match="bytes"):
-        kernel(*range(600), cupy.ones(3))
 
 
 if importlib.util.find_spec("torch") is not None:

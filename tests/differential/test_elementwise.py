@@ -43,7 +43,7 @@ def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
     return {"call": case.kernel.translation_unit(*arguments, backend=backend, **how)}
 
 
-SAMPLES = thinned(samples_of(CASES, without_numbers))
+SAMPLES = thinned(thinned(samples_of(CASES, without_numbers)))
 JOINT = JointCases(SAMPLES, units_of)
 # NVRTC reads the same templates in each: every second one will do.
 BY_NVRTC = thinned(SAMPLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
@@ -14,7 +13,6 @@ from kerneltk import (
     ArgumentTypeError,
     ArgumentValueError,
     ElementwiseKernel,
-    LaunchError,
     RawKernel,
     ReductionKernel,
     jit,
@@ -84,61 +82,6 @@ def busy(torch: Any, stream: Any) -> Iterator[Any]:
 # -- torch's current stream ----------------------------------------------------------------------
 
 
-@each_result
-def test_results_on_a_side_stream(name: str, torch: Any) -> None:
-    call = allocating()[name]
-    x = torch.arange(1, 4097, device="cuda", dtype=torch.float64)
-    want = call(x)
-    assert isinstance(want, torch.Tensor)
-    late = torch.zeros_like(x)
-    torch.cuda.synchronize()
-    side = torch.cuda.Stream()
-    with busy(torch, side):
-        late.copy_(x)
-        for _ in range(20):  # memory that is given back goes to the next only in order
-            out = call(late)
-        copy = out.clone()
-    torch.cuda.synchronize()
-    assert torch.equal(copy, want)
-    assert torch.equal(out, want)
-
-
-@each_result
-def test_results_are_of_torchs_allocator(name: str, torch: Any) -> None:
-    call = allocating()[name]
-    x = torch.ones(1 << 20, device="cuda")
-    call(x)
-    gc.collect()
-    before = torch.cuda.memory_allocated()
-    y = call(x)
-    assert torch.cuda.memory_allocated() - before >= y.nbytes
-    assert y.is_cuda
-    y.record_stream(torch.cuda.Stream())
-    del y
-    torch.cuda.synchronize()
-    assert torch.cuda.memory_allocated() <= before
-
-
-def test_a_total_is_copied_into_a_part(torch: Any) -> None:
-    y = torch.zeros(8, device="cuda")
-    y[:1].copy_(total()(torch.arange(8, device="cuda", dtype=torch.float32)))
-    assert y.tolist() == [28, 0, 0, 0, 0, 0, 0, 0]
-
-
-def test_overlapping_tensors_on_a_side_stream(torch: Any) -> None:
-    kernel = scale()
-    late = torch.zeros(10_001, device="cuda")
-    kernel(late[:-1], 1.0, late[1:])
-    torch.cuda.synchronize()
-    with busy(torch, torch.cuda.Stream()):
-        late.copy_(torch.arange(10_001, device="cuda"))
-        kernel(late[:-1], 2.0, late[1:])
-    torch.cuda.synchronize()
-    want = np.arange(10_001, dtype=np.float32)
-    want[1:] = 2 * want[:-1].copy()
-    np.testing.assert_array_equal(late.cpu().numpy(), want)
-
-
 # -- torch's graphs ------------------------------------------------------------------------------
 
 
@@ -175,36 +118,6 @@ def test_results_in_a_graph(
     assert all(torch.equal(other, copy) for other, copy in zip(others, kept, strict=True))
 
 
-def test_a_large_reduction_in_a_graph(torch: Any) -> None:
-    x, kernel = torch.ones(1 << 22, device="cuda", dtype=torch.float64), total()
-    out = torch.zeros((), device="cuda", dtype=torch.float64)
-    graph = torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph):
-        kernel(x, out=out)
-        y = kernel(x)
-    for value in (1, 2, 3):
-        x.fill_(value)
-        graph.replay()
-        torch.cuda.synchronize()
-        assert out.item() == y.item() == value * (1 << 22)
-
-
-def test_an_array_of_cupys_in_a_graph_of_torchs(torch: Any, cupy: Any) -> None:
-    kernel = ElementwiseKernel("T x, T w", "T y", "y = x + w", "both")
-    x, w = torch.ones(1000, device="cuda"), cupy.arange(1000, dtype="f")
-    y = torch.zeros(1000, device="cuda")
-    cupy.cuda.Device().synchronize()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        kernel(x, w, y)
-    x.fill_(2)
-    graph.replay()
-    torch.cuda.synchronize()
-    np.testing.assert_array_equal(y.cpu().numpy(), 2 + np.arange(1000, dtype=np.float32))
-
-
 # -- several libraries ---------------------------------------------------------------------------
 
 
@@ -220,35 +133,6 @@ class Exporter:
             "data": (array.data.ptr, False),
             **words,
         }
-
-
-def test_memory_of_the_wrong_place(cupy: Any) -> None:
-    kernel, read_only = scale(), cupy.zeros(4, "f")
-    right = Exporter(read_only)
-    locked = Exporter(read_only, data=(read_only.data.ptr, True))
-    with pytest.raises(ArgumentValueError, match="is written, but it is read-only"):
-        kernel(right, 2.0, locked)
-    kernel(locked, 2.0, right)
-    for address in (4096, 8192):
-        with pytest.raises(ArgumentValueError, match="there is no memory"):
-            kernel(Exporter(read_only, data=(address, False)), 2.0)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_arrays_of_jax(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    jax = imported("jax")
-    if jax.default_backend() != "gpu":
-        pytest.skip("JAX has no GPU here")
-    kernel, summed = scale(), total()
-    for run in range(50):  # temporary arrays, whose memory JAX uses again
-        y = kernel(jax.numpy.full(1 << 20, run, "float32"), 2.0)
-        assert isinstance(y, jax.Array)
-        assert float(summed(y)) == 2.0 * run * (1 << 20)
-    x = jax.numpy.ones(8, "bfloat16")
-    assert kernel(x, 2.0).astype("float32").tolist() == [2] * 8
-    with pytest.raises(ArgumentValueError, match="JAX's, whose arrays never change"):
-        kernel(x, 2.0, x)
 
 
 # -- each library, each front-end, each kind of stream -------------------------------------------
@@ -426,23 +310,6 @@ def test_results_are_of_the_librarys_kind(library: str, name: str, cupy: Any) ->
 
 @pytest.mark.filterwarnings("ignore")
 @each_front_end
-def test_numbas_arrays_without_a_stream(make: Any, cupy: Any) -> None:
-    launch, want = make(), reference(make, cupy)
-    own = foreign("numba", cupy)
-    late = Late(cupy, cupy.cuda.Stream.null)
-    for _ in range(2):
-        x, x_alias = own.make(4)
-        y, y_alias = own.make(size_of_output(make))
-        cupy.cuda.Device().synchronize()
-        late.write(x_alias)
-        with cupy.cuda.Stream(non_blocking=True):  # CuPy's current stream is not numba's
-            launch(x, y)
-        cupy.cuda.Device().synchronize()
-    np.testing.assert_array_equal(y_alias.get(), want)
-
-
-@pytest.mark.filterwarnings("ignore")
-@each_front_end
 @pytest.mark.parametrize("kind", STREAMS)
 def test_a_stream_of_each_kind(kind: str, make: Any, cupy: Any) -> None:
     launch, want, size = make(), reference(make, cupy), size_of_output(make)
@@ -531,45 +398,6 @@ def test_captures_of_cupy_hold_launches(library: str, make: Any, cupy: Any) -> N
     np.testing.assert_array_equal(y_alias.get(), want)
 
 
-def test_copies_in_a_capture_stay_the_graphs(cupy: Any) -> None:
-    kernel, stream = scale(), cupy.cuda.Stream(non_blocking=True)
-    x = cupy.zeros(100_001, "f")
-    kernel(x[:-1], 2.0, x[1:])
-    cupy.cuda.Device().synchronize()
-    with stream:
-        stream.begin_capture()
-        kernel(x[:-1], 2.0, x[1:])  # by a copy of the input, which overlaps the output
-        graph = stream.end_capture()
-        others = [cupy.full(100_000, -1, "f") for _ in range(16)]  # what the copy's memory is not
-        x[...] = cupy.arange(100_001, dtype="f")
-        graph.launch(stream)
-    stream.synchronize()
-    want = np.arange(100_001, dtype=np.float32)
-    want[1:] = 2 * want[:-1].copy()
-    np.testing.assert_array_equal(x.get(), want)
-    assert all((other == -1).all() for other in others)
-
-
-def test_what_a_capture_cannot_hold(torch: Any, cupy: Any) -> None:
-    kernel, stream = scale(), cupy.cuda.Stream(non_blocking=True)
-    out = cupy.zeros(4, "F")
-    lazy = torch.tensor([1 + 2j] * 4, device="cuda").conj()
-    kernel(lazy, 2, out)
-    kernel(ExporterOfDlpack(out, stream), 2, out)
-    cupy.cuda.Device().synchronize()
-    with stream:
-        stream.begin_capture()
-        with pytest.raises(LaunchError, match="lazy view of other numbers cannot be captured"):
-            kernel(lazy, 2, out)
-        with pytest.raises(LaunchError, match="by '__dlpack__' cannot be captured into a graph"):
-            kernel(ExporterOfDlpack(out, stream), 2, out)
-        kernel(out, 2, out)  # the capture goes on
-        graph = stream.end_capture()
-    graph.launch(stream)
-    stream.synchronize()
-    assert (out == 8 * (1 - 2j)).all()
-
-
 # -- JAX's own -----------------------------------------------------------------------------------
 
 
@@ -645,17 +473,3 @@ def test_dtypes_of_torch(torch: Any) -> None:
     assert small.float().tolist() == [2, 1, 1, 1]
     lazy = torch.tensor([1 + 2j], device="cuda").conj()
     assert kernel(lazy, 2).tolist() == [2 - 4j]
-
-
-@each_front_end
-def test_gradients(make: Any, torch: Any) -> None:
-    launch, size = make(), size_of_output(make)
-    x, y = torch.ones(4, device="cuda", requires_grad=True), torch.zeros(size, device="cuda")
-    launch(x, y)
-    assert y.count_nonzero() > 0
-    leaf = torch.zeros(size, device="cuda", requires_grad=True)
-    with pytest.raises(ArgumentValueError, match="requires a gradient"):
-        launch(x, leaf)
-    with torch.no_grad():
-        launch(x, leaf)
-    assert torch.equal(leaf, y)

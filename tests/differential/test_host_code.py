@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from kerneltk import CompileError, RawKernel
 from kerneltk.cuda_cpp.source import RawSource
-from tests.differential.host_code_programs import PROGRAMS
 
+# By name: whether NVRTC takes it, and the source of kernel `k`.
+PROGRAMS = {
+    name: (kind == "taken", source[:-1])
+    for kind, name, source in re.findall(
+        r"^== (taken|refused): (.*)\n((?:(?!== ).*\n)*)",
+        Path(__file__).with_name("host_code_programs.txt").read_text(),
+        re.MULTILINE,
+    )
+}
 # Whether the compiler sees or takes these is known when they are compiled.
 CONDITIONAL = (
     "ifndef CUDACC", "ifdef CUDACC", "arch only", "variable length", "variable length by an alias",

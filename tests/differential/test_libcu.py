@@ -80,6 +80,7 @@ def test_vocabulary(backend: Any) -> None:
         assert found.tolist() == wanted
 
 
+@pytest.mark.exhaustive
 def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 
@@ -110,6 +111,7 @@ extern "C" __global__ void small(float* y) {
 """
 
 
+@pytest.mark.exhaustive
 def test_small_headers(backend: Any) -> None:
     kernel = kerneltk.RawKernel(SMALL_HEADERS, "small")
     assert kernel.compile_for("sm_90").code

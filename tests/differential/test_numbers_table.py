@@ -14,7 +14,7 @@ from kerneltk import pipeline
 from kerneltk.backends.base import capabilities_of
 from kerneltk.jit.compile import PassContext
 
-from ..sampling import but_for, half
+from ..sampling import but_for, one_in
 from .numbers_differences import DIFFERENCES, RAISED
 from .numbers_table import (
     COMPLEX,
@@ -126,7 +126,7 @@ def test_vector_functions_at_special_values(backend: Any, name: str) -> None:
     comparison.check()
 
 
-@pytest.mark.parametrize("name", half(COMPILED))
+@pytest.mark.parametrize("name", one_in(3, COMPILED))
 def test_functions_compile_for_gpus(name: str) -> None:
     definition = batch(name).definition
     unit = definition.unit(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import kerneltk
+from tests.sampling import one_in
 
 from ..sampling import first_word, parameters, samples_of, thinned
 from .raw_cases import CASES, FILES, WARP_CASES, templates
@@ -90,7 +91,7 @@ def test_case(backend: Any, case: RawCase) -> None:
 
 
 @pytest.mark.parametrize("target", [pytest.param("sm_75", marks=pytest.mark.exhaustive), "sm_90"])
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", one_in(2, FILES))
 def test_file_compiles_for_cuda(file: str, target: str) -> None:
     module = module_of(file)
     code = module.compile_for(target)

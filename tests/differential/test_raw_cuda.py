@@ -32,23 +32,6 @@ def axpy(n: int = 100) -> tuple[kerneltk.RawKernel, Any, Any]:
     )
 
 
-def test_launches_in_every_spelling() -> None:
-    import cupy
-
-    kernel, x, y = axpy()
-    kernel((4,), (32,), (np.int32(100), np.float32(1), x, y))
-    kernel(4, 32, (100, 1, x, y), stream=cupy.cuda.Stream.null)
-    kernel[4, 32](100, 1, x, y)
-    kernel.over(100)(100, 1, x, y)
-    np.testing.assert_array_equal(y.get(), 4 * x.get() + 1)
-    kernel((0,), (32,), (100, 1, x, y))  # as one block
-    y[:32] -= x[:32]
-    np.testing.assert_array_equal(y.get(), 4 * x.get() + 1)
-    again = pickle.loads(pickle.dumps(kernel))
-    again(4, 32, (100, 1, x, y))
-    np.testing.assert_array_equal(y.get(), 5 * x.get() + 1)
-
-
 def test_streams_and_graphs() -> None:
     import cupy
 
@@ -186,53 +169,6 @@ def test_compiled_modules(tmp_path: Path, kind: str) -> None:
     pickle.loads(pickle.dumps(kernel))(4, 32, (100, 2.0, x, y))
 
 
-def test_variables_of_a_module() -> None:
-    import cupy
-
-    code = r"""
-    namespace ns {
-    __constant__ float table[2][3]; __device__ int2 pair; static __device__ int hits;
-    }
-    extern "C" __global__ void look(float* y) {
-        y[threadIdx.x] = ns::table[threadIdx.x / 3][threadIdx.x % 3] + ns::pair.y;
-        atomicAdd(&ns::hits, 1);
-    }
-    """
-    module = kerneltk.RawModule(code=code)
-    table = module.get_array("ns::table")
-    assert table.shape == (2, 3)
-    table[...] = cupy.arange(6, dtype=np.float32).reshape(2, 3)
-    module.get_array("ns::pair")[...] = cupy.asarray([3, 4], np.int32)
-    y = cupy.zeros(6, np.float32)
-    module.get_function("look")(1, 6, (y,))
-    np.testing.assert_array_equal(y.get(), np.arange(6) + 4)
-    assert module.get_array("ns::hits").item() == 6
-
-
-def test_cooperative_launches() -> None:
-    import cupy
-
-    code = r"""
-    #include <cooperative_groups.h>
-    __global__ void rounds(int* x) {
-        auto grid = cooperative_groups::this_grid();
-        for (int round = 0; round < 4; ++round) {
-            int left = x[(blockIdx.x + gridDim.x - 1) % gridDim.x];
-            grid.sync();
-            if (threadIdx.x == 0) x[blockIdx.x] = left + 1;
-            grid.sync();
-        }
-    }
-    """
-    for kernel, words in (
-        (kerneltk.RawKernel(code, "rounds"), {"cooperative": True}),
-        (kerneltk.RawKernel(code, "rounds", enable_cooperative_groups=True), {}),
-    ):
-        x = cupy.arange(64, dtype=np.int32)
-        kernel(64, 128, (x,), **words)
-        np.testing.assert_array_equal(x.get(), np.roll(np.arange(64), 4) + 4)
-
-
 def test_clusters_and_dependent_launches() -> None:
     import cupy
 
@@ -273,60 +209,3 @@ def test_half_and_bfloat16_and_complex_by_value() -> None:
     np.testing.assert_array_equal(y.get(), [1.5, 2.5, 3, 4, 5, 7])
     kernel(1, 1, (np.float16(1), 0.1, np.complex64(1j), (1, 2, 3, 5), (6, 7), y))
     assert y[1].item() == np.float32(0.10009765625)
-
-
-def test_other_libraries_arrays() -> None:
-    torch = pytest.importorskip("torch")
-    kernel, _, _ = axpy()
-    x = torch.arange(100, dtype=torch.float32, device="cuda")
-    y = torch.ones(100, device="cuda")
-    kernel(4, 32, (100, 2, x, y))
-    np.testing.assert_array_equal(y.cpu().numpy(), 2 * np.arange(100) + 1)
-    with pytest.raises(ArgumentValueError, match="has gaps"):
-        kernel(4, 32, (50, 2, x[::2], y))
-
-
-def test_textures() -> None:
-    import cupy
-
-    code = r"""
-    extern "C" __global__ void sample(cudaTextureObject_t image, float* y, int n) {
-        int i = threadIdx.x;
-        if (i < n) y[i] = tex1Dfetch<float>(image, i) * 2;
-    }
-    """
-    x = cupy.arange(16, dtype=np.float32)
-    descriptor = cupy.cuda.texture.ResourceDescriptor(
-        cupy.cuda.runtime.cudaResourceTypeLinear,
-        arr=x,
-        chDesc=cupy.cuda.texture.ChannelFormatDescriptor(
-            32, 0, 0, 0, cupy.cuda.runtime.cudaChannelFormatKindFloat
-        ),
-        sizeInBytes=x.nbytes,
-    )
-    image = cupy.cuda.texture.TextureObject(descriptor, cupy.cuda.texture.TextureDescriptor())
-    y = cupy.zeros(16, np.float32)
-    kerneltk.RawKernel(code, "sample")(1, 32, (image, y, 16))
-    np.testing.assert_array_equal(y.get(), 2 * np.arange(16))
-
-
-def test_a_file_on_both(tmp_path: Path) -> None:
-    import cupy
-
-    path = tmp_path / "both.cu"
-    path.write_text(
-        r"""
-        #include <cstdio>
-        #include <vector>
-        template <class T> __global__ void twice(T* x, int n) {
-            int i = blockIdx.x * blockDim.x + threadIdx.x;
-            if (i < n) x[i] = x[i] + x[i];
-        }
-        int main() { std::vector<float> v(3); twice<<<1, 3>>>(v.data(), 3); printf("x\n"); }
-        """
-    )
-    module = kerneltk.load(path)
-    for xp in (np, cupy):
-        x = xp.arange(10, dtype=np.float64)
-        module.twice["double"].over(10)(x, 10)
-        assert (x == 2 * xp.arange(10)).all()

@@ -203,27 +203,6 @@ def test_mdspan_is_no_pointer() -> None:
         kernel(1, 32, (6, 1.0, x.mdspan(index_type=cupy.int32)))
 
 
-def test_surfaces() -> None:
-    import cupy
-    from cupy.cuda import runtime, texture
-
-    code = r"""
-    extern "C" __global__ void paint(cudaSurfaceObject_t image, int width, int height) {
-        int x = threadIdx.x, y = blockIdx.x;
-        if (x < width && y < height) surf2Dwrite(10.0f * y + x, image, x * 4, y);
-    }
-    """
-    channel = texture.ChannelFormatDescriptor(32, 0, 0, 0, runtime.cudaChannelFormatKindFloat)
-    memory = texture.CUDAarray(channel, 8, 4, 0, runtime.cudaArraySurfaceLoadStore)
-    image = texture.SurfaceObject(
-        texture.ResourceDescriptor(runtime.cudaResourceTypeArray, cuArr=memory)
-    )
-    kerneltk.RawKernel(code, "paint")(4, 32, (image, 8, 4))
-    out = cupy.zeros((4, 8), np.float32)
-    memory.copy_to(out)
-    np.testing.assert_array_equal(out.get(), np.add.outer(10 * np.arange(4), np.arange(8)))
-
-
 def test_records_of_numpy_beside_arrays_of_cupy() -> None:
     import cupy
 

@@ -12,6 +12,7 @@ import pytest
 
 from kerneltk import ReductionKernel
 from kerneltk.core.artifacts import TranslationUnit
+from tests.sampling import one_in, one_row_in
 
 from ..joint_units import JointCases, JointUnits
 from ..sampling import but_for, first_word, half, parameters, samples_of, thinned
@@ -145,7 +146,7 @@ def units_of(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
     }
 
 
-SAMPLES = thinned(thinned(samples_of(CASES, first_word)))
+SAMPLES = thinned(thinned(thinned(samples_of(CASES, first_word))))
 JOINT = JointCases(SAMPLES, units_of)
 # NVRTC reads the same templates in each: every second one will do.
 BY_NVRTC = thinned(SAMPLES)
@@ -233,7 +234,7 @@ def test_every_length_and_count_masked(backend: Any, axis: int) -> None:
     check_grid(backend, SUM, np.dtype("f4"), axis, total, masked=True)
 
 
-@pytest.mark.parametrize("dtype", GRID_DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", one_in(2, GRID_DTYPES), ids=str)
 def test_length_of_everything(backend: Any, dtype: Any) -> None:
     for size in (*range(1, 70), 127, 255, 256, 257, 511, 1023, 1024, 1025, 4095, 8193, 65_537,
                  131_072, 500_003, 1_048_577):  # fmt: skip
@@ -288,7 +289,7 @@ SPREAD = ReductionKernel(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", [(BEYOND,), (BEYOND // 3 + 1, 3)], ids=str)
+@pytest.mark.parametrize("shape", one_in(2, [(BEYOND,), (BEYOND // 3 + 1, 3)]), ids=str)
 def test_more_than_2_31_elements(backend: Any, shape: tuple[int, ...]) -> None:
     x = np.broadcast_to(c_order(np.ones((1,) * len(shape), np.int8)), shape)
     (view,) = backend.asarrays(x)
@@ -360,10 +361,10 @@ def _dense_fortran(array: Any) -> bool:
 
 @pytest.mark.parametrize(
     ("layouts", "fortran"),
-    [
+    one_row_in(2, [
         (("c",), False), (("f",), True), (("stepped",), False), (("f", "f"), True),
         (("f", "c"), False), (("c", "f"), False), (("rotated",), False),
-    ],
+    ]),
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize(("axis", "keepdims"), [(0, False), (1, False), (2, True), ((), False)])

@@ -173,15 +173,6 @@ def test_memory_that_the_pool_gave_back(cupy: Any) -> None:
     assert int(SUM(x)) == 1 << 21
 
 
-def test_arrays_of_torch() -> None:
-    torch = pytest.importorskip("torch")
-    x = torch.ones((300, 4001), device="cuda")
-    y = SUM(x, axis=1)
-    assert isinstance(y, torch.Tensor)
-    assert y.shape == (300,)
-    assert bool((y == 4001).all())
-
-
 def test_cupy_gives_the_same(cupy: Any) -> None:
     text = ("T x, T c", "T y", "c * x * x", "a + b", "y = sqrt(a)", "0", "norm2")
     x = cupy.arange(600, dtype=np.float64).reshape(20, 30)

@@ -22,9 +22,10 @@ from kerneltk.launch import compiled
 from kerneltk.launch.loops import KeptLaunches
 from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.reduction_cpu import HostReductionSchedule
+from tests.sampling import one_in
 
 from ..joint_units import JointCases
-from ..sampling import half, parameters, thinned
+from ..sampling import parameters, thinned
 from ..unit.schedule.test_reduction import ON_HOST
 from .reduction_cases import ARGMIN, CASES, ReductionCase
 from .support import Array
@@ -123,7 +124,7 @@ def bits(kernel: ReductionKernel, x: Array, axis: Any) -> list[bytes]:
 
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize(
-    "kernel", half([SUM, LEAST, WELFORD, ARGMIN]), ids=lambda kernel: kernel.name
+    "kernel", one_in(4, [WELFORD, SUM, LEAST, ARGMIN]), ids=lambda kernel: kernel.name
 )
 def test_same_bits_in_any_order(
     monkeypatch: pytest.MonkeyPatch, kernel: ReductionKernel, work: str
@@ -211,7 +212,7 @@ def units_in_small_parts(case: ReductionCase, backend: Any) -> dict[str, Transla
     return {way: unit for way, unit in units.items() if way == ways(case)[0]}
 
 
-SAMPLES = thinned((list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * SAMPLE])))
+SAMPLES = thinned(thinned((list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * SAMPLE]))))
 IN_SMALL_PARTS = JointCases(SAMPLES, units_in_small_parts)
 
 
@@ -256,7 +257,7 @@ struct counted {
 
 
 @pytest.mark.parametrize("work", WORK)
-@pytest.mark.parametrize("identity", ["aligned_sum(0)", None])
+@pytest.mark.parametrize("identity", one_in(2, ["aligned_sum(0)", None]))
 def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
     kernel = ReductionKernel(
         "T x", "T y", "aligned_sum(x)", "aligned_sum(a.total + b.total)", "y = a.total",
@@ -268,7 +269,7 @@ def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
 
 
 @pytest.mark.parametrize("work", WORK)
-@pytest.mark.parametrize("identity", ["counted(0, 0)", None])
+@pytest.mark.parametrize("identity", one_in(2, ["counted(0, 0)", None]))
 def test_totals_that_cannot_be_assigned(work: str, identity: str | None) -> None:
     kernel = ReductionKernel(
         "T x", "T y, int64 n", "counted(1, x)", "counted(a.count + b.count, a.total + b.total)",
@@ -314,7 +315,7 @@ def error(found: Array, exact: Array) -> float:
         ((40, 3000, 30), 1),
     ],
 )
-@pytest.mark.parametrize("kernel", [SUM, SQUARES], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", one_in(2, [SUM, SQUARES]), ids=lambda kernel: kernel.name)
 def test_sums_are_as_accurate_as_pairwise_ones(
     kernel: ReductionKernel, shape: tuple[int, ...], axis: Any
 ) -> None:
@@ -330,7 +331,7 @@ def test_sums_are_as_accurate_as_pairwise_ones(
     assert error(kernel(x, axis=axis), exact) <= 1.5 * max(pairwise, 5e-8)
 
 
-@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7])
+@pytest.mark.parametrize("value", one_in(3, [0.1, 1 / 3, 0.7]))
 def test_equal_numbers(value: float) -> None:
     # Every addition rounds in the same direction here, so errors do not cancel.
     x = np.full(10_000_000, value, np.float32)

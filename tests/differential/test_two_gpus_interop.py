@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -215,23 +214,6 @@ def test_mixed_arguments(torch: Any) -> None:
             ADD(x, w)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "int64", "int32", "bool"])
-def test_a_host_scalar_is_a_number(dtype: str, torch: Any) -> None:
-    number = torch.tensor(1, dtype=getattr(torch, dtype))
-    product = jit.kernel(lambda x, a: a * x)
-    core, fused = vectorize(lambda x, a: a * x), fuse(lambda x, a: a * x)
-    for device in (0, 1):
-        x = of_torch(VALUES, device)
-        for call in (ADD, product, core, fused):
-            if call is not ADD and dtype.endswith("64"):
-                # What is known of two tensors does not decide.
-                call(x, torch.ones(400, dtype=number.dtype, device=x.device))
-            found, wanted = call(x, number), call(x, number.item())
-            assert (found.device, found.dtype) == (x.device, wanted.dtype)
-            assert call is core or found.dtype == (x * number).dtype
-            assert torch.equal(found, wanted)
-
-
 def test_the_current_streams_of_torch(torch: Any) -> None:
     total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
     z = torch.zeros(1 << 20, device="cuda:1")
@@ -255,19 +237,6 @@ def test_the_current_streams_of_torch(torch: Any) -> None:
                 torch.cuda.set_device(0)
         side.synchronize()
         assert float(found.reshape(-1)[0]) == (4.0 if found.ndim else 3.0 * (1 << 20))
-
-
-def test_graphs_of_torch(torch: Any) -> None:
-    x, y = of_torch(VALUES, 1), torch.zeros(400, device="cuda:1")
-    with torch.cuda.device(1):
-        ADD(x, 1.0, y)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            ADD(x, 5.0, y)
-        y.zero_()
-        graph.replay()
-        torch.cuda.synchronize(1)
-    np.testing.assert_array_equal(on_host(y), VALUES + 5)
 
 
 def test_recorded_graphs(devices: tuple[int, int], torch: Any) -> None:
@@ -299,39 +268,6 @@ def test_operators(devices: tuple[int, int], torch: Any) -> None:
     for other in (of_torch(VALUES, 1 - devices[1]), torch.tensor(2.0)):
         with pytest.raises((ArgumentTypeError, RuntimeError), match="is on device"):
             op(x, other)
-
-
-def test_textures(devices: tuple[int, int], torch: Any) -> None:
-    sample = ElementwiseKernel("U image, T x", "T y", "y = tex1D<T>(image, x)", "sample")
-    image = kerneltk.texture(of_torch(VALUES, devices[1]))
-    found = sample(image, of_torch(np.arange(400, dtype="f"), devices[1]))
-    np.testing.assert_array_equal(on_host(found), VALUES)
-
-
-def test_threads(torch: Any) -> None:
-    wrong: list[Any] = []
-    calls = results()
-    tensors = [{name: of_torch(input_of(name), device) for name in calls} for device in (0, 1)]
-    wanted = {name: np.asarray(call(input_of(name))) for name, call in calls.items()}
-
-    def work(number: int) -> None:
-        import cupy
-
-        with cupy.cuda.Device(number % 2):
-            for k in range(40):
-                device = k // 2 % 2
-                for name, call in calls.items():
-                    found = call(tensors[device][name])
-                    near = np.allclose(on_host(found), wanted[name], rtol=1e-5)
-                    if found.device.index != device or not near:
-                        wrong.append((number, k, name))
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
 
 
 def test_an_error_restores_the_device(torch: Any) -> None:

@@ -1,4 +1,4 @@
-"""One kernel of each kind, all called alike: ``launch(x, y, stream=None)``."""
+"""One kernel of each way to call it, all called alike: ``launch(x, y, stream=None)``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit, vectorize
+from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit
 from kerneltk.jit import cuda
 
 Launch = Callable[..., Any]
@@ -60,20 +60,6 @@ def element_kernel() -> Launch:
     return lambda x, y, **options: twice(x, out=y, **options)
 
 
-def vectorized() -> Launch:
-    twice = vectorize(lambda x: 2 * x)
-    return lambda x, y, **options: twice(x, out=y, **options)
-
-
-def vectorized_core() -> Launch:
-    @vectorize(signature="(n)->(n)")
-    def copy(x, y):
-        for k in range(len(x)):
-            y[k] = x[k]
-
-    return lambda x, y, **options: copy(x, out=y, **options)
-
-
 def numba_kernel() -> Launch:
     @cuda.jit
     def copy(x, y):
@@ -82,22 +68,13 @@ def numba_kernel() -> Launch:
     return lambda x, y, stream=None: copy[1, 1, stream](x, y)
 
 
-def numba_forall() -> Launch:
-    @cuda.jit
-    def copy(x, y):
-        y[0] = x[0]
-
-    return lambda x, y, stream=None: copy.forall(1, stream=stream)(x, y)
-
-
 FRONT_ENDS = (
     elementwise, reduction, raw, raw_in_brackets, rawkernel, rawkernel_in_brackets, element_kernel,
-    vectorized, vectorized_core,
-    numba_kernel, numba_forall,
+    numba_kernel,
 )  # fmt: skip
 each_front_end = pytest.mark.parametrize("make", FRONT_ENDS, ids=lambda make: make.__name__)
 
 
 def size_of_output(make: Any) -> int:
     """Return how many elements an output has for an input of four."""
-    return 4 if make in (elementwise, element_kernel, vectorized, vectorized_core) else 1
+    return 4 if make in (elementwise, element_kernel) else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -110,7 +111,12 @@ def questions(tree: ast.Module) -> list[int]:
 
 
 def test_nothing_above_the_backends_asks_which_one_it_is() -> None:
-    above = {n: p for n, p in MODULES.items() if not n.startswith("kerneltk.backends")}
+    names = re.compile("|".join(f'"{name}"' for name in base.names()))
+    above = {
+        name: path
+        for name, path in MODULES.items()
+        if not name.startswith("kerneltk.backends") and names.search(path.read_text("utf-8"))
+    }
     found = {name: questions(tree_of(path)) for name, path in above.items()}
     assert {name: lines for name, lines in found.items() if lines} == {}
 
@@ -139,6 +145,8 @@ def test_a_question_for_the_backend_is_found() -> None:
 def test_no_python_is_generated() -> None:
     """No module executes source that it, or another one, has written."""
     for name, path in MODULES.items():
+        if not re.search(r"\b(?:exec|eval)\(", path.read_text("utf-8")):
+            continue
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("exec", "eval"), (name, node.lineno)

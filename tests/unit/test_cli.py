@@ -81,12 +81,6 @@ def test_a_setting_that_is_not_valid_is_one_line(
 # demo
 
 
-@pytest.fixture
-def hills() -> np.ndarray[Any, Any]:
-    y, x = np.mgrid[:40, :60]
-    return (500 + 80 * np.sin(x / 7) * np.cos(y / 5)).astype(np.float32)
-
-
 def demo(tmp_path: Path, *arguments: str | Path) -> Result:
     picture = tmp_path / "picture.png"
     return run("demo", "--megapixels", "0.02", "--output", picture, *arguments)
@@ -101,36 +95,11 @@ def test_demo_on_the_measured_sample(tmp_path: Path) -> None:
         assert picture.width > 1000
 
 
-def test_demo_chooses_a_backend_that_works(tmp_path: Path) -> None:
-    result = demo(tmp_path)
-    assert result.exit_code == 0, result.output
-
-
 @pytest.mark.gpu
 def test_demo_on_a_gpu(tmp_path: Path) -> None:
     result = demo(tmp_path, "--backend", "cuda")
     assert result.exit_code == 0, result.output
     assert "× CuPy" in result.output
-
-
-def test_demo_on_a_grid_with_holes(tmp_path: Path, hills: np.ndarray[Any, Any]) -> None:
-    hills[3:6, 10:20] = np.nan
-    np.save(tmp_path / "hills.npy", hills)
-    result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "hills.npy", "--cell", "30")
-    assert result.exit_code == 0, result.output
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        ">i4", "bool",
-        *(pytest.param(d, marks=pytest.mark.exhaustive) for d in ("uint8", "float64", "float16")),
-    ],
-)  # fmt: skip
-def test_demo_takes_any_real_dtype(tmp_path: Path, hills: np.ndarray[Any, Any], dtype: str) -> None:
-    np.savez(tmp_path / "hills.npz", grid=(hills - 420).astype(dtype), axis=np.arange(40))
-    result = demo(tmp_path, "--backend", "host", "--input", tmp_path / "hills.npz")
-    assert result.exit_code == 0, result.output
 
 
 def test_demo_on_a_picture(tmp_path: Path) -> None:

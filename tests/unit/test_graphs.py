@@ -163,27 +163,6 @@ def test_what_goes_by_value_is_as_it_was_recorded() -> None:
         np.testing.assert_array_equal(y, value)
 
 
-def test_dataclasses_are_as_they_were_recorded() -> None:
-    from dataclasses import dataclass
-
-    @dataclass
-    class Rates:
-        rate: float
-
-    @jit.rawkernel
-    def grow(rates, x, y):
-        i = jit.grid(1)
-        if i < x.size:
-            y[i] = rates[0].rate * x[i]
-
-    rates, y = Rates(2.0), np.zeros_like(X)
-    with kerneltk.graph() as g:
-        grow[1, 6]((rates,), X, y)
-    rates.rate = 3.0
-    g.launch(x=X + 1)
-    np.testing.assert_array_equal(y, 2 * (X + 1))
-
-
 def test_a_thread_that_ends_before_its_recording() -> None:
     entered: list[Any] = []
     results: list[Any] = []
@@ -220,13 +199,6 @@ def test_no_copies() -> None:
             copied(g)
 
 
-def test_a_parameter_called_stream() -> None:
-    kernel = ElementwiseKernel("T x, T stream", "T y", "y = stream * x", "streamed")
-    with kerneltk.graph() as g:
-        kernel(X, 2.0)
-    assert g.names == ("x", "y")
-
-
 def test_a_launch_in_the_midst_of_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     with kerneltk.graph() as g:
         y = scale()(X, 2.0)
@@ -242,13 +214,6 @@ def test_a_launch_in_the_midst_of_a_launch(monkeypatch: pytest.MonkeyPatch) -> N
             g.launch()
     g.launch()
     np.testing.assert_array_equal(y, 2 * X)
-
-
-def test_calls_without_results() -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = x", "quiet", no_return=True)
-    with kerneltk.graph() as g:
-        assert kernel(X) is None
-    g.launch(x=X + 1)
 
 
 # -- what a launch costs -------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import copy
 import pickle
 import sys
 import threading
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -39,7 +38,6 @@ TWO = ReductionKernel(
 RAW = ReductionKernel(
     "raw T x, float32 c = 2", "float32 y", "x[_J] * c", "a + b", "y = a", "0", "of_raw"
 )
-LARGEST = ReductionKernel("T x", "T y", "x", "a > b ? a : b", "y = a", None, "largest")
 
 
 @pytest.fixture
@@ -152,24 +150,6 @@ def test_outputs_in_all_ways() -> None:
         same(y, X.sum(0))
 
 
-def test_several_outputs() -> None:
-    y, z = TWO(X, axis=1)
-    same(y, 3 * X.sum(1))
-    same(z, 6 * X.sum(1, dtype="f8"))
-    u, v = np.empty(3, np.float32), np.empty(3)
-    calls: list[Callable[[], Any]] = [
-        lambda: TWO(X, out=(u, v), axis=1), lambda: TWO(X, 3, u, v, axis=1),
-        lambda: TWO(X, axis=1, z=v, y=u),
-    ]  # fmt: skip
-    for call in calls:
-        u[...] = v[...] = np.nan
-        result = call()
-        assert isinstance(result, tuple)
-        assert [a is b for a, b in zip(result, (u, v), strict=True)] == [True, True]
-        same(u, y)
-        same(v, z)
-
-
 def test_defaults_and_inputs_by_name() -> None:
     same(TWO(x=X)[0], 3 * X.sum())
     same(TWO(X, 2)[0], 2 * X.sum())
@@ -215,41 +195,12 @@ def test_results_are_new_arrays() -> None:
     same(copied, X)
 
 
-def test_masks_in_all_ways() -> None:
-    wanted = X.sum(where=MASK)
-    same(SUM(X, where=MASK), wanted)
-    same(SUM(x=X, where=MASK), wanted)
-    same(SUM(X, where=MASK[:1]), X.sum(where=MASK[:1]))
-    same(SUM(X, where=MASK[:, 2:3], axis=1), X.sum(1, where=MASK[:, 2:3]))
-    for where, of_all in ((True, True), (np.True_, True), (np.array(True), True), (False, False),
-                          (np.False_, False), (np.array(False), False)):  # fmt: skip
-        same(SUM(X, where=where), X.sum() if of_all else np.float32(0))
-    y = np.full((), 7, np.float32)
-    for result in (SUM(X, y, where=MASK), SUM(X, where=MASK, out=y), SUM(X, where=MASK, y=y)):
-        assert result is y
-        same(y, wanted)
-
-
-def test_an_all_true_mask_is_no_mask() -> None:
-    same(LARGEST(X, where=True), X.max())
-
-
 def test_an_empty_result_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = counted(monkeypatch, HostBackend, "compile")
     fresh = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "compiles_nothing")
     assert fresh(np.ones((0, 3), np.uint16), axis=1).shape == (0,)
     assert fresh(np.ones((3, 0), np.uint16), axis=0, where=True).shape == (0,)
     assert compiled == []
-
-
-def test_raw_arrays_and_sizes() -> None:
-    flat = X.ravel()
-    same(RAW(X, size=12), 2 * flat.sum())
-    same(RAW(X, 3, size=5), 3 * flat[:5].sum())
-    same(RAW(x=X, size=np.int32(4), c=1), flat[:4].sum())
-    same(RAW(X, size=0), np.float32(0))
-    same(RAW(X, size=12, where=MASK.ravel()), 2 * flat.sum(where=MASK.ravel()))
-    same(RAW(X, size=12, axis=0, keepdims=True), 2 * flat.sum(keepdims=True))
 
 
 def test_subclasses_become_plain_arrays() -> None:

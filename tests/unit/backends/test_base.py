@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import gc
-from typing import Any
 
 import numpy as np
-import pytest
 
 from kerneltk.backends.base import make_block, record_bytes
 
@@ -23,16 +20,6 @@ def test_a_block_is_aligned_and_holds_the_constants() -> None:
         assert found[max(offset, 2) : offset + 9] == b"constants"[max(2 - offset, 0) :]
 
 
-def test_a_block_is_zero_but_for_the_constants() -> None:
-    for size in (1, 15, 16, 17, 4096):
-        memory, _, _owner, _ = make_block(size, 0, b"")
-        assert bytes(memory) == bytes(size)
-    memory, _, _owner, _ = make_block(8, 8, b"")  # constants may be none, and lie at the end
-    assert bytes(memory) == bytes(8)
-    with pytest.raises(ValueError, match="structure"):
-        make_block(8, 4, b"constants")
-
-
 RECORD = np.dtype([("a", "i4"), ("b", "f8")])
 
 
@@ -43,16 +30,6 @@ def test_the_bytes_of_a_record_are_its_arrays() -> None:
     assert found.tobytes() == array[1].tobytes()
     found[:4] = 0, 1, 0, 0
     assert array["a"].tolist() == [1, 256, 3]
-
-
-def test_the_bytes_of_a_record_that_is_its_own_live_on() -> None:
-    def bytes_of() -> np.ndarray[Any, Any]:
-        return record_bytes(np.array((7, 2.0), RECORD)[()])
-
-    found = bytes_of()
-    gc.collect()
-    assert found.view(RECORD)[0].tolist() == (7, 2.0)
-    assert record_bytes(np.void(b"abc")).tobytes() == b"abc"
 
 
 def test_a_records_bytes_can_be_written_where_its_array_cannot() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,6 @@ from kerneltk.backends.processes import run
 
 def open_files() -> set[str]:
     return set(os.listdir("/proc/self/fd"))
-
-
-def test_what_is_printed_comes_back(tmp_path: Path) -> None:
-    script = "echo one; echo $NAME >&2; exit 3"
-    assert run(["sh", "-c", script], str(tmp_path), 60, variables=["NAME=two"]) == (
-        3, "one\n", "two\n",
-    )  # fmt: skip
-    assert run(["sh", "-c", script], str(tmp_path), 60, merged=True)[1:] == ("one\n\n", "")
 
 
 def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
@@ -63,11 +54,3 @@ def test_an_interrupt_while_a_process_starts_comes_behind(
         signal.signal(signal.SIGINT, action)
     assert started[0].returncode == -signal.SIGKILL
     assert open_files() == before
-
-
-def test_other_threads_start_processes(tmp_path: Path) -> None:
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(run(["echo", "x"], str(tmp_path), 60)))
-    thread.start()
-    thread.join()
-    assert found == [(0, "x\n", "")]

@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import resource
-import signal
 import stat
 import subprocess
 import sys
@@ -156,6 +155,7 @@ print(kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2)).tolis
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("limit", but_for([0, 1024, 4096], "0", "1024"))
 def test_a_limit_on_sizes(limit: int) -> None:
     """Whatever is written first beyond it: the source, the library, the file it is loaded from."""
@@ -197,18 +197,6 @@ def test_a_probe_that_cannot_write_is_no_missing_compiler(
     with pytest.raises(BackendUnavailableError) as caught:
         toolchain._ask(("/usr/bin/g++",))
     assert str(caught.value) == message("No space left on device", place)
-
-
-def test_a_signals_name_that_nobody_knows() -> None:
-    with pytest.raises(BackendUnavailableError, match="ended by a signal"):
-        temporary.check_finished("nvcc", -signal.SIGKILL, "")
-    with pytest.raises(BackendUnavailableError, match="file size limit exceeded"):
-        temporary.check_finished("nvcc", -signal.SIGXFSZ, "")
-
-
-def test_other_failures_are_the_sources(place: Path) -> None:
-    temporary.check_finished("g++", 1, "unit.cpp:1:1: error: expected ';'")
-    assert toolchain.build("unit.cpp", "int x = ;", OPTIONS)[0] is None
 
 
 def test_directories_of_killed_processes_are_removed(

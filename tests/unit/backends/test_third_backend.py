@@ -41,12 +41,6 @@ def test_elementwise_results_are_its_own_arrays(third: Any) -> None:
     np.testing.assert_array_equal(y, 2 * X + np.arange(4096))
 
 
-def test_elementwise_into_a_given_array(third: Any) -> None:
-    x, y = third.asarray(X.reshape(64, 64).T), third.asarray(np.zeros((64, 64), np.float32))
-    assert AXPY(x, 1, y) is y
-    np.testing.assert_array_equal(y, x + np.arange(4096).reshape(64, 64))
-
-
 def test_a_graph(third: Any) -> None:
     x = third.asarray(X)
     with kerneltk.graph(x=x) as g:
@@ -59,12 +53,6 @@ def test_a_graph(third: Any) -> None:
         np.testing.assert_allclose(total, y.sum(dtype=np.float64), rtol=1e-6)
     with pytest.raises(ArgumentTypeError, match="'x' was recorded in"):
         g.launch(x=X)
-
-
-def test_elementwise_with_a_raw_array(third: Any) -> None:
-    neighbour = ElementwiseKernel("raw T x", "T y", "y = x[(i + 1) % n]", "neighbour")
-    y = neighbour(third.asarray(X), size=4096)
-    np.testing.assert_array_equal(y, np.roll(X, -1))
 
 
 def test_the_same_kernel_on_two_backends(third: Any) -> None:
@@ -124,14 +112,6 @@ def test_a_raw_kernel_shuffles_within_16_lanes(third: Any) -> None:
     np.testing.assert_array_equal(on_host, np.repeat(x.reshape(2, 32).sum(1), 32))
 
 
-def test_votes_are_of_16_lanes(third: Any) -> None:
-    even, high, equal = (third.asarray(np.zeros(48, t)) for t in ("u4", "u4", "i4"))
-    RawKernel(SUMS, "votes")(1, 48, (even, high, equal))
-    assert set(even.tolist()) == {0x5555}
-    assert high.tolist() == [0xFFFF] * 16 + [0xFF] * 8 + [0xFF00] * 8 + [0xFFFF] * 16
-    assert equal.tolist() == [1] * 16 + [0] * 32
-
-
 def test_a_module_and_its_variables(third: Any) -> None:
     module = RawModule(code=SUMS)
     factor = module.get_array("factor", backend="single")
@@ -162,30 +142,6 @@ def test_a_decorated_kernel_has_warps_of_16(third: Any) -> None:
     np.testing.assert_array_equal(next_one, np.where(i % 16 < 15, i + 1, i))
     assert "16ll" in lanes.inspect(*found)
     assert "16ll" in lanes.inspect(*(np.zeros(64, np.int64),) * 4, target="single")
-
-
-def test_a_decorated_kernel_with_barriers(third: Any) -> None:
-    @jit.rawkernel()
-    def reverse(x: Any) -> None:
-        shared = jit.shared_memory(np.float32, 64)
-        i = jit.threadIdx.x
-        shared[i] = x[i]
-        jit.syncthreads()
-        x[i] = shared[63 - i]
-
-    x = third.asarray(X[:64])
-    reverse[1, 64](x)
-    np.testing.assert_array_equal(x, X[63::-1])
-
-
-def test_a_function_of_elements(third: Any) -> None:
-    @jit.kernel
-    def hypotenuse(x: Any, y: Any) -> Any:
-        return (x * x + y * y) ** 0.5
-
-    z = hypotenuse(third.asarray(X), third.asarray(2 * X))
-    assert on_third(third, z)
-    np.testing.assert_allclose(z, np.hypot(X, 2 * X), rtol=1e-6)
 
 
 def test_it_is_compiled_ahead_by_its_name(third: Any) -> None:

@@ -14,7 +14,6 @@ import pytest
 from kerneltk import BackendUnavailableError, ElementwiseKernel
 from kerneltk.backends import base
 from kerneltk.backends.base import Registration, backend_named, capabilities_of
-from kerneltk.backends.host.backend import HostBackend
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.errors import ArgumentValueError
 
@@ -61,12 +60,6 @@ def test_backends_of_this_package() -> None:
     assert capabilities_of("host").is_fallback
     assert not capabilities_of("cuda").is_fallback
     assert [capabilities_of(name).warp_size for name in base.names()] == [32, 32]
-
-
-def test_a_backend_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    add(monkeypatch, "own")
-    assert backend_named("own") is backend_named("own")
-    assert isinstance(backend_named("host"), HostBackend)
 
 
 def test_who_registers_later_gets_the_array(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,12 +129,6 @@ def test_what_compiles_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (target.backend, target.architecture) == ("cuda", "sm_90")
     with pytest.raises(ValueError, match="not a CUDA architecture"):
         base.compiler_for(TranslationUnit("cuda", "", "k"), "sm90")
-
-
-def test_array_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = add(monkeypatch, "own")
-    assert base.array_library("own") is library
-    assert base.array_library("host") is np
 
 
 LAZY = """

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import random
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -115,27 +114,6 @@ def die_in_write(directory: Path) -> object:
     return None
 
 
-def put_forever(directory: Path, seed: str) -> object:
-    rng = random.Random(int(seed))
-    cache = Cache(directory, memory_limit=0)
-    wait_for_go()
-    while True:
-        body = rng.randbytes(3_000_000)
-        cache.put(KEY, hashlib.sha256(body).digest() + body)
-
-
-def short_files(directory: Path) -> object:
-    """Put more than the largest file that this process may write."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-    cache = Cache(directory)
-    cache.put(KEY, b"x" * 100_000)
-    return {
-        "memory": cache.get(KEY) == b"x" * 100_000,
-        "disk": Cache(directory).get(KEY) is not None,
-        "problem": cache.info().problem,
-    }
-
-
 def no_permission(directory: Path, mode: str) -> object:
     """Use a directory and its subdirectories with only the permissions of `mode` (octal)."""
     Cache(directory).put(KEY, b"from before")
@@ -187,8 +165,6 @@ MODES: dict[str, Callable[..., object]] = {
         churn,
         die_before_rename,
         die_in_write,
-        put_forever,
-        short_files,
         no_permission,
         fork_with_lock_held,
     )

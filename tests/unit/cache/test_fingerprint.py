@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import kerneltk.cache.fingerprint
 from kerneltk.cache.derived import reader_of
@@ -60,12 +58,6 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Fields.
-
-
-def test_the_key_is_64_hexadecimal_digits() -> None:
-    key = fingerprint(UNIT, TARGET)
-    assert len(key) == 64
-    assert set(key) <= set("0123456789abcdef")
 
 
 def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
@@ -138,12 +130,6 @@ def test_origins_do_not_count() -> None:
     assert fingerprint(with_origins, TARGET) == fingerprint(UNIT, TARGET)
 
 
-def test_lists_and_tuples_of_options_are_the_same() -> None:
-    assert fingerprint(UNIT, TARGET, backend_options=["-x"]) == fingerprint(
-        UNIT, TARGET, backend_options=("-x",)
-    )
-
-
 Fields = tuple[str, str, tuple[str, ...], tuple[str, ...], str, str]
 
 
@@ -181,22 +167,6 @@ def key_of_fields(fields: Fields) -> str:
 )
 def test_moving_bytes_between_fields_changes_the_key(one: Fields, other: Fields) -> None:
     assert key_of_fields(one) != key_of_fields(other)
-
-
-short_text = st.text(alphabet="a\0\x01\x02", max_size=3)
-any_fields = st.tuples(
-    short_text,
-    short_text,
-    st.lists(short_text, max_size=2).map(tuple),
-    st.lists(short_text, max_size=2).map(tuple),
-    short_text,
-    short_text,
-)
-
-
-@given(any_fields, any_fields)
-def test_keys_are_equal_only_for_equal_fields(one: Fields, other: Fields) -> None:
-    assert (key_of_fields(one) == key_of_fields(other)) is (one == other)
 
 
 def test_text_that_is_not_utf_8() -> None:
@@ -247,13 +217,6 @@ def test_other_text_does_not_count(tmp_path: Path, text: str) -> None:
     assert key_of(text, tmp_path) == before
 
 
-def test_nested_headers_count(tmp_path: Path) -> None:
-    write(tmp_path / "a.h", "#include <sub/b.h>\n")
-    write(tmp_path / "sub" / "b.h", '#include "c.h"\n#include "../d.h"\n')
-    assert_counts(tmp_path / "sub" / "c.h", "#include <a.h>", tmp_path)
-    assert_counts(tmp_path / "d.h", "#include <a.h>", tmp_path)
-
-
 def test_angles_do_not_look_in_the_including_files_directory(tmp_path: Path) -> None:
     write(tmp_path / "sub" / "a.h", "#include <b.h>\n")
     before = key_of("#include <sub/a.h>", tmp_path)
@@ -276,11 +239,6 @@ def test_the_working_directory_counts_for_names_in_quotes(
     before = key_of("#include <x.h>")
     write(tmp_path / "x.h", "int a;")
     assert key_of("#include <x.h>") == before
-
-
-def test_an_absolute_name(tmp_path: Path) -> None:
-    assert_counts(tmp_path / "x.h", f'#include "{tmp_path}/x.h"')
-    assert_counts(tmp_path / "x.h", f"#include <{tmp_path}/x.h>", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -332,11 +290,6 @@ def test_files_in_options_count(
     assert_counts(tmp_path / "y.h", source, tmp_path, options=relative)
 
 
-@pytest.mark.parametrize("options", [("-I",), ("-include",), ("-I", ""), ("-isystem",), ("@",)])
-def test_options_that_name_nothing(options: tuple[str, ...]) -> None:
-    assert key_of("#include <x.h>", options=options) != key_of("#include <x.h>")
-
-
 def test_an_unresolved_header_counts_by_its_name() -> None:
     keys = {key_of(f"#include {name}") for name in ("<no.h>", '"no.h"', "<none.h>", "<n\0.h>")}
     assert len(keys) == 4
@@ -348,13 +301,6 @@ def test_a_name_in_two_directories_counts_in_both(tmp_path: Path, first: bool) -
     write((two if first else one) / "x.h", "int other;")
     two.mkdir(exist_ok=True)
     assert_counts((one if first else two) / "x.h", "#include <x.h>", one, two)
-
-
-def test_the_order_of_directories_counts_where_it_matters(tmp_path: Path) -> None:
-    write(tmp_path / "one" / "x.h", "int one;")
-    write(tmp_path / "two" / "x.h", "int two;")
-    one, two = tmp_path / "one", tmp_path / "two"
-    assert key_of("#include <x.h>", one, two) != key_of("#include <x.h>", two, one)
 
 
 def test_the_place_of_a_tree_does_not_count(tmp_path: Path) -> None:
@@ -390,16 +336,6 @@ def test_a_file_met_again_is_not_a_missing_one(tmp_path: Path) -> None:
 # Files that change, and files that only look so.
 
 
-def test_touching_a_header_changes_nothing(tmp_path: Path, settled: None) -> None:
-    header = write(tmp_path / "x.h", "int a;")
-    before = key_of("#include <x.h>", tmp_path)
-    os.utime(header, (1, 1))
-    assert key_of("#include <x.h>", tmp_path) == before
-    header.unlink()
-    write(header, "int a;")
-    assert key_of("#include <x.h>", tmp_path) == before
-
-
 def test_an_edit_that_keeps_size_and_time_counts(tmp_path: Path, settled: None) -> None:
     header = write(tmp_path / "x.h", "int a;")
     os.utime(header, (1000, 1000))
@@ -408,16 +344,6 @@ def test_an_edit_that_keeps_size_and_time_counts(tmp_path: Path, settled: None) 
     header.write_text("int b;")
     os.utime(header, (1000, 1000))
     assert key_of("#include <x.h>", tmp_path) != before
-
-
-def test_edits_in_quick_succession_count(tmp_path: Path) -> None:
-    header = tmp_path / "x.h"
-    keys = []
-    for number in range(100):
-        header.write_text(f"int a{number % 10};")
-        keys.append(key_of("#include <x.h>", tmp_path))
-    assert keys == keys[:10] * 10
-    assert len(set(keys)) == 10
 
 
 def test_a_stamp_is_another_after_an_edit_that_keeps_size_and_time(
@@ -433,24 +359,6 @@ def test_a_stamp_is_another_after_an_edit_that_keeps_size_and_time(
     assert file_stamp(path) != before
 
 
-def test_stamps_tell_edits_in_quick_succession(tmp_path: Path) -> None:
-    path = tmp_path / "x.h"
-    stamps = []
-    for number in range(100):
-        path.write_text(f"int a{number};")
-        stamps.append(file_stamp(path))
-    assert len(set(stamps)) == 100
-
-
-def test_a_stamp_depends_on_the_file(tmp_path: Path, settled: None) -> None:
-    paths = [write(tmp_path / name, "int a;") for name in ("x.h", "y.h")]
-    for path in paths:
-        os.utime(path, (1000, 1000))
-    assert file_stamp(paths[0]) != file_stamp(paths[1])
-    with pytest.raises(FileNotFoundError):
-        file_stamp(tmp_path / "z.h")
-
-
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the headers that were read, as they are read."""
@@ -462,18 +370,6 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(kerneltk.cache.fingerprint, "open", spy, raising=False)
     return names
-
-
-def test_a_header_is_read_once(tmp_path: Path, settled: None, read: list[str]) -> None:
-    write(tmp_path / "a.h", "#include <b.h>")
-    write(tmp_path / "b.h", "int b;")
-    before = key_of("#include <a.h>", tmp_path)
-    assert read == ["a.h", "b.h"]
-    assert key_of("#include <a.h>", tmp_path) == before
-    assert read == ["a.h", "b.h"]
-    write(tmp_path / "b.h", "int other;")
-    assert key_of("#include <a.h>", tmp_path) != before
-    assert read == ["a.h", "b.h", "b.h"]
 
 
 def test_a_header_written_just_now_is_read_again(tmp_path: Path, read: list[str]) -> None:
@@ -578,12 +474,6 @@ def test_the_known_trees_are_not_too_many(tmp_path: Path) -> None:
 
 
 # Odd trees.
-
-
-def test_cycles_end(tmp_path: Path) -> None:
-    write(tmp_path / "a.h", '#include "b.h"\n#include <a.h>\n')
-    write(tmp_path / "b.h", '#include "./a.h"\n#include "b.h"\n')
-    assert_counts(tmp_path / "c.h", "#include <a.h>\n#include <c.h>", tmp_path)
 
 
 def test_cycles_through_new_paths_end(tmp_path: Path) -> None:
@@ -745,17 +635,6 @@ def test_a_trace_from_another_directory(
     assert kept.current() is None
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path, settled: None) -> None:
-    (tmp_path / "x.h").mkdir()
-    found = traced("#include <x.h>", tmp_path)
-    assert found.files
-    assert stored(found).current() == found
-    (tmp_path / "x.h").rmdir()
-    assert stored(found).current() is not None  # no file either
-    write(tmp_path / "x.h", "int x;\n")
-    assert stored(found).current() is None
-
-
 def test_a_key_that_is_new_each_time(tmp_path: Path) -> None:
     unit = TranslationUnit("cuda", "#define F(x) x\n#include F(x.h)\n", "", raw=True)
     first, second = trace(unit, TARGET), trace(unit, TARGET)
@@ -806,15 +685,6 @@ def test_a_name_that_a_macro_stands_for_in_a_header(
         write(tmp_path / "b.h", content)
         keys.add(key_of(source, tmp_path))
     assert len(keys) == 3
-
-
-def test_a_header_beside_the_one_that_includes_a_macro(tmp_path: Path) -> None:
-    (tmp_path / "inner").mkdir()
-    write(tmp_path / "inner" / "a.h", "#include NAME\n")
-    source = '#define NAME "b.h"\n#include "inner/a.h"'
-    before = key_of(source, tmp_path)
-    write(tmp_path / "inner" / "b.h", "1")
-    assert key_of(source, tmp_path) != before
 
 
 STR = "#define STR_(x) #x\n#define STR(x) STR_(x)\n"

@@ -10,7 +10,6 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,8 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import kerneltk.cache.store
 from kerneltk.cache.store import Cache
@@ -107,9 +104,9 @@ def assert_miss_then_replaced(directory: Path) -> None:
 # Many processes and threads.
 
 
-def test_sixteen_processes_race_on_one_key(tmp_path: Path) -> None:
-    reports = run_together("race", tmp_path / "cache", 16)
-    assert reports == [{"missed": 0, "wrong": 0, "problem": None}] * 16
+def test_eight_processes_race_on_one_key(tmp_path: Path) -> None:
+    reports = run_together("race", tmp_path / "cache", 8)
+    assert reports == [{"missed": 0, "wrong": 0, "problem": None}] * 8
     assert files_under(tmp_path) == {
         entry_path(tmp_path / "cache"),
         tmp_path / "cache" / "CACHEDIR.TAG",
@@ -117,8 +114,8 @@ def test_sixteen_processes_race_on_one_key(tmp_path: Path) -> None:
 
 
 def test_processes_put_evict_and_clear_at_once(tmp_path: Path) -> None:
-    reports = run_together("churn", tmp_path / "cache", 8)
-    assert reports == [{"wrong": 0, "problem": None}] * 8
+    reports = run_together("churn", tmp_path / "cache", 4)
+    assert reports == [{"wrong": 0, "problem": None}] * 4
     assert temporary_files(tmp_path) == []
     cache = Cache(tmp_path / "cache", size_limit=300_000)
     cache.prune()
@@ -199,40 +196,12 @@ def test_a_killed_writer(tmp_path: Path, mode: str, earlier: bytes | None) -> No
     assert Cache(tmp_path).get(KEY) == b"after"
 
 
-def test_writers_killed_anywhere(tmp_path: Path) -> None:
-    rng = random.Random(3)
-    for seed in range(6):
-        with start("put_forever", tmp_path, str(seed)) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            process.stdin.write("go\n")
-            process.stdin.flush()
-            time.sleep(rng.uniform(0.02, 0.1))
-            process.kill()
-        data = Cache(tmp_path).get(KEY)
-        assert data is None or hashlib.sha256(data[32:]).digest() == data[:32]
-    assert_put_works(tmp_path)
-    for path in temporary_files(tmp_path):
-        set_age(path, 2 * 3600)
-    Cache(tmp_path).clear()
-    assert files_under(tmp_path) == {tmp_path / "CACHEDIR.TAG"}
-
-
 def assert_put_works(directory: Path) -> None:
     Cache(directory).put(KEY, DATA)
     assert Cache(directory).get(KEY) == DATA
 
 
 # Damaged and foreign files.
-
-
-@pytest.mark.parametrize(
-    "length", [0, 1, 7, 8, 12, 43, 44, 52, 83, 84, 85, 1000, FILE_SIZE - 1, FILE_SIZE + 1, 10_000]
-)
-def test_a_file_of_another_length(entry: Path, tmp_path: Path, length: int) -> None:
-    os.truncate(entry, length)
-    assert_miss_then_replaced(tmp_path)
 
 
 def test_a_flipped_bit_anywhere(entry: Path, tmp_path: Path) -> None:
@@ -247,42 +216,6 @@ def test_a_flipped_bit_anywhere(entry: Path, tmp_path: Path) -> None:
     assert Cache(tmp_path).get(KEY) == DATA
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    data=st.binary(max_size=300),
-    cuts=st.lists(
-        st.tuples(st.integers(0, 400), st.integers(0, 40), st.binary(max_size=40)),
-        min_size=1,
-        max_size=3,
-    ),
-)
-def test_no_damage_gives_wrong_bytes(data: bytes, cuts: list[tuple[int, int, bytes]]) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        directory = Path(place)
-        Cache(directory).put(KEY, data)
-        path = entry_path(directory)
-        whole = path.read_bytes()
-        damaged = whole
-        for position, removed, inserted in cuts:
-            damaged = damaged[:position] + inserted + damaged[position + removed :]
-        path.write_bytes(damaged)
-        assert Cache(directory).get(KEY) == (data if damaged == whole else None)
-
-
-@pytest.mark.parametrize("size", [0, 50, 84, FILE_SIZE, 200_000])
-def test_random_bytes(entry: Path, tmp_path: Path, size: int) -> None:
-    entry.write_bytes(random.Random(size).randbytes(size))
-    assert_miss_then_replaced(tmp_path)
-
-
-def test_another_keys_file(entry: Path, tmp_path: Path) -> None:
-    Cache(tmp_path).put(OTHER_KEY, b"other" * 600)
-    assert entry_path(tmp_path, OTHER_KEY).stat().st_size == FILE_SIZE
-    shutil.copy(entry_path(tmp_path, OTHER_KEY), entry)
-    assert_miss_then_replaced(tmp_path)
-    assert Cache(tmp_path).get(OTHER_KEY) == b"other" * 600
-
-
 def test_a_link_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     entry.rename(moved)
@@ -290,35 +223,6 @@ def test_a_link_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
     assert_miss_then_replaced(tmp_path)
     assert not entry.is_symlink()
     assert moved.exists()
-
-
-def test_a_pipe_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
-    entry.unlink()
-    os.mkfifo(entry, 0o600)
-    assert_miss_then_replaced(tmp_path)
-
-
-def test_a_directory_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
-    entry.unlink()
-    entry.mkdir()
-    cache = Cache(tmp_path)
-    assert cache.get(KEY) is None
-    cache.put(KEY, DATA)
-    assert cache.get(KEY) == DATA
-    assert "Is a directory" in (cache.info().problem or "")
-    assert temporary_files(tmp_path) == []
-
-
-def test_a_file_in_a_shards_place(tmp_path: Path) -> None:
-    (tmp_path / KEY[:2]).write_text("a file")
-    cache = Cache(tmp_path)
-    assert cache.get(KEY) is None
-    cache.put(KEY, DATA)
-    assert cache.get(KEY) == DATA
-    assert "Not a directory" in (cache.info().problem or "")
-    cache.put(OTHER_KEY, DATA)
-    assert Cache(tmp_path).get(OTHER_KEY) == DATA
-    assert cache.info().problem is None
 
 
 # Directories that cannot be used.
@@ -341,17 +245,6 @@ def test_a_file_in_the_directorys_place(tmp_path: Path, below: tuple[str, ...]) 
     assert blocker.read_text() == "mine"
 
 
-def test_a_link_to_nothing_in_the_directorys_place(tmp_path: Path) -> None:
-    link = tmp_path / "cache"
-    link.symlink_to(tmp_path / "nothing" / "at all")
-    cache = Cache(link)
-    assert cache.get(KEY) is None
-    cache.put(KEY, DATA)
-    assert cache.get(KEY) == DATA
-    assert cache.info().problem is not None
-    assert not cache.info().writable
-
-
 def test_a_read_only_directory(tmp_path: Path) -> None:
     report = run_worker("no_permission", tmp_path / "cache", "500")
     assert isinstance(report, dict)
@@ -364,21 +257,6 @@ def test_a_read_only_directory(tmp_path: Path) -> None:
         "writable": False,
     }
     assert "not writable" in problem
-    assert Cache(tmp_path / "cache").get(KEY) == b"from before"
-
-
-def test_a_directory_without_any_permission(tmp_path: Path) -> None:
-    report = run_worker("no_permission", tmp_path / "cache", "000")
-    assert isinstance(report, dict)
-    problem = report.pop("problem")
-    assert report == {
-        "found": False,
-        "memory": True,
-        "disk": False,
-        "cleared": 1,
-        "writable": False,
-    }
-    assert "cannot be" in problem
     assert Cache(tmp_path / "cache").get(KEY) == b"from before"
 
 
@@ -472,15 +350,6 @@ def test_short_writes_and_reads(tmp_path: Path) -> None:
     assert Cache(tmp_path).get(KEY) == DATA
 
 
-def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
-    report = run_worker("short_files", tmp_path)
-    assert isinstance(report, dict)
-    assert (report["memory"], report["disk"]) == (True, False)
-    assert os.strerror(errno.EFBIG) in report["problem"]
-    assert files_under(tmp_path) == set()
-    assert_put_works(tmp_path)
-
-
 def test_the_directory_is_deleted_while_in_use(tmp_path: Path) -> None:
     directory = tmp_path / "cache"
     cache = Cache(directory, memory_limit=0)
@@ -497,42 +366,6 @@ def test_the_directory_is_deleted_while_in_use(tmp_path: Path) -> None:
     shutil.rmtree(directory / KEY[:2])
     cache.put(KEY, DATA)
     assert cache.get(KEY) == DATA
-
-
-@pytest.mark.parametrize(("limit", "outlasted"), [(2, True), (100, False)])
-def test_the_directory_is_deleted_within_a_put(tmp_path: Path, limit: int, outlasted: bool) -> None:
-    directory = tmp_path / "cache"
-    real = os.open
-    removals = 0
-
-    def remove_and_open(path: str, flags: int, mode: int = 0o777) -> int:
-        nonlocal removals
-        if removals < limit and flags & os.O_CREAT:
-            directory.rename(tmp_path / f"removed-{removals}")
-            removals += 1
-        return real(path, flags, mode)
-
-    cache = Cache(directory, memory_limit=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "open", remove_and_open)
-        cache.put(KEY, DATA)
-    assert removals > 1
-    assert (Cache(directory).get(KEY) == DATA) is outlasted
-    assert (cache.info().problem is None) is outlasted
-    assert temporary_files(tmp_path) == []
-
-
-def test_the_working_directory_is_deleted(tmp_path: Path) -> None:
-    place = tmp_path / "place"
-    place.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place)
-        place.rmdir()
-        cache = Cache(Path("cache"))
-        assert cache.get(KEY) is None
-        cache.put(KEY, DATA)
-        assert cache.get(KEY) == DATA
-        assert cache.info().problem is not None
 
 
 # Leaks.

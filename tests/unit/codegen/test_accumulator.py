@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
-from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator, parse_accumulator
+from kerneltk.codegen.accumulator import Accumulator, parse_accumulator
 from kerneltk.errors import SignatureError
 from kerneltk.signature.parameters import parse_signature
 from kerneltk.signature.resolve import Binding
@@ -99,39 +98,9 @@ def test_what_is_no_type(text: str, start: str, place: str | None) -> None:
         assert lines[2] == " " * lines[1].rindex(place) + "^" * len(place)
 
 
-@pytest.mark.parametrize(
-    ("text", "dtype", "declared"),
-    [
-        # A 16-bit float is widened where nobody asked for it, and only there.
-        (None, "f2", "float"), (None, ml_dtypes.bfloat16, "float"), (None, "f4", "T"),
-        (None, "c8", "T"), (None, "i1", "T"), ("T", "f2", "T"), ("float16", "f4", "float16"),
-        ("double", "f2", "double"),
-    ],
-)  # fmt: skip
-def test_the_type_that_is_declared(text: str | None, dtype: Any, declared: str) -> None:
-    assert parsed(text).declared(bound(T=dtype)) == declared
-
-
 @pytest.mark.parametrize("out_params", ["float16 y", "bfloat16 y"])
 def test_a_declared_16_bit_output_is_widened_too(out_params: str) -> None:
     assert parsed(None, out_params).declared(bound(T="f4")) == "float"
-
-
-@pytest.mark.parametrize(
-    ("text", "dtype", "size"),
-    [
-        (None, "f2", 4), (None, "f4", 4), (None, "f8", 8), (None, "c16", 16), (None, "i1", 1),
-        ("T", "f2", 2), ("float16", "f8", 2), ("unsigned  char", "f8", 1), ("int64_t", "f4", 8),
-        ("complex<double>", "f4", 16), ("T v, int64 k", "f4", 16), ("T v, T k", "f2", 4),
-        ("T v, bool k", "f8", 16), ("complex128 z, int8 k, int8 l", "f4", 48),
-        # Not known, so as large as can be; also if more is known than may be.
-        ("moments", "f4", MOST_BYTES), ("moments m, int8 k", "f4", MOST_BYTES),
-        (", ".join(f"int64 f{k}" for k in range(16)), "f4", 128),
-        (", ".join(f"int64 f{k}" for k in range(40)), "f4", MOST_BYTES),
-    ],
-)  # fmt: skip
-def test_sizes(text: str | None, dtype: str, size: int) -> None:
-    assert parsed(text).size(bound(T=dtype)) == size
 
 
 @pytest.mark.parametrize(

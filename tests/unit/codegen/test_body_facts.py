@@ -19,17 +19,6 @@ def facts(operation: str = "y = x", **options: Any) -> BodyFacts:
     return kernel._definition.facts
 
 
-def test_a_plain_body() -> None:
-    assert facts() == BodyFacts(
-        frozenset("xy"),
-        frozenset("xy"),
-        frozenset(),
-        frozenset("y"),
-        traps=False,
-        changed=frozenset("y"),
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "fact"),
     [
@@ -66,16 +55,6 @@ def test_a_plain_body() -> None:
 def test_what_a_body_shows(options: dict[str, Any], fact: str) -> None:
     assert getattr(facts(**options), fact)
     assert not getattr(facts(), fact)
-
-
-def test_names() -> None:
-    found = facts("y = x + f(i)", preamble="__device__ int f(int a);", loop_prep="int b;")
-    assert found.observed == {"y", "x", "f", "i", "int", "b"}
-    assert found.preamble_names == {"__device__", "int", "f", "a"}
-    assert found.names == found.observed | found.preamble_names
-    # A macro, and what a header of the user's does, may mention the index.
-    assert "i" in facts("y = w[N]", preamble="#define N i").observed
-    assert "i" in facts("y = f(w)", preamble='#include "f.h"').observed
 
 
 def test_nothing_is_overwritten_where_the_preprocessor_may_hide_it() -> None:

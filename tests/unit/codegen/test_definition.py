@@ -95,11 +95,6 @@ def test_headers_of_the_user_s_may_name_anything(texts: dict[str, Any], others: 
     assert (made.uses_number, made.uses_output_number) == (others, others)
 
 
-def test_views() -> None:
-    made = defined("_raw_x[_in_ind.get()] + _raw_w[0]", post_map_expr="y = a; z = _raw_z[0]")
-    assert [made.views(p) for p in made.signature.parameters] == [True, False, False, True]
-
-
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
@@ -130,19 +125,6 @@ def test_expressions_of_operators_alone(texts: dict[str, Any], nothing: bool) ->
 # -- texts -----------------------------------------------------------------------------------------
 
 
-def test_origins_are_the_texts_that_there_are() -> None:
-    made = defined(
-        identity="", reduce_type="T v, int64 k", preamble="// text", in_params="T x",
-        out_params="T y",
-    )  # fmt: skip
-    assert made.origins == (
-        ("map_expr", "x"), ("preamble", "// text"), ("reduce_expr", "a + b"),
-        ("post_map_expr", "y = a"), ("reduce_type", "T v, int64 k"), ("in_params", "T x"),
-        ("out_params", "T y"),
-    )  # fmt: skip
-    assert "reduce_type" not in dict(defined().origins)
-
-
 @pytest.mark.parametrize(
     ("name", "entry"),
     [("k", "k"), ("max", "max_kernel"), ("norm", "norm_kernel"), ("T", "T_kernel"), ("x", "x"),
@@ -153,11 +135,6 @@ def test_entries(name: str, entry: str) -> None:
     preamble = "struct helper {}; // k\nvoid helper_kernel();"
     assert defined(name=name, preamble=preamble).entry(capabilities_of("cuda")) == entry
     assert defined(name=name).entry(capabilities_of("host")) == f"_kt_entry_{name}"
-
-
-@pytest.mark.parametrize("name", ["k", "_k", "k2", "K_K", "kernel"])
-def test_names(name: str) -> None:
-    check_name(name)
 
 
 @pytest.mark.parametrize(

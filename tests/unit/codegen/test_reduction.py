@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import pytest
 
 from kerneltk import ArraySpec, ReductionKernel
 from kerneltk.backends.base import capabilities_of
-from kerneltk.codegen.reduction import ReductionSpecialization, _outer_strides, _parts
+from kerneltk.codegen.reduction import ReductionSpecialization, _parts
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.codegen.template_input import template_input
 
@@ -39,36 +38,6 @@ def specialization(*args: Any, **words: Any) -> ReductionSpecialization:
     assert found is not None
     assert isinstance(found.specialization, ReductionSpecialization)
     return found.specialization
-
-
-SHAPES = [((), None), ((1,), 0), ((1000,), 0), ((7, 9), 0), ((7, 9), 1), ((7, 9), (0, 1)),
-          ((3, 4, 5, 6), (1, 3)), ((3, 4, 5, 6), (0, 2)), ((5, 0), 1), ((2, 3), ())]  # fmt: skip
-
-
-@pytest.mark.parametrize("backend", ["host", "cuda"])
-@pytest.mark.parametrize(("shape", "axis"), SHAPES)
-@pytest.mark.parametrize("map_expr", ["x", "x + _j", "x + _in_ind.get()[0]", "x + _raw_x[0]"])
-def test_constants_are_as_long_as_their_part_of_the_block(
-    shape: tuple[int, ...], axis: Any, backend: str, map_expr: str
-) -> None:
-    if not shape and "_in_ind" in map_expr:
-        map_expr = "x + _J"
-    found = geometry(kernel(map_expr), make("f8", shape, order="F"), axis, backend=backend)
-    assert found is not None
-    format_ = found.specialization.arguments.constant.format
-    assert len(found.constants) == struct.calcsize(format_)
-
-
-@pytest.mark.parametrize("backend", ["host", "cuda"])
-def test_outputs_and_elements_are_counted_first(backend: str) -> None:
-    for (shape, axis), counts in zip(
-        SHAPES,
-        [(1, 1), (1, 1), (1, 1000), (9, 7), (7, 9), (1, 63), (15, 24), (24, 15), (5, 0), (6, 1)],
-        strict=True,
-    ):
-        found = geometry(kernel(), make("f4", shape), axis, backend=backend)
-        assert found is not None
-        assert struct.unpack_from("<qq", found.constants) == counts
 
 
 def test_without_outputs_there_is_no_launch() -> None:
@@ -107,16 +76,6 @@ def test_numbers_that_expressions_read_are_walked() -> None:
     assert specialization(kernel("x * _j"), x, 1).walked == ("x", "y", "_J", "_i")
 
 
-def test_headers() -> None:
-    x = make("f4", (7, 9))
-    assert specialization(kernel(), x, 1).headers() >= {"memory.hpp", "reduce.hpp"}
-    assert "array_view.hpp" not in specialization(kernel(), x, 1).headers()
-    for map_expr in ("x * _in_ind.get()[0]", "x + _raw_x[0]"):
-        assert "array_view.hpp" in specialization(kernel(map_expr), x, 1).headers()
-    on_host = specialization(kernel(), x, 1, backend="host").headers()
-    assert on_host == {"memory.hpp", "host_reduce.hpp"}
-
-
 def test_narrow_numbers_are_left_to_the_compiler() -> None:
     wide = ReductionKernel("int8 x", "int64 y", "x", "a + b", "y = a", "0", "k")
     long = make("i1", 10**6)
@@ -142,20 +101,3 @@ def test_expressions_in_braces_make_a_total(
 ) -> None:
     begin, inside, end = _parts(text, fields)
     assert (begin, inside.rstrip("\n"), end) == (parts[0], parts[1].rstrip("\n"), parts[2])
-
-
-@pytest.mark.parametrize(
-    ("array", "shape", "axes", "wanted"),
-    [
-        (make("f4", ()), (5,), (0,), ()),
-        (make("f4", (1,)), (5,), (0,), ()),
-        (make("f4", (3,)), (3, 5), (1,), (4,)),
-        (make("f4", (3, 1)), (3, 5), (1,), (4,)),
-        (make("f4", (1, 5), strides=(400, 8)), (3, 5), (0,), (8,)),
-        (make("f4", (3, 5)), (3, 5), (), (20, 4)),
-    ],
-)
-def test_strides_of_outputs(
-    array: ArraySpec, shape: tuple[int, ...], axes: tuple[int, ...], wanted: tuple[int, ...]
-) -> None:
-    assert _outer_strides(array, shape, axes) == wanted

@@ -45,7 +45,7 @@ def views(draw: Any) -> Any:
 
 
 @given(views())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 def test_contiguity_and_extent(view: Any) -> None:
     layout = view.shape, view.strides, view.itemsize
     assert is_c_contiguous(*layout) == view.flags.c_contiguous
@@ -59,7 +59,7 @@ def test_contiguity_and_extent(view: Any) -> None:
 
 
 @given(views())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 def test_dense_strides_in_the_order_of_a_view(view: Any) -> None:
     wanted = np.empty_like(view, subok=False).strides
     own = dense_strides_like(view.shape, view.strides, view.itemsize)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kerneltk.core.lexer import (
-    always_assigns,
     blanked,
     changed_names,
     comma_subscript,
     lex,
-    uses_thread_state,
     without_comments,
 )
 
@@ -50,33 +48,6 @@ def test_identifiers(text: str, names: set[str]) -> None:
 def test_comments_and_literals_become_spaces(source: str, plain: str) -> None:
     assert without_comments(source) == plain
     assert [len(blanked(source)), blanked(source).count("\n")] == [len(source), source.count("\n")]
-
-
-@pytest.mark.parametrize(
-    ("name", "uses"),
-    [("threadIdx", True), ("atomicAdd", True), ("__shfl_sync", True), ("__syncthreads", True),
-     ("warpSize", True), ("x", False), ("thread", False), ("my_atomicAdd", False)],
-)  # fmt: skip
-def test_thread_state(name: str, uses: bool) -> None:
-    assert uses_thread_state({"y", name}) is uses
-
-
-@pytest.mark.parametrize(
-    ("text", "assigns"),
-    [
-        ("y = x", True), ("y = x;", True), ("z = 1; y = x", True), ("T t = x; y = t; y += 1", True),
-        ("y = x; if (x) y = 2", True), ("/* y */ y = x", True),
-        ("", False), ("z = x", False), ("y += x", False), ("y == x", False), ("y = y + x", False),
-        ("y = x + f(y)", False), ("if (x) y = x", False), ("if (x) { } y = x", False),
-        ("return; y = x", False), ("x && (y = x)", False), ("x ? y = x : x", False),
-        ("{ y = x; }", False), ("f(y); y = x", False), ("T& r = y; y = x", False),
-        ("a = y = x", False), ("*p = y", False), ("y.a = x", False), ("y[0] = x", False),
-        ("for (;;) break; y = x", False), ("L: y = x", False), ("N::f(); y = x", False),
-        ("#if 0\ny = x;\n#endif", False),
-    ],
-)  # fmt: skip
-def test_plain_assignments(text: str, assigns: bool) -> None:
-    assert always_assigns(lex(text), "y") is assigns
 
 
 @pytest.mark.parametrize(

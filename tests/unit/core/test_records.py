@@ -7,7 +7,6 @@ import inspect
 import os
 import pickle
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
@@ -60,15 +59,6 @@ class Named:
     @cached_property
     def total(self) -> int:
         return self.x + self.y
-
-
-@record
-class Checked:
-    x: int
-
-    def __post_init__(self) -> None:
-        if self.x < 0:
-            raise ValueError("negative")
 
 
 def test_a_record_is_what_a_dataclass_is() -> None:
@@ -126,33 +116,6 @@ def test_records_that_derive_from_records() -> None:
     assert replace(made, y=7) == Derived(1, 7, 5)
 
 
-def test_fields_by_name_and_cached_properties() -> None:
-    made = Named(x=1)
-    assert made.total == 3
-    assert replace(made, y=5).total == 6
-    with pytest.raises(TypeError, match="positional"):
-        Named(1)  # type: ignore[misc]
-
-
-def test_fields_by_name_of_a_base() -> None:
-    @record
-    class Base:
-        x: int
-        known: int = field(default=0, kw_only=True)
-
-    @record
-    class Longer(Base):
-        y: int
-        z: int = 4
-
-    made = Longer(1, 2, known=3)
-    assert (made.x, made.y, made.z, made.known) == (1, 2, 4, 3)
-    assert replace(made, y=5) == Longer(1, 5, 4, known=3)
-    assert str(inspect.signature(Longer)) == "(x, y, z=4, *, known=0)"
-    with pytest.raises(TypeError):
-        Longer(1, 2, 3, 4)  # type: ignore[call-arg, misc]
-
-
 def test_what_is_no_record() -> None:
     with pytest.raises(TypeError, match="'Late' has a field without a default behind one with it"):
         record(type("Late", (), {"__annotations__": {"x": int, "y": int}, "x": 1}))
@@ -162,24 +125,6 @@ def test_what_is_no_record() -> None:
     del annotations["x20"]
     longest: Any = record(type("Long", (), {"__annotations__": annotations}))
     assert longest(*range(18), x19=20, x18=19).x19 == 20
-
-
-def test_what_a_class_has_itself_stays() -> None:
-    def of_class(self: Any, *_: Any) -> Any:
-        return "own"
-
-    made: Any = record(content(__repr__=of_class, __eq__=of_class))
-    assert repr(made(1)) == "own"
-    assert (made(1) == 2) == "own"
-    with pytest.raises(ValueError, match="negative"):
-        Checked(-1)
-
-    class Abstract(ABC):
-        @abstractmethod
-        def f(self) -> int: ...
-
-    with pytest.raises(TypeError, match="abstract"):
-        record(type("Part", (Abstract,), {}))()
 
 
 @pytest.mark.parametrize("made", [Own(1, "y", [2]), Derived(1, 2, 3), Named(x=4)], ids=repr)

@@ -36,14 +36,8 @@ def run(module: Any) -> list[int]:
     return x.tolist()
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        KeyboardInterrupt,
-        pytest.param(BackendUnavailableError, marks=pytest.mark.exhaustive),
-        pytest.param(CompileError, marks=pytest.mark.exhaustive),
-    ],
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BackendUnavailableError, CompileError])
 def test_any_try_may_be_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 import kerneltk
 from kerneltk.cuda_cpp.source import read_file
 from kerneltk.errors import KernelToolkitError
+from tests.sampling import one_in
 
 KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.cu"))
 MUTATIONS = 200
@@ -81,7 +82,7 @@ def _read(path: Path, data: bytes) -> None:
     assert time.process_time() - begin < SECONDS
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", one_in(2, range(4)))
 def test_damaged_files(part: int, tmp_path: Path) -> None:
     for number in range(part, MUTATIONS, 4):
         _read(tmp_path / f"m{number}.cu", _mutated(number))
@@ -89,7 +90,7 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [
+    one_in(4, [
         b"".join(b"#define M%d(x) M%d(x) + M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
         b"".join(b"#define M%d(x) M%d(x) { M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
         b"#define __D__ __device__\n" + b"__D__ int f();\n" * 20_000,
@@ -100,7 +101,7 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
         b'"' * 50_001,
         b"\\\n" * 50_000,
         b"",
-    ],
+    ]),
     ids=["macros", "chains", "attributes", "parentheses", "braces", "conditions", "statements",
          "quotes", "continuations", "empty"],
 )  # fmt: skip

@@ -26,13 +26,13 @@ from kerneltk.backends.base import capabilities_of
 from kerneltk.backends.host import toolchain
 from kerneltk.cache import derived, store
 from kerneltk.core import settings
-from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp import outcomes
 from kerneltk.cuda_cpp.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
 from kerneltk.errors import CompileError, LaunchError
+from tests.sampling import one_in, one_row_in
 from tests.unit.cache.stages import record_of, sealed
 
 from ..test_architecture import MODULES
@@ -221,7 +221,7 @@ def test_a_string_in_another_directory(
 # -- what another result needs ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["f.cu", "outer.h", "inner.h"])
+@pytest.mark.parametrize("name", one_in(2, ["f.cu", "outer.h", "inner.h"]))
 def test_changed_files(steps: list[str], file: Path, name: str) -> None:
     assert is_known(steps, file) == (1, False)
     path = file.parent / name
@@ -238,7 +238,7 @@ def test_changed_files(steps: list[str], file: Path, name: str) -> None:
 FOLDERS = ["value.h", "cutlass/value.h"]  # read by the package, and by compilers alone
 
 
-@pytest.fixture(params=FOLDERS)
+@pytest.fixture(params=one_in(2, FOLDERS))
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str, list[Path]]:
     """A file that includes a header by options, and where that may lie."""
     path = tmp_path / "own" / "f.cu"
@@ -278,42 +278,7 @@ def test_a_header_in_front_of_another(steps: list[str], found: Any) -> None:
         launched(path, *options)
 
 
-def test_a_header_beside_the_file(steps: list[str], tmp_path: Path) -> None:
-    path, other = tmp_path / "own" / "f.cu", tmp_path / "other" / "value.h"
-    path.parent.mkdir()
-    other.parent.mkdir()
-    path.write_text('#include "value.h"\n' + KERNEL)
-    other.write_text("#define VALUE 1\n")
-    option = f"-I{other.parent}"
-    assert is_known(steps, path, option) == (1, False)
-    assert is_known(steps, path, option) == (1, True)
-    (path.parent / "value.h").write_text("#define VALUE 2\n")
-    assert is_known(steps, path, option) == (2, False)
-
-
-def test_another_order_of_directories(steps: list[str], found: Any) -> None:
-    path, name, places = found
-    for number, place in enumerate(places):
-        place.write_text(f"#define VALUE {number}\n")
-    options = options_of(name, places)
-    for _ in range(2):
-        for number in range(3):
-            turned = options[number:] + options[:number]
-            assert launched(path, *turned) == number
-
-
-def test_a_link_to_another_header(steps: list[str], found: Any) -> None:
-    path, name, places = found
-    for number in (1, 2):
-        places[number].write_text(f"#define VALUE {number}\n")
-    options = options_of(name, places[:1])
-    for number in (1, 2, 1):
-        places[0].unlink(missing_ok=True)
-        places[0].symlink_to(places[number])
-        assert launched(path, *options) == number
-
-
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", one_in(2, FOLDERS))
 def test_a_header_that_comes_to_be(steps: list[str], tmp_path: Path, name: str) -> None:
     path, header = tmp_path / "f.cu", tmp_path / "include" / name
     path.write_text(
@@ -327,17 +292,6 @@ def test_a_header_that_comes_to_be(steps: list[str], tmp_path: Path, name: str) 
     assert is_known(steps, path, option) == (2, False)
     header.unlink()
     assert launched(path, option) == 1
-
-
-def test_a_library_for_both_sides_that_comes_to_be(steps: list[str], tmp_path: Path) -> None:
-    """Headers of some libraries are left out where there are none."""
-    path, header = tmp_path / "f.cu", tmp_path / "include" / "Eigen" / "Core"
-    path.write_text(f"#include <Eigen/Core>\n#ifndef VALUE\n#define VALUE 1\n#endif\n{KERNEL}")
-    option = f"-I{tmp_path / 'include'}"
-    assert launched(path, option) == 1
-    header.parent.mkdir(parents=True)
-    header.write_text("#define VALUE 2\n")
-    assert is_known(steps, path, option) == (2, False)
 
 
 def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
@@ -372,11 +326,14 @@ def test_a_header_of_an_option(
 
 @pytest.mark.parametrize(
     ("first", "second", "body"),
-    [
-        (("-DN=1",), ("-DN=2",), "o[0] = N;"),
-        (("-DN=1", "-UN"), ("-UN", "-DN=1"), "\n#ifdef N\no[0] = 1;\n#endif\n"),
-        (("-std=c++17",), ("-std=c++20",), "o[0] = __cplusplus / 100;"),
-    ],
+    one_row_in(
+        2,
+        [
+            (("-DN=1",), ("-DN=2",), "o[0] = N;"),
+            (("-DN=1", "-UN"), ("-UN", "-DN=1"), "\n#ifdef N\no[0] = 1;\n#endif\n"),
+            (("-std=c++17",), ("-std=c++20",), "o[0] = __cplusplus / 100;"),
+        ],
+    ),
 )
 def test_other_options(
     steps: list[str], tmp_path: Path, first: Any, second: Any, body: str
@@ -391,25 +348,6 @@ def test_other_options(
     assert kerneltk.load(path, options=second).compile_for("sm_90").code != sizes[0].code
 
 
-def test_what_a_file_is_called(steps: list[str], tmp_path: Path) -> None:
-    code = "constexpr int size = sizeof(__FILE__);\n__global__ void k(int* o) { o[0] = size; }\n"
-    for name in ("f.cu", "longer.cu"):
-        (tmp_path / name).write_text(code)
-        assert is_known(steps, tmp_path / name) == (len(name) + 1, False)
-    (tmp_path / "f.cu").rename(tmp_path / "gg.cu")
-    assert is_known(steps, tmp_path / "gg.cu") == (6, False)
-
-
-def test_what_a_header_is_called(steps: list[str], tmp_path: Path) -> None:
-    for name in ("a.h", "longer.h"):
-        (tmp_path / name).write_text("constexpr int size = sizeof(__FILE__);\n")
-    (tmp_path / "f.cu").write_text('#include "value.h"\n__global__ void k(int* o) { o[0] = size; }')
-    for name in ("a.h", "longer.h"):
-        (tmp_path / "value.h").unlink(missing_ok=True)
-        (tmp_path / "value.h").symlink_to(name)
-        assert launched(tmp_path / "f.cu") == len("value.h") + 1
-
-
 def test_other_architectures(steps: list[str], file: Path) -> None:
     targets = ("sm_80", "sm_90", "compute_90", "lto_90")
     first = [kerneltk.load(file).compile_for(target) for target in targets]
@@ -419,19 +357,7 @@ def test_other_architectures(steps: list[str], file: Path) -> None:
     assert not steps
 
 
-def test_other_links() -> None:
-    source = RawSource(KERNEL, "f.cu", (), "nvrtc", "/tmp", True)
-    inputs = {source.inputs()}
-    for name, kind, code in (("a", "ptx", b"1"), ("b", "ptx", b"1"), ("a", "cubin", b"1")):
-        linked = RawSource(
-            KERNEL, "f.cu", (), "nvrtc", "/tmp", True, (LinkInput(name, kind, code),)
-        )  # type: ignore[arg-type]
-        inputs.add(linked.inputs())
-    inputs.add(RawSource(KERNEL, "f.cu", (), "nvcc", "/tmp", True).inputs())
-    inputs.add(RawSource(KERNEL, "f.cu", (), "nvrtc", "/", True).inputs())
-    assert len(inputs) == 6
-
-
+@pytest.mark.exhaustive
 def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
     """A module has the headers that it was loaded with, and its entry, too."""
     inner = file.parent / "inner.h"
@@ -460,6 +386,7 @@ def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
 # -- the surroundings ------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_header_where_the_compiler_looks_by_itself(
     steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -476,20 +403,6 @@ def test_a_header_where_the_compiler_looks_by_itself(
     assert is_known(steps, file) == (1, True)
 
 
-def test_no_variable_adds_headers(tmp_path: Path) -> None:
-    """What is in no key decides nothing."""
-    (tmp_path / "value.h").write_text("#define VALUE 1\n")
-    file = tmp_path / "own" / "f.cu"
-    file.parent.mkdir()
-    file.write_text(
-        "#if __has_include(<value.h>)\n#include <value.h>\n#else\n#define VALUE 3\n#endif\n"
-        + KERNEL
-    )
-    names = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
-    assert in_process(file, **dict.fromkeys(names, str(tmp_path))) == (3, False)
-    assert in_process(file) == (3, True)
-
-
 @pytest.mark.exhaustive
 def test_debug_modes(tmp_path: Path) -> None:
     file = tmp_path / "f.cu"
@@ -503,14 +416,6 @@ def test_debug_modes(tmp_path: Path) -> None:
     for _ in range(2):  # a debugger needs files
         assert in_process(file, KERNELTK_HOST_DEBUG="symbols") == (2, False)
     assert in_process(file) == (2, True)
-
-
-@pytest.mark.exhaustive
-def test_sanitizers(file: Path) -> None:
-    assert in_process(file) == (1, False)
-    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined") == (1, False)
-    assert in_process(file, KERNELTK_HOST_SANITIZE="undefined") == (1, True)
-    assert in_process(file) == (1, True)
 
 
 @pytest.mark.parametrize("debug", ["", "memory"])
@@ -530,27 +435,6 @@ def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
     assert "In kernel 'k'" in first
     assert ("part.h:6" in first) == bool(debug)
     assert in_process(file, **environment) == (first, True)
-
-
-def test_other_cuda_headers(tmp_path: Path) -> None:
-    file = tmp_path / "f.cu"
-    file.write_text(
-        '#include <cuda_value.h>\nextern "C" __constant__ char c[VALUE] = {};\n'
-        "__global__ void k(int* o) { o[0] = c[o[1]]; }\n"
-    )
-    sizes = []
-    for number in (10, 20000):
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        (directory / "cuda_value.h").write_text(f"#define VALUE {number}\n")
-        environment = {"KERNELTK_CUDA_INCLUDE": str(directory)}
-        size, known = in_process(file, target="sm_90", **environment)
-        sizes.append(size)
-        assert not known
-        assert in_process(file, target="sm_90", **environment) == (size, True)
-    assert sizes[1] > sizes[0] + 10000
-    (directory / "cuda_value.h").write_text("#define VALUE 10\n")
-    assert in_process(file, target="sm_90", **environment) == (sizes[0], False)
 
 
 def test_every_setting_is_thought_of() -> None:
@@ -645,7 +529,7 @@ def key_of(entry: Entry[Any]) -> str:
     return entry._entry.key
 
 
-@pytest.mark.parametrize("which", ["entry", "object code"])
+@pytest.mark.parametrize("which", one_in(2, ["entry", "object code"]))
 def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str) -> None:
     launched(file)
     key = key_of(entry_of(file))
@@ -666,6 +550,7 @@ def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str) -> 
         assert is_known(steps, file) == (1, True)
 
 
+@pytest.mark.exhaustive
 def test_stamps_that_have_changed_are_kept_anew(
     steps: list[str], file: Path, cache: Any, tmp_path: Path
 ) -> None:
@@ -801,6 +686,7 @@ def test_errors_are_not_kept(steps: list[str], tmp_path: Path) -> None:
         steps.clear()
 
 
+@pytest.mark.exhaustive
 def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> None:
     """Also on headers that only those before the last one include."""
     header = tmp_path / "include" / "first.h"
@@ -823,6 +709,7 @@ def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> N
     assert entry.recall() is None
 
 
+@pytest.mark.exhaustive
 def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One whose options change, and whose code is in a file of its own."""
     host: Any = kerneltk.backends.base.backend_named("host")

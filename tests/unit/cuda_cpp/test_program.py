@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -239,28 +238,6 @@ namespace ns { __constant__ float table[3]; }
 """
 
 
-def test_what_a_source_offers_by_itself() -> None:
-    found = program(KERNELS)
-    assert found.offered == ("plain", "ns::inner", "either")
-    assert found.variables == ("counter", "ns::table")
-    guards = {request.expression: request.guard for request in found.requests()}
-    assert guards["either"] == "((FIRST)) || (!(FIRST))"
-    assert guards["plain"] == ""
-
-
-def test_what_a_source_is_asked_for() -> None:
-    assert program(KERNELS, ["of_type<int, 3>", "of_type<int, 3>"]).offered == ("of_type<int, 3>",)
-    both = program(KERNELS, ["ns::inner", "either"], c_names=True)
-    assert both.offered == ("ns::inner", "either", "plain")
-    guards = {request.expression: request.guard for request in both.requests()}
-    assert guards["either"] == "((FIRST)) || (!(FIRST))"
-    # One that is asked for alone is to be there.
-    (alone, *_) = program(KERNELS, ["either"]).requests()
-    assert (alone.expression, alone.guard) == ("either", "")
-    assert program("").requests() == []
-    assert program("", []).requests() == []
-
-
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
@@ -272,27 +249,6 @@ def test_what_a_source_is_asked_for() -> None:
 def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
     with pytest.raises(ArgumentValueError, match=f"offers no kernel '{name}'.\n  Hint: .*{hint}"):
         program(KERNELS).offering(name)
-
-
-def test_offering_more() -> None:
-    found = program(KERNELS)
-    for name in ("plain", "_Z5plainPi", "of_type<float, 2>"):
-        assert found.offering(name) is found
-    assert found.offered == ("plain", "ns::inner", "either", "of_type<float, 2>")
-    again = pickle.loads(pickle.dumps(found))
-    assert again.offered == found.offered
-    with pytest.raises(ArgumentValueError, match="its kernels are none"):
-        program("").offering("f")
-
-
-def test_declared_parameters() -> None:
-    found = program(KERNELS)
-    (x,) = found.declared_parameters("of_type<float, 2>")
-    assert (x.name, x.declared, x.type) == ("x", "T* x", None)
-    assert x.snippet is not None
-    assert found.declared_parameters("ns::inner", 1) == found.declared_parameters("::ns::inner")
-    assert found.declared_parameters("ns::inner", 2) == ()
-    assert found.declared_parameters("inner") == ()
 
 
 def test_cpu_cores_compile_a_large_module_in_parts() -> None:

@@ -11,6 +11,7 @@ import kerneltk
 from kerneltk import pipeline
 from kerneltk.core.artifacts import ObjectCode, TranslationUnit
 from kerneltk.errors import CompileError
+from tests.sampling import one_in
 
 HEADER = """
 #include "library.h"
@@ -142,7 +143,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("target", ["sm_90", "host"])
-@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.parametrize("kind", one_in(3, HIDDEN))
 def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str) -> None:
     source, use = HIDDEN[kind]
     path.write_text(source.replace("KERNEL", KERNEL % use))
@@ -151,7 +152,7 @@ def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str
 
 
 @pytest.mark.parametrize("target", ["sm_90", "host"])
-@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.parametrize("kind", one_in(3, HIDDEN))
 def test_what_device_code_does_not_name_goes_with_its_name(
     path: Path, kind: str, target: str
 ) -> None:

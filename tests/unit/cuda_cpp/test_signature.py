@@ -12,7 +12,6 @@ from kerneltk.cuda_cpp.signature import (
     layout_of,
     signature_of_sizes,
 )
-from kerneltk.cuda_cpp.syntax.reader import read_source
 from kerneltk.object_code.reflection import ParameterType
 
 CHAR = ParameterType(1, 1, "int", "char")
@@ -59,19 +58,6 @@ def test_sizes_alone() -> None:
     assert found.size == 12
     assert str(found) == "k(8 bytes, 4 bytes)"
     assert signature_of_sizes("k", []) == KernelSignature("k", (), 0)
-
-
-def test_names_of_a_declaration_go_with_sizes_if_there_are_as_many() -> None:
-    (declared,) = read_source("__global__ void f(float* x, int n) {}").kernels
-    two = signature_of_sizes("f", [(0, 8), (8, 4)], declared)
-    assert [(p.shown, p.declared) for p in two.parameters] == [
-        ("'x'", "float* x"),
-        ("'n'", "int n"),
-    ]
-    one = signature_of_sizes("f", [(0, 16)], declared, ["double2"])
-    assert [(p.shown, p.declared) for p in one.parameters] == [("'16 bytes'", "16 bytes")]
-    typed = signature_of_sizes("f", [(0, 16)], types=["double2"])
-    assert [(p.shown, p.declared) for p in typed.parameters] == [("'double2'", "double2")]
 
 
 def test_a_parameter_without_a_name_is_shown_by_its_type() -> None:

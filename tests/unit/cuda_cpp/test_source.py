@@ -11,7 +11,7 @@ import pytest
 import kerneltk
 from kerneltk.backends.base import capabilities_of
 from kerneltk.core.artifacts import LinkInput
-from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, read_file
+from kerneltk.cuda_cpp.source import RawSource, Request, read_file
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
 
@@ -94,24 +94,6 @@ def test_headers_that_say_more_the_second_time(tmp_path: Path, header: str) -> N
 # -- without compiling ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("expression", "name"),
-    [("f", "f"), ("ns::f<float>", "ns::f"), ("f< int, 3 >", "f"), (" f <int>", "f"), ("", "")],
-)
-def test_names_without_template_arguments(expression: str, name: str) -> None:
-    assert plain_name(expression) == name
-
-
-def test_requests() -> None:
-    kernel, variable = Request("ns::f<int>"), Request("table", True, "(A)")
-    assert (kernel.name, variable.name) == ("ns::f<int>", "&table")
-    assert kernel.prefix != variable.prefix
-    assert kernel.reflection("s") == "KERNELTK_REFLECT(s_type, (ns::f<int>))"
-    assert variable.reflection("s") == "KERNELTK_REFLECT_VARIABLE(s_type, (table))"
-    assert kernel.guarded(0, "line;") == f'#line 1 "{REQUESTS}"\nline;'
-    assert variable.guarded(4, "line;") == f'#if (A)\n#line 5 "{REQUESTS}"\nline;\n#endif'
-
-
 def included(tmp_path: Path) -> RawSource:
     """A file with two headers of its own, of which each includes the other."""
     (tmp_path / "deep").mkdir()
@@ -135,49 +117,6 @@ def test_headers_of_ones_own_are_read_once(tmp_path: Path) -> None:
     assert source.name == "main.cu"
     assert source.directory == str(tmp_path)
     assert source.has_host_code
-
-
-def test_declarations_by_name_and_number_of_parameters(tmp_path: Path) -> None:
-    source = included(tmp_path)
-    for expression, count, where in (
-        ("f", None, "main.cu"), ("f", 2, "main.cu"), ("f", 1, "two.cuh"), ("a::one", 1, "one.cuh"),
-        ("::a::one", None, "one.cuh"), ("f<int>", 1, "two.cuh"),
-    ):  # fmt: skip
-        found = source.declared(expression, count)
-        assert found is not None
-        assert found[0].name == where
-    for expression, count in (("f", 3), ("one", None), ("a::f", None), ("", None)):
-        assert source.declared(expression, count) is None
-
-
-def test_what_a_source_may_declare(tmp_path: Path) -> None:
-    source = included(tmp_path)
-    assert source.may_declare("two")
-    assert source.may_declare("ns::one")
-    assert not source.may_declare("on")
-    assert RawSource("#define K(a) void a##_k()", "code").may_declare("anything")
-    assert RawSource("", "code", ("-DNAME=anything",)).may_declare("anything")
-    assert not RawSource("", "code").may_declare("anything")
-
-
-def test_units_for_a_gpu() -> None:
-    requests = [Request("f<int>"), Request("any", symbol="any"), Request("table", True)]
-    unit = RawSource("source;", "code", ("-w",)).unit(capabilities_of("cuda"), requests)
-    assert unit.exports == (("f<int>", ""), ("any", "any"), ("&table", ""))
-    assert [expression for expression, _ in unit.reflected] == ["f<int>", "any", "table"]
-    assert (unit.backend, unit.compiler, unit.raw, unit.options) == ("cuda", "nvrtc", True, ("-w",))
-    assert '#line 1 "code"\nsource;\n' in unit.source
-    assert unit.origins == (("code", "source;"),)
-    # What is linked together must not share names.
-    other = RawSource("source; ", "code", ("-w",)).unit(capabilities_of("cuda"), requests)
-    assert {symbol for _, symbol in unit.reflected}.isdisjoint(s for _, s in other.reflected)
-
-
-def test_units_have_the_name_of_their_only_kernel() -> None:
-    source, cuda = RawSource("", "code"), capabilities_of("cuda")
-    assert source.unit(cuda, [Request("f<int>"), Request("v", True)]).name == "f<int>"
-    assert source.unit(cuda, [Request("f"), Request("g")]).name == "code"
-    assert source.unit(cuda, []).name == "code"
 
 
 def test_units_for_the_host() -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-
 import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.demo import steps
 from kerneltk.demo.measure import Machine, Run
 from kerneltk.demo.steps import STEPS, TILE, Step, prepare, tile_side
-from kerneltk.demo.terrain import Terrain, load_terrain
+from kerneltk.demo.terrain import Terrain
 
 HOST = Machine("host", np)
 
@@ -50,34 +46,6 @@ HOLES = np.array(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
-def test_statistics_leave_out_what_is_not_known(axes: tuple[int, ...]) -> None:
-    kernel = by_name("row statistics").build(kerneltk)
-    results = kernel(HOLES, axis=axes, keepdims=True)
-    with np.errstate(invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of rows without any number
-        reference = steps._statistics_numpy(axes, HOLES)
-        expected = [
-            f(HOLES, axis=axes, keepdims=True)
-            for f in (np.nanmin, np.nanmax, np.nanmean, np.nanvar)
-        ]
-    for ours, theirs, wanted in zip(results, reference, expected, strict=True):
-        np.testing.assert_allclose(ours, wanted, rtol=1e-6)
-        np.testing.assert_allclose(theirs, wanted, rtol=1e-6)
-
-
-def test_gains_of_columns_are_finite() -> None:
-    step = by_name("column gain")
-    holes = HOLES.copy()
-    holes[:, 3] = np.nan
-    with np.errstate(invalid="ignore"):
-        (expected,) = step.reference(holes)
-    gain = step.build(kerneltk)(holes, **step.keywords)
-    np.testing.assert_allclose(gain, expected, rtol=1e-6)
-    assert gain.shape == (1, 4)
-    assert np.isfinite(gain).all()
-
-
 def test_the_highest_point_is_the_first_of_several() -> None:
     step = by_name("highest point")
     for grid, place in ((HOLES, 13), (HOLES[::-1], 1), (HOLES[:3], 0)):
@@ -98,22 +66,3 @@ def test_tiles_are_whole_and_lie_on_the_grid() -> None:
     assert tiles.shape == (2, 16, 3, 16)
     assert np.shares_memory(tiles, grid)
     np.testing.assert_array_equal(tiles[1, :, 2], grid[16:32, 32:48])
-
-
-def test_tiles_on_the_terrain_are_those_that_are_whole() -> None:
-    grid = np.random.default_rng(2).random((40, 50), np.float32)
-    run = Run(Terrain("noise", grid, 1.0, 1.0, ""), HOST, pixels=40 * 50 * 4)
-    assert sum(outcome.wrong for outcome in run.outcomes()) == 0
-    assert run.shape == (80, 100)
-    assert run.fields["tile_low"].shape == (5, 1, 6, 1)
-    low = run.on_terrain("tile_low")
-    assert low.shape == (2, 3)
-    assert low[1, 2] == grid[16:32, 32:48].min()
-    assert run.number("place") == grid.argmax() // 50 * 100 + grid.argmax() % 50
-
-
-def test_the_sun_stands_where_it_is_said_to() -> None:
-    start = prepare(load_terrain(), load_terrain().elevation)
-    light = [start[f"light_{part}"] for part in ("east", "north", "up")]
-    assert math.hypot(*light) == pytest.approx(1)
-    assert math.atan2(light[0], light[1]) % (2 * math.pi) == pytest.approx(steps.AZIMUTH)

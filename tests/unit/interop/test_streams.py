@@ -7,10 +7,9 @@ a real one.
 from __future__ import annotations
 
 import ctypes
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -213,15 +212,6 @@ def test_a_bool_in_brackets_is_neither_stream_nor_size(rest: tuple[Any, ...]) ->
     assert x[0] == 0
 
 
-def test_memory_of_cupy_is_no_stream(gpu: DryGpu) -> None:  # noqa: F811
-    import cupy
-
-    memory = cupy.cuda.UnownedMemory(64, 4, None, 0)
-    for given in (memory, cupy.cuda.MemoryPointer(memory, 0)):
-        with pytest.raises(ArgumentTypeError, match="not an object of type"):
-            stream_handle(given)
-
-
 # -- where launches go ---------------------------------------------------------------------------
 
 
@@ -363,23 +353,6 @@ def test_what_is_ordered_with_a_stream_that_a_call_names(
     gpu.log.clear()
     twice(gpu.tensor(4), y, stream=NAMED)  # the caller's work, as of all other arrays
     assert order(gpu) == [("launch", NAMED)]
-
-
-def test_results_for_numbas_arrays_are_not_waited_for(
-    gpu: DryGpu,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Device(ByInterface):
-        pass
-
-    Device.__module__ = "numba.cuda.devicearray"
-    numba: Any = ModuleType("numba")
-    numba.cuda = SimpleNamespace(as_cuda_array=lambda array, sync: (array, sync))
-    monkeypatch.setitem(sys.modules, "numba", numba)
-    array, sync = make_elementwise()(Device(4, stream=7))
-    assert array.shape == (4,)
-    assert not sync
-    assert order(gpu) == [("launch", 7)]
 
 
 def test_arrays_of_libraries_that_see_no_stream_are_kept_until_the_launch_is_done(
@@ -600,46 +573,6 @@ def test_results_for_cupys_arrays_are_cupys(gpu: DryGpu) -> None:  # noqa: F811
     x = gpu.array(9)
     make_elementwise()(x[:-1], x[1:], stream=NAMED)  # the copy of what overlaps, in the launch's
     assert allocations(gpu) == [("cupy", NAMED)]
-
-
-def test_results_for_other_arrays_are_cupys_in_the_launchs_order(gpu: DryGpu) -> None:  # noqa: F811
-    import cupy
-
-    for options, wanted in (({}, 7), ({"stream": NAMED}, NAMED)):
-        gpu.log.clear()
-        y = make_elementwise()(ByInterface(4, stream=7), **options)
-        assert type(y) is cupy.ndarray
-        assert allocations(gpu) == [("cupy", wanted)]
-        assert launches(gpu) == [wanted]
-
-
-def test_copies_of_overlapping_tensors_are_torchs_memory(gpu: DryGpu) -> None:  # noqa: F811
-    memory = np.zeros(9, np.float32)
-    x, y = Tensor(memory[:-1], device="cuda"), Tensor(memory[1:], device="cuda")
-    assert make_elementwise()(x, y) is y
-    assert allocations(gpu) == [("torch", TORCH)]
-    assert launches(gpu) == [TORCH, TORCH]
-
-
-def test_order_of_memory_comes_back(gpu: DryGpu) -> None:  # noqa: F811
-    x = Tensor(np.zeros((3, 2), np.float32).T, device="cuda")
-    y = make_elementwise()(x)
-    assert y.stride() == (1, 2)
-    empty = make_elementwise()(gpu.tensor(0, 3))
-    assert empty.shape == (0, 3)
-
-
-def test_scratch_memory_outlives_the_call_so_it_is_cupys(gpu: DryGpu) -> None:  # noqa: F811
-    from kerneltk.backends.cuda import streams
-    from kerneltk.interop.streams import Home
-    from kerneltk.interop.torch_tensors import TorchLibrary
-
-    with streams.ordered([Home(TORCH, 0, TorchLibrary())], None) as stream:
-        assert stream == TORCH
-        streams.lasting_memory(64)
-    assert allocations(gpu) == [("cupy", TORCH)]
-    streams.lasting_memory(64)
-    assert allocations(gpu)[1:] == [("cupy", CUPY)]
 
 
 # -- arrays that must not be written -------------------------------------------------------------

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArgumentTypeError, ArgumentValueError, ArraySpec, ElementwiseKernel
+from kerneltk import ArgumentTypeError, ArgumentValueError, ElementwiseKernel
 from kerneltk.launch.dispatch import (
-    CallOptions,
     arrange,
     import_arrays,
     override_of,
     read_options,
-    spec_of,
 )
 from kerneltk.signature.parameters import parse_signature
 
@@ -33,26 +31,6 @@ def test_call_options_are_checked_everywhere(named: dict[str, Any]) -> None:
 
 
 # -- options --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("named", "options", "key"),
-    [
-        ({}, CallOptions(None, None, None, None), None),
-        ({"size": 0}, CallOptions(0, None, None, None), (0, None)),
-        ({"size": -1}, CallOptions(None, None, None, None), None),
-        ({"size": np.int32(5)}, CallOptions(5, None, None, None), (5, None)),
-        ({"size": 2**63 - 1}, CallOptions(2**63 - 1, None, None, None), (2**63 - 1, None)),
-        ({"block_size": 1024}, CallOptions(None, None, 1024, None), (None, 1024)),
-        ({"stream": 2, "backend": "host"}, CallOptions(None, 2, None, "host"), None),
-        ({"size": None, "block_size": None}, CallOptions(None, None, None, None), None),
-    ],
-)
-def test_options_are_taken_out(named: dict[str, Any], options: CallOptions, key: Any) -> None:
-    left = {**named, "x": 3}
-    found = read_options(left)
-    assert (found, found.plan_key) == (options, key)
-    assert left == {"x": 3}
 
 
 @pytest.mark.parametrize(
@@ -81,26 +59,6 @@ SIGNATURE = parse_signature("T x, T a = 2, int32 k = 3", "T y, T z")
 
 
 @pytest.mark.parametrize(
-    ("args", "named", "wanted"),
-    [
-        ((1,), {}, (1, 2, 3)),
-        ((1, 5), {}, (1, 5, 3)),
-        ((1, 5, 6), {}, (1, 5, 6)),
-        ((1,), {"k": 6}, (1, 2, 6)),
-        ((), {"k": 6, "x": 1}, (1, 2, 6)),
-        ((1, 5, 6, 7, 8), {}, (1, 5, 6, 7, 8)),
-        ((1,), {"z": 8, "y": 7}, (1, 2, 3, 7, 8)),
-        ((1, 5, 6, 7), {"z": 8}, (1, 5, 6, 7, 8)),
-        ((None,), {}, (None, 2, 3)),
-    ],
-)
-def test_arguments_in_the_parameters_order(
-    args: tuple[Any, ...], named: dict[str, Any], wanted: tuple[Any, ...]
-) -> None:
-    assert arrange("k", SIGNATURE, args, named) == wanted
-
-
-@pytest.mark.parametrize(
     ("args", "named", "message"),
     [
         ((), {}, "either 3 or 5 .with outputs., but given 0. Parameter 'x' is missing"),
@@ -117,15 +75,6 @@ def test_arguments_that_cannot_be_arranged(
 ) -> None:
     with pytest.raises(ArgumentTypeError, match=message):
         arrange("k", SIGNATURE, args, named)
-
-
-def test_without_parameters() -> None:
-    nothing = parse_signature("", "")
-    assert arrange("k", nothing, (), {}) == ()
-    with pytest.raises(ArgumentTypeError, match="given 1"):
-        arrange("k", nothing, (1,), {})
-    with pytest.raises(ArgumentTypeError, match="its parameters are none"):
-        arrange("k", nothing, (), {"x": 1})
 
 
 def test_the_first_argument_that_takes_over() -> None:
@@ -174,16 +123,3 @@ def test_outputs_are_arrays(value: Any) -> None:
     signature = parse_signature("T x", "T y")
     with pytest.raises(ArgumentTypeError, match="Output 'y' must be an array, not an object"):
         import_arrays(signature, (np.zeros(3), value), None)
-
-
-def test_descriptions_of_arguments() -> None:
-    spec = ArraySpec.make("f4", (2, 3))
-    assert spec_of(spec) is spec
-    found = spec_of(np.zeros((2, 3), np.float32, order="F"))
-    assert found is not None
-    assert (found.dtype, found.shape, found.strides) == (np.dtype("f4"), (2, 3), (4, 8))
-    for scalar in (1, 2.5, True, 1j, float, np.dtype("i1"), np.int8(3)):
-        assert spec_of(scalar) is None
-    for wrong in (None, "f4", object(), [1, 2]):
-        with pytest.raises(ArgumentTypeError, match="describes no argument"):
-            spec_of(wrong)

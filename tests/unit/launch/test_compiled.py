@@ -7,7 +7,6 @@ import gc
 import os
 import subprocess
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -364,26 +363,6 @@ def test_kernels_are_collected_with_their_launchers() -> None:
 
 
 @pytest.mark.usefixtures("only_compiled")
-def test_threads_share_a_launcher() -> None:
-    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "shared")
-    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "shared_sum")
-    wrong: list[Any] = []
-
-    def work(number: int) -> None:
-        for k in range(300):
-            x = np.arange(1 + (number + k) % 40, dtype=(np.float32, np.float64)[k % 2])
-            if not np.array_equal(kernel(x, number), x * number) or total(x) != x.sum():
-                wrong.append((number, k))
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-@pytest.mark.usefixtures("only_compiled")
 def test_a_launch_inside_of_a_launch() -> None:
     """Numbers convert themselves by code that launches the same kernel."""
     kernel = kerneltk.ElementwiseKernel("float64 x, float64 a", "float64 y", "y = x * a", "inner")
@@ -396,21 +375,6 @@ def test_a_launch_inside_of_a_launch() -> None:
 
     for _ in range(3):
         assert kernel(x, Number(2.0)).tolist() == [0, 2, 4, 6]
-
-
-def test_forgotten_plans_are_made_again(
-    monkeypatch: pytest.MonkeyPatch, launcher_class: Any
-) -> None:
-    from kerneltk.launch import loops
-
-    monkeypatch.setattr(compiled, "launcher_class", lambda: launcher_class)
-    monkeypatch.setattr(loops, "MAX_PLANS", 3)
-    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "forgotten")
-    for _ in range(2):
-        for n in range(1, 12):
-            assert kernel(np.zeros(n)).sum() == n
-    (launcher,) = kernel._dispatcher._launchers.values()
-    assert len(launcher.plans) <= 3
 
 
 # -- on a GPU that runs nothing --------------------------------------------------------------------
@@ -492,10 +456,6 @@ def test_what_is_not_described_is_launched_in_python(spec: LauncherSpec) -> None
     assert isinstance(bound.run, interpreter.LoopInterpreter)
 
 
-def test_64_arguments_are_described() -> None:
-    assert compiled.description_of(spec_of(*[Argument(int, "number")] * 64)) is not None
-
-
 PROGRAM = """
 import numpy as np, kerneltk
 from kerneltk.launch import compiled
@@ -513,12 +473,6 @@ def test_the_environment_chooses(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"[2. 2.] {is_compiled}\n"
-
-
-def test_words_that_the_environment_may_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KERNELTK_LAUNCHER", "rust")
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
-    assert "KERNELTK_LAUNCHER must be 'python' or 'compiled', not 'rust'." in done.stderr
 
 
 # -- conversions that raise ------------------------------------------------------------------------
@@ -614,6 +568,7 @@ def test_a_module_that_cannot_be_loaded(new_cache: Path) -> None:
     assert loading(str(new_cache), program, KERNELTK_LAUNCHER="") == "[1.0, 1.0] False\n"
 
 
+@pytest.mark.exhaustive
 def test_a_module_of_another_machine_is_made_again(new_cache: Path) -> None:
     program = "\nextension._build = lambda *a: b'other'"
     program += NOT_LOADED.format(condition="code == b'other'")
@@ -624,6 +579,7 @@ def test_a_module_of_another_machine_is_made_again(new_cache: Path) -> None:
     assert found == "[1.0, 1.0] True\n"
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_compiled_for_one_process_alone() -> None:
     """Without a directory for the cache, each process would."""
     program = (
@@ -666,23 +622,6 @@ def sums_of_columns() -> tuple[Any, Any, int]:
 @pytest.mark.usefixtures("only_compiled")
 def test_large_blocks_are_used_again() -> None:
     assert sums_of_columns()[2] > 1 << 16
-
-
-@pytest.mark.exhaustive
-@pytest.mark.usefixtures("only_compiled")
-def test_large_blocks_are_bounded() -> None:
-    """Also where each call has a new dtype: 65 MB, of 96 MB."""
-    total, x, _ = sums_of_columns()
-    before = resident_bytes()
-    for _ in range(1000):
-        x = x.view(np.dtype("f4", metadata={"n": object()}))
-        total(x, axis=0)
-    assert resident_bytes() - before < 80 << 20
-
-
-def resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 # -- several interpreters --------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -152,19 +151,6 @@ def test_reductions_are_not_confused(on: str) -> None:
     _differ(total("confusable"), [((x,), options) for x in INPUTS for options in OPTIONS], on)
 
 
-@BOTH
-def test_raw_arrays_are_not_confused(on: str) -> None:
-    kernel = ElementwiseKernel("raw T x, raw T z", "T y", "y = x[i] + z[i]", "confusable")
-    sizes = itertools.product((1, 5, 24), (None, 32, 64))
-    _differ(kernel, [((x, z), size) for size in sizes for x in INPUTS for z in INPUTS[::3]], on)
-
-
-@BOTH
-def test_index_spaces_are_not_confused(on: str) -> None:
-    kernel = ElementwiseKernel("T x, T z", "T y", "y = x + z + _ind.get()[0]", "confusable")
-    _differ(kernel, [((x, z), None) for x in INPUTS for z in INPUTS[::3]], on)
-
-
 def _resolved(kernel: ElementwiseKernel, *arrays: Any) -> Any:
     host = backend_named("host")
     return kernel._definition.resolve([host.describe(x)[0] for x in arrays], arrays, None)
@@ -218,19 +204,6 @@ def test_dtypes_are_told_apart_to_the_last_field() -> None:
     assert len(keys) in (len(dtypes), len(dtypes) - same)
 
 
-def test_options_of_the_compiler_that_have_changed(
-    cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, backend = next(_names), type(backend_named("host"))
-    plus(name)(X)
-    own = backend.backend_options
-    monkeypatch.setattr(backend, "backend_options", lambda self, unit: (*own(self, unit), "-O1"))
-    plus(name)(X)
-    assert scheduled == [name, name]
-    plus(name)(X)
-    assert scheduled == [name, name]
-
-
 def test_headers_that_have_changed(cache: Cache, scheduled: list[str], tmp_path: Path) -> None:
     name, header = next(_names), tmp_path / "number.h"
 
@@ -264,23 +237,6 @@ def test_what_is_no_entry_is_replaced(cache: Cache, scheduled: list[str], data: 
     assert scheduled == [name, name]
     np.testing.assert_array_equal(plus(name)(X), X + 1)
     assert scheduled == [name, name]
-
-
-@pytest.mark.parametrize("part", [1, 3, 4])
-def test_records_with_other_fields_are_replaced(
-    cache: Cache, scheduled: list[str], part: int
-) -> None:
-    name = next(_names)
-    plus(name)(X)
-    ((key, (data, _)),) = cache._memory.items()
-    for wrong in (None, "", [], {}, 1, "0" * 64):
-        (record,) = record_of(data)
-        record[part] = wrong
-        cache.put(key, sealed(key, json.dumps([record]).encode()))
-        pipeline._functions.clear()
-        scheduled.clear()
-        np.testing.assert_array_equal(plus(name)(X), X + 1)
-        assert scheduled == [name]
 
 
 def test_object_code_that_is_gone_is_made_again(
@@ -376,14 +332,3 @@ def test_texts_that_all_show_the_same_are_told_apart(cache: Cache, part: str) ->
         )
 
     assert [call(1), call(5)] == [2, 6]
-
-
-def test_expressions_that_all_show_the_same_are_told_apart(cache: Cache) -> None:
-    name = next(_names)
-
-    def call(map_expr: str, post_map_expr: str) -> float:
-        texts = map(Shown, ("T x", "T y", map_expr, "a + b", post_map_expr, "0", name, "float"))
-        return float(ReductionKernel(*texts)(X[0]))
-
-    own = [("x", "y = a"), ("x * x", "y = a"), ("x", "y = a + 1")]
-    assert [call(*expressions) for expressions in own] == [21, 91, 22]

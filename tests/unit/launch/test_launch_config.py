@@ -17,14 +17,10 @@ from kerneltk.backends.base import Function, GridLimits
 from kerneltk.jit import cuda
 from kerneltk.launch.launch_config import (
     GridShapes,
-    as_extents,
     covering_grid,
-    is_size,
-    launch_extents,
     plain_key,
 )
 
-NONE: Any = None
 RAW = kerneltk.RawKernel(
     'extern "C" __global__ void one(float* x) { if (!threadIdx.x) x[0] += 1; }', "one"
 )
@@ -200,21 +196,6 @@ def test_numbers_of_tasks(wrong: Any) -> None:
     assert X[0] == 0
     as_in_numba.forall(np.int16(1))(X)
     assert X[0] == 1
-
-
-def test_extents() -> None:
-    assert as_extents(np.int8(3), "grid", "k") == (3, 1, 1)
-    assert as_extents([2, 3], "grid", "k") == (2, 3, 1)
-    assert as_extents(0, "number of threads", "k", 0) == (0, 1, 1)
-    assert launch_extents((2, 0), "grid", "k") == (2, 1, 1)
-    with pytest.raises(ArgumentValueError) as caught:
-        as_extents((2, 0), "block", "k")
-    assert str(caught.value) == (
-        "The block of kernel 'k' has an extent of 0: (2, 0).\n"
-        "  Hint: every extent is at least 1; where there is nothing to do, launch nothing."
-    )
-    assert is_size(np.uint8(1))
-    assert not is_size(True)
 
 
 def test_keys_tell_equal_values_apart() -> None:

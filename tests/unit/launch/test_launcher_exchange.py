@@ -258,27 +258,6 @@ def test_raw_kernels(lent: type[Lent]) -> None:
             kernel((1,), (64,), (x, lent(wrong), 64))
 
 
-def test_functions(lent: type[Lent]) -> None:
-    @jit.rawkernel
-    def twice(x, y, n):  # type: ignore[no-untyped-def]
-        i = jit.grid(1)
-        if i < n:
-            y[i] = 2 * x[i]
-
-    @jit.kernel
-    def added(x, y):  # type: ignore[no-untyped-def]
-        return x + y
-
-    x, y = lent(np.arange(64, dtype=np.float32)), lent(np.zeros(64, np.float32))
-    for _ in range(3):
-        twice[1, 64](x, y, 64)
-        assert y.array.tolist() == (2 * x.array).tolist()
-        y.array[:] = 0
-    assert y.written == 2
-    for result in (added(x, x.array), added(x, x.array).array):
-        assert result.tolist() == (2 * x.array).tolist()
-
-
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What takes arrays in Python from now on: a call that enters there is no launcher's."""
     entered: list[str] = []
@@ -330,7 +309,7 @@ def test_repeated_calls_of_fused_functions_are_the_launchers(
     own = [one.copy(order="A") if isinstance(one, np.ndarray) else one for one in given]
     fused(*args), program(*own)
     entered = counted(monkeypatch)
-    for _ in range(2000 if name in ("chain", "rows") else 3):
+    for _ in range(300 if name in ("chain", "rows") else 3):
         found, wanted = fused(*args), program(*own)
     assert entered == []
     parts: tuple[list[Any], list[Any]] = [], []
@@ -409,38 +388,6 @@ def test_shortcuts_ask_what_the_table_does_not_say(
         setattr(args[0], name, value)
     fused(*args)
     assert "call" in entered
-
-
-def test_shortcuts_are_for_layouts(lent: type[Lent], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = np.arange(48, dtype=np.float32).reshape(6, 8)
-    parts = [whole, whole.T, whole[::2], whole[:, ::-1], whole[:3], whole.astype("f8"), whole[0]]
-    for program in (lambda x: x * 2, _softmax):
-        fused = kerneltk.fuse(program)
-        for part in (*parts, *parts):
-            for _ in range(2):
-                found = fused(lent(part))
-                found = found.array if isinstance(found, Lent) else found
-                assert (found.dtype, found.shape) == (part.dtype, part.shape)
-                np.testing.assert_allclose(found, program(part), rtol=1e-6)
-
-
-def test_outputs_of_programs_without_memory_are_pythons(
-    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fused = kerneltk.fuse(_softmax)
-    x = lent(np.ones((32, 32), np.float32))  # a kernel of rows
-    fused(x)
-    assert is_fast(fused(x))
-    monkeypatch.setitem(spoilt_outputs, "__class__", Unknown)
-    assert not is_fast(fused(x))
-    monkeypatch.delitem(spoilt_outputs, "__class__")
-    makers_used.clear()
-    intercepting.append("first")
-    try:
-        assert is_fast(fused(x))
-    finally:
-        intercepting.clear()
-    assert set(makers_used) == {"public"}
 
 
 def test_vectorized_functions_take_libraries_arrays(
@@ -654,24 +601,6 @@ def test_results_are_made_in_the_quick_way_where_nothing_intercepts_it(
             intercepting.clear()
         assert makers_used == [wanted]
         assert result.array.tolist() == [0, 7, 14, 21, 28]
-
-
-def test_what_an_interception_raises_leaves_the_launch(
-    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Unclear:
-        def count(self, name: str) -> Any:
-            raise KeyError(name)
-
-        def __contains__(self, name: str) -> bool:
-            return False
-
-    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 9 * x", "asked_in_vain")
-    x = lent(np.arange(5.0))
-    kernel(x), kernel(x)
-    monkeypatch.setattr(f"{__name__}.intercepting", Unclear())
-    with pytest.raises(KeyError, match="second"):
-        kernel(x)
 
 
 def test_torch_modes_and_settings_see_results() -> None:

@@ -46,26 +46,6 @@ def plans_of(made: LoopDispatcher) -> list[int]:
     return [len(launcher.plans) for launcher in made._launchers.values()]
 
 
-def test_a_launcher_for_each_combination_of_types() -> None:
-    made = dispatcher()
-    x = np.arange(4.0)
-    for a in (1, 1, 2.0, np.float64(3), x, 1):
-        np.testing.assert_array_equal(call(made, x, a), x + a)
-    assert len(made._launchers) == 4  # int, float, NumPy's and an array
-    call(made, x, 1, x.copy())
-    assert len(made._launchers) == 5
-
-
-def test_a_plan_for_each_dtype_and_layout() -> None:
-    made = dispatcher()
-    x = np.arange(8.0)
-    for array in (x, x, x[::2], x[:4], x.astype("f4"), x, x.reshape(2, 4), x.reshape(2, 4)):
-        np.testing.assert_array_equal(call(made, array, 1.0), array + 1)
-    (plans,) = plans_of(made)
-    assert plans == 5
-    assert set(made.codes) == {(np.dtype("f8"),) * 2, (np.dtype("f4"),) * 2}
-
-
 def test_plans_are_forgotten_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "MAX_PLANS", 3)
     made = dispatcher()
@@ -84,15 +64,6 @@ def test_plans_are_forgotten_where_they_hold_too_much(monkeypatch: pytest.Monkey
     assert call(made, x[1:]) == x.size - 1
     assert plans_of(made) == [1]
     assert made._held == 0
-
-
-def test_dispatchers_may_share_their_sources() -> None:
-    codes: dict[Any, str] = {}
-    definition = ElementwiseDefinition(parse_signature("T x", "T y"), "d", "", (), "y = x")
-    first, second = (LoopDispatcher(definition, None, codes) for _ in range(2))
-    call(first, np.zeros(3))
-    call(second, np.zeros(3, np.float32))
-    assert len(codes) == 2
 
 
 def test_inputs_that_an_output_overlaps_are_copied() -> None:
@@ -202,9 +173,3 @@ def test_copies_of_arrays(array: Any) -> None:
 )
 def test_numbers_that_are_packed_as_they_are(kind: type, dtype: str, equal: bool) -> None:
     assert loops._packs_equal(kind, np.dtype(dtype)) is equal
-
-
-def test_replaced_arguments() -> None:
-    args = (1, 2, 3)
-    assert loops._replaced(args, {}) is args
-    assert loops._replaced(args, {1: 5}) == (1, 5, 3)

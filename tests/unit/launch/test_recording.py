@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ElementwiseKernel, RawKernel, ReductionKernel, jit
+from kerneltk import ElementwiseKernel, ReductionKernel
 from kerneltk.backends.base import backend_named
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.errors import LaunchError
@@ -17,7 +17,6 @@ from kerneltk.launch.recording import RecordedCall, Recorder, recording_backend
 X = np.arange(64, dtype=np.float32)
 SCALE = ElementwiseKernel("T x, T a", "T y", "y = a * x", "scale")
 TOTAL = ReductionKernel("T v", "T s", "v", "a + b", "s = a", "0", "total")
-SET = RawKernel('extern "C" __global__ void set(float* p, float v) { p[0] = v; }', "set")
 
 
 def accept(call: RecordedCall) -> None:
@@ -42,52 +41,6 @@ def test_calls_go_to_the_threads_own_recorder() -> None:
     assert len(recorder.calls) == 1
 
 
-def test_what_a_call_is_recorded_as() -> None:
-    recorder = Recorder(accept)
-    with recorder.recording():
-        y = SCALE(X, a=2.0)
-        SET(1, 1, (y, 3.0))
-        TOTAL(y.reshape(8, 8), axis=1, where=y.reshape(8, 8) > 0)
-    scale, raw, total = recorder.calls
-    assert [scale.name_of(k) for k in range(3)] == ["x", "a", "y"]
-    assert scale.recorded.values[:2] == (X, 2.0) or scale.recorded.values[1] == 2.0
-    assert [raw.name_of(k) for k in range(2)] == ["p", "v"]
-    assert [total.name_of(k) for k in range(3)] == ["v", "where", "s"]
-    assert [len(call.recorded.launches) for call in recorder.calls] == [1, 1, 1]
-    assert recorder.backend is backend_named("host")
-
-
-def test_every_launch_has_a_block_of_its_own() -> None:
-    recorder, y = Recorder(accept), np.empty_like(X)
-    with recorder.recording():
-        for a in (2.0, 3.0, 2.0):
-            SCALE(X, a, y)
-            SET(1, 1, (y, a))
-    launches = [launch for call in recorder.calls for launch in call.recorded.launches]
-    addresses = {launch.block.address for launch in launches}
-    assert len(addresses) == len(launches) == 6
-    for launch in launches:
-        assert launch.block.address in launch.values
-    contents = [bytes(launch.block.memory) for launch in launches]
-    assert contents[0] == contents[4] != contents[2]
-    SCALE(X, 9.0, y)  # eager calls have others
-    assert [bytes(launch.block.memory) for launch in launches] == contents
-
-
-def test_a_kernel_of_kernels_is_one_call() -> None:
-    @jit.kernel
-    def halved(u):
-        return u / 2
-
-    recorder = Recorder(accept)
-    with recorder.recording():
-        for _ in range(3):  # the third one would take a shortcut
-            halved(X)
-    assert [call.recordable.kernel for call in recorder.calls] == ["halved"] * 3
-    assert [len(call.recorded.launches) for call in recorder.calls] == [1, 1, 1]
-    np.testing.assert_array_equal(halved(X), X / 2)  # and takes it now
-
-
 def test_temporaries_are_used_again() -> None:
     memory = np.arange(65, dtype=np.float32)
     recorder = Recorder(accept)
@@ -102,25 +55,6 @@ def test_temporaries_are_used_again() -> None:
     assert after is before
     assert len(binding.launches) == 2
     assert not recorders
-
-
-def test_a_call_that_raises_leaves_nothing() -> None:
-    recorder = Recorder(accept)
-    with recorder.recording():
-        with pytest.raises(TypeError):
-            SCALE(X)
-        with pytest.raises(ValueError, match="shape"):
-            SCALE(X, 2.0, np.empty(3, np.float32))
-    assert recorder.calls == []
-    assert recorder.backend is None
-
-    def refuse(call: RecordedCall) -> None:
-        raise KeyError
-
-    recorder = Recorder(refuse)
-    with pytest.raises(KeyError), recorder.recording():
-        SCALE(X, 2.0)
-    assert recorder.calls == []
 
 
 def test_results_have_no_values_yet() -> None:

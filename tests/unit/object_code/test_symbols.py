@@ -47,6 +47,7 @@ print("all ran")
 """
 
 
+@pytest.mark.exhaustive
 def test_kernels_called_like_the_loaders_functions() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADERS_OWN], capture_output=True, text=True, timeout=600

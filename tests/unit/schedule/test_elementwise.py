@@ -50,17 +50,6 @@ def kinds(layout: Layout) -> list[str]:
     return [access.kind for access in layout.accesses]
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c8", "c16"])
-def test_dense_arrays_move_sixteen_bytes(dtype: str, order: Any) -> None:
-    spec = make(dtype, (16, 64, 32), order=order)
-    layout = cuda(spec, spec)
-    assert (kinds(layout), layout.loop.shape) == (["flat"] * 2, (2**15,))
-    assert [access.chunk for access in layout.accesses] == [16, 16]
-    if dtype != "c16":  # one element is as much as one access moves
-        assert (layout.variant, layout.width) == ("vector", 16 // np.dtype(dtype).itemsize)
-
-
 @pytest.mark.parametrize("elements", [1, 2, 3])
 def test_arrays_that_begin_at_one_odd_place_are_shifted(elements: int) -> None:
     spec = make("f4", 1000, offset=4 * elements)
@@ -234,32 +223,6 @@ def test_views_of_one_array_share_the_rows_of_a_thread() -> None:
     assert stencil([(0, 0), (0, 2)], "f4", 30).patch == Patch(2, 15, 16, 16)
 
 
-def test_whole_vectors_of_views_are_loaded_as_others_are() -> None:
-    views = [Operand(4, (2048, 4), 0, 4, False, (0, 2048 * row)) for row in range(3)]
-    layout = plan_cuda((62, 512), [*views, Operand(4, (2048, 4), 0, 4, True)])
-    assert layout.variant == "vector"
-
-
-def test_every_second_element() -> None:
-    stepped = make("f4", 1000, strides=(8,))
-    assert cuda(stepped, make("f4", 1000)).accesses[0].kind in ("strided", "element")
-    assert cuda(make("f4", 1000), stepped).variant == "interleave"
-
-
-def test_direct_loops_keep_the_order() -> None:
-    layout = cuda(make("f4", (8, 9), order="F"), make("f4", (8, 9)), index=True, by_reference=True)
-    assert (layout.variant, layout.width) == ("by_reference", 1)
-    assert kinds(layout) == ["element", "flat", "flat"]
-
-
-def test_the_index_follows_the_loop() -> None:
-    turned = make("f4", (64, 96), order="F")
-    layout = cuda(turned, turned, index=True)
-    assert kinds(layout)[:2] == ["flat", "flat"]
-    assert kinds(layout)[2] != "flat"
-    assert kinds(cuda(make("f4", (64, 96)), make("f4", (64, 96)), index=True))[2] == "flat"
-
-
 @pytest.mark.parametrize(
     ("shape", "strides", "wide"),
     [
@@ -329,13 +292,6 @@ def test_rows_that_are_no_whole_vectors_are_read_in_patches(
     layout = cuda(part, part, block=block)
     assert layout.variant == ("patch" if width else "interleave")
     assert layout.width == (width or 4)
-
-
-def test_rows_of_bytes_are_read_in_patches_of_neighbours() -> None:
-    part = make("i1", (64, 602), strides=(631, 1))
-    layout = cuda(part, make("i1", (64, 602)))
-    assert (layout.variant, layout.width, layout.patch) == ("patch", 4, Patch(2, 64, 4, 4))
-    assert cuda(part, make("f4", (64, 602))).variant == "vector"
 
 
 def test_patches_of_wide_steps_have_wide_indices() -> None:

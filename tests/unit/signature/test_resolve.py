@@ -124,31 +124,6 @@ def test_axes_are_sorted_and_different() -> None:
 # -- shapes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("axis", "keepdims", "out_shape"),
-    [
-        (None, False, ()), (None, True, (1, 1, 1)), (0, False, (3, 4)), (0, True, (1, 3, 4)),
-        (-1, False, (2, 3)), ((0, 2), False, (3,)), ((2, 0), True, (1, 3, 1)),
-        ((), False, (2, 3, 4)), ((), True, (2, 3, 4)), ((0, 1, 2), False, ()),
-    ],
-)  # fmt: skip
-def test_shapes_of_outputs(axis: Any, keepdims: bool, out_shape: tuple[int, ...]) -> None:
-    found = resolved(make("f4", (2, 3, 4)), axis=axis, keepdims=keepdims)
-    assert (found.shape, found.out_shape) == ((2, 3, 4), out_shape)
-    assert found.specs == (make("f4", (2, 3, 4)), make("f4", out_shape))
-    assert np.sum(np.empty((2, 3, 4)), axis, keepdims=keepdims).shape == out_shape
-
-
-@pytest.mark.parametrize(
-    ("shapes", "shape"),
-    [(((2, 3), (3,)), (2, 3)), (((4, 1), (1, 5)), (4, 5)), (((), (3,)), (3,)), (((), ()), ()),
-     (((1,), (0,)), (0,)), (((7, 1, 2), (1, 1)), (7, 1, 2))],
-)  # fmt: skip
-def test_inputs_are_broadcast(shapes: Any, shape: tuple[int, ...]) -> None:
-    found = resolved(*(make("f4", own) for own in shapes), in_params="T x, T w", axis=())
-    assert (found.shape, found.out_shape) == (shape, shape)
-
-
 def test_numbers_and_raw_arrays_take_no_part_in_broadcasting() -> None:
     found = resolved(
         make("f4", (5, 6)), 2, make("i4", (9, 9, 9)), axis=0, in_params="T x, T c, raw S w"
@@ -156,11 +131,6 @@ def test_numbers_and_raw_arrays_take_no_part_in_broadcasting() -> None:
     assert (found.shape, found.out_shape) == ((5, 6), (6,))
     assert found.specs[1] is None
     assert dict(found.binding.variables) == {"S": np.dtype("i4"), "T": np.dtype("f4")}
-
-
-def test_a_given_output_does_not_widen_the_inputs() -> None:
-    with pytest.raises(ArgumentValueError, match=r"has shape \(2, 3\), but the reduction gives"):
-        resolved(make("f4", 3), make("f4", (2, 3)), axis=())
 
 
 @pytest.mark.parametrize(
@@ -201,12 +171,6 @@ def test_order_of_results(inputs: list[ArraySpec], axis: int, order: Any) -> Non
     assert found.specs[-1] == make("f4", found.out_shape, order=order)
 
 
-def test_every_output_is_described() -> None:
-    found = resolved(make("f4", (2, 3)), axis=0, out_params="T y, int64 k")
-    assert found.specs[1:] == (make("f4", 3), make("i8", 3))
-    assert found.binding.dtypes == tuple(map(np.dtype, ("f4", "f4", "i8")))
-
-
 # -- sizes -----------------------------------------------------------------------------------------
 
 
@@ -223,11 +187,6 @@ def test_sizes_of_raw_arrays() -> None:
         resolved(make("f4", 3), size=3)
     with pytest.raises(AxisError):
         resolved(make("f4", (2, 3)), size=50, axis=1, **raw)
-
-
-def test_an_output_does_not_decide_a_size() -> None:
-    with pytest.raises(ArgumentValueError, match="undecided"):
-        resolved(make("f4", 3), make("f4", ()), in_params="raw T x")
 
 
 # -- nothing to reduce -----------------------------------------------------------------------------
@@ -256,12 +215,6 @@ def test_nothing_to_reduce_needs_an_identity(shape: tuple[int, ...]) -> None:
 MASKED: dict[str, Any] = {"in_params": "T x, bool m", "mask": True}
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (3,), (1, 3), (2, 1), (1,), ()], ids=str)
-def test_masks_are_broadcast_to_the_inputs(shape: tuple[int, ...]) -> None:
-    found = resolved(make("f4", (2, 3)), make("?", shape), axis=0, **MASKED)
-    assert (found.shape, found.out_shape) == ((2, 3), (3,))
-
-
 @pytest.mark.parametrize("shape", [(2,), (3, 2), (1, 2, 3), (5, 2, 3), (2, 4), (0,)], ids=str)
 def test_masks_do_not_widen_the_inputs(shape: tuple[int, ...]) -> None:
     with pytest.raises(ArgumentValueError) as caught:
@@ -271,11 +224,6 @@ def test_masks_do_not_widen_the_inputs(shape: tuple[int, ...]) -> None:
     )
     with pytest.raises(ArgumentValueError):
         resolved(make("f4", ()), make("?", (1,)), **MASKED)
-
-
-def test_one_mask_for_all() -> None:
-    found = resolved(make("f4", (2, 3)), True, **MASKED)
-    assert found.specs == (make("f4", (2, 3)), None, make("f4", ()))
 
 
 def test_a_mask_of_raw_arrays() -> None:

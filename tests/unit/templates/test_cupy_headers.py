@@ -7,6 +7,7 @@ import pytest
 
 from kerneltk import ArraySpec, ElementwiseKernel, RawKernel, ReductionKernel
 from kerneltk.core.artifacts import cupy_include_directory
+from tests.sampling import one_in
 
 make = ArraySpec.make
 N = 20_000
@@ -21,7 +22,7 @@ ATOMICS = {
 
 
 @pytest.mark.parametrize(
-    "dtype", sorted({dtype for dtypes in ATOMICS.values() for dtype in dtypes})
+    "dtype", one_in(2, sorted({dtype for dtypes in ATOMICS.values() for dtype in dtypes}))
 )
 def test_atomics_take_the_types_that_cupy_adds(dtype: str) -> None:
     names = [name for name, dtypes in ATOMICS.items() if dtype in dtypes]
@@ -30,7 +31,7 @@ def test_atomics_take_the_types_that_cupy_adds(dtype: str) -> None:
     kernel.compile(make(dtype, (N,)), make(dtype, (1,)), target="sm_90")
 
 
-@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("dtype", one_in(3, ["int64", "float32", "float64"]))
 def test_compare_and_swap(dtype: str) -> None:
     kernel = ElementwiseKernel("T x", "raw T y", "atomicCAS(&y[0], T(0), x)", "swap")
     kernel.compile(make(dtype, (N,)), make(dtype, (1,)), target="sm_90")
@@ -84,7 +85,7 @@ NAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", one_in(2, NAMES))
 def test_names_of_cupy(name: str) -> None:
     operation, preamble = NAMES[name]
     x = np.arange(6, dtype=np.float32)
@@ -96,7 +97,8 @@ def test_names_of_cupy(name: str) -> None:
     }[name]  # fmt: skip
     kernel = ElementwiseKernel("T x", "T y", operation, "named", preamble=preamble)
     np.testing.assert_array_equal(kernel(x), wanted.astype(np.float32))
-    kernel.compile(make("float32", (6,)), target="sm_90")
+    if preamble:  # the others' groups of test_cupy_names.py are compiled for a GPU
+        kernel.compile(make("float32", (6,)), target="sm_90")
 
 
 @pytest.mark.skipif(not cupy_include_directory(), reason="CuPy is not installed")
@@ -129,7 +131,9 @@ def test_headers_in_reductions_and_raw_kernels() -> None:
     kernel.compile_for("sm_90")
 
 
-@pytest.mark.parametrize("options", [("-std=c++11",), ("--std", "c++14"), ("-std=c++17",)])
+@pytest.mark.parametrize(
+    "options", one_in(3, [("-std=c++11",), ("--std", "c++14"), ("-std=c++17",)])
+)
 def test_older_standards_become_the_one_of_the_headers(options: tuple[str, ...]) -> None:
     word = "" if "17" in options[0] else "register"
     source = f'extern "C" __global__ void f(float* x) {{ {word} int k = 2; *x = k; }}'

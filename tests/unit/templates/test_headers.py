@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -328,42 +327,6 @@ if GXX is not None:
 
 # ---- the C++ and CUDA mathematical functions on the host ----
 
-FUNCTIONS = {
-    "sin": (-100.0, 100.0),
-    "cos": (-100.0, 100.0),
-    "tan": (-100.0, 100.0),
-    "exp": (-80.0, 80.0),
-    "log": (1e-30, 1e30),
-    "sqrt": (0.0, 1e30),
-    "tanh": (-10.0, 10.0),
-    "log1p": (-0.9, 10.0),
-    "expm1": (-10.0, 10.0),
-    "cbrt": (-1e3, 1e3),
-    "floor": (-1e3, 1e3),
-    "rint": (-1e3, 1e3),
-    "abs": (-1e3, 1e3),
-}
-
-
-def test_math_functions_match_numpy(tmp_path: Path) -> None:
-    source = "#include <kerneltk/core.hpp>\n"
-    for name in FUNCTIONS:
-        for real in ("float", "double"):
-            source += f"""
-            extern "C" void {name}_{real}(const {real}* x, {real}* y, long long n) {{
-                for (long long i = 0; i < n; ++i) y[i] = {name}(x[i]);
-            }}"""
-    library = build_host(tmp_path, source)
-    rng = np.random.default_rng(0)
-    for name, (low, high) in FUNCTIONS.items():
-        for dtype, real in ((np.float32, "float"), (np.float64, "double")):
-            x = rng.uniform(low, high, 20_001).astype(dtype)
-            y = np.empty_like(x)
-            call(getattr(library, f"{name}_{real}"), x, y, x.size)
-            expected = getattr(np, name)(x.astype(np.longdouble))
-            # glibc promises 4 ulps of its vector functions.
-            assert ulps(y, expected).max() <= 4, (name, real)
-
 
 def test_cuda_only_functions(tmp_path: Path) -> None:
     names = [
@@ -437,126 +400,6 @@ def test_cuda_only_functions(tmp_path: Path) -> None:
     assert np.allclose(run("cyl_bessel_i1", x), slope, rtol=1e-8, atol=1e-10)
 
 
-def test_intrinsics(tmp_path: Path) -> None:
-    source = """
-    #include <kerneltk/core.hpp>
-    extern "C" void bits(const unsigned long long* x, unsigned long long* y) {
-        const unsigned long long a = x[0], b = x[1];
-        const unsigned int u = a, v = b;
-        const int s = u, t = v;
-        y[0] = __popc(u); y[1] = __popcll(a); y[2] = __clz(s); y[3] = __clzll(a);
-        y[4] = __ffs(s); y[5] = __brev(u); y[6] = __brevll(a);
-        y[7] = __umulhi(u, v); y[8] = __umul64hi(a, b);
-        y[9] = static_cast<unsigned>(__mulhi(s, t)); y[10] = __mul64hi(a, b);
-        y[11] = __byte_perm(u, v, 0x5140); y[12] = __funnelshift_l(u, v, 9);
-    }
-    extern "C" void convert(const float* f, const double* d, int* i, unsigned* u, long long* l,
-                            long long n) {
-        for (long long k = 0; k < n; ++k) {
-            i[4 * k] = __float2int_rn(f[k]); i[4 * k + 1] = __float2int_rz(f[k]);
-            i[4 * k + 2] = __float2int_ru(f[k]); i[4 * k + 3] = __float2int_rd(f[k]);
-            u[k] = __float2uint_rz(f[k]); l[k] = __double2ll_rn(d[k]);
-        }
-    }
-    extern "C" void back(const int* i, float* f) {
-        f[0] = __int2float_rn(*i); f[1] = __int2float_rz(*i);
-        f[2] = __int2float_ru(*i); f[3] = __int2float_rd(*i);
-    }
-    extern "C" void extremes(const float* f, float* y) {
-        y[0] = min(f[0], f[1]); y[1] = max(f[0], f[1]); y[2] = max(-1, 2u) == 4294967295u;
-        y[3] = min(f[0], 1); y[4] = max(short(3), 7LL); y[5] = __saturatef(f[2]);
-    }
-    """
-    library = build_host(tmp_path, source)
-    rng = np.random.default_rng(1)
-    for a, b in rng.integers(0, 2**64, (50, 2), np.uint64).tolist():
-        x, y = np.array([a, b], np.uint64), np.zeros(13, np.uint64)
-        call(library.bits, x, y)
-        u, v = a % 2**32, b % 2**32
-
-        def signed(value: int, width: int) -> int:
-            return value - (value >> (width - 1) << width)
-
-        assert y.tolist() == [
-            u.bit_count(),
-            a.bit_count(),
-            32 - u.bit_length(),
-            64 - a.bit_length(),
-            (u & -u).bit_length(),
-            int(f"{u:032b}"[::-1], 2),
-            int(f"{a:064b}"[::-1], 2),
-            u * v >> 32,
-            a * b >> 64,
-            (signed(u, 32) * signed(v, 32) >> 32) % 2**32,
-            (signed(a, 64) * signed(b, 64) >> 64) % 2**64,
-            u & 255 | (v & 255) << 8 | (u >> 8 & 255) << 16 | (v >> 8 & 255) << 24,
-            ((v << 32 | u) << 9 >> 32) % 2**32,
-        ]
-    f = np.array([0.5, 1.5, -1.5, -2.7, 3e9, -3e9, np.nan, np.inf], np.float32)
-    d = np.array([0.5, 1.5, -2.5, 1e19, -1e19, 2.0**53, np.inf, -np.inf])
-    i, u4, l8 = np.zeros((8, 4), np.int32), np.zeros(8, np.uint32), np.zeros(8, np.int64)
-    call(library.convert, f, d, i, u4, l8, 8)
-    most, least = 2**31 - 1, -(2**31)
-    expected = [[0, 0, 1, 0], [2, 1, 2, 1], [-2, -1, -1, -2], [-3, -2, -2, -3]]
-    assert i.tolist() == [*expected, [most] * 4, [least] * 4, [0] * 4, [most] * 4]
-    assert u4.tolist() == [0, 1, 0, 0, 3_000_000_000, 0, 0, 2**32 - 1]
-    assert l8.tolist() == [0, 2, -2, 2**63 - 1, -(2**63), 2**53, 2**63 - 1, -(2**63)]
-    z = np.zeros(4, np.float32)
-    call(library.back, np.array([-16777217], np.int32), z)
-    assert z.tolist() == [-16777216.0, -16777216.0, -16777216.0, -16777218.0]
-    z = np.zeros(6, np.float32)
-    call(library.extremes, np.array([np.nan, 5, 7], np.float32), z)
-    assert z.tolist() == [5, 5, 1, 1, 7, 1]
-
-
-def test_floor_divide(tmp_path: Path) -> None:
-    source = """
-    #include <kerneltk/core.hpp>
-    extern "C" void divide(const int* x, const int* y, int* z, long long n) {
-        for (long long i = 0; i < n; ++i) z[i] = _floor_divide(x[i], y[i]);
-    }
-    """
-    library = build_host(tmp_path, source)
-    values = np.array([-(2**31), -7, -1, 0, 1, 2, 7, 2**31 - 1], np.int32)
-    x, y = (np.ascontiguousarray(part.ravel()) for part in np.meshgrid(values, values))
-    z = np.empty_like(x)
-    call(library.divide, x, y, z, x.size)
-    expected = [0 if b == 0 else a // b for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-    assert np.array_equal(z, np.array(expected).astype(np.int32))
-
-
-def test_atomics_between_threads(tmp_path: Path) -> None:
-    source = """
-    #include <kerneltk/core.hpp>
-    extern "C" void add(float* f, double* d, int* i, long long n) {
-        for (long long k = 0; k < n; ++k) {
-            atomicAdd(f, 1);
-            atomicAdd(d, 0.5);
-            atomicSub(i, 1);
-            atomicMax(i + 1, static_cast<int>(k));
-            atomicInc(reinterpret_cast<unsigned*>(i + 2), 9u);
-        }
-    }
-    extern "C" void others(int* p, int* y) {
-        y[0] = atomicExch(p, 5); y[1] = atomicCAS(p, 5, 6); y[2] = atomicCAS(p, 5, 7);
-        y[3] = atomicAnd(p, 3); y[4] = atomicOr(p, 8); y[5] = atomicXor(p, 1); y[6] = *p;
-        y[7] = atomicMin(p, -1); y[8] = *p;
-    }
-    """
-    library = build_host(tmp_path, source)
-    f, d, i = np.zeros(1, np.float32), np.zeros(1), np.zeros(3, np.int32)
-    count = 100_000
-    threads = [threading.Thread(target=call, args=(library.add, f, d, i, count)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (f[0], d[0], *i) == (3 * count, 1.5 * count, -3 * count, count - 1, 0)
-    p, y = np.array([4], np.int32), np.zeros(9, np.int32)
-    call(library.others, p, y)
-    assert y.tolist() == [4, 5, 6, 6, 2, 10, 11, 11, -1]
-
-
 # ---- float16 and bfloat16 ----
 
 SMALL_LIBRARY = """
@@ -565,23 +408,11 @@ extern "C" {
 void to_float(const NAME* x, float* y, long long n) {
     for (long long i = 0; i < n; ++i) y[i] = x[i];
 }
-void from_float(const float* x, NAME* y, long long n) {
-    for (long long i = 0; i < n; ++i) y[i] = x[i];
-}
 void from_double(const double* x, NAME* y, long long n) {
     for (long long i = 0; i < n; ++i) y[i] = x[i];
 }
-void from_int(const long long* x, NAME* y, long long n) {
-    for (long long i = 0; i < n; ++i) y[i] = x[i];
-}
-void arithmetic(const NAME* a, const NAME* x, const NAME* b, NAME* y, long long n) {
-    for (long long i = 0; i < n; ++i) { y[i] = a[i] * x[i] + b[i]; y[i] += 1; y[i] = -y[i]; }
-}
 void after(const NAME* x, const NAME* y, NAME* z, long long n) {
     for (long long i = 0; i < n; ++i) z[i] = nextafter(x[i], y[i]);
-}
-void smaller(const NAME* x, const NAME* y, NAME* z, long long n) {
-    for (long long i = 0; i < n; ++i) z[i] = min(x[i], y[i]);
 }
 void classes(const NAME* x, unsigned char* y, long long n) {
     for (long long i = 0; i < n; ++i)
@@ -636,19 +467,6 @@ def test_every_small_float_as_float(small: Small) -> None:
 
 
 @QUIET
-def test_small_float_from_floats(small: Small) -> None:
-    library, dtype = small
-    rng = np.random.default_rng(2)
-    bits = rng.integers(0, 2**32, 1_000_000, np.uint32)
-    near = rng.uniform(-16, 16, 200_000).astype(np.float32)
-    tiny = (rng.uniform(-1, 1, 200_000) * 2.0**-14).astype(np.float32)
-    x = np.concatenate([bits.view(np.float32), near, tiny])
-    y = np.empty(x.shape, dtype)
-    call(library.from_float, x, y, x.size)
-    assert same(y, x.astype(dtype))
-
-
-@QUIET
 def test_small_float_rounds_once_and_ties_to_even(small: Small) -> None:
     library, dtype = small
     values = every_value(dtype)[:32768].astype(np.float64)
@@ -674,37 +492,6 @@ def test_small_float_rounds_once_and_ties_to_even(small: Small) -> None:
 
 
 @QUIET
-def test_small_float_from_integers(small: Small) -> None:
-    library, dtype = small
-    base = 2 ** np.arange(0, 53, dtype=np.int64)
-    x = np.concatenate([base, -base, base + base // 2 + 1, np.arange(-3000, 3000)])
-    y = np.empty(x.shape, dtype)
-    call(library.from_int, x, y, x.size)
-    z = np.empty(x.shape, dtype)
-    call(library.from_double, x.astype(np.float64), z, x.size)
-    assert same(y, z)
-
-
-@QUIET
-def test_small_float_arithmetic(small: Small) -> None:
-    library, dtype = small
-    rng = np.random.default_rng(3)
-    a, x, b = (rng.uniform(-4, 4, 10_000).astype(dtype) for _ in range(3))
-    y = np.empty(x.shape, dtype)
-    call(library.arithmetic, a, x, b, y, x.size)
-    product = a.astype(np.float64) * x.astype(np.float64) + b.astype(np.float64)
-    expected = -(product.astype(np.float32).astype(dtype).astype(np.float32) + 1).astype(dtype)
-    assert np.mean(y == expected) > 0.999
-    spacing = np.abs(np.spacing(np.maximum(np.abs(expected), np.abs(b)).astype(dtype)))
-    error = np.abs(y.astype(np.float32) - expected.astype(np.float32))
-    assert np.all(error <= spacing.astype(np.float32))
-    z = np.empty(x.shape, dtype)
-    x[::7] = np.nan
-    call(library.smaller, x, b, z, x.size)
-    assert same(z, np.fmin(x, b))
-
-
-@QUIET
 def test_small_float_nextafter(small: Small) -> None:
     library, dtype = small
     x = every_value(dtype)
@@ -717,25 +504,12 @@ def test_small_float_nextafter(small: Small) -> None:
 
 # ---- complex ----
 
-COMPLEX_FUNCTIONS = {
-    **dict.fromkeys(["exp", "log", "log10", "log2", "sqrt", "sinh", "cosh", "sin", "cos"], 8),
-    **dict.fromkeys(["tan", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh"], 8),
-    **dict.fromkeys(["log1p", "expm1"], 8),
-}
-"""Functions of one complex number, and the bound of their normwise error (ulps)."""
-NUMPY_NAMES = {name: name.replace("a", "arc", 1) for name in COMPLEX_FUNCTIONS if name[0] == "a"}
-
 
 @pytest.fixture(scope="module")
 def complex_library(tmp_path_factory: pytest.TempPathFactory, once: Any) -> ctypes.CDLL:
     source = "#include <kerneltk/complex_circular.hpp>\n"
     for real in ("float", "double"):
         value = f"complex<{real}>"
-        for name in (*COMPLEX_FUNCTIONS, "conj"):
-            source += f"""
-            extern "C" void {name}_{real}(const {value}* x, {value}* y, long long n) {{
-                for (long long i = 0; i < n; ++i) y[i] = {name}(x[i]);
-            }}"""
         for name, expression in (
             *(("multiply", "x[i] * y[i]"), ("divide", "x[i] / y[i]"), ("power", "pow(x[i], y[i])")),
             *(("square", "pow(x[i], 2)"), ("mixed", "2 * x[i] - y[i].real() + x[i] / 4")),
@@ -765,17 +539,6 @@ def random_complex(dtype: Any, seed: int, count: int = 20_000) -> Array:
 
 
 @pytest.mark.parametrize(("dtype", "real"), COMPLEX_TYPES)
-def test_complex_functions(complex_library: ctypes.CDLL, dtype: Any, real: str) -> None:
-    x = random_complex(dtype, 4)
-    wide = x.astype(np.clongdouble)
-    for name, bound in COMPLEX_FUNCTIONS.items():
-        y = np.empty_like(x)
-        call(getattr(complex_library, f"{name}_{real}"), x, y, x.size)
-        expected = getattr(np, NUMPY_NAMES.get(name, name))(wide)
-        assert ulps(y, expected).max() <= bound, name
-
-
-@pytest.mark.parametrize(("dtype", "real"), COMPLEX_TYPES)
 def test_complex_arithmetic(complex_library: ctypes.CDLL, dtype: Any, real: str) -> None:
     x, y = random_complex(dtype, 5), random_complex(dtype, 6)
     a, b = x.astype(np.clongdouble), y.astype(np.clongdouble)
@@ -802,51 +565,6 @@ def test_complex_arithmetic(complex_library: ctypes.CDLL, dtype: Any, real: str)
     bound = np.finfo(dtype).eps * np.abs(expected) * (8 + 8 * np.abs(b * np.log(a)))
     assert usable.mean() > 0.9
     assert np.all(np.abs(z - expected)[usable] <= bound[usable])
-
-
-@pytest.mark.parametrize(("dtype", "real"), COMPLEX_TYPES)
-def test_complex_extremes(complex_library: ctypes.CDLL, dtype: Any, real: str) -> None:
-    info = np.finfo(dtype)
-    huge, tiny = float(info.max) / 4, float(info.tiny) * 8
-
-    def run(name: str, *values: complex) -> complex:
-        arrays = [np.array([value], dtype) for value in values]
-        z = np.empty(1, dtype)
-        call(getattr(complex_library, f"{name}_{real}"), *arrays, z, 1)
-        return complex(z[0])
-
-    def close(x: complex, y: complex) -> bool:
-        return abs(x - y) <= 8 * float(info.eps) * abs(y)
-
-    for scale in (huge, tiny):
-        z = complex(scale, scale)
-        assert close(run("divide", z, z), 1)
-        assert close(run("divide", z, complex(0, scale)), 1 - 1j)
-        assert close(run("size", z, z), scale * math.sqrt(2))
-        assert close(run("sqrt", z), math.sqrt(scale) * np.sqrt(1 + 1j))
-    # Overflow of exp(x) alone is none of exp(x) cos(y).
-    top = math.log(float(info.max))
-    assert np.isfinite(run("exp", complex(top + 0.1, math.pi / 4)))
-    assert np.isfinite(run("cosh", complex(-top - 0.5, 0.1)))
-    # Near the unit circle the logarithm's real part keeps its digits.
-    for z in (1 + 1e-6j, complex(np.float32(0.6), np.float32(0.8)), -1 + 1e-5j):
-        z = complex(np.array(z, dtype))
-        expected = complex(np.log(np.clongdouble(z)))
-        got = run("log", z)
-        assert abs(got.real - expected.real) <= 8 * float(info.eps) * abs(expected.real)
-    inf = math.inf
-    assert run("sqrt", complex(-4.0, 0.0)) == 2j
-    assert run("sqrt", complex(-4.0, -0.0)) == -2j
-    assert run("sqrt", complex(1, inf)) == complex(inf, inf)
-    assert run("exp", complex(-inf, inf)) == 0
-    assert run("log", 0j) == complex(-inf, 0)
-    assert run("log", complex(-inf, inf)) == complex(inf, 3 * np.array(math.pi, info.dtype) / 4)
-    assert run("atanh", 1 + 0j).real == inf
-    assert run("tanh", complex(inf, 1.0)).real == 1
-    assert run("power", 0j, 0j) == 1
-    assert run("power", 0j, 2.5 + 0j) == 0
-    assert run("power", 2 + 0j, -2 + 0j) == 0.25
-    assert np.isnan(run("power", 0j, 1j))
 
 
 # ---- array_view and index_space ----

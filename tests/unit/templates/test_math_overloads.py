@@ -23,65 +23,19 @@ TYPES = {
     "float16": "float16", "bfloat16": "bfloat16", "float32": "float", "float64": "double",
 }  # fmt: skip
 ONE = [
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "exp",
-    "exp2",
-    "exp10",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sqrt",
-    "rsqrt",
-    "cbrt",
-    "rcbrt",
-    "fabs",
-    "floor",
-    "ceil",
-    "trunc",
-    "round",
-    "rint",
-    "nearbyint",
-    "logb",
-    "tgamma",
-    "lgamma",
-    "erf",
-    "erfc",
-    "erfinv",
-    "erfcinv",
-    "erfcx",
-    "normcdf",
-    "normcdfinv",
-    "sinpi",
-    "cospi",
-]
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+    "atanh", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt",
+    "cbrt", "rcbrt", "fabs", "floor", "ceil", "trunc", "round", "rint", "nearbyint", "logb",
+    "tgamma", "lgamma", "erf", "erfc", "erfinv", "erfcinv", "erfcx", "normcdf", "normcdfinv",
+    "sinpi", "cospi",
+]  # fmt: skip
 BESSEL = ["j0", "j1", "y0", "y1", "cyl_bessel_i0", "cyl_bessel_i1"]
 TO_INTEGER = ["ilogb", "lrint", "lround", "llrint", "llround"]
 TESTS = ["isnan", "isinf", "isfinite", "signbit"]
 TWO = [
-    "pow",
-    "atan2",
-    "hypot",
-    "fmod",
-    "fmin",
-    "fmax",
-    "fdim",
-    "copysign",
-    "nextafter",
+    "pow", "atan2", "hypot", "fmod", "fmin", "fmax", "fdim", "copysign", "nextafter",
     "remainder",
-]
+]  # fmt: skip
 # Of two equal 16-bit floats these are one again.
 SMALL = ("fmin", "fmax", "copysign", "nextafter")
 

@@ -44,14 +44,6 @@ def chosen(*homes: Home, stream: int | None = None) -> tuple[int, list[int]]:
 TORCHS: Any = Library(50)
 
 
-def test_the_first_array_of_another_library_decides(capturing: set[int]) -> None:
-    cupys = Home(10, 0)
-    assert chosen(cupys) == (10, [])
-    assert chosen(cupys, Home(20, 0, TORCHS)) == (20, [10])
-    assert chosen(Home(20, 0, TORCHS), Home(30, 0, TORCHS)) == (20, [30])
-    assert chosen(Home(20, 0, TORCHS), Home(20, 0, TORCHS)) == (20, [])
-
-
 def test_streams_of_other_devices_are_waited_for(
     capturing: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,31 +52,6 @@ def test_streams_of_other_devices_are_waited_for(
     assert chosen(Home(20, 1)) == (70, [20])
     # The same handle of two devices is two streams.
     assert chosen(Home(0, 0), Home(0, 1)) == (0, [0])
-
-
-def test_a_stream_that_is_named_is_ordered_with_those_that_ask(capturing: set[int]) -> None:
-    homes = Home(20, 0, TORCHS), Home(30, 0, TORCHS, asked=True), Home(40, 0)
-    assert chosen(*homes, stream=7) == (7, [30])
-    assert chosen(*homes, stream=30) == (30, [])
-    assert chosen(*homes, stream=0) == (0, [30])
-
-
-def test_only_streams_that_are_captured_are_ordered_with_one_that_is(capturing: set[int]) -> None:
-    homes = Home(20, 0, TORCHS), Home(30, 0, TORCHS), Home(40, 0)
-    capturing.add(20)
-    assert chosen(*homes) == (20, [])
-    capturing.add(40)
-    assert chosen(*homes) == (20, [40])
-
-
-def test_a_stream_that_is_named_and_captured_waits_for_no_work_of_the_past(
-    capturing: set[int],
-) -> None:
-    homes = Home(20, 0, asked=True), Home(30, 0, asked=True)
-    capturing.add(7)
-    assert chosen(*homes, stream=7) == (7, [])
-    capturing.add(30)
-    assert chosen(*homes, stream=7) == (7, [30])
 
 
 def test_a_copy_that_no_graph_holds_is_not_captured(capturing: set[int]) -> None:
@@ -179,26 +146,3 @@ def test_errors_of_cupy_become_errors_of_launches() -> None:
     with pytest.raises(LaunchError) as caught, streams._as_launch_errors():
         raise own
     assert caught.value is own
-
-
-def test_libraries_wait_before_and_after(gpu: DryGpu) -> None:  # noqa: F811
-    with streams.ordered([Home(TORCH, 0), Home(CUPY, 0)], 99) as stream:
-        assert (stream, gpu.current["cupy"]) == (99, 99)
-    assert gpu.log == []  # neither asks for an order with a stream that is named
-    with streams.ordered([Home(TORCH, 0), Home(CUPY, 0)], None) as stream:
-        assert stream == TORCH
-        before = list(gpu.log)
-    assert before == [("record", CUPY), ("wait", TORCH)]
-    assert gpu.log == [*before, ("record", TORCH), ("wait", CUPY)]
-
-
-def test_what_is_kept_is_let_go_when_its_work_is_done(gpu: DryGpu) -> None:  # noqa: F811
-    for number in range(3):
-        with streams.ordered([Home(TORCH, 0, kept=[number])], None):
-            pass
-    # The dry device's events are done at once; the last ones are asked at the next launch.
-    assert [values for _, values in streams._kept] == [[[2]]]
-    gpu.capturing.add(TORCH)
-    with streams.ordered([Home(TORCH, 0, kept=[3])], None):
-        pass
-    assert len(streams._kept) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import struct
 import subprocess
 import sys
 import threading
@@ -31,16 +30,6 @@ __global__ void parameters(char c, Mixed m, short s, Wide w, double d, bool b, d
 @pytest.fixture(scope="module")
 def basic() -> Kernels:
     return Kernels(BASIC, ["parameters"])
-
-
-def test_parameters_of_every_layout(basic: Kernels) -> None:
-    mixed = struct.pack("<b7xdh6x", 2, 0.5, 7)
-    wide = struct.pack("<8f", *range(8))
-    y: np.ndarray[Any, Any] = np.zeros(40)
-    # Behind the head, as a struct: c at 0, m at 8, s at 32, w at 64, d at 96, b at 104, y at 112.
-    packed = struct.pack("<b7x24sh30x32sd?7xQ", 1, mixed, 3, wide, 0.25, True, y.ctypes.data)
-    assert basic.launch("parameters", 1, 40, packed) == 0
-    assert np.array_equal(y, 1 + 2 + 0.5 + 7 + 3 + 7 + 0.25 + 1 + np.arange(40))
 
 
 TURNS = """
@@ -349,28 +338,6 @@ def test_threads_of_a_block_may_wait_for_a_lock() -> None:
     words = [np.zeros(1, dtype) for dtype in (np.uint16, np.uint32, np.uint64, np.float32)]
     assert kernels.launch("words", 1, 4, *words) == 0
     assert [float(word[0]) for word in words] == [7, 8, 9, 2.5]
-
-
-STRESS = """
-__global__ void turns(unsigned* y, int n) {
-    __shared__ unsigned s[64];
-    unsigned v = threadIdx.x;
-    for (int k = 0; k < n; ++k) {
-        s[threadIdx.x] = v;
-        __syncthreads();
-        v = s[(threadIdx.x + 1) % blockDim.x] + 1;
-        __syncthreads();
-    }
-    y[blockIdx.x * blockDim.x + threadIdx.x] = v;
-}
-"""
-
-
-def test_a_million_barriers() -> None:
-    kernels = Kernels(STRESS, ["turns"])
-    y = np.zeros((8, 8), np.uint32)
-    assert kernels.launch("turns", 8, 8, y, np.int32(62_500), threads=4) == 0
-    assert np.array_equal(y, np.tile((np.arange(8) + 62_500) % 8 + 62_500, (8, 1)))
 
 
 def _random_kernel(rng: random.Random, threads: int) -> tuple[str, np.ndarray[Any, Any]]:

@@ -22,6 +22,7 @@ import pytest
 import kerneltk
 from kerneltk import LaunchError, RawKernel
 from kerneltk.backends.host import runtime
+from tests.sampling import one_in
 
 from ....conftest import reread_environment
 from .grid_kernels import COOPERATIVE, STACKS, Kernels
@@ -92,6 +93,7 @@ print(found, int(y[0]))
 """
 
 
+@pytest.mark.exhaustive
 def test_an_overflow_is_found_without_a_guard() -> None:
     tests = str(Path(__file__).parent)
     done = subprocess.run(
@@ -389,6 +391,7 @@ def _endless_launches() -> dict[str, Callable[[], object]]:
     }
 
 
+@pytest.mark.exhaustive
 def test_kernels_of_elements_can_be_interrupted() -> None:
     add = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "add")
     ones = np.ones(1 << 18)
@@ -549,7 +552,7 @@ for _ in range(int(sys.argv[1])):
 """
 
 
-@pytest.mark.parametrize("debug", ["symbols", "memory", ""])
+@pytest.mark.parametrize("debug", one_in(3, ["symbols", "memory", ""]))
 def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
     # A short limit finds the thread at many locations; on a loaded machine it may pass before the
     # others wait, so it grows until a run has one message.
@@ -633,6 +636,7 @@ assert locale.format_string("%g", 1.5) == sys.argv[2]
 """
 
 
+@pytest.mark.exhaustive
 def test_printf_knows_no_locale(tmp_path: Path) -> None:
     """Where the locale's source is there; else in the one of C."""
     name, number = "", "1.5"

@@ -17,6 +17,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
+from tests.sampling import one_row_in
 
 # A kernel writes the second word of `go` when it begins, and goes on once the handler, or another
 # thread, has written the first.
@@ -154,7 +155,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "count"), CASES)
+@pytest.mark.parametrize(("name", "count"), one_row_in(3, CASES))
 def test_a_launch_goes_on_after_a_handler_that_returns(name: str, count: int) -> None:
     launch, go = launches(count)[name], new_go()
 
@@ -318,11 +319,14 @@ print("done")
 
 @pytest.mark.parametrize(
     ("action", "status", "printed"),
-    [
-        ("SIG_DFL", -signal.SIGINT, ""),
-        ("SIG_IGN", 0, "done\n"),
-        ("default_int_handler", -signal.SIGINT, ""),
-    ],
+    one_row_in(
+        2,
+        [
+            ("SIG_DFL", -signal.SIGINT, ""),
+            ("SIG_IGN", 0, "done\n"),
+            ("default_int_handler", -signal.SIGINT, ""),
+        ],
+    ),
 )
 def test_actions_without_a_handler_of_ones_own(action: str, status: int, printed: str) -> None:
     script = ENDED.format(tests=os.path.dirname(__file__), action=action)

@@ -55,12 +55,3 @@ def test_addresses_outside_of_the_code(library: ElfFile) -> None:
     end = max(symbol.value + symbol.size for symbol in library.symbols() if symbol.size)
     assert table.place(0) is None
     assert table.place(end + (1 << 20)) is None
-
-
-def test_there_may_be_no_table() -> None:
-    assert LineTable(b"").place(0x1000) is None
-
-
-def test_later_versions_are_passed_over() -> None:
-    unit = b"\x05\x00" + b"\xff" * 20
-    assert LineTable(len(unit).to_bytes(4, "little") + unit).place(0) is None

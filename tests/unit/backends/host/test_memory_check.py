@@ -296,6 +296,7 @@ def test_memory_behind_shared_variables(tmp_path: Path) -> None:
     assert run_python("memory", "-c", program, str(kernel)) == "True\n"
 
 
+@pytest.mark.exhaustive
 def test_symbols(tmp_path: Path) -> None:
     kernel = tmp_path / "twice.cu"
     kernel.write_text('extern "C" __global__ void twice(float* y) {\n    y[threadIdx.x] *= 2;\n}\n')

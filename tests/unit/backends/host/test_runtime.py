@@ -20,8 +20,6 @@ import pytest
 
 from kerneltk import ElementwiseKernel, LaunchError
 from kerneltk.backends.host import runtime, toolchain
-from kerneltk.cache import derived
-from kerneltk.cache.store import Cache
 from kerneltk.core.artifacts import ObjectCode, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
@@ -133,21 +131,6 @@ def test_huge_ranges_do_not_overflow() -> None:
             address = ctypes.c_void_p(done.ctypes.data)
             runtime.launch(function, ctypes.addressof(address), total, grain, 7)
             assert done[0] == total
-
-
-def test_many_small_launches(count: int) -> None:
-    counter = Counter(64)
-    for _ in range(20_000):
-        runtime.launch(count, counter.address, 64, 1, 3)
-    counter.check(times=20_000)
-
-
-def test_launches_that_wake_sleeping_workers(count: int) -> None:
-    counter = Counter(256)
-    for number in range(300):
-        runtime.launch(count, counter.address, 256, 1, 4)
-        time.sleep(0.0005 * (number % 3))
-    counter.check(times=300)
 
 
 def test_concurrent_python_threads(count: int) -> None:
@@ -278,50 +261,6 @@ def test_exit_with_a_pool_under_way_is_clean(how: str, tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []
-
-
-CACHED = """
-from kerneltk.backends.host import runtime, toolchain
-from kerneltk.cache import derived
-class Memory(dict):
-    put = dict.__setitem__
-kept = Memory()
-derived.get_cache = lambda: kept
-first = runtime._compile_pool()
-assert first in kept.values()
-toolchain.build = None
-assert runtime._compile_pool() is first
-runtime.prepare()
-assert runtime.launch is runtime.launch
-"""
-
-
-def test_the_pool_is_compiled_once_for_a_cache() -> None:
-    done = subprocess.run([sys.executable, "-c", CACHED], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_another_source_of_the_pool_is_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built: list[str] = []
-
-    def build(name: str, source: str, *_: object, **__: object) -> tuple[bytes, str]:
-        built.append(source)
-        return b"", ""
-
-    own = Cache(None)
-    monkeypatch.setattr(derived, "get_cache", lambda: own)
-    monkeypatch.setattr(toolchain, "build", build)
-    monkeypatch.setattr(runtime, "_SOURCES", (tmp_path / "a.c", tmp_path / "b.c"))
-    for path in runtime._SOURCES:
-        path.write_text("int a;\n")
-    for change in ("", "int b;\n", "int c;\n"):
-        (tmp_path / "b.c").write_text(f"int a;\n{change}")
-        for _ in range(2):
-            runtime._compile_pool()
-    heads = '#line 1 "a.c"\nint a;\n#line 1 "b.c"\nint a;\n'
-    assert built == [heads, f"{heads}int b;\n", f"{heads}int c;\n"]
 
 
 def test_a_failure_in_the_background_is_raised_at_first_use(tmp_path: Path) -> None:

@@ -488,6 +488,7 @@ runtime.launch(function, ctypes.addressof(args), int(sys.argv[1]), 100, 1)
 
 if HAS_GXX:
 
+    @pytest.mark.exhaustive
     def test_address_sanitizer_finds_a_store_past_the_end() -> None:
         library = subprocess.run(
             ["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
@@ -544,6 +545,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
+@pytest.mark.exhaustive
 def test_a_fork_during_a_compile() -> None:
     for attempt in range(3):
         done = subprocess.run(

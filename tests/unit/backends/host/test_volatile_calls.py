@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kerneltk
+from tests.sampling import one_in
 
 from ....conftest import reread_environment
 
@@ -207,7 +208,7 @@ def module(request: pytest.FixtureRequest) -> Iterator[Any]:
     reread_environment()
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", one_in(3, KERNELS))
 def test_lanes_of_called_functions_run_in_step(module: Any, name: str) -> None:
     x = (np.arange(32) * 2654435761 % 1000).astype(np.uint32)
     expected = KERNELS[name][1](x.copy())

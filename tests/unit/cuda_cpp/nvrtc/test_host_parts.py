@@ -9,6 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk.errors import CompileError
+from tests.sampling import one_row_in
 
 KERNEL = "__global__ void k(float* x) { x[0] = f(x[0]); }\n"
 
@@ -106,7 +107,7 @@ def test_names_of_the_user_s_own_are_not_the_library_s() -> None:
 
 @pytest.mark.parametrize(
     ("head", "body"),
-    [
+    one_row_in(2, [
         ("#include <cuda/std/optional>", "cuda::std::optional<int> o(x[0]); x[1] = *o;"),
         ("namespace a { namespace std { __device__ int vector(int n) { return n; } } }",
          "x[1] = a::std::vector(x[0]);"),
@@ -121,7 +122,7 @@ def test_names_of_the_user_s_own_are_not_the_library_s() -> None:
          "int (*write)(int) = same; auto g = [read = write](int n) { return read(n); };"
          "x[1] = write(g(x[0]));"),
         ("", "auto f = [](int n) -> decltype(auto) { return n; }; x[1] = f(x[0]);"),
-    ],
+    ]),
 )  # fmt: skip
 def test_names_that_only_look_like_the_library_s(head: str, body: str) -> None:
     kernel = kerneltk.RawKernel(f"{head}\n__global__ void k(int* x) {{ {body} }}\n", "k")

@@ -15,6 +15,7 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.reader import read_source
 from kerneltk.errors import CompileError
+from tests.sampling import one_row_in
 
 
 def test_host_functions() -> None:
@@ -286,15 +287,18 @@ int main() {{}}
 
 @pytest.mark.parametrize(
     ("function", "member"),
-    [
-        ("int f(int x) { return lib::go(x); }", ""),
-        ("static int f(int x) { std::regex r; return x; }", ""),
-        ("__host__ int f(int x);\nint f(int x) { return x; }", ""),
-        ("", "__host__ int f(int y) const;"),
-        ("", "__host__ int f(int y) { return y; }"),
-        ("", "int f(int y) { std::regex r; return y; }"),
-        ("", "int f(int y) { return lib::go(y); }"),
-    ],
+    one_row_in(
+        3,
+        [
+            ("int f(int x) { return lib::go(x); }", ""),
+            ("static int f(int x) { std::regex r; return x; }", ""),
+            ("__host__ int f(int x);\nint f(int x) { return x; }", ""),
+            ("", "__host__ int f(int y) const;"),
+            ("", "__host__ int f(int y) { return y; }"),
+            ("", "int f(int y) { std::regex r; return y; }"),
+            ("", "int f(int y) { return lib::go(y); }"),
+        ],
+    ),
 )
 def test_templates_find_functions_of_the_host(tmp_path: Path, function: str, member: str) -> None:
     path = tmp_path / "asked.cu"

@@ -80,39 +80,11 @@ def test_heads(head: str) -> None:
     assert bool(kernel.launch_bounds) == ("__launch" in head)
 
 
-def test_launch_bounds_are_as_written() -> None:
-    kernel = only_kernel("__global__ void __launch_bounds__(MAX(1, 2),  4) f() {}")
-    assert kernel.launch_bounds == ("MAX(1, 2)", "4")
-
-
-def test_namespaces() -> None:
-    text = """
-    namespace a::b { __global__ void f() {}
-      extern "C" { __global__ void g() {} }
-      namespace { template <class T, int N = 3> __global__ void h(T) {} }
-      inline namespace v1 { __constant__ int c; }
-    }"""
-    f, g, h = read_source(text).kernels
-    assert (f.name, f.is_extern_c) == ("a::b::f", False)
-    assert (g.name, g.is_extern_c) == ("a::b::g", True)
-    assert (h.name, h.template_parameters) == ("a::b::h", ("class T", "int N = 3"))
-    assert read_source(text).symbols[0].name == "a::b::v1::c"
-
-
 def test_a_definition_hides_its_prototypes() -> None:
     (kernel,) = read_source("__global__ void f(int);\n__global__ void f(int n) {}").kernels
     assert kernel.is_definition
     assert kernel.line == 2
     assert not only_kernel("__global__ void f(int);").is_definition
-
-
-def test_specializations_are_no_kernels_of_their_own() -> None:
-    kernel = only_kernel(
-        "template <class T> __global__ void f(T*) {}\n"
-        "template <> __global__ void f<int>(int*) {}\n"
-        "template __global__ void f<float>(float*);"
-    )
-    assert kernel.line == 1
 
 
 def test_doc() -> None:

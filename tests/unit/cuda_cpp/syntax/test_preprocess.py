@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
-from kerneltk.cuda_cpp.syntax.preprocess import closing_of, included_name, prepare, split_arguments
+from kerneltk.cuda_cpp.syntax.preprocess import included_name, prepare
 from kerneltk.cuda_cpp.syntax.reader import read_source
 
 
@@ -139,28 +139,6 @@ def test_included_names(source: str, name: tuple[str, bool] | None) -> None:
     assert included_name(directive) == name
 
 
-@pytest.mark.parametrize(
-    ("source", "parts"),
-    [
-        ("", [""]),
-        ("a", ["a"]),
-        ("a, b", ["a", " b"]),
-        ("f(a, b), [c, d], {e, f}", ["f(a, b)", " [c, d]", " {e, f}"]),
-        ("a < b, c > d", ["a < b", " c > d"]),
-        (",", ["", ""]),
-    ],
-)
-def test_arguments_are_split_at_commas(source: str, parts: list[str]) -> None:
-    assert split_arguments(source) == parts
-
-
-@pytest.mark.parametrize(
-    ("source", "position"), [("()", 1), ("(()())x", 5), ("(", -1), ("(()", -1), ("([)]", 2)]
-)
-def test_closing_parentheses(source: str, position: int) -> None:
-    assert closing_of(source, 0) == position
-
-
 def test_positions_lead_back_to_the_source() -> None:
     source = "#define K(name) __global__ void name\nint a; K(f)(int x) {} int b;\n"
     found = prepare(source)
@@ -234,18 +212,6 @@ def test_conditions() -> None:
         "9": "",
     }
     assert {digit for digit, at in positions.items() if found.is_dead(at)} == {"5", "7"}
-
-
-def test_each_branch_has_its_turn() -> None:
-    found = [
-        "".join(character for character in plain if character.isdigit())
-        for plain, _ in prepare(CONDITIONS).variants()
-    ]
-    assert found == ["1689", "2689", "3689", "4689"]
-    assert [plain for plain, _ in prepare("int x;").variants()] == ["int x;"]
-    either = prepare("#if A\n__device__\n#else\n__host__\n#endif\n__global__")
-    words = [[word.name for word in words] for _, words in either.variants()]
-    assert words == [["__device__", "__global__"], ["__host__", "__global__"]]
 
 
 @pytest.mark.parametrize(

@@ -54,19 +54,19 @@ def check(text: str) -> SourceSummary:
     return summary
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(fragments, max_size=40).map("".join))
 def test_any_mix_of_tokens_is_read(text: str) -> None:
     check(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     check(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_any_cut_of_a_file_is_read(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(sorted(SAMPLES.values()))).read_text()

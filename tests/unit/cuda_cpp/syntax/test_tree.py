@@ -8,13 +8,6 @@ from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     Scope,
     SourceTree,
-    closing_parenthesis,
-    collapse,
-    declared_name,
-    function_declarator,
-    inner_declarator,
-    parse,
-    type_source,
 )
 
 
@@ -58,84 +51,3 @@ def test_scopes(
 def test_names_with_their_namespaces() -> None:
     assert Scope().qualified("f") == "f"
     assert Scope(("a", "", "b")).qualified("f") == "a::b::f"
-
-
-def test_declarations_begin_with_their_attributes() -> None:
-    source = "int x; __global__ __launch_bounds__(32) void f() {} struct S {} ; int y;"
-    tree = tree_of(source)
-    _, function, struct, *_ = tree.root.named_children
-    assert source[tree.head_start(function) :].startswith("__global__")
-    begin, end = tree.span(function, Scope())
-    assert source[begin:end] == "__global__ __launch_bounds__(32) void f() {}"
-    begin, end = tree.span(struct, Scope())
-    assert source[begin:end] == "struct S {} ;"
-    words = tree.words_between(tree.head_start(function), function.end_byte)
-    assert [word.name for word in words] == ["__global__", "__launch_bounds__"]
-    assert tree.words_between(0, 3) == []
-
-
-@pytest.mark.parametrize(
-    ("declaration", "name", "is_function"),
-    [
-        ("int f(int);", "f", True),
-        ("int* f(int);", "f", True),
-        ("int& (f)(int);", "f", True),
-        ("int (*f(int))[3];", "f", True),
-        ("int (*p)(int);", "p", True),
-        ("int a::f(int);", "a::f", True),
-        ("int x;", "x", False),
-        ("int* x[3];", "x", False),
-        ("const int& x = y;", "x", False),
-    ],
-)
-def test_declared_names(declaration: str, name: str, is_function: bool) -> None:
-    (node,) = parse(declaration).named_children
-    declarator = node.child_by_field_name("declarator")
-    assert declarator is not None
-    found = declared_name(declarator)
-    assert found is not None
-    assert (found.text or b"").decode() == name
-    assert (function_declarator(node) is not None) is is_function
-
-
-def test_what_declares_no_name() -> None:
-    (node,) = parse("int f(int*);").named_children
-    declarator = function_declarator(node)
-    assert declarator is not None
-    (parameter,) = declarator.children_by_field_name("parameters")[0].named_children
-    abstract = parameter.child_by_field_name("declarator")
-    assert abstract is not None
-    assert declared_name(abstract) is None
-    assert inner_declarator(abstract) is None
-
-
-@pytest.mark.parametrize(
-    ("source", "end"),
-    [("()", 2), ("(a(b)c)d", 7), ("(", -1), ("(;)", -1), ("({})", -1), ("(()", -1)],
-)
-def test_closing_parentheses(source: str, end: int) -> None:
-    assert closing_parenthesis(source, 0) == end
-    assert closing_parenthesis("x(" + source, 2) == (end + 2 if end > 0 else -1)
-
-
-@pytest.mark.parametrize(
-    ("source", "spelled"),
-    [
-        ("", ""),
-        ("  int  ", "int"),
-        ("const  float\n*\t__restrict__", "const float* __restrict__"),
-        ("typename T::type &", "T::type&"),
-        ("register int", "int"),
-        ("registered", "registered"),
-        ("float(*)[ 3 ]", "float (*)[ 3]"),
-        ("int * * const", "int** const"),
-        ("std::array< int , 3 >", "std::array< int, 3 >"),
-    ],
-)
-def test_types_in_messages(source: str, spelled: str) -> None:
-    assert type_source(source) == spelled
-
-
-def test_blanks() -> None:
-    assert collapse(" a \n\t b  ") == "a b"
-    assert collapse("") == ""

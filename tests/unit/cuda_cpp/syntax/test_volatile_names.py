@@ -6,10 +6,8 @@ import re
 
 import pytest
 
-from kerneltk.cuda_cpp.syntax.preprocess import prepare
-from kerneltk.cuda_cpp.syntax.tree import parse, within
 from kerneltk.cuda_cpp.syntax.volatile import with_meetings
-from kerneltk.cuda_cpp.syntax.volatile_names import Names, has_volatile, last_name
+from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 
 
 def inside(body: str, head: str = "") -> str:
@@ -68,11 +66,6 @@ def test_templates_that_get_volatile_types_are_marked(body: str) -> None:
 def test_templates_that_get_no_volatile_types_stay() -> None:
     kernel = "__global__ void f(volatile int* x, int* y) { step(y, 1); x[0] = 1; }"
     assert STEP in with_meetings(STEP + kernel).source
-
-
-def test_templates_that_are_asked_for_with_volatile_types_are_marked() -> None:
-    assert with_meetings(STEP).source is STEP
-    assert MARKED in with_meetings(STEP, instantiated=["step"]).source
 
 
 @pytest.mark.parametrize(
@@ -195,60 +188,3 @@ def test_whatever_names_volatile_memory_is_followed(head: str, body: str, expect
 )
 def test_sources_that_mention_volatile_memory(source: str, found: bool) -> None:
     assert has_volatile(source) is found
-
-
-def names_of(source: str, instantiated: tuple[str, ...] = ()) -> Names:
-    prepared = prepare(source)
-    found = Names(instantiated)
-    found.read_all([(parse(plain), words) for plain, words in prepared.variants()])
-    return found
-
-
-def test_what_is_declared_where() -> None:
-    found = names_of("""
-    typedef volatile int* Pointer;
-    struct S { volatile int member; volatile unsigned bits : 3; int& other; };
-    __device__ volatile float everywhere;
-    __global__ void f(volatile int* x, Pointer y, volatile int n, int z[]) {
-        __shared__ volatile int s[4];
-        volatile int own[4];
-        volatile int& r = x[1];
-    }
-    """)
-    assert found.everywhere == {"member", "bits", "everywhere"}
-    assert found.bit_fields == {"bits"}
-    assert (found.references, found.types) == ({"other"}, {"Pointer"})
-    (scope,) = found.scopes.values()
-    assert scope.name == "f"
-    assert scope.is_kernel
-    assert scope.shared == {"x", "y", "s", "r"}
-    assert scope.private == {"n", "own"}
-    assert {"x", "y", "s"} <= found.leading
-    assert not found.is_candidate("z", scope)
-    assert not found.is_candidate("n", scope)
-    assert found.is_candidate("everywhere", scope)
-    assert found.all == {"member", "bits", "everywhere", "x", "y", "s", "r"}
-
-
-def test_a_name_of_its_own_hides_one_outside() -> None:
-    found = names_of("""
-    __device__ volatile int x;
-    __device__ void f() { volatile int x; auto g = [&](volatile int* y) { y[0] = x; }; }
-    """)
-    outer, inner = sorted(found.scopes.values(), key=lambda scope: scope.name)
-    assert (outer.name, inner.name, inner.outer) == ("f", "g", outer)
-    assert not found.is_candidate("x", inner)
-    assert found.is_candidate("y", inner)
-    assert not found.is_candidate("y", outer)
-
-
-@pytest.mark.parametrize(
-    ("expression", "name"),
-    [("f", "f"), ("a::b::f", "f"), ("f<2>", "f"), ("a::f<int>", "f"), ("x.f", "f"), ("x->f", "f"),
-     ("x.f<int>", "f"), ("(*f)", ""), ("f[0]", "")],
-)  # fmt: skip
-def test_last_names(expression: str, name: str) -> None:
-    calls = [n for n in within(parse(f"int y = {expression}(1);")) if n.type == "call_expression"]
-    function = calls[0].child_by_field_name("function")
-    assert function is not None
-    assert last_name(function) == name

@@ -83,31 +83,3 @@ __global__ void f(volatile int* x) {
     found = with_meetings(text).source
     assert "{ _KT_KERNEL(2, 4)\n" in found
     assert found.count("while (_KT_MEET(") == 2
-
-
-def test_numbers_follow_the_order_of_execution() -> None:
-    # What is assigned comes before where it goes; what stores and loads takes two numbers.
-    assert inside("x[0] = x[1] + x[2];") == (
-        "_KT_TARGET(2, x[0]) = _KT_LOAD(0, x[1]) + _KT_LOAD(1, x[2]);"
-    )
-    assert inside("++x[0]; y[0] = x[1];") == "++_KT_TARGET(0, x[0]); y[0] = _KT_LOAD(2, x[1]);"
-
-
-def test_functions_that_call_others_with_points_have_points() -> None:
-    text = (
-        "__device__ void a(volatile int* x) { x[0] = 1; }\n"
-        "__device__ void b(volatile int* x) { a(x); }\n"
-        "__device__ void c() { int z = 1; }\n"
-        "__global__ void f(volatile int* x) { b(x); c(); }\n"
-    )
-    found = with_meetings(text).source
-    assert "b(volatile int* x) { _KT_FUNCTION(2, 1) _KT_CALL(0, a(x)); }" in found
-    assert "c() { int z = 1; }" in found
-    assert "_KT_CALL(0, b(x)); c(); }" in found
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 200])
-def test_a_function_says_how_many_bits_its_numbers_have(count: int) -> None:
-    text = f"__global__ void f(volatile int* x, int* y) {{ {'y[0] = x[0]; ' * count}}}"
-    (bits,) = re.findall(r"_KT_KERNEL\(1, (\d+)\)", with_meetings(text).source)
-    assert int(bits) == count.bit_length()

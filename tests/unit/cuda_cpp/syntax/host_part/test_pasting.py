@@ -43,18 +43,3 @@ def test_names_that_are_made(
     definitions: tuple[tuple[str, str | None, str], ...], code: str, name: str
 ) -> None:
     assert pasted([name], macros(*definitions).parts(code)) == [name]
-
-
-def test_words_elsewhere_make_no_names() -> None:
-    known = macros(("TYPE", "(n, t)", "using n##4 = vec<t, 4>;"), ("MAX", "(a, b)", "a > b"))
-    code = "TYPE(float, f) int a(int s, int h, int p, int e) { return MAX(Sha, pe); }"
-    assert pasted(["float4", "Shape", "shape"], known.parts(code)) == ["float4"]
-
-
-def test_nothing_is_made_where_no_macro_pastes() -> None:
-    assert macros(("MAX", "(a, b)", "a > b")).parts("MAX(x, y)") == frozenset()
-
-
-def test_several_definitions_of_one_macro() -> None:
-    known = macros(("RUN", "(n)", "fast_##n"), ("RUN", "(n)", "slow_##n"))
-    assert pasted(["fast_x", "slow_x"], known.parts("RUN(x)")) == ["fast_x", "slow_x"]
