@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kerneltk.backends.base import backend_named
 
 import kerneltk
+from kerneltk.backends.base import backend_named
 from kerneltk.fusion.loops.kernel import are_all, clipped, column, is_within, loop_kernel
 from kerneltk.fusion.plan.program import Program, _Execution
 from kerneltk.fusion.plan.steps import Rounds
