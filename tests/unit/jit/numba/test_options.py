@@ -188,7 +188,12 @@ def test_registers_that_are_refused(registers: Any) -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("link", "RawModule"), ("boundscheck", "KERNELTK_HOST_DEBUG"), ("any", "known are")],
+    [
+        ("link", "RawModule"),
+        ("boundscheck", "KERNELTK_HOST_DEBUG"),
+        ("fast", "fastmath"),
+        ("any", "known are"),
+    ],
 )
 def test_options_that_are_refused(name: str, hint: str) -> None:
     with pytest.raises(
