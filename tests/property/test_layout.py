@@ -476,7 +476,7 @@ def stencils(draw: Any) -> tuple[tuple[int, int], tuple[int, ...], int, list[tup
     ), begins, draw(st.sampled_from([None, 32, 100]))  # fmt: skip
 
 
-@drawn(stencils(), st.sampled_from(["f1", "f4", "i8"]), st.booleans(), few=60, many=500)
+@drawn(stencils(), st.sampled_from(["f1", "f4", "i8"]), st.booleans(), few=400, many=500)
 def test_views_of_one_array_are_reached_once(
     stencil: tuple[Any, tuple[int, ...], int, list[tuple[int, ...]], Any],
     written: str,
