@@ -301,37 +301,6 @@ def test_outputs_that_are_given(cache: Cache, lowerings: list[str]) -> None:
     assert len(lowerings) == 3 + 2 * 2  # what is refused is never kept
 
 
-def test_vectorized_functions_have_results_of_their_own_dtypes(cache: Cache) -> None:
-    from kerneltk import vectorize
-
-    def doubled(x):
-        return 2 * x
-
-    x = np.arange(3, dtype=np.float32)
-    for _ in range(2):
-        for otypes in (None, "d", "f", "F"):
-            wanted = np.float32 if otypes is None else np.dtype(otypes)
-            assert vectorize(doubled, otypes=otypes)(x).dtype == wanted
-
-
-def test_constants_of_a_definition_count(cache: Cache, lowerings: list[str]) -> None:
-    def scaled(x, y, a):
-        i = jit.grid(1)
-        if i < x.size:
-            y[i] = x[i] * a
-
-    def made(a: Any) -> str:
-        kernel = jit.JitKernel(Definition(scaled, constants=(("a", a),)))
-        found = kernel._analysis((FLOATS, FLOATS, VOID), capabilities_of("cuda"), UNKNOWN)
-        return found.unit.source
-
-    sources = [made(a) for a in (2, 3, 2.5, (4,)[0])]
-    assert len(set(sources)) == 4
-    lowerings.clear()
-    assert [made(a) for a in (2, 3, 2.5, 4)] == sources
-    assert not lowerings
-
-
 def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: list[str]) -> None:
     def make(n: int) -> Any:
         @jit.kernel
@@ -379,14 +348,6 @@ def test_text_without_a_file(
     lowerings.clear()
     assert [meaning(made(text), "elements") for text in (first, second)] == found
     assert not lowerings
-
-
-def test_functions_without_a_text_are_refused_as_ever(cache: Cache) -> None:
-    scope: dict[str, Any] = {}
-    exec("def f(x): return x * 2", scope)
-    for _ in range(2):
-        with pytest.raises(SourceError, match="cannot be had"):
-            jit.kernel(scope["f"])(np.ones(3))
 
 
 def test_a_file_that_changed_after_it_was_read_is_refused_as_ever(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import PY_INT, VOID, Array, Record, number
+from kerneltk.jit.ir.types import PY_INT, Array, Record, number
 
 AT = ir.Span(1, 0, 1, 1)
 INT8 = number("int8")
@@ -70,25 +70,6 @@ def test_changes_reach_everything() -> None:
     assert changed[1].orelse[1] is PROGRAM[1].orelse[1]  # type: ignore[attr-defined]
     shown = ir.Print(("a", ("%d", local("i"))), AT)
     assert ir.rebuilt(shown, renamed).parts == ("a", ("%d", local("I")))
-
-
-def test_equality_of_nodes() -> None:
-    assert add(local("a"), literal(1)) == add(local("a"), literal(1))
-    assert add(local("a"), literal(1)) != add(literal(1), local("a"))
-    assert ir.Break(AT) != ir.Continue(AT)
-    assert len({local("a"), local("a"), local("b")}) == 2
-
-
-def test_functions_that_call_each_other() -> None:
-    def calling(name: str, *names: str) -> ir.Function:
-        calls = tuple(ir.Evaluate(ir.Invoke(n, (), VOID, AT), AT) for n in names)
-        return ir.Function(name, (), VOID, calls, (), None)  # type: ignore[arg-type]
-
-    functions = (calling("f", "g"), calling("g", "f", "h"), calling("h"), calling("k", "f", "k"))
-    by_name = {function.name: function for function in functions}
-    found = {name: {f.name for f in ir.reachable(by_name[name].body, by_name)} for name in by_name}
-    assert found == {"f": {"f", "g", "h"}, "g": {"f", "g", "h"}, "h": set(), "k": set("fghk")}
-    assert [f.is_recursive for f in ir.with_recursion(functions)] == [True, True, False, True]
 
 
 def test_what_may_lie_at_any_byte() -> None:

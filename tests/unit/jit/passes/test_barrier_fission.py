@@ -26,7 +26,6 @@ from .writing import (
     for_,
     i,
     if_,
-    j,
     kernel,
     leave,
     let,
@@ -58,18 +57,6 @@ def reason(*body: Any) -> str:
 # -- structures -----------------------------------------------------------------------------------
 
 
-def test_a_kernel_without_barriers_is_one_loop() -> None:
-    assert (
-        split_text(let(i, bx * width + tx), if_(i < n, let(out[i], x[i])))
-        == """
-threads:
-  i = (blockIdx.x * blockDim.x) + threadIdx.x
-  if i < n:
-    out[i] = x[i]
-"""
-    )
-
-
 def test_what_is_cheap_is_computed_again() -> None:
     assert (
         split_text(
@@ -88,58 +75,6 @@ syncthreads()
 threads:
   i = (blockIdx.x * blockDim.x) + threadIdx.x
   out[i] = s[(blockDim.x - 1) - threadIdx.x]
-"""
-    )
-
-
-def test_what_comes_from_memory_is_kept_for_each_thread() -> None:
-    assert (
-        split_text(shared, let(a, x[tx]), let(s[tx], a), sync, let(out[tx], a + s[0]))
-        == """
-each: a
-memory s
-threads:
-  a = x[threadIdx.x]
-  s[threadIdx.x] = a
-syncthreads()
-threads:
-  out[threadIdx.x] = a + s[0]
-"""
-    )
-
-
-def test_threads_that_return_early_take_no_part_any_more() -> None:
-    assert (
-        split_text(
-            shared,
-            let(i, bx * width + tx),
-            if_(i >= n, leave),
-            let(s[tx], x[i]),
-            sync,
-            let(out[i], s[0]),
-        )
-        == """
-memory s
-_kt_alive = 0
-threads:
-  i = (blockIdx.x * blockDim.x) + threadIdx.x
-  _kt_gone = i >= n
-  _kt_alive = _kt_alive | not _kt_gone
-if _kt_alive == 0:
-  return
-threads:
-  i = (blockIdx.x * blockDim.x) + threadIdx.x
-  _kt_gone = i >= n
-  if _kt_gone:
-    return
-  s[threadIdx.x] = x[i]
-syncthreads()
-threads:
-  i = (blockIdx.x * blockDim.x) + threadIdx.x
-  _kt_gone = i >= n
-  if _kt_gone:
-    return
-  out[i] = s[0]
 """
     )
 
@@ -192,21 +127,6 @@ def test_a_block_without_threads_evaluates_nothing() -> None:
     assert y.tolist() == [9, 9, 9, 0]
 
 
-def test_a_return_of_all_threads_is_the_blocks() -> None:
-    assert (
-        split_text(if_(n < 1, leave), let(out[tx], 1), sync, let(out[tx], 2))
-        == """
-if n < 1:
-  return
-threads:
-  out[threadIdx.x] = 1
-syncthreads()
-threads:
-  out[threadIdx.x] = 2
-"""
-    )
-
-
 def test_a_return_behind_the_last_barrier_is_left_alone() -> None:
     assert (
         split_text(sync, if_(tx >= n, leave), let(out[tx], 1), leave)
@@ -216,63 +136,6 @@ threads:
   if threadIdx.x >= n:
     return
   out[threadIdx.x] = 1
-"""
-    )
-
-
-def test_jumps_under_uniform_conditions_are_the_blocks() -> None:
-    assert (
-        split_text(
-            for_(i, n, if_((i * i).eq(9), stop), let(out[tx], i), sync, let(out[tx], 1)),
-        )
-        == """
-for i in 0..n:
-  if (i * i) == 9:
-    break
-  threads:
-    out[threadIdx.x] = i
-  syncthreads()
-  threads:
-    out[threadIdx.x] = 1
-"""
-    )
-
-
-def test_a_loop_that_decides_how_often_a_barrier_comes_is_the_blocks() -> None:
-    assert (
-        split_text(
-            let(a, 1),
-            for_(i, n, let(a, a * 2), let(out[tx], i)),
-            for_(j, a, sync, let(out[tx], j)),
-        )
-        == """
-a = 1
-for i in 0..n:
-  a = a * 2
-  threads:
-    out[threadIdx.x] = i
-for j in 0..a:
-  syncthreads()
-  threads:
-    out[threadIdx.x] = j
-"""
-    )
-
-
-def test_a_uniform_loop_without_barriers_stays_the_threads() -> None:
-    assert (
-        split_text(let(a, 0), sync, for_(i, n, let(a, a + x[i])), sync, let(out[tx], a))
-        == """
-each: a
-threads:
-  a = 0
-syncthreads()
-threads:
-  for i in 0..n:
-    a = a + x[i]
-syncthreads()
-threads:
-  out[threadIdx.x] = a
 """
     )
 
@@ -297,21 +160,6 @@ threads:
 """  # fmt: skip
 
 
-def test_a_parameter_that_threads_assign_to_becomes_their_own() -> None:
-    assert (
-        split_text(let(n, n - tx), sync, let(out[tx], n))
-        == """
-each: own_n
-threads:
-  own_n = n
-  own_n = own_n - threadIdx.x
-syncthreads()
-threads:
-  out[threadIdx.x] = own_n
-"""
-    )
-
-
 def test_a_loop_variable_that_a_thread_assigns_to() -> None:
     assert (
         split_text(
@@ -327,33 +175,6 @@ for _kt_count in 0..n:
   threads:
     i = i + threadIdx.x
     out[threadIdx.x] = i
-"""
-    )
-
-
-def test_memory_of_each_thread() -> None:
-    mine = ir.Declare("mine", Array(PY_INT, 1, "fixed", (4,), "local"), AT)
-    m = array("mine", "local", (4,))
-    assert (
-        split_text(mine, let(m[0], tx), sync, let(out[tx], m[0]))
-        == """
-each: mine
-memory mine
-threads:
-  mine[0] = threadIdx.x
-syncthreads()
-threads:
-  out[threadIdx.x] = mine[0]
-"""
-    )
-    assert (
-        split_text(sync, mine, let(m[0], tx), let(out[tx], m[0]))
-        == """
-syncthreads()
-threads:
-  memory mine
-  mine[0] = threadIdx.x
-  out[threadIdx.x] = mine[0]
 """
     )
 
