@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import math
 import struct
 
 import ml_dtypes
@@ -14,7 +13,6 @@ from kerneltk import pipeline
 from kerneltk.backends.registry import capabilities_of, capabilities_of_target
 from kerneltk.errors import (
     ArgumentTypeError,
-    Snippet,
 )
 from kerneltk.jit.ir.types import (
     BOOL,
@@ -30,7 +28,6 @@ from kerneltk.jit.ir.types import (
     Type,
 )
 from kerneltk.jit.launch.marshalling import (
-    ArgumentPath,
     Layout,
     alignment_of,
     layout_of,
@@ -101,57 +98,6 @@ def test_types(value: object, expected: Type) -> None:
     found = type_of(value, np.ndarray)
     assert found == expected
     assert hash(found) == hash(expected)
-
-
-PATH = ArgumentPath("probe", "x", Snippet("probe.py", "def probe(x): pass", 10, 11))
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (
-            {1},
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'set'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: pass an array of its elements.",
-        ),
-        (
-            math,
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'module'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: name it in the kernel itself.",
-        ),
-        (
-            np.zeros(3, ">f4"),
-            "Parameter 'x' of kernel 'probe' cannot take the array: the dtype '>f4' has a byte "
-            "order that is not this machine's.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: convert with 'x.astype(x.dtype.newbyteorder(\"=\"))'.",
-        ),
-        (
-            np.datetime64("2020-01-01"),
-            "Parameter 'x' of kernel 'probe' cannot take the value: the dtype 'datetime64[D]' has "
-            "no C type that kernels can use.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^",
-        ),
-        (
-            np.longdouble(1),
-            "Parameter 'x' of kernel 'probe' cannot take the value: the dtype "
-            f"'{np.dtype(np.longdouble)}' has no C type that kernels can use.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^",
-        ),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_is_no_argument(value: object, message: str) -> None:
-    with pytest.raises(ArgumentTypeError) as caught:
-        type_of(value, np.ndarray, PATH)
-    assert str(caught.value) == message
 
 
 def test_without_a_place() -> None:
