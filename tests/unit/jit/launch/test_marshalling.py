@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import struct
 
 import ml_dtypes
@@ -35,7 +34,7 @@ from kerneltk.jit.launch.marshalling import (
     type_of,
 )
 
-from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
+from .cpp_kernel import PACKED, PARTICLE, WAVE, Text
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
 STRUCTURES = """
@@ -46,58 +45,6 @@ struct nested { pair first; config second; };
 
 
 # -- types -----------------------------------------------------------------------------------------
-
-
-class Color(enum.IntEnum):
-    RED = 3
-
-
-x32 = np.arange(10, dtype=np.float32)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (True, BOOL),
-        (7, PY_INT),
-        (Color.RED, PY_INT),
-        (1.5, PY_FLOAT),
-        (1j, PY_COMPLEX),
-        (None, VOID),
-        (np.True_, BOOL),
-        (np.float64(1), Number(np.dtype("f8"))),
-        (np.float16(1), Number(np.dtype("f2"))),
-        (np.complex64(1), Number(np.dtype("c8"))),
-        (np.longlong(1), Number(np.dtype("i8"))),
-        (np.uint64(1), Number(np.dtype("u8"))),
-        (ml_dtypes.bfloat16(1), Number(np.dtype(ml_dtypes.bfloat16))),
-        (np.zeros((), PARTICLE)[()], Record(PARTICLE)),
-        (x32, Array(Number(np.dtype("f4")), 1)),
-        (x32[::2], Array(Number(np.dtype("f4")), 1, "strided")),
-        (x32[:1:2], Array(Number(np.dtype("f4")), 1)),
-        (np.zeros((3, 4)), Array(Number(np.dtype("f8")), 2)),
-        (np.zeros((3, 4)).T, Array(Number(np.dtype("f8")), 2, "strided")),
-        (np.zeros(()), Array(Number(np.dtype("f8")), 0)),
-        (np.zeros(3, PARTICLE), Array(Record(PARTICLE), 1)),
-        ((), Tuple(())),
-        ((1, (2.0, None)), Tuple((PY_INT, Tuple((PY_FLOAT, VOID))))),
-        (Pair(1, x32), Tuple((PY_INT, Array(Number(np.dtype("f4")), 1)), ("left", "right"), Pair)),
-        (Config(1.0, True), Tuple((PY_FLOAT, BOOL), ("scale", "count"), Config)),
-        (
-            Nested(Pair(1, 2), ()),
-            Tuple(
-                (Tuple((PY_INT, PY_INT), ("left", "right"), Pair), Tuple(())),
-                ("pair", "config"),
-                Nested,
-            ),
-        ),
-    ],
-    ids=repr,
-)
-def test_types(value: object, expected: Type) -> None:
-    found = type_of(value, np.ndarray)
-    assert found == expected
-    assert hash(found) == hash(expected)
 
 
 def test_without_a_place() -> None:
