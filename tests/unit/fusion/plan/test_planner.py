@@ -127,13 +127,6 @@ def test_traffic_is_at_the_floor() -> None:
     assert shown.bytes == shown.floor == 3 * X.nbytes
 
 
-def test_arrays_that_exchange_are_one_kernel() -> None:
-    def rotate(x: Any, y: Any) -> None:
-        x[...], y[...] = 0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y
-
-    assert kinds(rotate, X, X + 1) == ["elementwise"]
-
-
 def test_what_is_overwritten_is_kept_for_those_who_need_it() -> None:
     def program(x: Any) -> Any:
         old = x * 1
@@ -162,15 +155,6 @@ def test_what_would_grow_without_limit_is_kept() -> None:
     for function, most in ((smoothed, 8), (deflated, 60)):
         np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), rtol=1e-12)
         assert len(kinds(function, x)) <= most
-
-
-def test_many_reductions_of_one_read() -> None:
-    def program(x: Any) -> Any:
-        return [(x * k).max(axis=1) for k in range(20)]
-
-    assert kinds(program, X) == ["reduction"] * 3  # an accumulator has 128 bytes
-    for found, wanted in zip(kerneltk.fuse(program)(X), program(X), strict=True):
-        np.testing.assert_array_equal(found, wanted)
 
 
 def test_a_value_of_more_totals_than_an_accumulator_holds() -> None:

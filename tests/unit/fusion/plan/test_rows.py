@@ -38,14 +38,6 @@ def test_what_is_written_in_place_is_read_before() -> None:
             np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
-def test_one_trace_serves_rows_of_similar_lengths() -> None:
-    fused = kerneltk.fuse(softmax)
-    for shape in ((64, 300), (64, 400), (16, 512)):
-        fused(np.ones(shape))
-    ((program,),) = fused._programs.by_kinds.values()
-    assert program.plan.steps[0].kind == "rows"
-
-
 def centred(x: Any) -> Any:
     return x - x.min(-1, keepdims=True), x.max(-1)
 
