@@ -14,20 +14,6 @@ TABLE = Table()
 # -- layouts ------------------------------------------------------------------------------------
 
 
-@TABLE.program(ints((4, 8)), out((4, 8), "i4"))
-def array_of_two_dimensions(x, y):
-    i = jit.grid(1)
-    r, c = i // 8, i % 8
-    y[r, c] = x[r, c] * 10 + c
-
-
-@TABLE.program(ints((2, 4, 4)), out((4, 4, 2), "i4"))
-def array_of_three_dimensions(x, y):
-    i = jit.grid(1)
-    a, b, c = i // 16, i // 4 % 4, i % 4
-    y[c, b, a] = x[a, b, c]
-
-
 @TABLE.program(ints((2, 2, 2, 4)), out((2, 2, 2, 4), "i4"))
 def array_of_four_dimensions(x, y):
     i = jit.grid(1)
@@ -146,19 +132,6 @@ def index_in_two_steps(x, y):
     y[i] = x[i][2] + x[i][-1] * 100
 
 
-@TABLE.program(ints((N, 3, 4)), out((N, 3), "i4"))
-def index_in_three_steps(x, y):
-    i = jit.grid(1)
-    for k in range(3):
-        y[i][k] = x[i][k][1] - x[i, k][2] + x[i][k, 3]
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def negative_constant_indices(x, y):
-    i = jit.grid(1)
-    y[i] = x[-1] * 10 + x[-2] - x[-x.size]
-
-
 @TABLE.program(ints(), out(N, "i4"))
 def negative_variable_indices(x, y):
     i = jit.grid(1)
@@ -195,18 +168,6 @@ def gather_by_several_dtypes(x, a, b, c, d, y):
     y[1, i] = x[b[i]]
     y[2, i] = x[c[i]]
     y[3, i] = x[d[i]]
-
-
-@TABLE.program(ints(), lambda rng: rng.permutation(N).astype("i4"), out(N, "i4"))
-def scatter(x, place, y):
-    i = jit.grid(1)
-    y[place[i]] = x[i]
-
-
-@TABLE.program(ints(), out((2, N), "i4"))
-def index_that_is_an_expression(x, y):
-    i = jit.grid(1)
-    y[i % 2, (i * 7 + 3) % y.shape[1]] = x[(i + 1) % len(x)]
 
 
 # -- slices -------------------------------------------------------------------------------------
@@ -501,14 +462,6 @@ def whole_records_are_copied(p, q):
     q[i] = p[(i + 1) % N]
 
 
-@TABLE.program(recs(POINT), recs(POINT))
-def record_in_a_variable(p, q):
-    i = jit.grid(1)
-    one = p[i]
-    q[i].x = one.y
-    q[i].y = one.x + one["y"]
-
-
 def norm(point):
     return point.x * point.x + point.y * point.y
 
@@ -546,16 +499,6 @@ def local_array_sorted(x, y):
         kept[j] = v
     for k in range(6):
         y[i, k] = kept[k]
-
-
-@TABLE.program(floats((N, 3)), out(N, "f8"))
-def local_array_of_two_dimensions(x, y):
-    i = jit.grid(1)
-    m = jit.local_memory(np.float64, (3, 3))
-    for a in range(3):
-        for b in range(3):
-            m[a, b] = x[i, a] * x[i, b] + (a == b)
-    y[i] = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0] + m[2][2]
 
 
 @TABLE.program(ints((N, 4), 0, 5), out((2, N), "i8"))

@@ -196,17 +196,7 @@ def variable_of_int_then_float(x, y):
     y[i] = v + x[i]
 
 
-@TABLE.program(floats(), out(N, "f8"))
-def variable_of_weak_then_float32(x, y):
-    i = jit.grid(1)
-    v = 2
-    if x[i] > 0:
-        v = x[i]
-    y[i] = v
-
-
-@TABLE.program(floats(), floats(N, -4, 4, "f8"), out(N, "f8"))
-def variable_of_float32_and_float64(x, z, y):
+def varied(x, z, y):
     i = jit.grid(1)
     v = x[i]
     if i % 3 == 0:
@@ -214,13 +204,11 @@ def variable_of_float32_and_float64(x, z, y):
     y[i] = v
 
 
-@TABLE.program(ints(N, -9, 9, "i2"), floats(), out(N, "f8"))
-def variable_of_int16_and_float32(x, z, y):
-    i = jit.grid(1)
-    v = x[i]
-    if i % 2:
-        v = z[i]
-    y[i] = v
+for _name, _one, _two in (
+    ("variable_of_float32_and_float64", floats(), floats(N, -4, 4, "f8")),
+    ("variable_of_int16_and_float32", ints(N, -9, 9, "i2"), floats()),
+):
+    TABLE.program(_one, _two, out(N, "f8"), name=_name)(varied)
 
 
 @TABLE.program(bools(), ints(), out(N, "i4"))
@@ -242,85 +230,28 @@ def flag_that_a_loop_sets(x, y):
     y[i] = found
 
 
-@TABLE.program(ints((N, 40), 0, 100, "i1"), out(N, "i8"))
-def int_accumulator_of_int8_wraps(x, y):
-    i = jit.grid(1)
-    s = 0
-    for k in range(40):
-        s += x[i, k]
-    y[i] = s
+def accumulator(start):
+    def kernel(x, y):
+        i = jit.grid(1)
+        s = start
+        for k in range(20):
+            s += x[i, k]
+        y[i] = s
+
+    return kernel
 
 
-@TABLE.program(floats((N, 20)), out(N, "f8"))
-def int_accumulator_of_float32(x, y):
-    i = jit.grid(1)
-    s = 0
-    for k in range(20):
-        s += x[i, k] * x[i, k]
-    y[i] = s
-
-
-@TABLE.program(floats((N, 20)), out(N, "f8"))
-def float_accumulator_of_float32(x, y):
-    i = jit.grid(1)
-    s = 0.0
-    for k in range(20):
-        s += x[i, k]
-    y[i] = s
-
-
-@TABLE.program(floats((N, 20), -4, 4, "f2"), out(N, "f8"))
-def float_accumulator_of_float16(x, y):
-    i = jit.grid(1)
-    s = 0.0
-    for k in range(20):
-        s += x[i, k]
-    y[i] = s
-
-
-@TABLE.program(floats((N, 20), -4, 4, BFLOAT16), out(N))
-def int_accumulator_of_bfloat16(x, y):
-    i = jit.grid(1)
-    s = 0
-    for k in range(20):
-        s += x[i, k]
-    y[i] = s
-
-
-@TABLE.program(ints((N, 20)), out(N, "f8"))
-def float_accumulator_of_int32(x, y):
-    i = jit.grid(1)
-    s = 0.0
-    for k in range(20):
-        s += x[i, k] / 4
-    y[i] = s
-
-
-@TABLE.program(floats((N, 20)), out(N, "f8"))
-def float64_accumulator_of_float32(x, y):
-    i = jit.grid(1)
-    s = np.float64(0)
-    for k in range(20):
-        s += x[i, k]
-    y[i] = s
-
-
-@TABLE.program(complexes((N, 8)), out(N, "c16"))
-def int_accumulator_of_complex64(x, y):
-    i = jit.grid(1)
-    s = 0
-    for k in range(8):
-        s += x[i, k] * 0.5
-    y[i] = s
-
-
-@TABLE.program(bools((N, 8)), out(N, "i4"))
-def int_accumulator_of_bools(x, y):
-    i = jit.grid(1)
-    count = 0
-    for k in range(8):
-        count += x[i, k]
-    y[i] = count
+for _name, _start, _given, _dtype in (
+    ("int_accumulator_of_int8_wraps", 0, ints((N, 20), 0, 100, "i1"), "i8"),
+    ("int_accumulator_of_float32", 0, floats((N, 20)), "f8"),
+    ("float_accumulator_of_float16", 0.0, floats((N, 20), -4, 4, "f2"), "f8"),
+    ("int_accumulator_of_bfloat16", 0, floats((N, 20), -4, 4, BFLOAT16), "f4"),
+    ("float_accumulator_of_int32", 0.25, ints((N, 20)), "f8"),
+    ("float64_accumulator_of_float32", np.float64(0), floats((N, 20)), "f8"),
+    ("int_accumulator_of_complex64", 0, complexes((N, 20)), "c16"),
+    ("int_accumulator_of_bools", 0, bools((N, 20)), "i4"),
+):
+    TABLE.program(_given, out(N, _dtype), name=_name)(accumulator(_start))
 
 
 @TABLE.program(out(N, "i8"))

@@ -23,8 +23,6 @@ WIDE = np.float64(0.1)
 SMALL = np.int8(100)
 WEIGHTS = (1, 2.5, -4)
 NESTED = ((1, 2), (3, (4, 5)))
-DOUBLES = True
-MASK = 0xFFFF_FFFF
 
 
 # -- globals and closures -----------------------------------------------------------------------
@@ -52,27 +50,12 @@ def globals_that_are_tuples(x, y):
     y[2, i] = total
 
 
-@TABLE.program(ints(), out(N, "i4"))
-def global_that_decides_a_branch(x, y):
-    i = jit.grid(1)
-    if DOUBLES:
-        y[i] = x[i] * 2
-    else:
-        y[i] = x[i]
-
-
 @TABLE.program(out((3, N), "f8"))
 def constants_of_modules(y):
     i = jit.grid(1)
     y[0, i] = math.pi * i + math.e
     y[1, i] = np.inf if i % 2 else -math.inf
     y[2, i] = math.tau - np.pi
-
-
-@TABLE.program(ints(N, 0, 2**31 - 1), out(N, "i8"))
-def constant_of_32_bits(x, y):
-    i = jit.grid(1)
-    y[i] = int(x[i]) & MASK >> 4
 
 
 def scaled_by(factor: Any, offsets: tuple[Any, ...]) -> Callable[..., None]:
@@ -116,16 +99,6 @@ TABLE.program(floats(N, 0, 9), out(), name="closure_over_a_numpy_function", tole
 
 
 # -- functions ----------------------------------------------------------------------------------
-
-
-def polynomial(v, a, b, c):
-    return (a * v + b) * v + c
-
-
-@TABLE.program(floats(), out(N))
-def function_of_a_kernel(x, y):
-    i = jit.grid(1)
-    y[i] = polynomial(x[i], 2, -1, 0.5)
 
 
 @TABLE.program(ints(N, -99, 99, "i1"), floats(), out((3, N), "f8"))
@@ -204,28 +177,10 @@ def distance(a, b):
     return square(a[0] - b[0]) + square(a[1] - b[1])
 
 
-@TABLE.program(floats((N, 2)), floats((N, 2)), out())
-def functions_that_call_each_other(x, z, y):
-    i = jit.grid(1)
-    y[i] = distance(x[i], z[i])
-
-
 @TABLE.program(floats(), floats(), out())
 def function_of_tuples(x, z, y):
     i = jit.grid(1)
     y[i] = distance((x[i], 1), (z[i], 0.5))
-
-
-def store(array, i, value):
-    if value < 0:
-        return
-    array[i] = value
-
-
-@TABLE.program(ints(), zeros(N, "i4"))
-def function_without_a_result(x, y):
-    i = jit.grid(1)
-    store(y, i, x[i])
 
 
 def combined(a, b=10, *, scale=1, shift=0):
@@ -279,15 +234,6 @@ def lambda_in_a_variable(x, y):
     twice = lambda v: v * 2
     add = lambda a, b=5: a + b
     y[i] = twice(x[i]) + add(x[i]) + add(1, i)
-
-
-cubed = lambda v: v * v * v
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def lambda_that_is_global(x, y):
-    i = jit.grid(1)
-    y[i] = cubed(x[i])
 
 
 def applied(function, v):
@@ -352,28 +298,6 @@ def closures_called_behind_an_inner_loop(x, y):
     y[i] = total
 
 
-def greatest_common_divisor(a, b):
-    while b != 0:
-        a, b = b, a % b
-    return a
-
-
-@TABLE.program(ints(N, 1, 99), ints(N, 1, 99), out(N, "i4"))
-def function_with_a_loop(x, z, y):
-    i = jit.grid(1)
-    y[i] = greatest_common_divisor(x[i], z[i])
-
-
-def global_place():
-    return jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def function_of_coordinates(x, y):
-    i = global_place()
-    y[i] = x[i]
-
-
 @jit.rawkernel(device=True)
 def decorated(v, w):
     return v * 2 + w
@@ -401,16 +325,6 @@ def function_that_loops_over_its_tuples(x, y):
 # -- tuples as arguments ------------------------------------------------------------------------
 
 
-@TABLE.program(floats(), (3, 0.5, np.float32(0.1)), out((4, N), "f8"))
-def tuple_of_numbers(x, numbers, y):
-    i = jit.grid(1)
-    n, a, b = numbers
-    y[0, i] = x[i] * n
-    y[1, i] = x[i] * a
-    y[2, i] = x[i] * b
-    y[3, i] = numbers[0] + len(numbers)
-
-
 @TABLE.program(lambda rng: (ints()(rng), floats()(rng)), out((3, N), "f8"))
 def tuple_of_arrays(arrays, y):
     i = jit.grid(1)
@@ -418,14 +332,6 @@ def tuple_of_arrays(arrays, y):
     y[0, i] = x[i] * 2
     y[1, i] = arrays[1][i]
     y[2, i] = len(arrays) + arrays[0].size + z.ndim
-
-
-@TABLE.program(lambda rng: (ints()(rng), (floats((N, 2))(rng), (1, 2.5))), out((2, N), "f8"))
-def tuple_of_tuples(nested, y):
-    i = jit.grid(1)
-    x, (z, (a, b)) = nested
-    y[0, i] = x[i] + a
-    y[1, i] = z[i, 1] * b + nested[1][1][0]
 
 
 @TABLE.program(lambda rng: tuple(ints()(rng) for _ in range(3)), zeros(N, "i4"))
@@ -454,12 +360,6 @@ def named_tuple(x, span, y):
     y[0, i] = min(max(x[i], span.low), span.high)
     low, high, _ = span
     y[1, i] = low + high + span[0] + len(span)
-
-
-@TABLE.program(lambda rng: Span(0, 1, floats()(rng)), out(N))
-def named_tuple_of_an_array(span, y):
-    i = jit.grid(1)
-    y[i] = span.data[i] * span.high + span.low
 
 
 def width_of(span):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from kerneltk import jit
@@ -22,14 +20,6 @@ def numba_coordinates(x, y):
     y[0, i] = x[i]
     y[1, i] = cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.x
     y[2, i] = cuda.gridsize(1) + cuda.gridDim.x
-
-
-@TABLE.program(out((4, 8), "i4"), grid=(2, 2), block=(4, 2))
-def numba_grid_of_two_dimensions(y):
-    c, r = cuda.grid(2)
-    w, h = cuda.gridsize(2)
-    if r < y.shape[0] and c < y.shape[1]:
-        y[r, c] = r * 10 + c + w * h * 100
 
 
 @TABLE.program(ints(), out(N, "i4"))
@@ -177,25 +167,6 @@ def numba_fences_and_sleep(x, y):
     cuda.syncwarp()
 
 
-@TABLE.program(
-    floats((8, 8)), floats((8, 8)), out((8, 8)), grid=(2, 2), block=(4, 4), tolerance=1e-5
-)
-def numba_matrix_product(a, b, y):
-    r, c = cuda.grid(2)
-    tile_a = cuda.shared.array((4, 4), np.float32)
-    tile_b = cuda.shared.array((4, 4), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    total = np.float32(0.0)
-    for k in range(cuda.gridDim.x):
-        tile_a[tx, ty] = a[r, ty + k * 4]
-        tile_b[tx, ty] = b[tx + k * 4, c]
-        cuda.syncthreads()
-        for j in range(4):
-            total += tile_a[tx, j] * tile_b[j, ty]
-        cuda.syncthreads()
-    y[r, c] = total
-
-
 @TABLE.program(floats(64, 0.5, 9), out((4, 64), "f4"), grid=2, block=32, tolerance=1e-6)
 def numba_roots_votes_and_clocks(x, y):
     i = cuda.grid(1)
@@ -221,19 +192,6 @@ def mandelbrot(re, im, y):
     y[i] = n
 
 
-@TABLE.program(lambda rng: np.sort(ints(40, 0, 99)(rng)), ints(N, 0, 99), out(N, "i4"))
-def binary_search(x, wanted, y):
-    i = jit.grid(1)
-    low, high = 0, len(x)
-    while low < high:
-        middle = (low + high) // 2
-        if x[middle] < wanted[i]:
-            low = middle + 1
-        else:
-            high = middle
-    y[i] = low
-
-
 @TABLE.program(floats((6, 10)), out((6, 10)), grid=(5, 3), block=(2, 2), tolerance=1e-6)
 def five_point_stencil(x, y):
     c, r = jit.grid(2)
@@ -242,33 +200,6 @@ def five_point_stencil(x, y):
         y[r, c] = (x[r - 1, c] + x[r + 1, c] + x[r, c - 1] + x[r, c + 1]) / 4 - x[r, c]
     else:
         y[r, c] = 0
-
-
-@TABLE.program(floats((N, 3)), floats((9, 3)), out(N, "i4"), out(), tolerance=1e-6)
-def nearest_point(points, centres, which, distance):
-    i = jit.grid(1)
-    best = np.inf
-    for k in range(len(centres)):
-        d = 0.0
-        for axis in range(3):
-            step = points[i, axis] - centres[k, axis]
-            d += step * step
-        if d < best:
-            best = d
-            which[i] = k
-    distance[i] = math.sqrt(best)
-
-
-@TABLE.program(ints(N, 0, 2**32, "u4"), out(N, "u4"))
-def hash_of_uint32(x, y):
-    i = jit.grid(1)
-    h = x[i]
-    h ^= h >> 16
-    h *= np.uint32(0x85EBCA6B)
-    h ^= h >> 13
-    h *= np.uint32(0xC2B2AE35)
-    h ^= h >> 16
-    y[i] = h
 
 
 @TABLE.program(out((N, 4), "u8"))
@@ -280,19 +211,6 @@ def random_numbers_by_xorshift(y):
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
         y[i, k] = state
-
-
-@TABLE.program(ints(40, 0, 9), out(40, "i4"), lambda _: np.zeros(41, "i4"), grid=1, block=8)
-def rows_of_different_lengths(x, y, ends):
-    t = jit.threadIdx.x
-    if t == 0:
-        total = 0
-        for k in range(len(x)):
-            total += x[k]
-            ends[k + 1] = total
-    jit.syncthreads()
-    for k in range(t, len(x), jit.blockDim.x):
-        y[k] = ends[k + 1] - ends[k] + ends[-1]
 
 
 @TABLE.program(ints(64, -99, 99), grid=2, block=32)

@@ -1,13 +1,11 @@
 """Programs about statements."""
 
-# ruff: noqa: B007, F821, SIM108, SIM113
+# ruff: noqa: B007, F821, SIM108
 from __future__ import annotations
-
-import numpy as np
 
 from kerneltk import jit
 
-from .jit_programs_support import N, Table, bools, floats, ints, out, zeros
+from .jit_programs_support import N, Table, floats, ints, out, zeros
 
 TABLE = Table()
 
@@ -25,28 +23,6 @@ def if_elif_else(x, y):
         y[i] = 4
 
 
-@TABLE.program(ints(), out(N, "i4"))
-def if_without_else(x, y):
-    i = jit.grid(1)
-    if x[i] > 0:
-        y[i] = x[i]
-
-
-@TABLE.program(ints(), bools(), out(N, "i4"))
-def if_nested(x, flags, y):
-    i = jit.grid(1)
-    if flags[i]:
-        if x[i] > 0:
-            y[i] = 10
-        else:
-            if x[i] == 0:
-                y[i] = 20
-            else:
-                y[i] = 30
-    else:
-        y[i] = 40
-
-
 @TABLE.program(ints(N, -2, 3), floats(), out(N, "i4"))
 def if_of_numbers(x, z, y):
     i = jit.grid(1)
@@ -59,17 +35,6 @@ def if_of_numbers(x, z, y):
         y[i] += 4
     if not x[i] + 1:
         y[i] += 8
-
-
-@TABLE.program(ints(N, 1, 200), out(N, "i4"))
-def while_loop(x, y):
-    i = jit.grid(1)
-    n = x[i]
-    steps = 0
-    while n > 1:
-        n //= 2
-        steps += 1
-    y[i] = steps
 
 
 @TABLE.program(ints(N, 0, 12), out(N, "i8"))
@@ -96,19 +61,6 @@ def while_else(x, y):
         y[i] = -1
 
 
-@TABLE.program(ints(N, 0, 20), out(N, "i4"))
-def while_with_continue(x, y):
-    i = jit.grid(1)
-    total = 0
-    k = 0
-    while k < x[i]:
-        k += 1
-        if k % 3 == 0:
-            continue
-        total += k
-    y[i] = total
-
-
 @TABLE.program(ints(N, 0, 9), ints(), out(N, "i8"))
 def for_with_a_value_behind_a_flag(n, x, y):
     i = jit.grid(1)
@@ -120,24 +72,6 @@ def for_with_a_value_behind_a_flag(n, x, y):
     y[i] = -1 if first else most
 
 
-@TABLE.program(ints(N, 0, 9), out(N, "i8"))
-def for_range_of_a_stop(x, y):
-    i = jit.grid(1)
-    total = 0
-    for k in range(x[i]):
-        total += k * k
-    y[i] = total
-
-
-@TABLE.program(ints(N, -9, 3), out(N, "i8"))
-def for_range_of_start_and_stop(x, y):
-    i = jit.grid(1)
-    total = 0
-    for k in range(x[i], 4):
-        total += k
-    y[i] = total
-
-
 @TABLE.program(ints(N, 1, 5), out(N, "i8"))
 def for_range_with_a_step(x, y):
     i = jit.grid(1)
@@ -145,15 +79,6 @@ def for_range_with_a_step(x, y):
     for k in range(2, 20, x[i]):
         total = total * 2 + k
     y[i] = total
-
-
-@TABLE.program(out((N, 8), "i4"))
-def for_range_downward(y):
-    i = jit.grid(1)
-    place = 0
-    for k in range(7, -1, -1):
-        y[i, place] = k * i
-        place += 1
 
 
 @TABLE.program(ints(N, 1, 4), ints(N, 0, 2), out(N, "i8"))
@@ -239,39 +164,6 @@ def break_and_continue_of_nested_loops(x, y):
         if total > 12:
             break
     y[i] = total
-
-
-@TABLE.program(ints(N, 0, 9), out(N, "i4"))
-def loop_in_a_loop_in_a_loop(x, y):
-    i = jit.grid(1)
-    total = 0
-    for a in range(x[i] % 3 + 1):
-        for b in range(a, 3):
-            c = 0
-            while c < b:
-                total += a + 2 * b + 4 * c
-                c += 1
-    y[i] = total
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def pass_does_nothing(x, y):
-    i = jit.grid(1)
-    if x[i] > 0:
-        pass
-    else:
-        y[i] = x[i]
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def return_early(x, y):
-    i = jit.grid(1)
-    if x[i] < 0:
-        return
-    y[i] = x[i] * 2
-    if x[i] > 5:
-        return
-    y[i] += 1
 
 
 @TABLE.program(ints((N, 5)), out(N, "i4"))
@@ -376,22 +268,6 @@ def chained_assignment(x, y, z, w):
     y[i] += c
 
 
-@TABLE.program(ints(), ints(), out(N, "i4"), out(N, "i4"))
-def swap_of_variables(x, z, y, w):
-    i = jit.grid(1)
-    a, b = x[i], z[i]
-    if a > b:
-        a, b = b, a
-    y[i] = a
-    w[i] = b
-
-
-@TABLE.program(ints(), ints())
-def swap_of_elements(x, z):
-    i = jit.grid(1)
-    x[i], z[i] = z[i], x[i]
-
-
 @TABLE.program(ints(N, 0, 9), out(N, "i8"))
 def swap_in_a_loop(x, y):
     i = jit.grid(1)
@@ -408,22 +284,6 @@ def nested_tuples_unpacked(x, z, y, w):
     (d, e), f = c, a
     y[i] = a + b * d
     w[i] = e - f
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def tuple_in_a_variable(x, y):
-    i = jit.grid(1)
-    pair = (x[i], i)
-    triple = pair + (3,)  # noqa: RUF005
-    y[i] = pair[0] * 10 + triple[1] + triple[-1] + len(triple)
-
-
-@TABLE.program(floats(), out())
-def annotated_assignment(x, y):
-    i: int = jit.grid(1)
-    scale: float = 2
-    value: np.float32 = x[i] * scale
-    y[i] = value
 
 
 @TABLE.program(ints(N, 1, 9), out(N, "i4"))
@@ -478,22 +338,6 @@ def match_without_default(x, y):
             y[i] = 1
         case 1:
             y[i] = 2
-
-
-@TABLE.program(ints(), out(N, "f8"))
-def loop_over_a_tuple(x, y):
-    i = jit.grid(1)
-    total = 0.0
-    for v in (1, 2.5, 3):
-        total += x[i] * v
-    y[i] = total
-
-
-@TABLE.program(ints(), out((3, N), "i4"))
-def loop_over_a_tuple_of_elements(x, y):
-    i = jit.grid(1)
-    for k, v in enumerate((x[i], x[0], i)):
-        y[k, i] = v
 
 
 @TABLE.program(ints(), out(N, "i8"))
@@ -560,10 +404,3 @@ def walrus(x, y):
         y[i] = v
     else:
         y[i] = -v
-
-
-@TABLE.program(ints(N, 0, 4), out(N, "i4"))
-def expression_statement_is_evaluated(x, y):
-    i = jit.grid(1)
-    x[i] + 1
-    jit.atomic_add(y, i, x[i])

@@ -30,13 +30,6 @@ def coordinates_of_one_dimension(y):
     y[6, i] = jit.grid(1)
 
 
-@TABLE.program(out((6, 8, 2), "i4"), grid=(2, 3), block=(4, 2))
-def coordinates_of_two_dimensions(y):
-    i, j = jit.grid(2)
-    y[j, i, 0] = jit.threadIdx.x + 10 * jit.threadIdx.y
-    y[j, i, 1] = jit.blockIdx.x + 10 * jit.blockIdx.y + 100 * jit.gridDim.x + jit.blockDim.y
-
-
 @TABLE.program(out((4, 6, 4), "i4"), grid=(2, 2, 2), block=(2, 3, 2))
 def coordinates_of_three_dimensions(y):
     i, j, k = jit.grid(3)
@@ -69,13 +62,6 @@ def lanes_of_a_block_of_two_dimensions(y):
     y[j, i] = jit.laneid()
 
 
-@TABLE.program(ints((5, 7)), out((7, 5), "i4"), grid=(2, 2), block=(4, 3))
-def grid_that_is_larger_than_the_array(x, y):
-    c, r = jit.grid(2)
-    if r < x.shape[0] and c < x.shape[1]:
-        y[c, r] = x[r, c]
-
-
 @TABLE.program(out((13, 9), "i4"), grid=(2, 2), block=(2, 2))
 def grid_stride_loops_of_two_dimensions(y):
     i, j = jit.grid(2)
@@ -86,16 +72,6 @@ def grid_stride_loops_of_two_dimensions(y):
 
 
 # -- shared memory and barriers -----------------------------------------------------------------
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def block_reversed_in_shared_memory(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 16)
-    kept[t] = x[i]
-    jit.syncthreads()
-    y[i] = kept[15 - t]
 
 
 @TABLE.program(ints(), out(N, "i4"), shared=64)
@@ -404,16 +380,6 @@ def barriers_in_a_loop_of_a_function(x, y):
         jit.syncthreads()
 
 
-@TABLE.program(ints((4, 6)), out((4, 6), "i4"), grid=(3, 2), block=(2, 2))
-def barrier_of_a_block_of_two_dimensions(x, y):
-    c, r = jit.grid(2)
-    tx, ty = jit.threadIdx.x, jit.threadIdx.y
-    kept = jit.shared_memory(np.int32, (2, 2))
-    kept[ty, tx] = x[r, c]
-    jit.syncthreads()
-    y[r, c] = kept[tx, ty] * 10 + kept[1 - ty, 1 - tx]
-
-
 @TABLE.program(floats(), floats(), out((2, N)), tolerance=1e-6)
 def values_of_several_types_across_barriers(x, z, y):
     i = jit.grid(1)
@@ -468,15 +434,6 @@ def thread_that_ends_before_a_warp_barrier(x, y):
     jit.threadfence_system()
     jit.nanosleep(10)
     y[i] = x[i]
-
-
-@TABLE.program(ints(64), out(64, "i4"), grid=1, block=64)
-def warp_barrier(x, y):
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 64)
-    kept[t] = x[t]
-    jit.syncwarp()
-    y[t] = kept[t ^ 31]
 
 
 # -- warps --------------------------------------------------------------------------------------
@@ -910,15 +867,6 @@ def block_reduce(x, y):
         y[0, b] = total
         y[1, b] = high
         y[2, b] = low
-
-
-@TABLE.program(floats(128), out(2, "f4"), grid=2, block=64, tolerance=1e-5)
-def block_reduce_of_float32(x, y):
-    BlockReduce = jit.cub.BlockReduce[np.float32, 64]
-    temp = jit.shared_memory(BlockReduce.TempStorage, 1)
-    total = BlockReduce(temp[0]).Reduce(x[jit.grid(1)], jit.cub.Sum())
-    if jit.threadIdx.x == 0:
-        y[jit.blockIdx.x] = total
 
 
 @TABLE.program(ints(64), out((2, 2), "i4"), grid=2, block=32)

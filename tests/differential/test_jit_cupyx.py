@@ -15,10 +15,6 @@ import pytest
 
 from kerneltk import jit
 from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    NotCompiledError,
-    TypingError,
     UnsupportedError,
 )
 
@@ -53,32 +49,6 @@ def test_sizes_of_numpy_and_python(backend: Any) -> None:
         copy_elements((1,), (32,), (x, y, size))
     np.testing.assert_array_equal(backend.asnumpy(y)[:30], np.arange(30))
     np.testing.assert_array_equal(backend.asnumpy(y)[30:], 0)
-
-
-def test_code_of_each_specialization(backend: Any) -> None:
-    @jit.rawkernel()
-    def double(x):
-        x[jit.grid(1)] *= 2
-
-    with pytest.raises(NotCompiledError, match="launch it first"):
-        double.cached_code  # noqa: B018
-    x = backend.asarray(np.ones(8, np.float32))
-    double[1, 8](x)
-    assert "double" in double.cached_code
-    double[1, 8](x.astype(np.int32))
-    assert len(double.cached_codes) == 2
-    with pytest.raises(NotCompiledError, match="2 combinations"):
-        double.cached_code  # noqa: B018
-
-
-def test_launches_that_are_refused(backend: Any) -> None:
-    (x,) = backend.asarrays(np.zeros(4))
-    with pytest.raises(ArgumentTypeError, match="size"):
-        copy_elements((1,), (32,), (x, x))
-    with pytest.raises(ArgumentTypeError, match="must be a tuple"):
-        copy_elements((1,), (32,), x)
-    with pytest.raises(ArgumentValueError, match="2048"):
-        copy_elements((1,), (2048,), (x, x, 4))
 
 
 # -- reductions ----------------------------------------------------------------------------------
@@ -430,53 +400,3 @@ def test_collectives_of_cub(backend: Any) -> None:
     warp_collectives[1, 128](x, sums, least)
     np.testing.assert_array_equal(backend.asnumpy(sums), whole.reshape(4, 32).sum(1))
     np.testing.assert_array_equal(backend.asnumpy(least), whole.reshape(4, 32).min(1))
-
-
-# -- errors --------------------------------------------------------------------------------------
-
-
-def test_what_is_not_there() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        jit.nonsense  # noqa: B018
-
-
-def test_python_that_kernels_do_not_have(backend: Any) -> None:
-    @jit.rawkernel()
-    def with_a_list(x):
-        kept = [1, 2]
-        x[0] = kept[0]
-
-    @jit.rawkernel()
-    def with_try(x):
-        try:
-            x[0] = 1
-        except ValueError:
-            x[0] = 2
-
-    (x,) = backend.asarrays(np.zeros(4))
-    with pytest.raises(UnsupportedError, match=r"A list [^$]*kept = \[1, 2\][^$]*local_memory"):
-        with_a_list[1, 1](x)
-    with pytest.raises(UnsupportedError, match="'try' cannot"):
-        with_try[1, 1](x)
-
-
-def test_types_that_do_not_fit(backend: Any) -> None:
-    @jit.rawkernel()
-    def whole_array(x):
-        x[0] = x + 1
-
-    @jit.rawkernel()
-    def too_many_indices(x):
-        x[0, 0] = 1
-
-    (x,) = backend.asarrays(np.zeros(4))
-    with pytest.raises(TypingError, match=r"x \+ 1"):
-        whole_array[1, 1](x)
-    with pytest.raises(TypingError, match=r"x\[0, 0\]"):
-        too_many_indices[1, 1](x)
-
-
-def test_intrinsics_outside_of_kernels() -> None:
-    for function in (jit.syncthreads, jit.grid, jit.atomic_add, jit.shared_memory):
-        with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
-            function()

@@ -15,13 +15,10 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     LaunchError,
-    SignatureError,
-    TypingError,
     UnsupportedError,
 )
 from kerneltk.jit import cuda
 from kerneltk.jit.numba import host_arrays
-from kerneltk.jit.numba.options import parse_signature
 
 
 @pytest.fixture(autouse=True)
@@ -484,17 +481,6 @@ def test_signature_converts_numbers(backend: Any) -> None:
         assert [str(kind) for kind in types][1] == "int32"
 
 
-def test_signature_refuses_other_arrays(backend: Any) -> None:
-    (x,) = backend.asarrays(np.zeros(4))
-    with pytest.raises(ArgumentTypeError, match=r"'x'.*is 'float32\[:\]'.*dtype 'float64'"):
-        typed[1, 1](x, 1, (1.0, 2.0), (True, 1))
-    good = x.astype(np.float32)
-    with pytest.raises(ArgumentTypeError, match=r"'pair'.*'UniTuple\(float64, 2\)'"):
-        typed[1, 1](good, 1, (1.0, 2.0, 3.0), (True, 1))
-    with pytest.raises(ArgumentTypeError, match=r"'n'.*'int32'.*'complex'"):
-        typed[1, 1](good, 1j, (1.0, 2.0), (True, 1))
-
-
 def test_several_signatures_are_left_to_the_arguments(backend: Any) -> None:
     @cuda.jit(["void(float32[:])", "void(float64[:])"])
     def halve(x):
@@ -505,38 +491,6 @@ def test_several_signatures_are_left_to_the_arguments(backend: Any) -> None:
         halve[1, 8](x)
         np.testing.assert_array_equal(backend.asnumpy(x), 0.5)
     assert len(halve.cached_codes) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("void(float33)", "'float33' is no type"),
-        ("void(float32", "its brackets and commas do not fit together"),
-        ("void float32", "its brackets and commas do not fit together"),
-        ("void(UniTuple(int32, n))", r"'UniTuple\(int32, n\)' is no type"),
-        ("void(float32[3])", r"'float32\[3\]' is no type"),
-        ("void", "the types of its parameters are not in parentheses"),
-    ],
-)
-def test_signatures_that_cannot_be_read(text: str, why: str) -> None:
-    with pytest.raises(SignatureError, match=why):
-        parse_signature(text)
-
-
-def test_types_that_are_no_text() -> None:
-    with pytest.raises(ArgumentTypeError, match="A signature is text"):
-        cuda.jit((np.float32, np.int32))
-    with pytest.raises(ArgumentTypeError, match="has 2 parameters, and the function has 1"):
-        cuda.jit("void(int32, int32)")(increase)
-
-
-@pytest.mark.parametrize(
-    ("option", "hint"),
-    [("link", "RawModule"), ("boundscheck", "KERNELTK_HOST_DEBUG"), ("fast", "fastmath")],
-)
-def test_unknown_options_are_refused_by_name(option: str, hint: str) -> None:
-    with pytest.raises(ArgumentTypeError, match=f"no option '{option}'[^$]*{hint}"):
-        cuda.jit(**{option: True})
 
 
 def test_options(backend: Any) -> None:
@@ -565,16 +519,6 @@ def test_debug(backend: Any) -> None:
     x = backend.asarray(np.zeros(8, np.int32))
     cuda.jit(debug=True, opt=False)(increase)[1, 8](x)
     np.testing.assert_array_equal(backend.asnumpy(x), 1)
-
-
-def test_launches_that_are_none(backend: Any) -> None:
-    x = backend.asarray(np.zeros(8, np.int32))
-    with pytest.raises(ArgumentValueError, match=r"without a grid[^$]*increase\[blocks, threads\]"):
-        increase(x)
-    with pytest.raises(ArgumentValueError, match=r"increase\[griddim, blockdim\]"):
-        increase[4]
-    with pytest.raises(ArgumentTypeError, match=r"order is\s+increase\[griddim, blockdim, stream"):
-        increase[1, 8, 0, "a"]
 
 
 def test_types_of_numba(backend: Any) -> None:
@@ -625,22 +569,6 @@ def test_such_a_name_in_a_kernel(backend: Any) -> None:
         kernel[1, 1](backend.asarray(np.zeros(1)))
 
 
-def test_whole_arrays_are_no_operands(backend: Any) -> None:
-    @cuda.jit
-    def kernel(x, out):
-        np.sin(x, out)
-
-    x, out = backend.asarrays(np.zeros(4), np.zeros(4))
-    with pytest.raises(TypingError, match=r"np.sin\(x, out\)"):
-        kernel[1, 1](x, out)
-
-
-def test_recursion(backend: Any) -> None:
-    x = backend.asarray(np.zeros(8, np.int64))
-    factorials[1, 8](x)
-    assert backend.asnumpy(x).tolist() == [1, 1, 2, 6, 24, 120, 720, 5040]
-
-
 def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> None:
     @cuda.jit
     def kernel(x):
@@ -654,23 +582,3 @@ def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> No
     if backend.name == "host":  # on a GPU an assertion that fails ends the process's context
         with pytest.raises(LaunchError, match="'too large' failed"):
             kernel[1, 1](np.full(1, 15.0))
-
-
-@cuda.jit(device=True)
-def factorial(n):
-    if n < 2:
-        return 1
-    return n * factorial(n - 1)
-
-
-@cuda.jit
-def factorials(x):
-    i = cuda.grid(1)
-    x[i] = factorial(i)
-
-
-def test_device_functions_are_not_called_here() -> None:
-    with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
-        factorial(3)
-    with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
-        cuda.grid(1)

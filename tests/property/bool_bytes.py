@@ -1,16 +1,13 @@
 """Programs that read and write arrays of bools whose bytes may be any, by every front-end.
 
-A batch is one kernel of several random expressions. ``python -m tests.property.bool_bytes
---programs 2000 --seed 0`` runs many, and prints those that differ from NumPy.
+A batch is one kernel of several random expressions.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import itertools
 import random
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -361,29 +358,3 @@ def run(seed: int, front_end: str, directory: Path) -> int:
     batch = [result(rng) for _ in range(rng.randint(1, 5))]
     FRONT_ENDS[front_end](rng, batch, directory)
     return 1 if front_end in ("in_place", "reduction", "updates", "cores") else len(batch)
-
-
-def main() -> None:
-    """Run many batches, and print those that fail."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--programs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--front-end", choices=list(FRONT_ENDS), action="append")
-    options = parser.parse_args()
-    made, failed = 0, 0
-    with tempfile.TemporaryDirectory() as directory:
-        for seed in itertools.count(options.seed):
-            if made >= options.programs:
-                break
-            name = random.Random(seed).choice(options.front_end or list(FRONT_ENDS))
-            try:
-                made += run(seed, name, Path(directory))
-            except Exception as error:
-                failed += 1
-                made += 1
-                print(f"{name} {seed}: {type(error).__name__}: {error}\n", flush=True)
-    print(f"{made} programs, {failed} batches failed")
-
-
-if __name__ == "__main__":
-    main()

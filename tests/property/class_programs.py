@@ -1,17 +1,11 @@
-"""Kernels that use named tuples and dataclasses with random subsets of special methods.
-
-``python -m tests.property.class_programs --programs 500 --seed 0`` runs many, and prints those that
-are neither as in Python nor refused.
-"""
+"""Kernels that use named tuples and dataclasses with random subsets of special methods."""
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import itertools
 import random
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -236,25 +230,3 @@ def module_fields(value: Any) -> tuple[str, ...]:
     """Return the names of the fields of an instance."""
     names = getattr(type(value), "_fields", None)
     return names if names is not None else tuple(type(value).__dataclass_fields__)
-
-
-def main() -> None:
-    """Run many programs, and print those that are wrong."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--programs", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    ends: dict[str, int] = {}
-    with tempfile.TemporaryDirectory() as directory:
-        for seed in range(options.seed, options.seed + options.programs):
-            try:
-                end = run(seed, Path(directory))
-            except Exception as error:
-                end = "wrong"
-                print(f"{seed}: {type(error).__name__}: {error}\n", flush=True)
-            ends[end] = ends.get(end, 0) + 1
-    print(ends)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 
 def drawn(*strategies: Any, few: int, many: int, **options: Any) -> Callable[[Any], Any]:
-    """Call a test with `few` drawn examples; with `many` among the exhaustive tests.
+    """Call a test with `few` drawn examples, the same in each run, so that what they notice does
+    not change; with `many` others among the exhaustive tests.
 
     Parameters before the drawn ones are the test's own. `options` are Hypothesis' settings.
     """
@@ -24,7 +25,9 @@ def drawn(*strategies: Any, few: int, many: int, **options: Any) -> Callable[[An
             "examples", [few, pytest.param(many, marks=pytest.mark.exhaustive)]
         )
         def test(examples: int, **own: Any) -> None:
-            @settings(deadline=None, max_examples=examples, **options)
+            is_same = examples == few
+
+            @settings(deadline=None, max_examples=examples, derandomize=is_same, **options)
             @given(**dict(zip(names[count:], strategies, strict=True)))
             def bound(**values: Any) -> None:
                 check(**own, **values)

@@ -39,7 +39,7 @@ def parts(x: Any, y: Any, i: int, j: int) -> Any:
 
 
 PROGRAMS = [elements, slices, windows, swapped, parts]
-CASES = 60
+CASES = 30
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -346,7 +347,7 @@ def test_every_element_is_added_once(case: Case) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@drawn(st.data(), few=50, many=150)
+@drawn(st.data(), few=15, many=150)
 def test_every_element_is_added_once_in_shapes_of_a_kind(kind: str, data: Any) -> None:
     checked(data.draw(cases(kind)))
 
@@ -631,7 +632,7 @@ def test_dense_arrays_at_every_offset(dtype: np.dtype[Any]) -> None:
         ((3, 300), 0),
         ((64, 37), 1),
     )
-    for offset, (shape, axis) in itertools.product(range(16), shapes):
+    for offset, (shape, axis) in itertools.product((0, 1, 2, 4, 8, 15), shapes):
         case = dense(shape, (axis,), dtype, offset=offset, units=1)
         check(case)
         other = replace(case.outputs[0], offset=15 - offset)
@@ -665,6 +666,12 @@ def test_hard_shapes_take_every_way() -> None:
     assert not WAYS - found
 
 
+def one_in_three(shapes: Callable[[], Iterator[Case]]) -> Callable[[], Iterator[Case]]:
+    """Some of the shapes: accumulators meet each strategy several times in them."""
+    chosen = functools.wraps(shapes)(lambda: itertools.islice(shapes(), 0, None, 3))
+    return chosen
+
+
 EXTREMES = ("default", "three bytes", "largest by name")
 THE_OTHERS = [name for name in ACCUMULATORS if name not in EXTREMES]
 
@@ -677,7 +684,7 @@ THE_OTHERS = [name for name in ACCUMULATORS if name not in EXTREMES]
             (EXTREMES, "", []),
             (THE_OTHERS, "-others", [pytest.mark.exhaustive]),
         )
-        for shapes in HARD
+        for shapes in (HARD if marks else [one_in_three(shapes) for shapes in HARD])
     ],
 )
 def test_shared_memory_suffices(
@@ -759,7 +766,7 @@ def long_steps() -> Iterator[Case]:
     yield dense((2**20, 4096), (0,), "f4")
     yield dense((4096, 2**20), (1,), "f4")
     yield dense((2**15, 2**4, 2**15), (0, 2), "f2")
-    for step in (2**28, 2**29, 2**30, -(2**30), 2**31, 2**33):
+    for step in (2**28, 2**30, -(2**30), 2**33):
         case = dense((1000, 4), (0,), "f4", "f4", units=1)
         yield viewed(case, 1, (4,), (step,), 0)
         yield replace(case, outputs=(ArraySpec.make("f4", 4, strides=(step,)),))

@@ -62,17 +62,6 @@ def test_layouts() -> None:
             assert np.argsort(one.strides).tolist() == np.argsort(other.strides).tolist()
 
 
-def test_new_shapes() -> None:
-    @kerneltk.fuse
-    def program(x: Any, n: Any) -> Any:
-        return x.reshape(n, -1).sum(axis=1), np.concatenate([x, x[:2]]).reshape(-1, 2)
-
-    for size, n in ((8, 2), (8, 4), (12, 3), (4, 1)):
-        x = np.arange(size, dtype=float)
-        for found, wanted in zip(program(x, n), program.__wrapped__(x, n), strict=True):
-            np.testing.assert_array_equal(found, wanted)
-
-
 def test_a_reshaped_argument_is_a_view_of_it() -> None:
     x = np.arange(6.0)
     assert np.shares_memory(kerneltk.fuse(lambda x: x.reshape(2, 3))(x), x)

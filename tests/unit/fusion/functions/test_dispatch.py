@@ -25,15 +25,6 @@ def test_hints_say_what_to_write_in_the_function() -> None:
         assert "outside of the function" not in str(caught.value)
 
 
-def test_fill() -> None:
-    def program(x: Any) -> None:
-        x[:2].fill(3)
-
-    x = np.ones(4)
-    kerneltk.fuse(program)(x)
-    assert x.tolist() == [3, 3, 1, 1]
-
-
 @kerneltk.fuse
 def pickled(x: Any) -> Any:
     return 2 * x + 1

@@ -43,18 +43,6 @@ def test_reductions_of_what_a_mask_chooses() -> None:
     check(program, arrays_of(float, 4, 3), np.array([True, False, True, True]))
 
 
-def test_what_is_chosen_is_a_copy() -> None:
-    def program(x: Any) -> Any:
-        mask = x > 0
-        chosen = x[mask]
-        x[...] = 5
-        x[mask] = chosen
-        x[mask] -= 1
-        return x
-
-    check(program, arrays_of(float, 3, 4))
-
-
 def test_in_place_operators_change_what_was_chosen() -> None:
     def program(x: Any, y: Any) -> Any:
         mask = x > 0

@@ -9,20 +9,14 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.plan.body import Body, Preamble, problem_of, repeated, view_leaf
+from kerneltk.fusion.plan.body import Body, Preamble, problem_of, repeated
 from kerneltk.fusion.plan.steps import Leaf, Operands
 from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace.graph import Broadcast, Index, Load, Slice, viewed
-from kerneltk.fusion.trace.lazy import LazyArray
-from kerneltk.fusion.trace.state import ArraySource, Trace
+from kerneltk.fusion.trace.state import Trace
 from kerneltk.fusion.trace.symbols import Symbol, constant
 
 F4 = np.dtype(np.float32)
-SHAPE = (Symbol(("extent", 0, 0), 4), Symbol(("extent", 0, 1), 3))
-
-
-def x_of(trace: Trace) -> LazyArray:
-    return LazyArray(trace, trace.add_source(ArraySource(F4, SHAPE, "x")))
 
 
 def body_of(value: Any) -> tuple[Operands, str]:
@@ -36,52 +30,6 @@ def body_of(value: Any) -> tuple[Operands, str]:
     body = Body("body", operands, kept, value.extents)
     preamble.add(body.finished([body.value(value.node)]))
     return operands, preamble.text
-
-
-def test_what_is_read_twice_is_one_parameter() -> None:
-    x = x_of(Trace(HANDLERS))
-    operands, text = body_of(x * x + x)
-    assert operands.declarations == ["float32 x0"]
-    assert text.count("x0") >= 3
-
-
-def test_views_are_applied_to_what_is_loaded() -> None:
-    x = x_of(Trace(HANDLERS))
-    operands, _ = body_of((np.exp(x) + 1)[1:])
-    (leaf,) = operands.leaves.values()
-    assert leaf.steps == (Index((Slice(1, None, None), Slice(None, None, None))),)
-    assert [extent.value for extent in leaf.shape] == [3, 3]
-
-
-def test_long_chains() -> None:
-    x = x_of(Trace(HANDLERS))
-    value: Any = x
-    for _ in range(1500):
-        value = value + x
-    operands, text = body_of(value)
-    assert operands.declarations == ["float32 x0"]
-    assert text.count("+ x0") == 1500
-
-
-def test_two_views_are_two_parameters() -> None:
-    x = x_of(Trace(HANDLERS))
-    operands, _ = body_of(x[1:] - x[:-1])
-    assert len(operands.leaves) == 2
-
-
-def test_numbers_are_parameters_and_constants_are_not() -> None:
-    trace = Trace(HANDLERS)
-    from kerneltk.fusion.trace.lazy import LazyNumber
-
-    k = LazyNumber(trace, Symbol(("argument", 1), 2.5))
-    operands, text = body_of(x_of(trace) * k + 4)
-    assert operands.declarations == ["float32 x0", "float32 s0"]
-    assert "4.0f" in text
-
-
-def test_an_array_that_the_kernel_broadcasts_is_taken_as_it_is() -> None:
-    leaf = Leaf(0, 0, (), F4, SHAPE[1:])
-    assert view_leaf(leaf, (Broadcast(SHAPE),)) == leaf
 
 
 @pytest.mark.parametrize("start", [0, 2])

@@ -25,7 +25,7 @@ from kerneltk.fusion.trace import rolling
 from kerneltk.fusion.trace.state import Trace
 from kerneltk.schedule.rows import OLDER, Device
 from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
-from tests.sampling import one_in
+from tests.sampling import half, one_in
 from tests.unit.cache.stages import record_of, set_cache
 
 DEVICES = {"host": ("host", OLDER), "sm_80": ("cuda", OLDER), "sm_90": ("cuda", Device(8, 132))}
@@ -85,7 +85,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", one_in(5, product(FAMILIES, DEVICES)), ids=lambda case: f"{case[0].name}-{case[1]}"
+    "case", one_in(11, product(FAMILIES, DEVICES)), ids=lambda case: f"{case[0].name}-{case[1]}"
 )
 def test_plans_are_read_as_they_were_made(
     cache: Cache, plans: list[str], described: None, case: tuple[Family, str]
@@ -192,20 +192,9 @@ CONFUSABLE: list[tuple[Callable[..., Any], Sequence[Any]]] = [
     *(
         (lambda x, s=s: x[s] * 2, [X])
         for s in (
-            slice(1, None),
-            slice(None, 1),
-            slice(None, None, 2),
-            slice(None, None, -1),
-            0,
-            1,
-            -1,
-            None,
-            slice(0, 3),
-            slice(0, 4),
-            (slice(None), 0),
-            (slice(None), None),
-            (Ellipsis, slice(1, None)),
-            (0, slice(1, None)),
+            slice(1, None), slice(None, 1), slice(None, None, 2), slice(None, None, -1), 0, 1, -1,
+            None, slice(0, 3), slice(0, 4), (slice(None), 0), (slice(None), None), (Ellipsis,
+            slice(1, None)), (0, slice(1, None)),
         )
     ),
     (lambda x: divmod(x, 2)[0], [K]),
@@ -285,10 +274,10 @@ CONFUSABLE: list[tuple[Callable[..., Any], Sequence[Any]]] = [
     (lambda x: x.sum(where=x > 1), [X]),
     (lambda x: x[1:].sum(), [X]),
     (lambda x: (x + 1).sum(), [X]),
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("on", ["host", "sm_90"])
+@pytest.mark.parametrize("on", half(["host", "sm_90"]))
 def test_programs_that_are_not_one_another(cache: Cache, described: None, on: str) -> None:
     """Whatever plans are kept already, each program has its own."""
     first = [as_text(program_of(*pair, on)) for pair in CONFUSABLE]
@@ -299,23 +288,6 @@ def test_programs_that_are_not_one_another(cache: Cache, described: None, on: st
         alone.append(as_text(program_of(*pair, on)))
     assert first == alone
     assert again == alone
-
-
-def test_results_by_plans_that_are_kept() -> None:
-    """What the programs compute, from plans that the tests' cache has by the second pass."""
-    chosen = CONFUSABLE[::5]
-    for _ in range(2):
-        for function, args in chosen:
-            with np.errstate(all="ignore"):
-                expected = function(*args)
-                found = kerneltk.fuse(function)(*args)
-            for own, other in zip(
-                found if isinstance(found, tuple) else (found,),
-                expected if isinstance(expected, tuple) else (expected,),
-                strict=True,
-            ):
-                np.testing.assert_allclose(own, other, rtol=1e-6)
-                assert own.dtype == np.asarray(other).dtype
 
 
 def test_names_backends_and_devices_have_plans_of_their_own(cache: Cache, plans: list[str]) -> None:
@@ -402,12 +374,6 @@ def test_functions_of_numpy_that_were_replaced_keep_no_plans(
     np.testing.assert_allclose(program_of(program, [X], "host").run(X), exp(X), rtol=1e-6)
     monkeypatch.setattr(np, "exp", sin)
     np.testing.assert_allclose(program_of(program, [X], "host").run(X), sin(X), rtol=1e-6)
-
-
-def test_what_json_has_no_way_to_write_is_planned_each_time(plans: list[str]) -> None:
-    for _ in range(2):
-        program_of(lambda x: x[: 10**5000] + 1, [X], "host")
-    assert len(plans) == 2
 
 
 def test_errors_are_found_each_time(cache: Cache) -> None:

@@ -11,61 +11,12 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.backends.base import compiler_for
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.kernels import _limit, total_of
 from kerneltk.fusion.plan.steps import kernel_of
-from kerneltk.fusion.trace.graph import Load, Reduce
-from kerneltk.fusion.trace.symbols import constant
 from kerneltk.schedule import reduction_cuda
 from kerneltk.schedule.reduction import Geometry
 from kerneltk.schedule.reduction_cuda import CudaReductionSchedule
 from kerneltk.schedule.rows import Device
-
-
-def reduce_of(kind: str, dtype: Any) -> Reduce:
-    x = Load(np.dtype(dtype), (constant(4),), 0, 0)
-    return Reduce(np.dtype(dtype), (constant(1),), kind, x, (0,))
-
-
-@pytest.mark.parametrize(
-    ("dtype", "least", "greatest"),
-    [
-        ("?", "false", "true"),
-        ("f4", "-__int_as_float(0x7f800000)", "__int_as_float(0x7f800000)"),
-        ("i1", "static_cast<signed char>(-128LL)", "static_cast<signed char>(127LL)"),
-        ("i8", "(-9223372036854775807LL - 1)", "static_cast<long long>(9223372036854775807LL)"),
-        ("u8", "static_cast<unsigned long long>(0ULL)",
-         "static_cast<unsigned long long>(18446744073709551615ULL)"),
-    ],
-)  # fmt: skip
-def test_limits(dtype: str, least: str, greatest: str) -> None:
-    assert _limit(np.dtype(dtype), greatest=False) == least
-    assert _limit(np.dtype(dtype), greatest=True) == greatest
-
-
-def test_sums_of_16_bit_floats_are_float32() -> None:
-    total = total_of(reduce_of("sum", "f2"), "t0", "x", alone=True)
-    assert total.fields == (("float", "t0"),)
-    assert total.result == "static_cast<float16>(a)"
-
-
-def test_positions_are_numbered() -> None:
-    total = total_of(reduce_of("argmax", "i4"), "t0", "x", alone=False)
-    assert total.fields == (("int", "t0"), ("long long", "t0_at"))
-    assert total.mapped == ("x", "_J")
-    assert total.numbered
-
-
-@pytest.mark.parametrize("short", [False, True])
-def test_positions_of_floats_for_loops_over_lanes(short: bool) -> None:
-    node = reduce_of("argmax", "f4")
-    total = total_of(node, "t0", "x", alone=False, in_lanes=True, short=short)
-    assert total.fields == (("float", "t0"), ("int" if short else "long long", "t0_at"))
-    stays = "kerneltk::stays<false>(a.t0, a.t0_at, b.t0, b.t0_at)"
-    assert total.combined == (
-        f"kerneltk::chosen({stays}, a.t0, b.t0)",
-        f"kerneltk::chosen({stays}, a.t0_at, b.t0_at)",
-    )
-    assert total.headers == ("host_index_extremes.hpp",)
+from tests.sampling import half
 
 
 def test_equal_definitions_are_one_kernel() -> None:
@@ -131,7 +82,7 @@ def test_one_read_of_what_is_broadcast(function: Any) -> None:
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8", "?", "c8", "c16"])
+@pytest.mark.parametrize("dtype", half(["f4", "f8", "f2", "i1", "u8", "?", "c8", "c16"]))
 def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
     def extremes(x: Any) -> Any:
         return x.min(axis=1), x.max(axis=1)

@@ -11,7 +11,6 @@ from kerneltk import ArraySpec
 from kerneltk.backends.base import backend_named, capabilities_of, compiler_for
 from kerneltk.core.arrays import c_strides
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.orders import dims_of
 from kerneltk.fusion.start import traced
 from kerneltk.schedule.rows import Device
 
@@ -33,13 +32,6 @@ def laid_out(dtype: str, shape: tuple[int, ...], axes: tuple[int, ...] | None) -
     steps = c_strides([shape[axis] for axis in axes], np.dtype(dtype).itemsize)
     strides = [steps[axes.index(axis)] for axis in range(len(shape))]
     return ArraySpec.make(dtype, shape, strides=strides)
-
-
-def test_axes_of_one_element_are_the_outermost() -> None:
-    assert dims_of((3, 2, 1), [False, False, False]) == (0, 1, 2)
-    assert dims_of((1, 3, 2), [False, False, False]) == (1, 2, 0)
-    assert dims_of((3, 2, 1), [False, False, True]) == (2, 0, 1)
-    assert dims_of((2, 0, 1), [False, True, False]) == (1, 0, 2)
 
 
 T = (1, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.fusion.plan.regions import are_apart, have_no_element_in_common, same_elements
+from kerneltk.fusion.plan.regions import have_no_element_in_common
 from kerneltk.fusion.trace.graph import Broadcast, Index, Slice, Transpose, viewed
 from kerneltk.fusion.trace.symbols import Environment, Guards, Symbol, constant, decided, decision
 
@@ -104,15 +104,3 @@ def test_indices_of_repeated_axes_are_none_of_the_array() -> None:
     wide = Broadcast((constant(6), shape[1]))
     repeated = (wide, Index((5, WHOLE)))
     assert not have_no_element_in_common(Guards(), shape, repeated, (Index((0, WHOLE)),))
-
-
-def test_parts_of_an_axis() -> None:
-    assert are_apart(10, 1, 0, 5, 1, 5, None, 1)
-    assert are_apart(10, 2, 0, 8, 1, 0, 4, 1, 4, 9, 1)  # slices of slices
-    assert are_apart(0, 1, None, None, 1, None, None, 1)
-    assert not are_apart(10, 1, 0, None, 2, 0, None, 3)
-
-
-def test_equal_views() -> None:
-    assert same_elements((Index((Slice(0, None, 1),)),), (Index((WHOLE,)),))
-    assert not same_elements((Index((Slice(0, None, -1),)),), (Index((WHOLE,)),))

@@ -19,32 +19,6 @@ def softmax(x: Any) -> Any:
     return e / e.sum(-1, keepdims=True)
 
 
-def layernorm(x: Any, w: Any, b: Any) -> Any:
-    apart = x - x.mean(-1, keepdims=True)
-    return apart / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b, x.max(-1), x.mean(-1)
-
-
-LAYOUTS = {
-    "dense": lambda x: x,
-    "strided": lambda x: x[:, ::2],
-    "columns": lambda x: np.asfortranarray(x),
-    "reversed": lambda x: x[::-1, ::-1],
-    "three": lambda x: x.reshape(4, -1, x.shape[1]),
-    "moved": lambda x: x.reshape(4, -1, x.shape[1]).transpose(1, 0, 2),
-    "misaligned": lambda x: x[:, 1:],
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts(layout: str) -> None:
-    x = LAYOUTS[layout](np.random.default_rng(2).random((64, 301)).astype(np.float32))
-    w = np.linspace(0, 1, x.shape[-1], dtype=np.float32)
-    for found, wanted in zip(
-        kerneltk.fuse(layernorm)(x, w, w[:1]), layernorm(x, w, w[:1]), strict=True
-    ):
-        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
-
-
 def test_what_is_written_in_place_is_read_before() -> None:
     def program(x: Any, y: Any) -> Any:
         share = x / x.sum(axis=1, keepdims=True)
@@ -62,24 +36,6 @@ def test_what_is_written_in_place_is_read_before() -> None:
         pairs = [*zip(arrays, copies, strict=True), *zip(found or (), wanted or (), strict=True)]
         for one, other in pairs:
             np.testing.assert_allclose(one, other, rtol=1e-13)
-
-
-def test_one_trace_serves_rows_of_similar_lengths() -> None:
-    fused = kerneltk.fuse(softmax)
-    for shape in ((64, 300), (64, 400), (16, 512)):
-        fused(np.ones(shape))
-    ((program,),) = fused._programs.by_kinds.values()
-    assert program.plan.steps[0].kind == "rows"
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
-def test_rows_compile_for_a_gpu(dtype: str) -> None:
-    def normed(x: Any) -> Any:
-        return x / np.sqrt((abs(x) ** 2).mean(-1, keepdims=True)), x.sum(-1)
-
-    (unit,) = kerneltk.fuse(normed).translation_units(ArraySpec.make(dtype, (512, 2048)))
-    assert "fused_row<" in unit.source
-    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
 
 
 def centred(x: Any) -> Any:
@@ -103,13 +59,10 @@ def down(x: Any) -> Any:
         (softmax, "e", [(5000, 256)], "fused_row<256, 32, 8, 1, 8, true, 4, 0>"),
         (centred, "b", [(300, 401)], ", 32, false, 12, 1>"),
         (centred, "?", [(300, 33)], ", false, "),
-        (centred, "D", [(300, 9)], "fused_row<256, 3, 1, 1, 4, true, 2, 0>"),
         (centred, "b", [(300, 2047)], "_kt_row.align(_kt_y0)"),
         (shares, "fd", [(64, 3, 5), (3, 5)], "without_gaps<1>(x0)"),
         (shares, "ff", [(640, 64, 64), (64, 64)], "kerneltk::row_steps<2>"),
-        (down, "f", [(20000, 7, 20)], "fused_columns<256, 28, 4, 4, true, 7>"),
         (down, "e", [(6000, 3, 33)], "fused_columns<256, 3, 1, 1, true, 3>"),
-        (down, "f", [(6000, 70, 33)], "fused_columns<"),
         (down, "e", [(500, 29, 320)], "fused_columns<256, 58, 2, 2, true, 29>"),
         (down, "f", [(500, 70, 1024)], "fused_columns<256, 20, 4, 64, false, 4>"),
     ],
@@ -194,22 +147,11 @@ def _halves(x: Any, out: Any) -> Any:
     return e.max(-1)
 
 
-def _several(x: Any) -> Any:
-    e = np.exp(x)
-    s = e.sum(-1, keepdims=True)
-    return e / s, e * 2, s, e - s
-
-
 def _after_another(x: Any) -> Any:
     e = np.exp(x)
     s = e.sum(-1, keepdims=True)
     t = np.sqrt(e * s)
     return t / t.max(-1, keepdims=True), t + e, x * 2
-
-
-def _quick(x: Any) -> Any:
-    apart = x - x.mean(-1, keepdims=True)
-    return apart * apart.max(-1, keepdims=True)
 
 
 def _narrow(x: Any) -> Any:
@@ -220,10 +162,9 @@ def _narrow(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("program", "is_kept", "dtype"),
     [
-        (softmax, True, "f4"), (softmax, True, "f8"), (softmax, True, "f2"), (_both, True, "f4"),
+        (softmax, True, "f8"), (softmax, True, "f2"), (_both, True, "f4"),
         (_reversed, False, "f4"), (_in_place, False, "f4"), (_twice, True, "f4"),
-        (_several, True, "f4"), (_after_another, True, "f8"),
-        (_quick, False, "f4"), (_narrow, False, "f4"), (_halves, None, "f4"),
+        (_after_another, True, "f8"), (_narrow, False, "f4"), (_halves, None, "f4"),
     ],
 )  # fmt: skip
 def test_rows_of_the_host_compute_once_what_takes_long(

@@ -10,11 +10,12 @@ import pytest
 
 import kerneltk
 from kerneltk.fusion.trace.functions import _arange_size
+from tests.sampling import half, one_in
 
 NAN = np.array([[1, np.nan, 3], [np.nan, 2, np.nan], [4, 5, 6.0]])
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("dtype", one_in(3, ["?", "i1", "u8", "u2", "i4", "f8", "f2", "f4", "c8"]))
 def test_reductions_have_numpys_dtypes(dtype: str) -> None:
     x = np.array([[1, 0, 3], [4, 5, 6]]).astype(dtype)
 
@@ -76,31 +77,6 @@ def test_arange_has_numpys_size(numbers: tuple[float, float, float]) -> None:
     assert _arange_size(*numbers) == len(np.arange(*numbers))
 
 
-def test_new_arrays() -> None:
-    def program(x: Any) -> Any:
-        return (
-            np.zeros_like(x), np.ones_like(x, dtype=np.int8), np.full_like(x, 2.5),
-            np.zeros((2, x.shape[1])), np.full(3, 7), np.ones(2, np.float32) * x[0, :2],
-        )  # fmt: skip
-
-    for found, wanted in zip(kerneltk.fuse(program)(NAN), program(NAN), strict=True):
-        assert found.dtype == wanted.dtype
-        np.testing.assert_array_equal(found, wanted)
-
-
-def test_reductions_with_masks_and_beginnings() -> None:
-    x = np.arange(6.0).reshape(2, 3)
-
-    def program(x: Any) -> Any:
-        return (
-            x.sum(axis=1, where=x > 1), x.max(axis=1, initial=3, where=x < 5),
-            x.sum(initial=10), np.add.reduce(x), np.maximum.reduce(x, axis=1, keepdims=True),
-        )  # fmt: skip
-
-    for found, wanted in zip(kerneltk.fuse(program)(x), program(x), strict=True):
-        np.testing.assert_array_equal(found, wanted)
-
-
 MEANS: list[Any] = [
     lambda x: x.mean(axis=0, where=x > 2),
     lambda x: np.mean(x, axis=1, keepdims=True, where=x[0] > 1),
@@ -119,7 +95,7 @@ MEANS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u2", "f2", "f4", "f8"])
+@pytest.mark.parametrize("dtype", one_in(3, ["u2", "i1", "f8", "f2", "f4"]))
 def test_means_and_variances(dtype: str) -> None:
     x = np.array([[1, 0, 3], [4, 5, 6], [2, 9, 1]]).astype(dtype)
 
@@ -305,7 +281,7 @@ def test_result_type_of_arrays_numbers_and_dtypes() -> None:
                 assert fused(x, n) == function(x, n)
 
 
-@pytest.mark.parametrize("kind", ["sum", "prod", "min", "max", "mean"])
+@pytest.mark.parametrize("kind", half(["sum", "prod", "max", "min", "mean"]))
 def test_totals_of_one_element_take_no_kernel(kind: str) -> None:
     def fused(x: Any) -> Any:
         return x - getattr(x, kind)(1, keepdims=True), getattr(x, kind)(1)

@@ -10,52 +10,19 @@ import numpy as np
 import pytest
 
 from kerneltk.fusion.trace.graph import (
-    ONE,
-    Apply,
     Broadcast,
-    Cast,
     Index,
-    Load,
-    Progression,
-    Reduce,
     Slice,
     Transpose,
     all_joined,
-    is_known_one,
     joined,
-    operands_of,
-    reduced_shape,
     sliced,
     viewed,
 )
 from kerneltk.fusion.trace.symbols import Environment, Symbol, constant, evaluated
 
-FLOAT = np.dtype(np.float32)
-SHAPE = (Symbol(("extent", 0, 0), 1), Symbol(("extent", 0, 1), 5))
-
 BOUNDS = (None, 0, 1, 2, 5, -1, -2)
 SLICES = [Slice(a, b, c) for a in BOUNDS for b in BOUNDS for c in (None, 1, 2, -1)]
-
-
-def test_a_reduction_keeps_its_axes() -> None:
-    assert reduced_shape(SHAPE, (1,)) == (SHAPE[0], ONE)
-    assert is_known_one(ONE)
-    assert not is_known_one(SHAPE[0])  # another call may have more
-
-
-def test_operands() -> None:
-    x = Load(FLOAT, SHAPE, 0, 0)
-    total = Reduce(FLOAT, reduced_shape(SHAPE, (1,)), "sum", x, (1,))
-    quotient = Apply(FLOAT, SHAPE, np.true_divide, (x, total))
-    assert operands_of(quotient) == (x, total)
-    assert operands_of(total) == operands_of(Cast(FLOAT, SHAPE, x)) == (x,)
-    assert operands_of(x) == ()
-    numbers = Progression(FLOAT, (constant(3),), x, total)
-    assert operands_of(numbers) == (x, total)
-
-
-def test_nodes_are_their_own() -> None:
-    assert Load(FLOAT, SHAPE, 0, 0) != Load(FLOAT, SHAPE, 0, 0)
 
 
 def test_an_index_is_what_arrays_are_indexed_by() -> None:

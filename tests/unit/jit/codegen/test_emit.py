@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import Any, NamedTuple
 
@@ -13,7 +12,6 @@ import pytest
 from kerneltk import jit
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter, is_empty, literal
-from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_FLOAT,
@@ -25,9 +23,6 @@ from kerneltk.jit.ir.types import (
     Type,
     number,
 )
-from kerneltk.jit.launch.marshalling import type_of
-
-from ..lowering.showing import GIVEN
 
 BFLOAT16 = number(ml_dtypes.bfloat16)
 
@@ -117,59 +112,6 @@ def test_what_has_no_bytes() -> None:
     assert is_empty(Tuple((VOID, Tuple((VOID,)))))
     assert not is_empty(Tuple((VOID, BOOL)))
     assert not is_empty(Record(np.dtype([("a", "i4")])))
-
-
-def value_of(function: Any) -> str:
-    """Return what a function returns, in C++."""
-    kinds = [type_of(GIVEN[name], np.ndarray) for name in inspect.signature(function).parameters]
-    program = Definition(function, "numpy").lowered(kinds, of_elements=True)
-    found = re.findall(r"return (.*);", Emitter(program).program())
-    return str(found[-1])
-
-
-VALUES = [
-    # Parentheses where C++ needs them.
-    (lambda i, j: (i + j) * 2, "(i + j) * 2"),
-    (lambda i, j: i - (j - 1), "i - (j - 1)"),
-    (lambda i, j: i + j + 1, "i + j + 1"),
-    (lambda i: -(-i), "-(-i)"),  # noqa: B002
-    (lambda i, j: (i & 7) == j, "(i & 7) == j"),
-    (lambda i, j: i & (j == 7), "i & (long long)(j == 7)"),
-    (lambda i, j: not i < j, "!(i < j)"),
-    (lambda i, j, f: (i < j and j < 3) or f > 2, "(i < j && j < 3) || f > 2.0"),
-    (lambda i, j: (i if j else 2) + 1, "(j != 0 ? i : 2ll) + 1"),
-    # What C++ would compute in a wider type, or not at all.
-    (lambda u1: u1[0] + u1[1], "(unsigned char)(u1[0] + u1[1])"),
-    (lambda u1: ~u1[0], "(unsigned char)(~u1[0])"),
-    (lambda i4: i4 * i4, "(int)((unsigned int)i4 * i4)"),
-    (lambda i4: -i4, "(int)(0u - i4)"),
-    (lambda i, j: i // j, "kerneltk::jit::floor_divide(i, j)"),
-    (lambda i, j: i % j, "kerneltk::jit::modulo(i, j)"),
-    (lambda f, i: f**i, "kerneltk::jit::power(f, (double)i)"),
-    (lambda i, j: i << j, "kerneltk::jit::shift_left(i, j)"),
-    (lambda h: h[0] + h[1], "(float16)(h[0] + h[1])"),
-    (lambda i, j: i / j, "(double)i / (double)j"),
-    # Elements, fields, conversions.
-    (lambda x, i: x[i], "x[kerneltk::jit::wrapped(i, x.shape[0])]"),
-    (lambda m, u1: m[u1[0], 2], "m(u1[0], 2)"),
-    (lambda rs, i: rs[i].v[1], "rs[kerneltk::jit::wrapped(i, rs.shape[0])].v[1]"),
-    (lambda ps: ps[0].value, "(float)ps[0].value"),
-    (lambda t: t[1], "t.item1"),
-    (lambda pair: pair.left, "pair.left"),
-    (lambda x: int(x[0]), "(long long)x[0]"),
-    (lambda i: bool(i), "i != 0"),
-    (lambda z: z[0] * 2, "z[0] * complex<float>(2.0f, 0.0f)"),
-    (lambda x: x.shape[0], "x.shape[0]"),
-    (
-        lambda m, i: m[i].size,
-        "kerneltk::jit::array<int, 1>{m.at(t < 0 ? t + m.shape[0] : t, 0), {m.shape[1]}}.shape[0]",
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), VALUES, ids=range(len(VALUES)))
-def test_expressions(function: Any, expected: str) -> None:
-    assert value_of(function) == expected
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])

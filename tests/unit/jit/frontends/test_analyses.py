@@ -8,6 +8,7 @@ import importlib.util
 import linecache
 import math
 import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -129,315 +130,43 @@ def fresh_meaning(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -
         return meaning(*args, **options)
 
 
-def assign(path: str, value: str) -> Callable[[types.ModuleType], None]:
-    """Return a change of a module: an assignment that runs in it."""
-
-    def change(module: types.ModuleType) -> None:
-        exec(f"{path} = {value}", module.__dict__)
-
-    return change
-
-
-def run(statement: str) -> Callable[[types.ModuleType], None]:
-    """Return a change of a module: a statement that runs in it."""
-    return lambda module: exec(statement, module.__dict__)
+def changes() -> list[tuple[str, str, bool, str]]:
+    """Return the table of changes: their names, modules, whether what a kernel was before is kept,
+    and the statement that changes a module.
+    """
+    found = []
+    for entry in Path(__file__).with_name("analyses.txt").read_text().rstrip("\n").split("\n\n"):
+        name, _, rest = entry.partition("\n")
+        text, sign, statement = re.split(r"(?m)^([=!])\n", rest, maxsplit=1)
+        found.append((name, text, sign == "=", statement))
+    return found
 
 
-# Text, a change of the module, and whether what it was before can be kept.
-CHANGES: dict[str, tuple[str, Callable[[types.ModuleType], None], bool]] = {
-    "annotation whose attribute comes later": (
-        "import numpy as np\ndef g(): pass\ndef f(x):\n    y: g.T = x\n    return y",
-        run("g.T = np.int32"),
-        False,
-    ),
-    "equality of kernels": (
-        "def g(x): return x\na = jit.kernel(g)\nb = a\ndef f(x): return x * (2 if a == b else 3)",
-        run("b = jit.kernel(g)"),
-        False,
-    ),
-    "a NaN in a tuple": (
-        "n = float('nan')\nt = (n, 1.0)\ndef f(x): return x * (2 if n in t else 3)",
-        run("t = (float('nan'), 1.0)"),
-        False,
-    ),
-    "the owner of an array's memory": (
-        "import numpy as np\nL = [np.arange(4.0)]\n"
-        "def f(x): return x * (2 if L[0].base is None else 3)",
-        run("L = [np.arange(4.0)[:]]"),
-        False,
-    ),
-    "global": ("n = 2\ndef f(x): return x * n", assign("n", "3"), True),
-    "global of another type": (
-        "n = 2\ndef f(x): return np.int32(x) * n",
-        assign("n", "2.0"),
-        True,
-    ),
-    "global bool": (
-        "n = 1\ndef f(x):\n    print(n)\n    return x",
-        assign("n", "True"),
-        True,
-    ),
-    "sign of zero": ("n = 0.0\ndef f(x): return x + n", assign("n", "-0.0"), True),
-    "weak or strong": ("n = 2.0\ndef f(x): return x * n", assign("n", "np.float64(2)"), True),
-    "dtype": ("n = np.float32(2)\ndef f(x): return x * n", assign("n", "np.float64(2)"), True),
-    "payload of a dtype": ("t = np.float32\ndef f(x): return t(x)", assign("t", "np.int16"), True),
-    "dtype object": (
-        "t = np.dtype('f4')\ndef f(x): return x + np.float64(t.itemsize)",
-        assign("t", "np.dtype('f8')"),
-        True,
-    ),
-    "string": ("s = 'a'\ndef f(x): return x + (1 if s == 'a' else 2)", assign("s", "'b'"), True),
-    "none": ("s = None\ndef f(x): return x + (1 if s is None else 2)", assign("s", "3"), True),
-    "unused branch": (
-        "s = 1\nn = 2\ndef f(x): return x + (n if s else 2.5)",
-        assign("s", "0"),
-        True,
-    ),
-    "tuple": ("t = (1, 2)\ndef f(x): return x * t[1]", assign("t", "(1, 3)"), True),
-    "list in place": ("t = [1, 2]\ndef f(x): return x * t[1]", run("t[1] = 3"), True),
-    "list in a tuple": ("t = ([1, 2],)\ndef f(x): return x * t[0][1]", run("t[0][1] = 3"), True),
-    "dict in place": ("t = {'a': 1}\ndef f(x): return x * t['a']", run("t['a'] = 3"), True),
-    "array in place": (
-        "t = np.array([1, 2])\ndef f(x): return x * t[1]",
-        run("t[1] = 3"),
-        True,
-    ),
-    "array of another dtype": (
-        "t = np.array([1, 2])\ndef f(x): return np.int32(x) * t[1]",
-        assign("t", "t.astype(np.float64)"),
-        True,
-    ),
-    "attribute of a module": (
-        "m = types.ModuleType('m')\nm.n = 2\ndef f(x): return x * m.n",
-        run("m.n = 3"),
-        True,
-    ),
-    "another module": (
-        "m = types.ModuleType('m')\nm.n = 2\ndef f(x): return x * m.n",
-        run("m = types.ModuleType('m')\nm.n = 3"),
-        True,
-    ),
-    "module as a variable": (
-        "m = types.ModuleType('m')\nm.n = 2\ndef f(x):\n    k = m\n    return x * k.n",
-        run("m.n = 3"),
-        False,
-    ),
-    "attribute of a class": (
-        "class C:\n    n = 2\n    class D:\n        n = 3\ndef f(x): return x * C.n + C.D.n",
-        run("C.D.n = 4"),
-        True,
-    ),
-    "attribute of a base class": (
-        "class B:\n    n = 2\nclass C(B): pass\ndef f(x): return x * C.n",
-        run("B.n = 3"),
-        True,
-    ),
-    "attribute that hides another": (
-        "class B:\n    n = 2\nclass C(B): pass\ndef f(x): return x * C.n",
-        run("C.n = 3"),
-        True,
-    ),
-    "attribute of an instance": (
-        "o = types.SimpleNamespace(n=2)\ndef f(x): return x * o.n",
-        run("o.n = 3"),
-        True,
-    ),
-    "property": (
-        "class C:\n    k = 2\n    @property\n    def n(self): return self.k\n"
-        "o = C()\ndef f(x): return x * o.n",
-        run("C.k = 3"),
-        True,
-    ),
-    "instance as a variable": (
-        "o = types.SimpleNamespace(n=2)\ndef f(x):\n    k = o\n    return x * k.n",
-        run("o.n = 3"),
-        False,
-    ),
-    "attribute of a function": (
-        "def g(): pass\ng.n = 2\ndef f(x): return x * g.n",
-        run("g.n = 3"),
-        True,
-    ),
-    "attribute of a function in a variable": (
-        "def g(): pass\ng.n = 2\ndef f(x):\n    k = g\n    return x * k.n",
-        run("g.n = 3"),
-        False,
-    ),
-    "device function": (
-        "def g(x): return x * 2\ndef h(x): return x * 3\ndef f(x): return g(x)",
-        assign("g", "h"),
-        True,
-    ),
-    "decorated device function": (
-        "@jit.rawkernel(device=True)\ndef g(x): return x * 2\n"
-        "@jit.rawkernel(device=True)\ndef h(x): return x * 3\ndef f(x): return g(x)",
-        assign("g", "h"),
-        True,
-    ),
-    "kernel as a device function": (
-        "@jit.kernel\ndef g(x): return x * 2\n@jit.kernel\ndef h(x): return x * 3\n"
-        "def f(x): return g(x)",
-        assign("g", "h"),
-        True,
-    ),
-    "code of a device function": (
-        "def g(x): return x * 2\ndef h(x): return x * 3\ndef f(x): return g(x)",
-        assign("g.__code__", "h.__code__"),
-        True,
-    ),
-    "global of a device function": (
-        "n = 2\ndef g(x): return x * n\ndef h(x): return g(x)\ndef f(x): return h(x)",
-        assign("n", "3"),
-        True,
-    ),
-    "function in a tuple": (
-        "def g(x): return x * 2\ndef h(x): return x * 3\nt = (g, h)\ndef f(x): return t[0](x)",
-        assign("t", "(h, g)"),
-        True,
-    ),
-    "global of a function in a tuple": (
-        "n = 2\ndef g(x): return x * n\nt = (g,)\ndef f(x): return t[0](x)",
-        assign("n", "3"),
-        True,
-    ),
-    "one function twice": (
-        "def make(n):\n    def g(x): return x * n\n    return g\n"
-        "a, b = make(2), make(3)\ndef f(x): return a(x) + b(x)",
-        assign("b", "a"),
-        True,
-    ),
-    "default": (
-        "def g(x, n=2): return x * n\ndef f(x): return g(x)",
-        assign("g.__defaults__", "(3,)"),
-        True,
-    ),
-    "default of a keyword": (
-        "def g(x, *, n=2): return x * n\ndef f(x): return g(x)",
-        assign("g.__kwdefaults__", "{'n': 3}"),
-        True,
-    ),
-    "default that is changed in place": (
-        "def g(x, n=[1, 2]): return x * n[1]\ndef f(x): return g(x)",
-        run("g.__defaults__[0][1] = 3"),
-        True,
-    ),
-    "closure": (
-        "def make(n):\n    def g(x): return x * n\n    return g\ng = make(2)\n"
-        "def f(x): return g(x)",
-        assign("g", "make(3)"),
-        True,
-    ),
-    "cell": (
-        "def make(n):\n    def g(x): return x * n\n    return g\ng = make(2)\n"
-        "def f(x): return g(x)",
-        run("g.__closure__[0].cell_contents = 3"),
-        True,
-    ),
-    "global of a nested function": (
-        "n = 2\ndef f(x):\n    def g(y): return y * n\n    return g(x)",
-        assign("n", "3"),
-        True,
-    ),
-    "library's function": ("h = math.sin\ndef f(x): return h(x)", assign("h", "math.cos"), True),
-    "NumPy's function": ("h = np.sin\ndef f(x): return h(x)", assign("h", "np.cos"), True),
-    "module of functions": (
-        "m = math\ndef f(x): return m.floor(x)",
-        run("m = np"),
-        True,
-    ),
-    "name that hides a built-in": (
-        "def own(x): return x * 3\ndef f(x): return abs(x)",
-        assign("abs", "own"),
-        True,
-    ),
-    "function that wraps another": (
-        "import functools\ndef g(x): return x * 2\ndef h(x): return x * 3\n"
-        "@functools.wraps(g)\ndef k(x): return g(x) + 1\ndef f(x): return k(x)",
-        assign("g", "h"),
-        True,
-    ),
-    "function that wraps a device function": (
-        "import functools\n@jit.rawkernel(device=True)\ndef g(x): return x * 2\n"
-        "def h(x): return x * 3\n@functools.wraps(g)\ndef k(x): return x * 4\n"
-        "def f(x): return k(x)",
-        assign("k.jit_function", "h"),
-        False,
-    ),
-    "dataclass": (
-        "@dataclasses.dataclass\nclass C:\n    a: float\n    b: float = 2.0\n"
-        "def f(x): return C(x).b * x",
-        run("@dataclasses.dataclass\nclass C:\n    b: float\n    a: float = 2.0"),
-        False,
-    ),
-    "named tuple": (
-        "class C(NamedTuple):\n    a: float\n    b: float = 2.0\ndef f(x): return C(x).b * x",
-        run("class C(NamedTuple):\n    b: float\n    a: float = 2.0"),
-        False,
-    ),
-    "instance of a dataclass": (
-        "@dataclasses.dataclass\nclass C:\n    a: float\no = C(2.0)\ndef f(x): return o.a * x",
-        run("o = C(3.0)"),
-        True,
-    ),
-    "annotation": ("T = np.float32\ndef f(x: T): return x", assign("T", "np.int32"), True),
-    "annotation of a local": (
-        "T = np.float32\ndef f(x):\n    y: T = x\n    return y",
-        assign("T", "np.int32"),
-        True,
-    ),
-    "annotation that means nothing yet": (
-        "def f(x: T): return x",
-        assign("T", "np.int32"),
-        False,
-    ),
-    "printed array": (
-        "t = np.array([1.0])\ndef f(x):\n    print(t)\n    return x",
-        run("t[0] = 2"),
-        False,
-    ),
-    "constant memory": (
-        "t = np.arange(4.0)\ndef f(x):\n    c = jit.cuda.const.array_like(t)\n    return c[1] * x",
-        run("t[1] = 3"),
-        True,
-    ),
-}
-CHANGES = {
-    name: (text.replace("def f(x: T)", "from __future__ import annotations\ndef f(x: T)"), *rest)
-    if name == "annotation that means nothing yet"
-    else (text, *rest)
-    for name, (text, *rest) in CHANGES.items()
-}
-
-
-@pytest.mark.parametrize("front_end", ["elements", "grid"])
-@pytest.mark.parametrize("name", CHANGES)
 def test_what_changes_is_seen(
-    program: Program,
-    cache: Cache,
-    lowerings: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    front_end: str,
+    program: Program, lowerings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, change, is_kept = CHANGES[name]
+    """The record of one kernel is as that of another: every fourth change is of a grid's."""
     future = "from __future__ import annotations\n"
-    text = f"{future * (future in text)}{HEAD}{text.replace(future, '')}{TAIL}"
-    before = meaning(program.write(text), front_end)
-    module = program.load()
-    lowerings.clear()
-    assert meaning(module, front_end) == before
-    assert (not lowerings) == is_kept
+    for k, (name, text, is_kept, statement) in enumerate(changes()):
+        set_cache(monkeypatch, "analysis", Cache(None))
+        front_end = "elements" if k % 4 else "grid"
+        text = f"{future * (future in text)}{HEAD}{text.replace(future, '')}{TAIL}"
+        before = meaning(program.write(text), front_end)
+        module = program.load()
+        lowerings.clear()
+        assert meaning(module, front_end) == before, name
+        assert (not lowerings) == is_kept, name
 
-    change(module)
-    lowerings.clear()
-    after = meaning(module, front_end)
-    assert lowerings
-    assert after == fresh_meaning(monkeypatch, module, front_end)
-    assert after != before
+        exec(statement, module.__dict__)
+        lowerings.clear()
+        after = meaning(module, front_end)
+        assert lowerings, name
+        assert after == fresh_meaning(monkeypatch, module, front_end), name
+        assert after != before, name
 
-    lowerings.clear()
-    assert meaning(program.load(), front_end) == before  # the other record is still there
-    assert (not lowerings) == is_kept
+        lowerings.clear()
+        assert meaning(program.load(), front_end) == before, name  # the other record is still there
+        assert (not lowerings) == is_kept, name
 
 
 @pytest.mark.parametrize(
@@ -445,7 +174,6 @@ def test_what_changes_is_seen(
     [(math, "floor"), (np, "sqrt"), (builtins, "abs")],
     ids=["math", "numpy", "builtins"],
 )
-@pytest.mark.parametrize("front_end", ["elements", "grid"])
 def test_libraries_whose_functions_are_replaced(
     program: Program,
     cache: Cache,
@@ -453,19 +181,18 @@ def test_libraries_whose_functions_are_replaced(
     monkeypatch: pytest.MonkeyPatch,
     owner: Any,
     name: str,
-    front_end: str,
 ) -> None:
     prefix = {math: "math.", np: "np."}.get(owner, "")
     text = f"{HEAD}def own(x): return x * 3\ndef f(x): return {prefix}{name}(x){TAIL}"
-    before = meaning(program.write(text), front_end)
+    before = meaning(program.write(text), "elements")
     module = program.load()
     with monkeypatch.context() as context:
         context.setattr(owner, name, module.own)
-        after = meaning(module, front_end)
-        assert after == fresh_meaning(monkeypatch, module, front_end)
+        after = meaning(module, "elements")
+        assert after == fresh_meaning(monkeypatch, module, "elements")
     assert after != before
     lowerings.clear()
-    assert meaning(module, front_end) == before
+    assert meaning(module, "elements") == before
     assert not lowerings
 
 
@@ -486,7 +213,6 @@ OTHER_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("front_end", ["elements", "grid"])
 @pytest.mark.parametrize("name", OTHER_TEXTS)
 def test_functions_that_are_defined_anew(
     program: Program,
@@ -494,8 +220,8 @@ def test_functions_that_are_defined_anew(
     lowerings: list[str],
     monkeypatch: pytest.MonkeyPatch,
     name: str,
-    front_end: str,
 ) -> None:
+    front_end = "grid" if "lambda" in name else "elements"
     first, second = (f"{HEAD}{text}{TAIL}" for text in OTHER_TEXTS[name])
     meanings = []
     for text in (first, second):
@@ -513,12 +239,12 @@ def test_other_types_options_and_modes_have_records_of_their_own(
     module = program.write(
         f"{HEAD}def f(x, a): return a * x\n{TAIL}".replace("(x[i])", "(x[i], y[i])")
     )
+    changed: tuple[dict[str, Any], ...] = (
+        {}, {"mode": "numpy"}, {"fastmath": True}, {"options": ("-DX",)}, {"launch_bounds": 128},
+    )  # fmt: skip
     cases: list[tuple[dict[str, Any], tuple[Type, ...]]] = [
-        ({"mode": mode, "fastmath": fast, "options": options, "launch_bounds": bounds}, kinds)
-        for mode in ("cuda", "numpy")
-        for fast in (False, True)
-        for options in ((), ("-DX",))
-        for bounds in (None, 128)
+        (options, kinds)
+        for options in changed
         for kinds in ((FLOATS, FLOATS), (FLOATS, Array(number(np.int32), 1)))
     ]
     strided = Array(number(np.float32), 1, "strided")
@@ -575,37 +301,6 @@ def test_outputs_that_are_given(cache: Cache, lowerings: list[str]) -> None:
     assert len(lowerings) == 3 + 2 * 2  # what is refused is never kept
 
 
-def test_vectorized_functions_have_results_of_their_own_dtypes(cache: Cache) -> None:
-    from kerneltk import vectorize
-
-    def doubled(x):
-        return 2 * x
-
-    x = np.arange(3, dtype=np.float32)
-    for _ in range(2):
-        for otypes in (None, "d", "f", "F"):
-            wanted = np.float32 if otypes is None else np.dtype(otypes)
-            assert vectorize(doubled, otypes=otypes)(x).dtype == wanted
-
-
-def test_constants_of_a_definition_count(cache: Cache, lowerings: list[str]) -> None:
-    def scaled(x, y, a):
-        i = jit.grid(1)
-        if i < x.size:
-            y[i] = x[i] * a
-
-    def made(a: Any) -> str:
-        kernel = jit.JitKernel(Definition(scaled, constants=(("a", a),)))
-        found = kernel._analysis((FLOATS, FLOATS, VOID), capabilities_of("cuda"), UNKNOWN)
-        return found.unit.source
-
-    sources = [made(a) for a in (2, 3, 2.5, (4,)[0])]
-    assert len(set(sources)) == 4
-    lowerings.clear()
-    assert [made(a) for a in (2, 3, 2.5, 4)] == sources
-    assert not lowerings
-
-
 def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: list[str]) -> None:
     def make(n: int) -> Any:
         @jit.kernel
@@ -653,14 +348,6 @@ def test_text_without_a_file(
     lowerings.clear()
     assert [meaning(made(text), "elements") for text in (first, second)] == found
     assert not lowerings
-
-
-def test_functions_without_a_text_are_refused_as_ever(cache: Cache) -> None:
-    scope: dict[str, Any] = {}
-    exec("def f(x): return x * 2", scope)
-    for _ in range(2):
-        with pytest.raises(SourceError, match="cannot be had"):
-            jit.kernel(scope["f"])(np.ones(3))
 
 
 def test_a_file_that_changed_after_it_was_read_is_refused_as_ever(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.errors import ArgumentValueError, SignatureError
+from kerneltk.errors import ArgumentValueError
 from kerneltk.jit.frontends.core_signature import parse_core_signature
 
 
@@ -23,22 +23,6 @@ def test_what_is_read(text: str, inputs: list[object], outputs: list[object]) ->
     assert list(found.inputs) == inputs
     assert list(found.outputs) == outputs
     assert " " not in found.text
-
-
-@pytest.mark.parametrize(
-    "text", ["", "->", "(n)", "(n)->", "->()", "(n)->()->()", "(n),->()", "(n)(m)->()", "n->()",
-             "((n))->()", "(n->()", "(-1)->()", "(n m)->()", "(n)->(),", "(1n)->()", "(²)->()"]
-)  # fmt: skip
-def test_what_is_none(text: str) -> None:
-    with pytest.raises(SignatureError, match="no signature"):
-        parse_core_signature(text)
-
-
-def test_extents_and_the_loop() -> None:
-    signature = parse_core_signature("(m,n),(n),()->(m)")
-    shapes = [(7, 1, 3, 4), (5, 4), ()]
-    assert signature.resolve("f", "abc", shapes) == ({"m": 3, "n": 4}, (7, 5))
-    assert signature.resolve("f", "abc", [(0, 3, 0), (0,), (1,)]) == ({"m": 3, "n": 0}, (0,))
 
 
 @pytest.mark.parametrize(

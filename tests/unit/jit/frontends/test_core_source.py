@@ -12,7 +12,7 @@ from kerneltk import ArraySpec, vectorize
 from kerneltk.errors import TypingError
 from kerneltk.jit.frontends.core_source import CoreFunction, returned, stored_kinds
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.ir.types import PY_INT, Array, Number, Tuple
+from kerneltk.jit.ir.types import Array, Number, Tuple
 
 F = Number(np.dtype(np.float32))
 PAIR = Tuple((F, F))
@@ -20,25 +20,6 @@ PAIR = Tuple((F, F))
 
 def own(x: Any) -> Any:
     return x
-
-
-@pytest.mark.parametrize(
-    ("kind", "cores", "lengths"),
-    [
-        (F, [()], [()]),
-        (PAIR, [(), ()], [(), ()]),
-        (PAIR, [("n",)], [(2,)]),
-        (Tuple((PAIR, PAIR, PAIR)), [("m", "n")], [(3, 2)]),
-        (Tuple((PAIR, PY_INT)), [("n",), ()], [(2,), ()]),
-        (Tuple((F,)), [()], [()]),
-        (Tuple((F,)), [("n",)], [(1,)]),
-    ],
-)
-def test_what_is_returned(kind: Any, cores: Any, lengths: Any) -> None:
-    found = returned(Definition(own), "...", kind, cores)
-    assert [result.lengths for result in found] == lengths
-    for result in found:
-        assert len(result.leaves) == np.prod(result.lengths, dtype=int)
 
 
 @pytest.mark.parametrize(
@@ -109,18 +90,6 @@ def test_source() -> None:
     assert "{const_cast<float*>(&x), {3}}" in source
     assert "_step" not in source
     assert ".target" in named.inspect(dense, strided, target="compute_90")
-
-
-def test_signatures_of_numbers_have_the_loop_of_elements() -> None:
-    def both(x: Any, y: Any) -> Any:
-        return x * 2 + y, x - y
-
-    dense = ArraySpec.make("f4", (5, 300))
-    for target in ("host", "cuda", "compute_90"):
-        plain = vectorize(both).inspect(dense, dense, target=target)
-        assert (
-            vectorize(both, signature="(),()->(),()").inspect(dense, dense, target=target) == plain
-        )
 
 
 def test_arrays_that_are_returned_are_tuples() -> None:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import ArgumentTypeError, UnsupportedError
+from kerneltk.errors import UnsupportedError
 from kerneltk.jit.frontends.element_source import (
     Operand,
     check_operations,
@@ -19,19 +19,13 @@ from kerneltk.jit.frontends.element_source import (
     element_results,
 )
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
-from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, VOID, Array, Record, Tuple, Type, number
+from kerneltk.jit.ir.types import Array, Type, number
 from kerneltk.jit.launch.marshalling import type_of
 from kerneltk.jit.passes.effects import written_parameters
 
 from ..lowering.showing import GIVEN
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
-
-
-class Pair(NamedTuple):
-    left: Any
-    right: Any
 
 
 def definition(function: Any, raw: str = "", stored: Any = (F8,)) -> Any:
@@ -51,34 +45,6 @@ def definition(function: Any, raw: str = "", stored: Any = (F8,)) -> Any:
     return element_definition(own, program, written, operands, outputs, results, short=True)
 
 
-def test_parameters_have_the_users_names() -> None:
-    found = definition(lambda x, f: x + f)
-    assert [p.name for p in found.signature.inputs] == ["x", "f"]
-    assert [p.name for p in found.signature.outputs] == ["out"]
-    assert "out = " in found.operation
-    assert found.name == "kernel"
-
-
-def test_names_that_cpp_has_are_changed() -> None:
-    found = definition(lambda i, x: x + i)
-    names = [p.name for p in found.signature.inputs]
-    assert names[1] == "x"
-    assert names[0] not in ("i", "n")
-
-
-def test_none_is_no_parameter() -> None:
-    found = definition(lambda x, none: x if none is None else 0)
-    assert [p.name for p in found.signature.inputs] == ["x"]
-
-
-def test_whole_arrays_are_raw() -> None:
-    found = definition(lambda x: x[jit.index(1)], "x")
-    assert found.signature.inputs[0].raw
-    assert found.known_facts.observed == {"i"}
-    both = definition(lambda m: m[jit.index(2)], "m")
-    assert "_ind.get()[0], _ind.get()[1]" in both.operation
-
-
 def test_what_is_written_is_not_const() -> None:
     def stores(y):
         y[0] = 1
@@ -92,31 +58,10 @@ def test_what_is_written_is_not_const() -> None:
     assert found.no_return
 
 
-def test_several_results() -> None:
-    found = definition(lambda x, f: (x, f), stored=(F4, F8))
-    assert [p.name for p in found.signature.outputs] == ["out0", "out1"]
-    assert "_kt_result.item0" in found.operation
-    assert found.return_tuple
-
-
 def test_results_are_converted_to_what_is_stored() -> None:
     plain = definition(lambda x: x, stored=(F4,))
     assert "convert" not in plain.operation
     assert "kerneltk::jit::convert<double>" in definition(lambda x: x, stored=(F8,)).operation
-
-
-def test_results() -> None:
-    def found(kind: Type) -> list[Any]:
-        results = element_results(kind)
-        assert all(result.lengths == () for result in results)
-        return [leaf for result in results for leaf in result.leaves]
-
-    assert found(VOID) == found(Tuple(())) == []
-    assert found(PY_INT) == [((), PY_INT)]
-    assert found(Tuple((PY_INT, PY_FLOAT))) == [((0,), PY_INT), ((1,), PY_FLOAT)]
-    for kind in (Record(np.dtype([("a", "i4")])), Array(number("f4"), 1), Tuple((PY_INT, VOID))):
-        with pytest.raises(ArgumentTypeError, match="A kernel's results must be numbers"):
-            element_results(kind)
 
 
 @pytest.mark.parametrize(
@@ -138,25 +83,6 @@ def test_what_needs_a_block(function: Any, message: str) -> None:
     assert "^" in str(caught.value)
 
 
-def test_what_an_element_may_do() -> None:
-    kinds = [type_of(GIVEN["y"], np.ndarray)]
-    for function in (
-        lambda y: jit.atomic_add(y, 0, 1),
-        lambda y: jit.local_memory("f4", 2)[0],
-        lambda y: y[jit.index(1)],
-    ):
-        check_operations(Definition(function).lowered(kinds, of_elements=True))
-
-
-def test_named_results_are_made_of_the_arrays() -> None:
-    found = definition(lambda x, f: (x, f), stored=(F4, F8))
-    named = Tuple((number("f4"), PY_FLOAT), ("left", "right"), Pair)
-    assert typed_kernel(found, named).made((1, 2)) == Pair(1, 2)
-    plain = typed_kernel(found, Tuple((number("f4"), PY_FLOAT)))
-    assert type(plain) is TypedKernel
-    assert plain.made((1, 2)) == (1, 2)
-
-
 @pytest.mark.parametrize(
     ("function", "traps"),
     [
@@ -172,11 +98,3 @@ def test_what_a_cpu_may_raise_a_signal_in(function: Any, traps: bool) -> None:
     found = definition(function).known_facts
     assert found is not None
     assert found.traps is traps
-
-
-@pytest.mark.parametrize(
-    ("function", "found"),
-    [(lambda x: jit.local_memory("f4", 2)[0] + x, True), (lambda x: (x, x)[0], False)],
-)
-def test_local_arrays_are_known(function: Any, found: bool) -> None:
-    assert definition(function).known_facts.local_memory is found

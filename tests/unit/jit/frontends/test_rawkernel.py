@@ -14,7 +14,6 @@ import pytest
 from kerneltk import jit
 from kerneltk.errors import (
     ArgumentTypeError,
-    ArgumentValueError,
     NotCompiledError,
 )
 from kerneltk.jit import ElementKernel, JitKernel, cuda
@@ -121,17 +120,6 @@ def test_raw_parameters_are_a_sequence(raw: Any) -> None:
         jit.kernel(raw=raw)
 
 
-@pytest.mark.parametrize("bounds", [0, 2000, (1, 2, 3), "64", (64, 0)])
-def test_launch_bounds_that_are_refused(bounds: Any) -> None:
-    with pytest.raises(ArgumentValueError, match="'launch_bounds' is the most threads of a block"):
-        jit.rawkernel(launch_bounds=bounds)
-
-
-def test_device_functions_are_not_launched() -> None:
-    with pytest.raises(RuntimeError, match="'half' can only be called inside of a kernel"):
-        half(1)
-
-
 # -- launches -------------------------------------------------------------------------------------
 
 
@@ -158,21 +146,6 @@ def test_forms_of_a_launch(launch: Any) -> None:
     x, y = floats(), np.zeros(8, np.float32)
     launch(x, y)
     np.testing.assert_array_equal(y, 3 * x)
-
-
-@pytest.mark.parametrize("configuration", [3, (1,), (1, 2, 3, 4, 5), None])
-def test_configurations_that_are_refused(configuration: Any) -> None:
-    with pytest.raises(ArgumentValueError, match=r"is launched as 'scale\[grid, block\]"):
-        scale[configuration]
-
-
-def test_arguments_that_are_no_tuple() -> None:
-    with pytest.raises(ArgumentTypeError) as error:
-        bare(1, 8, floats())  # type: ignore[arg-type]
-    assert str(error.value) == (
-        "The arguments of kernel 'bare' must be a tuple, not an object of type 'ndarray'.\n"
-        "  Hint: a tuple of one is written '(x,)'."
-    )
 
 
 @pytest.mark.parametrize(

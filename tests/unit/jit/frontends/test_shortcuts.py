@@ -67,13 +67,6 @@ def test_arrays_of_the_same_type_and_dtype() -> None:
     assert way(call, np.ma.ones(7, F4), 3.5) == "otherwise"
 
 
-def test_none_is_not_passed_on() -> None:
-    call = shortcut([X, None])
-    assert call is not None
-    assert call(X, None) == ("typed", X)
-    assert way(call, X, 1) == "otherwise"
-
-
 def test_whole_arrays_keep_their_layout() -> None:
     call = shortcut([X, 2], [True, False])
     assert call is not None
@@ -84,27 +77,6 @@ def test_whole_arrays_keep_their_layout() -> None:
     assert way(call, np.ones((5, 6), F4).T, 3) == "otherwise"
     assert way(call, np.ones(5, F4), 3) == "otherwise"
     assert way(call, np.ones((0, 6), F4), 3) == "otherwise"  # the source may rely on its axes
-
-
-def test_elements_give_the_shape_beside_whole_arrays() -> None:
-    call = shortcut([X, np.zeros(5, F4)], [True, False])
-    assert call is not None
-    assert len(call(X, np.zeros(5, F4))) == 3  # no output is made here
-    assert way(call, X, np.zeros((5, 1), F4)) == "otherwise"
-    # An array without dimensions is a number: the whole one gives the shape.
-    call = shortcut([X, np.zeros((), F4)], [True, False])
-    assert call is not None
-    assert call(X, np.zeros((), F4))[-1].shape == (3, 4)
-
-
-def test_outputs_that_are_given() -> None:
-    call = shortcut([X, X], given=1)
-    assert way(call, X, np.zeros((3, 4), F4)) == "typed"
-    assert way(call, X, np.zeros((3, 4), F8)) == "otherwise"
-    call = shortcut([2.5, X], given=1, index_ndim=2)
-    assert way(call, 1.5, np.zeros((7, 8), F4)) == "typed"
-    assert way(call, 1.5, np.zeros(7, F4)) == "otherwise"
-    assert way(call, 1.5, np.zeros((0, 8), F4)) == "otherwise"
 
 
 @pytest.mark.parametrize(
@@ -191,11 +163,3 @@ def test_which_shortcuts_are_compiled(launcher: str) -> None:
     ):
         assert call is not None
         assert isinstance(call, Shortcut) is not here
-
-
-def test_a_shortcut_takes_no_keywords() -> None:
-    call = shortcut([X, 2.5])
-    assert call is not None
-    assert way(call, X) == way(call, X, 2.5, 2.5) == "otherwise"
-    with pytest.raises(TypeError):
-        call(X, a=2.5)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +12,10 @@ import pytest
 from kerneltk import jit
 from kerneltk.jit.frontends.analyses import Known
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.frontends.typed_kernel import kernel_of_outcome, outcome_of, user_signature
-from kerneltk.jit.ir.types import PY_FLOAT, Tuple
+from kerneltk.jit.frontends.typed_kernel import kernel_of_outcome, outcome_of
+from kerneltk.jit.ir.types import PY_FLOAT
 
 X = np.ones(3, np.float32)
-
-
-class Pair(NamedTuple):
-    left: Any
-    right: Any
 
 
 def plain(x):
@@ -58,18 +53,3 @@ def test_a_definition_is_read_as_it_was(function: Any, args: tuple[Any, ...]) ->
     read, dtypes, read_ndim = kernel_of_outcome(Known(outcome, dict([own.text])), own)
     assert read._definition == definition
     assert (dtypes, read_ndim) == (stored, ndim)
-
-
-def test_classes_of_results_and_dtypes_without_a_name_fit_into_no_record() -> None:
-    typed, stored, ndim = jit.kernel(plain)._specialized((X,), ())
-    named = Tuple((PY_FLOAT, PY_FLOAT), ("left", "right"), Pair)
-    assert outcome_of(typed._definition, named, stored, ndim) is None
-    assert outcome_of(typed._definition, PY_FLOAT, (np.dtype(">f4"),), ndim) is None
-    assert outcome_of(typed._definition, PY_FLOAT, (np.dtype("f4,f4"),), ndim) is None
-
-
-def test_a_signature_shows_the_function() -> None:
-    own = Definition(plain)
-    signature = user_signature("float32 x", "float32 out", [own.paths[0].snippet] * 2)
-    assert signature.snippet(0, "here").label == "here"
-    assert signature.snippet(0).text == own.text[1]

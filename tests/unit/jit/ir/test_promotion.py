@@ -11,7 +11,6 @@ import pytest
 
 from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.promotion import (
-    clashing,
     common_type,
     join_numbers,
     joined_constant,
@@ -97,15 +96,6 @@ def test_the_order_of_operands_does_not_matter(mode: str) -> None:
         assert join_numbers(left, right, mode) == join_numbers(right, left, mode)
         for op in ("+", "==", "&", "%"):
             assert operand_type(op, left, right, mode) == operand_type(op, right, left, mode)
-
-
-@pytest.mark.parametrize("mode", ["cuda", "numpy"])
-def test_joining_again_changes_nothing(mode: str) -> None:
-    for left, right in itertools.product(EVERY, repeat=2):
-        found = common_type(left, right, mode)
-        if found is not None and (left, right) != (BOOL, BOOL):
-            assert common_type(found, left, mode) == found
-            assert common_type(found, right, mode) == found
 
 
 @pytest.mark.parametrize(
@@ -205,13 +195,6 @@ def test_joins_hold_every_value(values: tuple[Any, ...], expected: str | None, m
         assert (None if found is None else str(found)) == expected
 
 
-@pytest.mark.parametrize("mode", ["cuda", "numpy"])
-def test_joins_where_pythons_numbers_give_way(mode: str) -> None:
-    assert narrow_join_numbers(U1, PY_INT, mode) == U1
-    assert plain(narrow_join_numbers(U1, I1, mode)) == number("int16")
-    assert narrow_join_numbers(I8, U8, mode) is None
-
-
 def test_integers_and_floats_join_by_the_mode() -> None:
     for join in (join_numbers, narrow_join_numbers):
         assert plain(join(number("int32"), F4, "cuda")) == F4
@@ -228,10 +211,3 @@ def test_dtypes_join_in_any_order(join: Any, mode: str) -> None:
             whole = None if both is None else join(both, third, mode)
             found.add(None if whole is None else str(whole))
         assert len(found) == 1, (kinds, found)
-
-
-@pytest.mark.parametrize("mode", ["cuda", "numpy"])
-def test_the_dtypes_without_a_join_are_known_behind_a_third_one(mode: str) -> None:
-    for join in (join_numbers, narrow_join_numbers):
-        assert clashing(join(U8, F8, mode), I8, mode) == (U8, I8)
-        assert clashing(join(F4, BFLOAT16, mode), F2, mode) == (BFLOAT16, F2)

@@ -16,16 +16,13 @@ from kerneltk.jit.ir.types import (
     PY_INT,
     VOID,
     Array,
-    Number,
     Opaque,
     Record,
     Reference,
     Tuple,
     Type,
     alignment_of,
-    element_type,
     number,
-    value_type,
 )
 
 ALIGNED = np.dtype([("a", np.int8), ("b", np.float64)], align=True)
@@ -67,19 +64,6 @@ def test_the_words_of_messages(kind: Type, shown: str) -> None:
     assert str(kind) == shown
 
 
-def test_equality_is_that_of_the_fields() -> None:
-    assert number("int64") == Number(np.dtype("int64")) != PY_INT
-    assert hash(number("int64")) == hash(Number(np.dtype("int64")))
-    assert Array(F4, 1) == Array(F4, 1, "C") != Array(F4, 1, "strided")
-    assert Tuple((PY_INT,)) != Tuple((PY_INT,), ("a",))
-    # A reference is no view, though its fields are the same.
-    view = Array(Record(ALIGNED), 0, "C", (), "global", False, False)
-    assert view != REFERENCE
-    assert len({view, REFERENCE}) == 2
-    assert Record(ALIGNED) != Record(PACKED)
-    assert repr(PY_INT) == "Number(dtype=dtype('int64'), weak=True)"
-
-
 def test_numbers() -> None:
     assert [kind.is_integer for kind in (PY_INT, BOOL, number("uint8"), F4)] == [
         True,
@@ -96,34 +80,6 @@ def test_numbers() -> None:
         F4,
         number("float64"),
     ]
-
-
-def test_views() -> None:
-    fixed = Array(F4, 2, "fixed", (3, 4), "shared")
-    assert fixed.dense_view() == Array(F4, 2, "C", (), "shared")
-    assert not fixed.is_of_copy
-    assert Array(F4, 1, "fixed", (3,), "local", writable=False).is_of_copy
-
-
-def test_references_keep_what_is_known_of_the_memory() -> None:
-    assert (REFERENCE.ndim, REFERENCE.space, REFERENCE.writable) == (0, "global", False)
-    shared = Array(Record(ALIGNED), 1, space="shared")
-    assert Reference.into(shared, Record(ALIGNED), packed=True).packed
-
-
-def test_types_of_fields() -> None:
-    assert element_type(np.dtype("f4")) == F4
-    assert element_type(ALIGNED) == Record(ALIGNED)
-    fixed = Array(number("int32"), 2, "fixed", (2, 3), "local", packed=True)
-    assert element_type(NESTED["v"], packed=True) == fixed
-
-
-def test_what_threads_exchange() -> None:
-    assert value_type(REFERENCE) == Record(ALIGNED)
-    assert value_type(Tuple((PY_INT, Tuple((REFERENCE,))))) == Tuple(
-        (PY_INT, Tuple((Record(ALIGNED),)))
-    )
-    assert value_type(F4) is F4
 
 
 def test_alignment() -> None:

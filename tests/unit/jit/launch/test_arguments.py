@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 from kerneltk import ArraySpec
 from kerneltk.backends.base import capabilities_of
-from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.ir.types import PY_INT, VOID, Array, ShapeAssumptions, Tuple, number
 from kerneltk.jit.launch.launcher import Arguments, arguments_of, assumptions_of
-from kerneltk.jit.launch.marshalling import ArgumentPath, type_of
+from kerneltk.jit.launch.marshalling import ArgumentPath
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
 F4 = number("float32")
-
-
-class Pair(NamedTuple):
-    left: Any
-    right: Any
-
-
-class Other:
-    """An array of another library."""
-
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.array = array
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.array.__dlpack_device__()
 
 
 def taken(*args: Any, **options: Any) -> Arguments:
@@ -51,47 +32,12 @@ def test_types_and_values() -> None:
     assert (found.backend.name, found.has_arrays, found.is_64bit_grid) == ("host", True, False)
 
 
-def test_calls_without_arrays() -> None:
-    assert not taken(1, (2.5, None)).has_arrays
-    assert taken().types == ()
-
-
-def test_what_is_not_changed_is_the_same_object() -> None:
-    pair = Pair(np.zeros(3), (1, np.zeros(4)))
-    assert taken(pair).values[0] is pair
-
-
-def test_arrays_of_other_libraries_in_tuples() -> None:
-    x = np.arange(3)
-    pair = Pair(Other(x), 2)
-    (found,) = taken(pair).values
-    assert type(found) is Pair
-    assert isinstance(found.left, np.ndarray)
-    assert np.shares_memory(found.left, x)
-    assert found.right == 2
-
-
-def test_subclasses_stay() -> None:
-    class Own(np.ndarray[Any, Any]):
-        pass
-
-    own = np.zeros(3).view(Own)
-    assert taken(own).values[0] is own
-
-
 def test_what_a_compiled_kernel_depends_on() -> None:
     x = np.zeros(3, np.float32)
     assert taken(x, 3).key == taken(np.ones(7, np.float32), -5).key
     others = (taken(x, 3.0), taken(x[::2], 3), taken(x.astype("f8"), 3), taken(x.reshape(1, 3), 3))
     assert all(taken(x, 3).key != other.key for other in others)
     assert taken(x, 3, is_64bit_grid=True).key != taken(x, 3).key
-
-
-def test_messages_say_which_argument() -> None:
-    with pytest.raises(ArgumentTypeError, match=r"Parameter 'a1\[0\]' of kernel 'k' cannot take"):
-        taken(1, ("text",))
-    with pytest.raises(ArgumentTypeError, match=r"Parameter 'a0\.right' of kernel 'k' cannot take"):
-        taken(Pair(1, {}))
 
 
 def known(backend: Any, *shapes: Any, **options: Any) -> ShapeAssumptions:
@@ -133,8 +79,3 @@ def test_equal_shapes() -> None:
     assert not known(CUDA, (3, 4), (3,)).has_equal_shapes
     assert not known(CUDA).has_equal_shapes
     assert not known(HOST, (3, 4), (3, 4)).has_equal_shapes  # gains nothing there
-
-
-def test_specs_have_types_as_arrays_have() -> None:
-    spec = ArraySpec.make("float32", (3, 4))
-    assert type_of(np.zeros((3, 4), np.float32), np.ndarray) == Array(F4, len(spec.shape))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import math
 import struct
 
 import ml_dtypes
@@ -14,7 +12,6 @@ from kerneltk import pipeline
 from kerneltk.backends.base import capabilities_of, capabilities_of_target
 from kerneltk.errors import (
     ArgumentTypeError,
-    Snippet,
 )
 from kerneltk.jit.ir.types import (
     BOOL,
@@ -30,7 +27,6 @@ from kerneltk.jit.ir.types import (
     Type,
 )
 from kerneltk.jit.launch.marshalling import (
-    ArgumentPath,
     Layout,
     alignment_of,
     layout_of,
@@ -38,7 +34,7 @@ from kerneltk.jit.launch.marshalling import (
     type_of,
 )
 
-from .cpp_kernel import PACKED, PARTICLE, WAVE, Config, Nested, Pair, Text
+from .cpp_kernel import PACKED, PARTICLE, WAVE, Text
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
 STRUCTURES = """
@@ -49,109 +45,6 @@ struct nested { pair first; config second; };
 
 
 # -- types -----------------------------------------------------------------------------------------
-
-
-class Color(enum.IntEnum):
-    RED = 3
-
-
-x32 = np.arange(10, dtype=np.float32)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (True, BOOL),
-        (7, PY_INT),
-        (Color.RED, PY_INT),
-        (1.5, PY_FLOAT),
-        (1j, PY_COMPLEX),
-        (None, VOID),
-        (np.True_, BOOL),
-        (np.float64(1), Number(np.dtype("f8"))),
-        (np.float16(1), Number(np.dtype("f2"))),
-        (np.complex64(1), Number(np.dtype("c8"))),
-        (np.longlong(1), Number(np.dtype("i8"))),
-        (np.uint64(1), Number(np.dtype("u8"))),
-        (ml_dtypes.bfloat16(1), Number(np.dtype(ml_dtypes.bfloat16))),
-        (np.zeros((), PARTICLE)[()], Record(PARTICLE)),
-        (x32, Array(Number(np.dtype("f4")), 1)),
-        (x32[::2], Array(Number(np.dtype("f4")), 1, "strided")),
-        (x32[:1:2], Array(Number(np.dtype("f4")), 1)),
-        (np.zeros((3, 4)), Array(Number(np.dtype("f8")), 2)),
-        (np.zeros((3, 4)).T, Array(Number(np.dtype("f8")), 2, "strided")),
-        (np.zeros(()), Array(Number(np.dtype("f8")), 0)),
-        (np.zeros(3, PARTICLE), Array(Record(PARTICLE), 1)),
-        ((), Tuple(())),
-        ((1, (2.0, None)), Tuple((PY_INT, Tuple((PY_FLOAT, VOID))))),
-        (Pair(1, x32), Tuple((PY_INT, Array(Number(np.dtype("f4")), 1)), ("left", "right"), Pair)),
-        (Config(1.0, True), Tuple((PY_FLOAT, BOOL), ("scale", "count"), Config)),
-        (
-            Nested(Pair(1, 2), ()),
-            Tuple(
-                (Tuple((PY_INT, PY_INT), ("left", "right"), Pair), Tuple(())),
-                ("pair", "config"),
-                Nested,
-            ),
-        ),
-    ],
-    ids=repr,
-)
-def test_types(value: object, expected: Type) -> None:
-    found = type_of(value, np.ndarray)
-    assert found == expected
-    assert hash(found) == hash(expected)
-
-
-PATH = ArgumentPath("probe", "x", Snippet("probe.py", "def probe(x): pass", 10, 11))
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (
-            {1},
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'set'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: pass an array of its elements.",
-        ),
-        (
-            math,
-            "Parameter 'x' of kernel 'probe' cannot take an object of type 'module'.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: name it in the kernel itself.",
-        ),
-        (
-            np.zeros(3, ">f4"),
-            "Parameter 'x' of kernel 'probe' cannot take the array: the dtype '>f4' has a byte "
-            "order that is not this machine's.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^\n"
-            "  Hint: convert with 'x.astype(x.dtype.newbyteorder(\"=\"))'.",
-        ),
-        (
-            np.datetime64("2020-01-01"),
-            "Parameter 'x' of kernel 'probe' cannot take the value: the dtype 'datetime64[D]' has "
-            "no C type that kernels can use.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^",
-        ),
-        (
-            np.longdouble(1),
-            "Parameter 'x' of kernel 'probe' cannot take the value: the dtype "
-            f"'{np.dtype(np.longdouble)}' has no C type that kernels can use.\n"
-            "  probe.py: def probe(x): pass\n"
-            "                      ^",
-        ),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_is_no_argument(value: object, message: str) -> None:
-    with pytest.raises(ArgumentTypeError) as caught:
-        type_of(value, np.ndarray, PATH)
-    assert str(caught.value) == message
 
 
 def test_without_a_place() -> None:

@@ -5,16 +5,24 @@ The name of a parameter says what it is given: see `GIVEN`.
 
 from __future__ import annotations
 
+import cmath
 import inspect
+import operator
+import re
 import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from kerneltk.errors import KernelToolkitError
+from kerneltk.jit import cuda
 from kerneltk.jit.frontends.rawkernel import Definition, Mode
 from kerneltk.jit.launch.marshalling import type_of
+from tests.diagnostics.jit_refused_programs_support import made
 from tests.ir_printer import show
 
 
@@ -83,3 +91,55 @@ def refused(function: Any, mode: Mode = "numpy", of_elements: bool = True) -> st
     assert any("^" in line for line in lines)  # it shows where
     hints = [line.strip() for line in lines if line.lstrip().startswith("Hint: ")]
     return " ".join([lines[0], *hints])
+
+
+def entries(file: str) -> list[tuple[str, Mode, str, str]]:
+    """Return the table beside a file of tests: functions, their modes, signs, what is expected.
+
+    An entry is a function, behind a line with its mode where that is not NumPy's, and a line that
+    begins with a sign.
+    """
+    path = Path(file)
+    text = path.with_name(f"{path.stem.removeprefix('test_')}.txt").read_text()
+    found: list[tuple[str, Mode, str, str]] = []
+    for entry in re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).rstrip("\n").split("\n\n"):
+        function, sign, expected = re.split(
+            r"^([=?]|!?>|!)\s", entry, maxsplit=1, flags=re.MULTILINE
+        )
+        mode, is_cuda, rest = function.rpartition("cuda\n")
+        found.append(
+            (rest.rstrip("\n"), "cuda" if is_cuda and not mode else "numpy", sign, expected)
+        )
+    return found
+
+
+NAMES = {"cmath": cmath, "cuda": cuda, "operator": operator, "replace": replace, "PACKED": PACKED}
+
+
+def function_of(text: str, path: str, names: Mapping[str, Any]) -> Any:
+    """Return the function of an entry."""
+    name = re.match(r"def (\w+)", text)
+    if name is None:
+        return made(f"function = {text}\n", "function", path, {**NAMES, **names})
+    return made(f"{text}\n", name[1], path, {**NAMES, **names})
+
+
+SHOWN: dict[str, Callable[[Any, Mode], str]] = {
+    "=": value_of,
+    ">": body_of,
+    "!": refused,
+    "!>": lambda function, mode: refused(function, mode, of_elements=False),
+}
+
+
+def check_table(file: str, names: Mapping[str, Any]) -> None:
+    """Check the table beside a file of tests: of functions of an element what they return (``=``),
+    or the message (``!``), of kernels the statements (``>``), or the message (``!>``).
+    """
+    wrong = []
+    for number, (text, mode, sign, expected) in enumerate(entries(file)):
+        found = SHOWN[sign](function_of(text, f"<{Path(file).stem} {number}>", names), mode)
+        found = re.sub(r"\n+", "\n", found).rstrip("\n")
+        if found != expected:
+            wrong.append(f"{text}\n{sign} {found}\nnot {expected}")
+    assert not wrong, "\n\n".join(wrong)

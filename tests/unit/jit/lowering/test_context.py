@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kerneltk.errors import TypingError, UnsupportedError
-from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static
-from kerneltk.jit.ir.types import PY_INT, Array, number
+from kerneltk.jit.ir.types import PY_INT
 from kerneltk.jit.lowering.context import Context, Handlers, Program
 from kerneltk.jit.source.function_source import source_of
-
-AT = ir.Span(1, 0, 1, 1)
 
 
 def outer(x: Any, i: Any) -> Any:
@@ -45,39 +40,6 @@ def test_names_of_variables() -> None:
     assert low.add_local("c", PY_INT) == "c_2"
 
 
-def test_statements_are_captured_and_given_back() -> None:
-    low = context()
-    one, two = ir.Break(AT), ir.Continue(AT)
-    low.emit(one)
-    with low.captured() as inside:
-        low.emit(two)
-    assert (inside, low.statements) == ([two], [one])
-    with pytest.raises(ZeroDivisionError), low.captured():
-        raise ZeroDivisionError
-    assert low.statements == [one]
-
-
-def test_a_copy_is_a_variable_of_its_own() -> None:
-    low = context()
-    value = ir.Literal_(3, PY_INT, AT)
-    local = low.copied(value)
-    assert isinstance(local, ir.Local)
-    assert low.statements == [ir.Store(local, value, AT)]
-    assert low.locals == {local.name: PY_INT}
-
-
-def test_what_never_changes() -> None:
-    low = context()
-    low.variables, low.ir_names, low.given = {"i"}, {"i": "i"}, {"x", "i"}
-    assert (low.is_constant("x"), low.is_constant("i")) == (True, False)
-    array = Array(number("float32"), 1)
-    assert low.lasts(ir.Local("x", array, AT))
-    assert not low.lasts(ir.Local("i", PY_INT, AT))
-    assert low.lasts(ir.Local("memory", array, AT))  # is declared
-    low.locals["view"] = array
-    assert not low.lasts(ir.Local("view", array, AT))
-
-
 def test_a_pass_forgets_what_was_made_and_keeps_what_was_learnt() -> None:
     low = context()
     low.types["total"] = PY_INT
@@ -87,14 +49,6 @@ def test_a_pass_forgets_what_was_made_and_keeps_what_was_learnt() -> None:
     low.begin()
     assert low.types == {"total": PY_INT}
     assert (low.bindings, low.locals, low.changed, low.statements) == ({}, {}, False, [])
-
-
-def test_whose_a_name_is() -> None:
-    inner = context(context())
-    assert inner.is_own("total")
-    assert inner.is_own("x")
-    assert not inner.is_own("context")
-    assert not context().is_own("pytest")
 
 
 def test_messages_show_the_source() -> None:

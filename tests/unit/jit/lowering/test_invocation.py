@@ -9,7 +9,7 @@ import pytest
 
 from kerneltk import jit
 
-from .showing import body_of, refused
+from .showing import body_of, check_table, refused
 
 
 def add(a: Any, b: Any = 2, *, c: Any = 3) -> Any:
@@ -35,81 +35,8 @@ def pick(name: Any, pair: Any) -> Any:
     return pair[0] if name == "left" else pair[1]
 
 
-def each_types_own(x: Any, y: Any, i: Any) -> None:
-    y[0] = add(i)
-    y[1] = add(y[2])
-    x[0] = add(x[1])
-
-
-def known_arguments(y: Any, tt: Any) -> None:
-    y[0] = pick("left", tt)
-    y[1] = pick("right", tt)
-
-
-def an_impure_call_is_made_once(y: Any) -> None:
-    def next_of(a: Any) -> Any:
-        return jit.atomic_add(a, 0, 1)
-
-    y[1] = next_of(y) + next_of(y)
-
-
-BODIES = [
-    (
-        each_types_own,
-        """\
-function add(a: int, b: int, c: int) -> int
-    return (a + b) + c
-
-function add_2(a: int64, b: int, c: int) -> int64
-    return (a + int64(b)) + int64(c)
-
-function add_3(a: float32, b: int, c: int) -> float32
-    return (a + float32(b)) + float32(c)
-
-y[0] = int64(add(i, 2, 3))
-y[1] = add_2(y[2], 2, 3)
-x[0] = add_3(x[1], 2, 3)
-""",
-    ),
-    (
-        known_arguments,
-        """\
-function pick(pair: (int, int, int32)) -> int
-    return pair[0]
-
-function pick_2(pair: (int, int, int32)) -> int
-    return pair[1]
-
-y[0] = int64(pick(tt))
-y[1] = int64(pick_2(tt))
-""",
-    ),
-    (
-        an_impure_call_is_made_once,
-        """\
-function next_of(a: int64[:]) -> int64
-    t: int64 = atomic_add(&a[0], 1:int64)
-    return t
-
-t: int64 = next_of(y)
-t_2: int64 = next_of(y)
-y[1] = t + t_2
-""",
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "expected"), BODIES, ids=[f.__name__ for f, _ in BODIES])
-def test_calls(function: Any, expected: str) -> None:
-    assert body_of(function) == expected
-
-
 def endless(a: Any) -> Any:
     return endless(a) + 1
-
-
-def recursion(y: Any) -> None:
-    y[0] = endless(1)
 
 
 def endless_by_another(a: Any) -> Any:
@@ -121,16 +48,8 @@ def another(a: Any) -> Any:
     return found * 2
 
 
-def recursion_by_another(y: Any) -> None:
-    y[0] = endless_by_another(1)
-
-
 def pairs(a: Any, n: Any) -> Any:
     return 0 if n == 0 else pairs((a, 1), n - 1)
-
-
-def other_types_at_each_level(y: Any, i: Any) -> None:
-    y[0] = pairs(i, i)
 
 
 def nested(n: Any) -> Any:
@@ -139,37 +58,13 @@ def nested(n: Any) -> Any:
     return nested(n - 1), 1
 
 
-def recursion_to_another_type(y: Any, i: Any) -> None:
-    y[0] = nested(i)
-
-
 def with_keywords(**given: Any) -> Any:
     return 1
-
-
-def keywords(y: Any) -> None:
-    y[0] = with_keywords(a=1)
-
-
-def position_only(y: Any) -> None:
-    y[0] = first(b=1, a=2)
-
-
-def keyword_only(y: Any) -> None:
-    y[0] = add(1, 2, 3)
-
-
-def an_error_inside(y: Any, t: Any) -> None:
-    y[0] = add(t)
 
 
 def sometimes(a: Any) -> Any:
     if a > 0:
         return 1
-
-
-def without_a_result(y: Any) -> None:
-    y[0] = sometimes(y[0])
 
 
 def of_two_kinds(a: Any) -> Any:
@@ -178,16 +73,8 @@ def of_two_kinds(a: Any) -> Any:
     return (1, 2)
 
 
-def results_of_two_kinds(y: Any) -> None:
-    y[0] = of_two_kinds(y[0])
-
-
 def own_memory(a: Any) -> Any:
     return jit.local_memory("int32", 4)
-
-
-def returned_memory(y: Any) -> None:
-    y[0] = own_memory(1)[0]
 
 
 def countdown(a: Any) -> Any:
@@ -217,84 +104,6 @@ x[0] = countdown(x[1])
 
 
 MADE = eval("lambda a: a")
-
-
-def without_a_source(y: Any) -> None:
-    y[0] = MADE(1)
-
-
-REFUSED_STATEMENTS = [
-    (
-        recursion,
-        (
-            "The type of what 'endless' returns is not known: it depends on this call of itself "
-            "on every way. Hint: return a value on a way without it, or annotate it: 'def "
-            "endless(...) -> np.float32:'."
-        ),
-    ),
-    (
-        recursion_by_another,
-        (
-            "The type of what 'endless_by_another' returns is not known: it depends on this call "
-            "of itself on every way. Hint: return a value on a way without it, or annotate it: "
-            "'def endless_by_another(...) -> np.float32:'."
-        ),
-    ),
-    (
-        other_types_at_each_level,
-        (
-            "'pairs' calls itself with arguments of other types each time, 16 deep. Hint: convert "
-            "the arguments, so that their types are those of the call before."
-        ),
-    ),
-    (
-        recursion_to_another_type,
-        "'nested' returns values whose types do not go together.",
-    ),
-    (
-        keywords,
-        "'with_keywords' takes '**given', which kernels cannot pass. Hint: name the keywords.",
-    ),
-    (position_only, "'first' takes 'a' by its position only."),
-    (keyword_only, "'add' takes 2 arguments, and 3 were given."),
-    (
-        an_error_inside,
-        (
-            "'+' cannot be computed for a value of type 'tuple of (int, float)' and a number "
-            "of type 'int'."
-        ),
-    ),
-    (
-        without_a_result,
-        (
-            "'sometimes' may end without a value, and returns one here. Hint: return a value "
-            "on every way."
-        ),
-    ),
-    (results_of_two_kinds, "'of_two_kinds' returns values whose types do not go together."),
-    (
-        returned_memory,
-        (
-            "Memory of a function cannot be returned from it. Hint: declare it where it is "
-            "used, and pass it as an argument."
-        ),
-    ),
-    (
-        without_a_source,
-        (
-            "'MADE' cannot be called: the text of the lambda of line 1 cannot be had: exec() "
-            "and python -c do not keep it. Hint: write the text to a file, or register it in "
-            "linecache.cache under the name that compile() is given"
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("function", "expected"), REFUSED_STATEMENTS, ids=[f.__name__ for f, _ in REFUSED_STATEMENTS]
-)
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function, of_elements=False) == expected
 
 
 def by_two(a: Any) -> Any:
@@ -391,3 +200,7 @@ def test_defaults_that_are_known_elsewhere() -> None:
     y = np.array([2.0, 0.0, 0.0])
     jit.rawkernel(a_default_that_is_known)[1, 1](y)
     assert y[1] == 25
+
+
+def test_table() -> None:
+    check_table(__file__, globals())

@@ -15,41 +15,10 @@ HOST = HostLibrary()
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
-def test_copies_are_copies() -> None:
-    found = HOST.copied(X, True, None, 0)
-    assert type(found) is HostArray
-    assert not np.shares_memory(found, X)
-    found[0, 0] = 7
-    assert X[0, 0] == 0
-    assert HOST.copied(X.T, True, None, 0).is_f_contiguous()
-    assert HOST.copied([1, 2], False, None, 0).tolist() == [1, 2]
-
-
 def test_an_array_that_is_not_copied() -> None:
     x = X.copy()
     found = HOST.copied(x, False, None, 0)
     assert np.shares_memory(found, x)
-
-
-def test_a_copy_into_another_array() -> None:
-    to = np.zeros_like(X)
-    assert HOST.copied(X, True, to, 0) is to
-    np.testing.assert_array_equal(to, X)
-    for other in (np.zeros(3, np.float32), np.zeros((3, 4))):
-        with pytest.raises(ArgumentTypeError, match="cannot be copied to or from"):
-            HOST.copied(X, True, other, 0)
-
-
-def test_copies_to_the_host() -> None:
-    array = X.view(HostArray)
-    found = array.copy_to_host()
-    assert type(found) is np.ndarray
-    assert not np.shares_memory(found, X)
-    out = np.zeros_like(X)
-    assert array.copy_to_host(out) is out
-    np.testing.assert_array_equal(out, X)
-    with pytest.raises(ArgumentTypeError, match=r"shape \(2,\) and dtype 'float32'"):
-        array.copy_to_host(np.zeros(2, np.float32))
 
 
 def test_copies_into_a_part() -> None:
@@ -57,12 +26,6 @@ def test_copies_into_a_part() -> None:
     array[::2].copy_to_device(np.ones((2, 4), np.float32))
     assert array[:, 0].tolist() == [1, 4, 1]
     assert (array.is_c_contiguous(), array[::2].is_c_contiguous()) == (True, False)
-
-
-@pytest.mark.parametrize("shape", [3, np.int64(3), (3,), [3], (2, 3), (), 0, (0, 3)])
-def test_new_arrays(shape: Any) -> None:
-    found = HOST.empty(shape, np.int16, None, "C", 0)
-    assert (type(found), found.shape) == (HostArray, np.empty(shape).shape)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +44,6 @@ def test_new_arrays_with_steps(shape: Any, strides: tuple[int, ...]) -> None:
     assert (found.shape, found.strides) == (np.empty(shape).shape, strides)
     found[...] = 1  # all of it is its own memory
     assert (found == 1).all()
-
-
-def test_orders() -> None:
-    assert HOST.empty((2, 3), np.float32, None, "F", 0).is_f_contiguous()
-
-
-def test_whose_an_array_is() -> None:
-    assert HOST.is_array(X.view(HostArray))
-    assert not HOST.is_array(X)
-    assert HOST.is_array(HOST.adopted(X))
 
 
 @pytest.mark.parametrize("stream", ["s", 1.5, True])
@@ -124,14 +77,6 @@ def test_streams_and_events() -> None:
     end.record()
     assert begin.elapsed_time(end) >= 0 >= end.elapsed_time(begin)
     assert begin.query()
-
-
-def test_the_only_device() -> None:
-    assert (HOST.count(), HOST.device(None).id, HOST.select(0).WARP_SIZE) == (1, 0, 32)
-    assert repr(HOST.device(0)).startswith("<host: ")
-    for number in (1, -1):
-        with pytest.raises(ArgumentValueError, match=f"There is no device {number}:"):
-            HOST.device(number)
 
 
 def test_arrays_of_a_call_are_passed_as_they_are() -> None:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 from kerneltk.errors import (
     ArgumentTypeError,
-    ArgumentValueError,
     ScalarOverflowError,
     SignatureError,
 )
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
-
-
-class Pair(NamedTuple):
-    left: Any
-    right: Any
 
 
 @pytest.mark.parametrize(
@@ -126,19 +120,6 @@ def test_numbers_become_the_signatures(text: str, value: Any, expected: Any) -> 
     assert found == expected
 
 
-def test_tuples_become_the_signatures() -> None:
-    assert adapted("UniTuple(int32, 2)", (1, 2.5)) == (np.int32(1), np.int32(2))
-    found = adapted("Tuple((int8, float32))", Pair(1, 2))
-    assert type(found) is Pair
-    assert [type(item) for item in found] == [np.int8, np.float32]
-    assert adapted("Tuple(())", ()) == ()
-
-
-def test_arrays_are_passed_as_they_are() -> None:
-    x = np.zeros((2, 3), np.float32)
-    assert adapted("float32[:, :]", x) is x
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -180,15 +161,14 @@ def test_options() -> None:
     )
 
 
-@pytest.mark.parametrize("registers", [0, -1, True, 1.5, "32"])
-def test_registers_that_are_refused(registers: Any) -> None:
-    with pytest.raises(ArgumentValueError, match="'max_registers' is the most registers"):
-        checked_options({"max_registers": registers})
-
-
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("link", "RawModule"), ("boundscheck", "KERNELTK_HOST_DEBUG"), ("any", "known are")],
+    [
+        ("link", "RawModule"),
+        ("boundscheck", "KERNELTK_HOST_DEBUG"),
+        ("fast", "fastmath"),
+        ("any", "known are"),
+    ],
 )
 def test_options_that_are_refused(name: str, hint: str) -> None:
     with pytest.raises(

@@ -8,7 +8,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.ir.types import Type
 from kerneltk.jit.passes.early_returns import with_marked_returns, without_returns
 
-from .writing import AT, a, for_, i, if_, kernel, leave, let, lines, n, out, tx, x
+from .writing import AT, a, for_, i, if_, kernel, leave, let, lines, n, out, tx
 
 
 class Variables:
@@ -71,16 +71,6 @@ threads:
   out[threadIdx.x] = a
 """
     )
-
-
-def test_two_plain_conditions_have_two_notes() -> None:
-    shown = result(
-        loop(if_(tx < n, leave), let(a, 1), if_(x[tx] < 1, leave)), loop(let(out[tx], a))
-    )
-    assert "_kt_gone = threadIdx.x < n" in shown
-    assert "_kt_gone2 = x[threadIdx.x] < 1" in shown
-    asked = "  if _kt_gone:\n    return\n  if _kt_gone2:\n    return\n  out[threadIdx.x] = a\n"
-    assert shown.endswith(asked)
 
 
 def test_a_return_inside_of_something_sets_a_flag() -> None:

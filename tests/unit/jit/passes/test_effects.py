@@ -137,6 +137,9 @@ def test_what_is_written_anywhere_may_not_be_read_only(function: Any) -> None:
     kind = array_of(np.dtype(np.float32), 1, True)
     assert "x" in written_parameters(Definition(function).lowered((kind, kind)))
 
+
+def test_what_is_written_behind_a_return_may_not_be_read_only() -> None:
+    function = behind_a_barrier_and_a_return
     with pytest.raises(ArgumentValueError, match=r"parameter 'x' .* is read-only, and the kernel"):
         jit.rawkernel(function)[1, 4](read_only(), np.zeros(4, np.float32))
 

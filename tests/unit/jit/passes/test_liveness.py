@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kerneltk.jit import ir
-from kerneltk.jit.passes.liveness import live_in, mentioned
+from kerneltk.jit.passes.liveness import live_in
 
 from .writing import (
     AT,
@@ -24,9 +24,7 @@ from .writing import (
     out,
     shared,
     stop,
-    tx,
     while_,
-    x,
 )
 
 
@@ -70,9 +68,3 @@ PLACE = ir.Local("place", a.node.type, AT)
 )
 def test_what_is_read_before(body: Any, expected: str) -> None:
     assert " ".join(sorted(live_in(body))) == expected
-
-
-def test_what_is_mentioned() -> None:
-    assert mentioned([let(a, b + tx), for_(i, n, let(out[i], x[c]))]) == {*"abcin", "out", "x"}
-    assert mentioned([shared]) == {"s"}
-    assert mentioned([]) == set()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import PY_INT
-from kerneltk.jit.passes.renaming import Names, with_expressions, with_unique_names
+from kerneltk.jit.passes.renaming import with_expressions, with_unique_names
 
-from .writing import a, b, for_, i, j, kernel, let, lines, n, out, shared, tx
+from .writing import a, b, for_, i, j, kernel, let, lines, n, out, tx
 
 
 def shown(function: ir.Function) -> str:
@@ -18,14 +18,6 @@ def test_expressions_instead_of_variables() -> None:
     assert with_expressions((a * b + a).node, known) == ((tx + 1) * n + (tx + 1)).node
     assert with_expressions((i + j).node, known) == (i + j).node
     assert with_expressions(out[a].node, {"out": out.node}) == out[a].node
-
-
-def test_names_that_are_free() -> None:
-    names = Names(kernel(let(a, 1), for_(i, n, shared)))
-    assert [names.fresh(stem) for stem in ("a", "a", "i", "s", "x", "free", "free")] == [
-        *("a2", "a3", "i2", "s2", "x2"),
-        *("free", "free2"),
-    ]
 
 
 def test_each_private_loop_variable_has_its_own_name() -> None:
@@ -43,11 +35,6 @@ for i3 in 0..n:
     )
 
 
-def test_a_loop_variable_that_is_read_afterwards_keeps_its_name() -> None:
-    function = kernel(for_(i, n, let(a, i), private=False), let(out[0], i))
-    assert with_unique_names(function).body == function.body
-
-
 def test_a_parameter_that_is_assigned_to_is_copied() -> None:
     function = with_unique_names(kernel(let(n, n + 1), let(out[0], n)))
     assert (
@@ -59,8 +46,3 @@ out[0] = own_n
 """
     )
     assert function.locals == (("own_n", PY_INT),)
-
-
-def test_what_needs_no_change() -> None:
-    function = kernel(let(a, n), for_(i, a, let(out[i], b)))
-    assert with_unique_names(function) == function

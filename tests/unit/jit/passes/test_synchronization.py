@@ -9,7 +9,7 @@ import pytest
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
 from kerneltk.jit.ir.types import VOID
-from kerneltk.jit.passes.synchronization import NotSplit, has_barrier, is_barrier, refuse_waits
+from kerneltk.jit.passes.synchronization import NotSplit, refuse_waits
 
 from .writing import (
     ADD,
@@ -53,21 +53,6 @@ def reason(*body: Any, callees: dict[str, ir.Function] | None = None) -> str:
         refuse_waits(body, callees or {})
     assert caught.value.span == AT
     return caught.value.reason
-
-
-def test_plain_barriers() -> None:
-    assert is_barrier(sync)
-    assert not is_barrier(let(a, call(BARRIER)))
-    assert not is_barrier(ir.Evaluate(call(SHUFFLE, tx).node, AT))
-    assert not has_barrier()
-    assert not has_barrier(let(a, 1), COUNT)
-    assert has_barrier(let(a, 1), for_(i, n, if_(n < 3, let(a, 2), orelse=(sync,))))
-
-
-def test_what_may_be_split() -> None:
-    refuse_waits((), {})
-    refuse_waits((sync, for_(i, n, sync), if_(n < 3, sync)), {})
-    refuse_waits((invoked("f"), sync), helper("f", let(a, call(SINE, n))))
 
 
 def test_what_waits_in_another_way() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +28,6 @@ COORDINATES = {
 ATOMIC = frozenset({ir.Effect.ATOMIC, ir.Effect.MEMORY, ir.Effect.THREAD})
 ADD = Operation("atomic_add", "", ATOMIC, by_reference=(0,), writes=(0,))
 SINE = Operation("sin", "")
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
-    "%": operator.mod, "<": operator.lt, "<=": operator.le, "==": operator.eq, ">": operator.gt,
-    ">=": operator.ge, "!=": operator.ne, ">>": operator.rshift, "|": operator.or_,
-}  # fmt: skip
 
 
 # -- a short way to write IR ----------------------------------------------------------------------

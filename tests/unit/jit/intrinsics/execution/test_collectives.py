@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,23 +17,13 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     KernelToolkitError,
-    TypingError,
-    UnsupportedError,
 )
 from kerneltk.jit import cg, cub
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
 
+from ...lowering.showing import check_table
 from .launching import GPU, launch, same, values
-
-
-def refused(function: Callable[..., None], *arguments: Any) -> str:
-    """Return the message for a function that cannot be a kernel."""
-    definition = Definition(function)  # type: ignore[arg-type]
-    with pytest.raises((TypingError, UnsupportedError)) as caught:
-        definition.program([type_of(argument, np.ndarray) for argument in arguments], GPU)
-    return str(caught.value)
-
 
 # -- operations that are Python functions ---------------------------------------------------------
 
@@ -245,199 +234,22 @@ def test_what_brackets_refuse(template: Any, key: Any, message: str) -> None:
 
 # -- messages -------------------------------------------------------------------------------------
 
-Floats = cub.BlockReduce[np.float32, 64]
-Pairs = cub.BlockReduce[(np.int64, np.float32), 64]
-Keys = cub.BlockSort[np.float32, 64, 2]
 
-
-def wide_value(x):
-    Floats().Sum(np.float64(x[0]))
-
-
-def wide_initial(x):
-    cub.BlockScan[np.float32, 64]().ExclusiveScan(x[0], np.float64(1), cub.Sum())
-
-
-def fraction(x):
-    cub.BlockReduce[np.int32, 64]().Sum(0.5)
-
-
-def unknown_method(x):
-    Floats().Summe(x[0])
-
-
-def method_of_storage(x):
-    jit.shared_memory(Floats.TempStorage, 1)[0].Sum(x[0])
-
-
-def unindexed_storage(x):
-    temp = jit.shared_memory(Floats.TempStorage, 1)
-    Floats(temp).Sum(x[0])
-
-
-def other_storage(x):
-    temp = jit.shared_memory(cub.BlockReduce[np.float32, 32].TempStorage, 1)
-    Floats(temp[0]).Sum(x[0])
-
-
-def array_as_storage(x):
-    temp = jit.shared_memory(np.float32, 64)
-    Floats(temp[0]).Sum(x[0])
-
-
-def dynamic_storage(x):
-    jit.shared_memory(Floats.TempStorage, None)
-
-
-def local_storage(x):
-    jit.local_memory(Floats.TempStorage, 1)
-
-
-def missing_storage(x):
-    temp = jit.shared_memory(Floats.TempStorage, 2)
-    Floats(temp[2]).Sum(x[0])
-
-
-def number_as_operation(x):
-    Floats().Reduce(x[0], 3)
-
-
-def other_function(x):
-    Floats().Reduce(x[0], np.sin)
-
-
-def bits_of_floats(x):
-    Floats().Reduce(x[0], np.bitwise_and)
-
-
-def place_of_numbers(x):
-    Floats().Reduce(x[0], cub.ArgMax())
-
-
-def sum_of_pairs(x):
-    Pairs().Sum((1, x[0]))
-
-
-def other_result(x):
-    Floats().Reduce(x[0], lambda a, b: np.float64(a))
-
-
-def other_pair(x):
-    Pairs().Reduce((1, x[0]), lambda a, b: a[0])
-
-
-def writing_operation(x):
-    def op(a, b):
-        x[0] = a
-        return b
-
-    Floats().Reduce(x[0], op)
-
-
-def operation_of_three(x):
-    Floats().Reduce(x[0], lambda a, b, c: a)
-
-
-def missing_operation(x):
-    Floats().Reduce(x[0])
-
-
-def run_time_total(x):
-    cub.BlockScan[np.float32, 64]().InclusiveSum(x[0], total=x[0] > 0)
-
-
-def keys_elsewhere(x):
-    Keys().Sort(x)
-
-
-def single_key(x):
-    Keys().Sort(x[0])
-
-
-def other_keys(x):
-    Keys().Sort(jit.local_memory(np.float32, 3))
-
-
-def no_brackets(x):
-    cub.BlockReduce(x)
-
-
-def number_as_group(x):
-    cg.sync(x[0])
-
-
-def step_at_run_time(x):
-    cg.wait_prior(cg.this_thread_block(), int(x[0]))
-
-
-def strided_copy(x):
-    cg.memcpy_async(cg.this_thread_block(), x[::2], 0, x, 0, 4)
-
-
-def copied_number(x):
-    cg.memcpy_async(cg.this_thread_block(), x, 0, x[0], 0, 4)
-
-
-def tile_of_grid(x):
-    cg.tiled_partition(cg.this_grid(), 32)
-
-
-def tile_of_three(x):
-    cg.tiled_partition(cg.this_thread_block(), 3)
-
-
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (wide_value, "'BlockReduce[float32, 64]' takes 'float32', not a number of type 'float64'."),
-        (wide_initial, "'BlockScan[float32, 64]' takes 'float32', not a number of type 'float64'."),
-        (fraction, "'BlockReduce[int32, 64]' takes 'int32', not"),
-        (unknown_method, "has no method 'Summe'."),
-        (unknown_method, "Hint: it has Sum, Reduce, SumAll, ReduceAll."),
-        (method_of_storage, "'BlockReduce[float32, 64].TempStorage' has no method 'Sum'."),
-        (unindexed_storage, "needs its own TempStorage"),
-        (unindexed_storage, "Hint: give one of them: 'temp[0]'."),
-        (other_storage, "not a value of type 'BlockReduce[float32, 32].TempStorage'."),
-        (array_as_storage, "needs its own TempStorage, not a number of type 'float32'."),
-        (dynamic_storage, "is a number of storages, not None."),
-        (local_storage, "lies in shared memory"),
-        (missing_storage, "There is no storage 2 of 2."),
-        (number_as_operation, "The constant 3 is no operation of two values."),
-        (other_function, "is no operation of two values."),
-        (bits_of_floats, "cannot be computed for 'float32'."),
-        (place_of_numbers, "it takes tuples of an index and a number"),
-        (sum_of_pairs, "'cub.Sum' cannot be computed for 'tuple of (int64, float32)'."),
-        (other_result, "result is of the type 'float64', and its arguments of 'float32'."),
-        (other_pair, "The operation's result is of the type 'int64'"),
-        (writing_operation, "may neither write to memory nor wait"),
-        (operation_of_three, "needs a value for 'c'"),
-        (missing_operation, "needs a value for 'reduction_op'"),
-        (run_time_total, "'total' must be known when the kernel is compiled."),
-        (keys_elsewhere, "needs an array of 2 items of 'float32' in local memory"),
-        (single_key, "needs an array of 2 items of 'float32' in local memory, not a number"),
-        (other_keys, "Hint: declare it in the same function: local_memory(np.float32, 2)."),
-        (no_brackets, "'BlockReduce' needs a dtype in brackets."),
-        (number_as_group, "'cg.sync' needs a group of threads, not a number of type 'float32'."),
-        (step_at_run_time, "must be known when the kernel is compiled"),
-        (strided_copy, "'dst' must be an array whose elements lie one after the other"),
-        (copied_number, "'src' must be an array"),
-        (
-            tile_of_grid,
-            "'cg.tiled_partition' needs a thread block, not a value of type 'grid group'",
-        ),
-        (tile_of_three, "is a power of two up to 32, not 3."),
-    ],
-)
-def test_messages(function: Callable[..., None], message: str) -> None:
-    text = refused(function, np.zeros(64, "f4"))
-    assert message in text
-    assert "^" in text
+def test_table() -> None:
+    names = {
+        "cg": cg,
+        "cub": cub,
+        "Floats": cub.BlockReduce[np.float32, 64],
+        "Pairs": cub.BlockReduce[(np.int64, np.float32), 64],
+        "Keys": cub.BlockSort[np.float32, 64, 2],
+    }
+    check_table(__file__, names)
 
 
 # -- compilers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_120"])
 def test_text_compiles_for_other_gpus(architecture: str) -> None:
     def kernel(x, y):
         i = jit.grid(1)

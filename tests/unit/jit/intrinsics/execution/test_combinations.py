@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import jit
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import cub, ir
 from kerneltk.jit.frontends.rawkernel import Definition
@@ -21,7 +20,7 @@ from kerneltk.jit.intrinsics.execution.combinations import (
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Tuple, Type, number
 from kerneltk.jit.launch.marshalling import type_of
 
-from ...lowering.showing import GIVEN, refused
+from ...lowering.showing import GIVEN, check_table
 
 F4, C8, U1 = (number(name) for name in ("float32", "complex64", "uint8"))
 PAIR = Tuple((PY_INT, F4))
@@ -99,22 +98,5 @@ def test_functions_that_are_known(operation: Any, text: str) -> None:
     assert Combination(f"kerneltk::jit::ops::{text}()") in facts
 
 
-REFUSED = [
-    (
-        lambda x: WARP().Reduce(x[0], np.bitwise_and),
-        "'cub.bit_and' cannot be computed for 'float32'.",
-    ),
-    (lambda x: WARP().Reduce(x[0], cub.ArgMax()), "'cub.ArgMax' cannot be computed for 'float32'."),
-    (lambda x: WARP().Reduce(x[0], 3), "The constant 3 is no operation of two values."),
-    (lambda x: WARP().Reduce(x[0], np.hypot), "is no operation of two values."),
-    (lambda x: WARP().Reduce(x[0], lambda a, b: (a, b)), "The operation's result is of the type"),
-    (
-        lambda x, y: WARP().Reduce(x[0], lambda a, b: a + jit.atomic_add(y, 0, 1)),
-        "An operation may neither write to memory nor wait for other threads.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, message: str) -> None:
-    assert message in refused(function)
+def test_table() -> None:
+    check_table(__file__, globals())

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 
 from kerneltk.jit.intrinsics.base import Static
 from kerneltk.jit.lowering.values.classes import Own, class_of, found_in, is_generated
 
-from ..showing import refused, value_of
+from ..showing import check_table
 
 
 class Point(NamedTuple):
@@ -134,62 +133,6 @@ class Searched:
 
 METRES, BACKWARD, LEVEL, TOTAL, SEARCHED = Metres(2), Backward(2), Level.HIGH, Sum(3), Searched(2.0)
 
-VALUES = [
-    (lambda f: Point(f) + 2.0, "v_add_2(Point(f, 1), 2.0)"),
-    (lambda f: 2.0 + Point(f), "v_radd_2(Point(f, 1), 2.0)"),
-    (lambda f: Point(f) == 1, "v_eq_2(Point(f, 1), 1)"),
-    (lambda f: Plain(f, 1) == Plain(2.0, 2), "f == 2.0"),
-    (lambda f: Plain(f, 1) != Plain(2.0, 2), "not (f == 2.0)"),
-    (lambda f: Plain(f) == (f, 0), "False"),
-    (lambda f: Plain(f) != 3, "True"),
-    (lambda f: Known(f) == Plain(f), "False"),
-    (lambda f: 1 if Plain(f) else 2, "1"),
-    (lambda f: 1 if Point(f) else 2, "1 if (v_len_2(Point(f, 1)) != 0) else 2"),
-    (lambda f: len(Point(f)), "v_len_2(Point(f, 1))"),
-    (lambda f: Items(f)[2], "v_getitem_2(Items(f), 2)"),
-    (lambda f: 2.0 in Items(f), "v_contains_2(Items(f), 2.0)"),
-    (lambda f: Asking(f) * Answering(f), "v_rmul_2(Answering(f), Asking(f))"),
-    (lambda f: Asking(f) * Asking(f), "v_mul_2(Asking(f), Asking(f))"),
-    (lambda f: f + LEVEL, "f + 4.0"),
-    (lambda f: f + TOTAL, "f + 3.0"),
-    (lambda f: f + SEARCHED.x, "f + 2.0"),
-]
 
-
-@pytest.mark.parametrize(("function", "expected"), VALUES, ids=range(len(VALUES)))
-def test_what_is_computed(function: Any, expected: str) -> None:
-    assert value_of(function) == expected
-
-
-REFUSED = [
-    (lambda f: Known(f) == Known(f), "'Known' has no '__eq__': Python compares which objects they "
-     "are. Hint: compare their fields."),
-    (lambda f: Plain(f)[0], "'Plain' is no tuple, and has no items. Hint: use its fields: '.x', "
-     "'.tag'."),
-    (lambda f: len(Plain(f)), "'Plain' is no tuple, and has no length. Hint: use its fields: '.x', "
-     "'.tag'."),
-    (lambda f: sum(Plain(f)), "'Plain' is no tuple, and cannot be taken apart. Hint: use its "
-     "fields: '.x', "
-     "'.tag'."),
-    (lambda f: tuple(Plain(f)), "'Plain' is no tuple, and cannot be taken apart. Hint: use its "
-     "fields: '.x', '.tag'."),
-    (lambda f: f in Plain(f), "'Plain' is no tuple, and cannot be searched by 'in'. Hint: use its "
-     "fields: '.x', '.tag'."),
-    (lambda f: tuple(Point(f)), "'Point' has '__iter__' of its own, which kernels do not run. "
-     "Hint: write a plain function of its fields."),
-    (lambda x: x[0] + Point(1.0), "NumPy makes an array of 'Point' where a number of its own comes "
-     "first. Hint: begin with the 'Point', or with 'float(x)'."),
-    (lambda f: Other(f) + Other(f), "'Other' has '__radd__' of its own, which kernels do not run. "
-     "Hint: write a plain function of its fields."),
-    (lambda f: 1 if Other(f) else 2, "'__bool__' of 'Other' returns a number of type 'float', not "
-     "a bool."),
-    (lambda f: f * METRES, "'Metres' has '__mul__' of its own, which kernels do not run. Hint: "
-     "make it a plain number before."),
-    (lambda f: f < BACKWARD, "'Backward' has '__gt__' of its own, which kernels do not run. Hint: "
-     "make it a plain number before."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("function", "expected"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_refused(function: Any, expected: str) -> None:
-    assert refused(function) == expected
+def test_table() -> None:
+    check_table(__file__, globals())
