@@ -55,7 +55,8 @@ def _declared(low: Builder, site: CallSite, values: dict[str, Value], space: str
             raise low.fail("Local memory needs a shape.", shape_span)
         return low.declare(element, None, space, site.span, alignment)
     if space == "shared" and not isinstance(shape, Static):
-        raise low.fail(
+        raise low.fail_unknown(
+            shape,
             "The size of shared memory must be known when the kernel is compiled.",
             shape_span,
             "use a literal or a global; or None, with a size (bytes) that each launch gives.",

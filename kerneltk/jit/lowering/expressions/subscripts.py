@@ -178,11 +178,8 @@ def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
     values = starred_values(low, node.elts)
     for part, value in zip(node.elts, values, strict=True):
         if not is_object(value):
-            raise low.fail(
-                "What stands in these brackets must be known when the kernel is compiled.",
-                low.span(part),
-                "use a literal, a global, or a variable that is assigned once, to a constant.",
-            )
+            sentence = "What stands in these brackets must be known when the kernel is compiled."
+            raise low.fail_unknown(value, sentence, low.span(part))
     return Static(tuple(value.value for value in values))  # type: ignore[union-attr]
 
 
@@ -230,7 +227,8 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
     for item in uses.items[1:]:
         found = None if found is None else joined(low, found, item)
     if found is None:
-        raise low.fail(
+        raise low.fail_unknown(
+            key,
             "An item of this tuple can only be chosen by a constant: its items have different "
             "types.",
             span,

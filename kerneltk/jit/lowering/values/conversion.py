@@ -319,11 +319,8 @@ def static_int(low: Context, value: Value, span: ir.Span, what: str) -> int:
     """Return an integer that has to be known when the kernel is compiled."""
     if isinstance(value, Static) and isinstance(value.value, int | np.integer):
         return int(value.value)
-    raise low.fail(
-        f"{what} must be an integer that is known when the kernel is compiled.",
-        span,
-        "use a literal, a global, or a variable that is assigned once, to a constant.",
-    )
+    sentence = f"{what} must be an integer that is known when the kernel is compiled."
+    raise low.fail_unknown(value, sentence, span)
 
 
 def item_of(value: ir.Expression, index: int, span: ir.Span) -> Value:

@@ -53,7 +53,63 @@ def an_impure_call_is_made_once(y: Any) -> None:
     y[1] = next_of(y) + next_of(y)
 
 
+def scratch(count: Any, shape: Any, item: Any) -> Any:
+    small = jit.local_memory(np.int32, count)
+    tile = jit.shared_memory(np.int32, shape)
+    small[0] = tile[0, 0]
+    return small.size + (1, small)[item]
+
+
+def handed_on(count: Any) -> Any:
+    return scratch(2 * count, (count, 4), 0)
+
+
+def constants_that_a_function_asks_for(y: Any) -> None:
+    def nested() -> Any:
+        return handed_on(width)
+
+    width = 3
+    y[0] = handed_on(3)
+    y[1] = handed_on(count=5)
+    y[2] = nested()
+
+
 BODIES = [
+    (
+        constants_that_a_function_asks_for,
+        """\
+function scratch() -> int
+    declare small: local int32[6]
+    declare tile: shared int32[3, 4]
+    small[0] = tile[0, 0]
+    return 6 + 1
+
+function handed_on() -> int
+    t: int = scratch()
+    return t
+
+function scratch_2() -> int
+    declare small: local int32[10]
+    declare tile: shared int32[5, 4]
+    small[0] = tile[0, 0]
+    return 10 + 1
+
+function handed_on_2() -> int
+    t: int = scratch_2()
+    return t
+
+function nested() -> int
+    t: int = handed_on()
+    return t
+
+t: int = handed_on()
+y[0] = int64(t)
+t_2: int = handed_on_2()
+y[1] = int64(t_2)
+t_3: int = nested()
+y[2] = int64(t_3)
+""",
+    ),
     (
         each_types_own,
         """\
@@ -223,7 +279,28 @@ def without_a_source(y: Any) -> None:
     y[0] = MADE(1)
 
 
+def a_size_of_an_argument(y: Any, i: Any) -> None:
+    y[0] = handed_on(3)
+    y[1] = handed_on(i)
+
+
+def a_size_that_is_assigned(y: Any) -> None:
+    def function(count: Any) -> Any:
+        count += 1
+        return jit.local_memory(np.int32, count).size
+
+    y[0] = function(3)
+
+
 REFUSED_STATEMENTS = [
+    *(
+        (
+            function,
+            "A shape must be known when the kernel is compiled. Hint: use a literal, a global, or "
+            "a variable that is assigned once, to a constant.",
+        )
+        for function in (a_size_of_an_argument, a_size_that_is_assigned)
+    ),
     (
         recursion,
         (

@@ -122,7 +122,11 @@ REFUSED = [
     (lambda pair: pair.middle, "'Pair' has no field 'middle'. Hint: its fields are left, right."),
     (
         lambda t, x: (x, 1)[t[0]],
-        "An item of this tuple can only be chosen by a constant: its items have different types.",
+        (
+            "An item of this tuple can only be chosen by a constant: its items have different "
+            "types. Hint: use a literal, a global, or a variable that is assigned once, to a "
+            "constant."
+        ),
     ),
     (
         lambda tt, f: tt[f],
