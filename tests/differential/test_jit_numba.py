@@ -593,6 +593,89 @@ def test_types_of_numba(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(out), np.arange(8)[::-1] / 2)
 
 
+# -- functions that the package brings -------------------------------------------------------------
+
+
+@cuda.jit
+def random_numbers(states, uniform, normal):
+    i = cuda.grid(1)
+    for k in range(uniform.shape[1]):
+        uniform[i, k] = cuda.random.xoroshiro128p_uniform_float32(states, i)
+        normal[i, k] = cuda.random.xoroshiro128p_normal_float64(states, i)
+
+
+def test_random_numbers(backend: Any) -> None:
+    states = cuda.random.create_xoroshiro128p_states(64, seed=3)
+    uniform, normal = backend.asarrays(np.zeros((64, 256), np.float32), np.zeros((64, 256)))
+    random_numbers[2, 32](states, uniform, normal)
+    uniform, normal = backend.asnumpy(uniform), backend.asnumpy(normal)
+    assert (uniform.min() >= 0, uniform.max() <= 1, abs(uniform.mean() - 0.5) < 0.01) == (True,) * 3
+    assert abs(normal.mean()) < 0.05
+    assert abs(normal.std() - 1) < 0.05
+    assert np.unique(uniform).size > 16_000
+    # What numba makes of the first state of seed 3.
+    np.testing.assert_array_equal(uniform[0, :2], np.float32([0.22690068, 0.744894]))
+    np.testing.assert_allclose(normal[0, :2], [-0.168335852, -1.605604284], rtol=1e-6)
+
+
+@cuda.jit
+def halves(x, out):
+    fp16 = cuda.fp16
+    a, b = x[0], x[1]
+    out[0] = fp16.hfma(a, b, fp16.hneg(x[2]))
+    out[1] = fp16.hmax(a, x[3])
+    out[2] = fp16.hne(a, x[3])
+    out[3] = fp16.hdiv(fp16.hadd(a, b), fp16.hsub(a, fp16.hmul(b, b)))
+    out[4] = fp16.hrsqrt(fp16.habs(fp16.hneg(b)))
+    out[5] = fp16.hexp10(fp16.hlog10(b))
+    out[6] = fp16.hrint(fp16.hrcp(b))
+
+
+def test_float16(backend: Any) -> None:
+    # The product is 1 + 2**-9 + 2**-20: rounded before the subtraction, it loses its last bit.
+    x = np.array([1 + 2**-10, 1 + 2**-10, 1, np.nan], np.float16)
+    x, out = backend.asarrays(x, np.zeros(7, np.float16))
+    halves[1, 1](x, out)
+    a = np.float16(1 + 2**-10)
+    quotient = (a + a) / (a - a * a)
+    expected = [np.float16(2**-9 + 2**-20), a, 0, quotient, 1 / np.sqrt(a), a, 1]
+    found = backend.asnumpy(out)
+    np.testing.assert_allclose(found, np.array(expected, np.float16), rtol=2e-3)
+    assert found[0] == expected[0]
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 129, 20_000])
+def test_reduce(backend: Any, size: int) -> None:
+    total = cuda.reduce(lambda a, b: a + b)
+    values = np.arange(size, dtype=np.int32) % 100
+    x, res = backend.asarrays(values, np.zeros(2, np.int32))
+    assert total(x) == values.sum()
+    assert type(total(x)) is np.int32
+    assert total(x[::2], init=5) == values[::2].sum() + 5
+    assert total(x, size=size // 2, res=res) is None
+    assert backend.asnumpy(res).tolist() == [values[: size // 2].sum(), 0]
+
+
+@cuda.reduce
+def largest(a, b):
+    return max(a, b)
+
+
+def smaller(a, b):
+    return np.minimum(a, b)
+
+
+def test_reduce_is_given_a_function_of_any_kind(backend: Any) -> None:
+    x = backend.asarray(np.array([-3.0, -8.0], np.float32))
+    assert largest(x, init=-np.inf) == -3
+    assert largest(x) == 0  # as numba: 'init' takes part
+    assert cuda.Reduce(cuda.jit(device=True)(smaller))(x) == -8
+    with pytest.raises(ArgumentTypeError, match="arrays of one dimension, not of 2"):
+        largest(x[None])
+    with pytest.raises(ArgumentTypeError, match=r"'cuda\.reduce' decorates Python functions"):
+        cuda.reduce(np.add)
+
+
 # -- what is not there ---------------------------------------------------------------------------
 
 
@@ -600,11 +683,7 @@ def test_types_of_numba(backend: Any) -> None:
     ("name", "hint"),
     [
         ("vectorize", r"jit\.kernel"),
-        ("reduce", "ReductionKernel"),
         ("declare_device", "RawKernel"),
-        ("mapped_array", "to_device"),
-        ("pinned_array", "cupyx.empty_pinned"),
-        ("random", "hash"),
         ("libdevice", "'math'"),
         ("types", "np.float32"),
     ],

@@ -145,6 +145,20 @@ class CudaLibrary:
             memory = cupy.cuda.alloc(high - low) - low
             return self._own(cupy.ndarray(extents, dtype, memory, strides))
 
+    def pinned(self, shape: Any, dtype: Any = np.float64, order: str = "C") -> Any:
+        """Allocate an array of NumPy's in page-locked memory."""
+        import cupyx
+
+        return cupyx.empty_pinned(shape, dtype, order)
+
+    def shared(self, *_: Any) -> Any:
+        """Raise: CuPy's arrays cannot be read by the host, wherever they lie."""
+        raise BackendUnavailableError(
+            "With a GPU there are no arrays that it shares with the host.\n"
+            "  Hint: use 'cuda.to_device(x)', or a 'cupy.ndarray' on memory of "
+            "'cupy.cuda.malloc_managed'."
+        )
+
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy on the device, in `to` if that is given."""
         if to is not None:
@@ -175,6 +189,14 @@ class CudaLibrary:
     def default_stream(self) -> Any:
         """Return the stream that work goes into otherwise."""
         return cupy.cuda.get_current_stream()
+
+    def legacy_default_stream(self) -> Any:
+        """Return CUDA's default stream."""
+        return cupy.cuda.Stream.null
+
+    def per_thread_default_stream(self) -> Any:
+        """Return CUDA's default stream of each thread."""
+        return cupy.cuda.Stream.ptds
 
     def external_stream(self, handle: int) -> Any:
         """Return another library's stream."""

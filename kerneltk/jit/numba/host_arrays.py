@@ -11,7 +11,7 @@ import platform
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -67,6 +67,17 @@ def _check_like(given: Any, own: Any) -> None:
             f"An array of shape {given.shape} and dtype '{given.dtype}' cannot be copied to or "
             f"from one of shape {own.shape} and dtype '{own.dtype}'."
         )
+
+
+def _array_in(
+    empty: Any, shape: Any, dtype: Any, strides: Sequence[int] | None, order: str
+) -> np.ndarray[Any, Any]:
+    """Return an array of NumPy's in memory that `empty` allocates, as ``np.empty`` does."""
+    if strides is None:
+        return empty(shape, dtype, order)  # type: ignore[no-any-return]
+    extents = extents_of(shape)
+    low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
+    return np.ndarray(extents, dtype, empty(high - low, np.uint8), -low, strides)
 
 
 class HostStream:
@@ -148,11 +159,11 @@ class HostLibrary:
     ) -> HostArray:
         """Allocate an array."""
         _check_stream(stream)
-        if strides is None:
-            return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
-        extents = extents_of(shape)
-        low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
-        return HostArray(extents, dtype, np.empty(high - low, np.uint8), -low, strides)
+        return _array_in(np.empty, shape, dtype, strides, order).view(HostArray)
+
+    # This machine's memory is that of the device.
+    pinned = staticmethod(np.empty)
+    shared = empty
 
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy, in `to` if that is given."""
@@ -176,7 +187,7 @@ class HostLibrary:
         """Return a stream."""
         return HostStream()
 
-    default_stream = stream
+    default_stream = legacy_default_stream = per_thread_default_stream = stream
 
     def external_stream(self, handle: int) -> HostStream:
         """Raise: there is none."""
@@ -282,17 +293,80 @@ def device_array_like(ary: Any, stream: Any = 0) -> Any:
 
     Its elements are not set. Views with gaps become arrays without, as numba's.
     """
+    return library().empty(ary.shape, ary.dtype, _strides_like(ary), "C", stream)
+
+
+def _strides_like(ary: Any) -> tuple[int, ...] | None:
     if ary.flags.c_contiguous:
-        return library().empty(ary.shape, ary.dtype, None, "C", stream)
-    strides = dense_strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
-    return library().empty(ary.shape, ary.dtype, strides, "C", stream)
+        return None
+    return dense_strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+
+
+def pinned_array(
+    shape: int | Sequence[int],
+    dtype: Any = np.float64,
+    strides: Sequence[int] | None = None,
+    order: str = "C",
+) -> np.ndarray[Any, Any]:
+    """Return a NumPy array whose elements are not set, with a GPU in page-locked memory."""
+    return _array_in(library().pinned, shape, dtype, strides, order)
+
+
+def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
+    """Return a `pinned_array` with another array's shape, dtype and order of axes."""
+    return pinned_array(ary.shape, ary.dtype, _strides_like(ary))
+
+
+def pinned(*arylist: Any) -> AbstractContextManager[None]:
+    """Return a context for arrays in host memory. They stay as they are: copies from memory that
+    is not page-locked take longer, and have the same effect.
+    """
+    return nullcontext()
+
+
+def mapped_array(
+    shape: int | Sequence[int],
+    dtype: Any = np.float64,
+    strides: Sequence[int] | None = None,
+    order: str = "C",
+    stream: Any = 0,
+    **kind: bool,
+) -> Any:
+    """Return an array that the device and this machine's cores share, also as ``managed_array``.
+
+    Parameters are those of `device_array`; numba's `portable`, `wc` and `attach_global` have no
+    effect.
+
+    Raises
+    ------
+    BackendUnavailableError
+        The device is a GPU.
+    """
+    unknown = kind.keys() - {"portable", "wc", "attach_global"}
+    if unknown:
+        raise TypeError(f"mapped_array() got an unexpected keyword argument '{min(unknown)}'")
+    return library().shared(shape, dtype, strides, order, stream)
+
+
+def mapped_array_like(ary: Any, stream: Any = 0, **kind: bool) -> Any:
+    """Return a `mapped_array` with another array's shape, dtype and order of axes."""
+    return mapped_array(ary.shape, ary.dtype, _strides_like(ary), stream=stream, **kind)
 
 
 def InOut(ary: Any) -> Any:  # noqa: N802 (numba's name)
-    """Return an array itself, also as ``In`` and ``Out``: kernels read and write it where it lies,
-    so nothing is copied to a device and back.
+    """Return an array itself, also as ``Out``: kernels read and write it where it lies, so nothing
+    is copied to a device and back.
     """
     return ary
+
+
+def In(ary: Any) -> Any:  # noqa: N802 (numba's name)
+    """Return a copy of an array in host memory, so that what a kernel writes to it is not seen
+    there; another value itself.
+    """
+    if isinstance(ary, HostArray) or not isinstance(ary, np.ndarray | np.void):
+        return ary
+    return np.array(ary, order="K", subok=True) if isinstance(ary, np.ndarray) else ary.copy()
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -338,6 +412,16 @@ def stream() -> Any:
 def default_stream() -> Any:
     """Return the stream that work goes into where none is given."""
     return library().default_stream()
+
+
+def legacy_default_stream() -> Any:
+    """Return CUDA's default stream, with which others are ordered."""
+    return library().legacy_default_stream()
+
+
+def per_thread_default_stream() -> Any:
+    """Return CUDA's default stream of each thread."""
+    return library().per_thread_default_stream()
 
 
 def external_stream(ptr: int) -> Any:
@@ -401,26 +485,16 @@ INSTEAD = MappingProxyType(
         "compile_ptx": "launch the kernel and take 'kernel.cached_code', which is C++.",
         "defer_cleanup": "leave it out: CuPy's memory pool keeps what is freed.",
         "devices": "use 'cuda.list_devices()', 'cuda.get_current_device()'.",
-        "fp16": "write operators and 'math' functions with float16 values.",
         "get_memory_info": "use 'cupy.cuda.Device().mem_info'.",
         "gpus": "use 'cuda.list_devices()', 'cuda.select_device(n)'.",
         "grid_group": "use 'cuda.cg.this_grid()'.",
         "guvectorize": "write a kernel with one thread for each of the outer elements.",
         "libdevice": "call the functions of 'math': float32 in, float32 out.",
-        "managed_array": "use 'cupy.cuda.malloc_managed' and a 'cupy.ndarray' on it.",
-        "mapped_array": "use 'cuda.to_device(x)', or memory that the host and a GPU share: "
-        "'cupy.cuda.malloc_managed'.",
         "mapped": "use 'cuda.to_device(x)'.",
         "open_ipc_array": "use 'cupy.cuda.runtime.ipcOpenMemHandle'.",
-        "pinned": "use 'cupyx.empty_pinned(shape, dtype)'.",
-        "pinned_array": "use 'cupyx.empty_pinned(shape, dtype)'.",
-        "pinned_array_like": "use 'cupyx.empty_like_pinned(x)'.",
         "profile_start": "use 'cupy.cuda.profiler.start()'.",
         "profile_stop": "use 'cupy.cuda.profiler.stop()'.",
         "profiling": "use 'cupyx.profiler.profile()'.",
-        "random": "compute random numbers from the thread's index, for example by a hash of it.",
-        "reduce": "use 'kerneltk.ReductionKernel', or 'jit.cub.BlockReduce' in a kernel.",
-        "Reduce": "use 'kerneltk.ReductionKernel', or 'jit.cub.BlockReduce' in a kernel.",
         "reset": "leave it out: CuPy keeps its contexts until the process ends.",
         "simulator": "pass NumPy arrays: kernels then run on the cores of this machine.",
         "types": "use NumPy's types: 'np.float32'.",

@@ -360,7 +360,7 @@ REFUSED_STATEMENTS = [
         without_a_source,
         (
             "'MADE' cannot be called: the text of the lambda of line 1 cannot be had: exec() "
-            "and python -c do not keep it. Hint: write the text to a file, or register it in "
+            "does not keep it. Hint: write the text to a file, or register it in "
             "linecache.cache under the name that compile() is given"
         ),
     ),

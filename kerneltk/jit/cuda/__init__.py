@@ -6,7 +6,8 @@ In kernels: ``grid``, ``gridsize``, ``threadIdx``, ``blockIdx``, ``blockDim``, `
 ``ffs``, ``fma``, ``cbrt``, ``rsqrt``, ``selp``; ``cg``.
 
 Around them: :func:`jit`, :func:`to_device`, :func:`device_array`, :func:`device_array_like`,
-:func:`as_cuda_array`, :func:`is_cuda_array`, :func:`InOut`, :func:`stream`, :func:`event`,
+:func:`pinned_array`, :func:`mapped_array`, :func:`as_cuda_array`, :func:`is_cuda_array`,
+:func:`In`, :func:`InOut`, :func:`Reduce`, :func:`stream`, :func:`event`,
 :func:`event_elapsed_time`, :func:`synchronize`, :func:`is_available`, :func:`get_current_device`,
 :func:`select_device`. Without a GPU the device is this machine's cores.
 """
@@ -22,6 +23,7 @@ from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
 from kerneltk.jit.intrinsics.numbers import bits
 from kerneltk.jit.numba.host_arrays import (
     INSTEAD,
+    In,
     InOut,
     as_cuda_array,
     default_stream,
@@ -34,18 +36,28 @@ from kerneltk.jit.numba.host_arrays import (
     get_current_device,
     is_available,
     is_cuda_array,
+    legacy_default_stream,
     list_devices,
+    mapped_array,
+    mapped_array_like,
+    per_thread_default_stream,
+    pinned,
+    pinned_array,
+    pinned_array_like,
     select_device,
     stream,
     synchronize,
     to_device,
 )
 from kerneltk.jit.numba.kernel import CudaKernel, jit
+from kerneltk.jit.numba.reduction import Reduce
 
 _TABLES: tuple[dict[str, Any], ...] = (threads.INTRINSICS, warp.INTRINSICS, bits.INTRINSICS)
 for _table in _TABLES:
     globals().update(_table)
-In = Out = InOut
+Out = InOut
+managed_array = mapped_array
+reduce = Reduce
 laneid = threads.laneid_value  # a value, as in numba
 
 
@@ -63,6 +75,7 @@ __all__ = [
     "In",
     "InOut",
     "Out",
+    "Reduce",
     "as_cuda_array",
     "atomic",
     "const",
@@ -78,8 +91,17 @@ __all__ = [
     "is_cuda_array",
     "jit",
     "laneid",
+    "legacy_default_stream",
     "list_devices",
     "local",
+    "managed_array",
+    "mapped_array",
+    "mapped_array_like",
+    "per_thread_default_stream",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
+    "reduce",
     "select_device",
     "shared",
     "stream",
@@ -88,10 +110,16 @@ __all__ = [
 ]
 __all__ += [name for table in _TABLES for name in table]
 
+_MODULES = {
+    "cg": "kerneltk.jit.cg",
+    "fp16": "kerneltk.jit.cuda.fp16",
+    "random": "kerneltk.jit.cuda.random",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "cg":
-        return importlib.import_module("kerneltk.jit.cg")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     instead = INSTEAD.get(name)
     if instead is not None:
         raise AttributeError(f"'cuda.{name}' is not available.\n  Hint: {instead}")
