@@ -12,6 +12,8 @@ from .jit_programs_support import N, Table, floats, ints, out, zeros
 
 TABLE = Table()
 cuda = jit.cuda
+TAPS = np.array([1.5, 2.5, 3.5])
+ROWS = np.arange(6, dtype="i2").reshape(3, 2).T
 CONSTANTS = np.array([2.0, -1.0, 0.5, 3.0], "f4")
 ALL = 0xFFFF_FFFF
 
@@ -30,6 +32,21 @@ def numba_grid_of_two_dimensions(y):
     w, h = cuda.gridsize(2)
     if r < y.shape[0] and c < y.shape[1]:
         y[r, c] = r * 10 + c + w * h * 100
+
+
+def looked_up(table, i):
+    return table[i % 3] * len(table)
+
+
+@TABLE.program(out((4, N), "f8"))
+def arrays_from_outside(y):
+    i = jit.grid(1)
+    y[0, i] = TAPS[i % 3] + TAPS[0] - TAPS[-1] + ROWS[1, 2]
+    if i > 3:
+        for k, (tap, row) in enumerate(zip(TAPS, ROWS.T, strict=False)):
+            y[1, i] += k * tap + row[i % 2]
+        y[2, i] = ROWS[:, 1][i % 2] + ROWS.size
+    y[3, i] = looked_up(TAPS, i) - ROWS[i % 2][1]
 
 
 @TABLE.program(ints(), out(N, "i4"))

@@ -157,6 +157,7 @@ class Context:
         self.variables: set[str] = set()
         self.loops: list[tuple[str, str]] = []
         self.repeated: list[ast.For] = []
+        self.constant_arrays: dict[int, ir.Local] = {}  # from outside, by identity
         self.element_index: tuple[ir.Local, ...] = ()
         self.given: set[str] = set()  # the parameters that exist at run time
         # A recursive call without a result: none is known yet, the statement is left out.
@@ -206,6 +207,10 @@ class Context:
     def emit(self, statement: ir.Statement) -> None:
         """Add a statement before the one that is being lowered."""
         self.statements.append(statement)
+
+    def declare_first(self, statement: ir.Declare) -> None:
+        """Add a declaration where the function begins."""
+        self._first.insert(0, statement)
 
     @property
     def is_certain(self) -> bool:

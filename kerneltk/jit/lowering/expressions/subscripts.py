@@ -114,6 +114,9 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
     found = _item_by_class(low, value, node, span)
     if found is not None:
         return found
+    if isinstance(value, Static) and type(value.value) is np.ndarray and value.value.ndim:
+        item = _constant_item(low, value.value, node.slice, span)
+        return item or subscript(low, low.as_expression(value, span), node.slice, span)
     if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
         if isinstance(node.slice, ast.Slice):
             key: Value = Static(_static_slice(low, node.slice))
@@ -169,6 +172,21 @@ def _item_by_class(
     if method is None and not is_tuple_class(kind):
         raise no_tuple(low, kind, "has no items", span)
     return None
+
+
+def _constant_item(
+    low: FunctionBuilder, array: Any, node: ast.expr, span: ir.Span
+) -> Static | None:
+    """Return an item of an array from outside if it is known which one."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    if any(isinstance(part, ast.Slice | ast.Starred) for part in parts):
+        return None
+    with low.captured():  # they are evaluated again where they are not known
+        values = [evaluate(low, part) for part in parts]
+    if not all(map(is_object, values)):
+        return None
+    key = tuple(value.value for value in values)  # type: ignore[union-attr]
+    return _static_item(low, array, key if len(key) != 1 else key[0], span)
 
 
 def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:

@@ -133,6 +133,8 @@ def _iterated(low: FunctionBuilder, node: ast.expr) -> list[Value] | range | _In
         ):
             return _combined(low, node, function.value)
     value, span = evaluate(low, node), low.span(node)
+    if isinstance(value, Static) and isinstance(value.value, np.ndarray):
+        value = low.as_expression(value, span)
     if isinstance(value, ir.Expression) and isinstance(value.type, Array):
         return _indexed(low, value, span)
     if isinstance(value, Static) and isinstance(value.value, range):
@@ -195,10 +197,13 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
             first = static_int(low, start, span, "The start of 'enumerate'")
             return [make_pair((Static(first + k), v), span) for k, v in enumerate(lists[0])]
         first = settled(low, as_index(low, start, span, "The start of 'enumerate'"))
-        number = lambda k: low.binary("+", first, k, span)  # noqa: E731
-        return _Indexed(
-            indexed[0].count, lambda k: make_pair((number(k), indexed[0].item(k)), span)
-        )
+        is_zero = isinstance(first, Static) and first.value == 0
+
+        def pair(k: ir.Expression) -> Value:
+            number = k if is_zero else low.binary("+", first, k, span)
+            return make_pair((number, indexed[0].item(k)), span)
+
+        return _Indexed(indexed[0].count, pair)
     if function is reversed:
         if not indexed:
             return lists[0][::-1]
