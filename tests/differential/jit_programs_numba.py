@@ -34,6 +34,41 @@ def numba_grid_of_two_dimensions(y):
         y[r, c] = r * 10 + c + w * h * 100
 
 
+POINTS = np.array([(1, 2.5, (3, 4)), (5, 6.5, (7, 8))], [("n", "i4"), ("x", "f8"), ("v", "i2", 2)])
+
+
+@TABLE.program(out((2, N), "f8"))
+def records_from_outside(y):
+    i = jit.grid(1)
+    point = POINTS[i % 2]
+    y[0, i] = point["n"] + point["x"] + point["v"][1]
+    y[1, i] = POINTS[1]["n"] * i + POINTS["x"][i % 2]
+
+
+@TABLE.program(out((N, 6), "f4"))
+def numbers_stored_to_parts_of_arrays(y):
+    i = jit.grid(1)
+    part = jit.local_memory(np.float32, (2, 3))
+    part[:] = 1.5
+    part[1] = i
+    part[:, 1:] = 2
+    y[i] = part[0, 0] + part[1, 0]
+    y[i, ::2] = part[1, 2]
+    y[i, -2:] = i
+
+
+@TABLE.program(floats((N, 2), dtype="c8"), out((2, N), "f4"))
+def parts_of_complex_arrays(z, y):
+    i = jit.grid(1)
+    z[i].real[1] = z[i].imag[0] * 2
+    z.imag[i, 1] += 1
+    own = jit.local_memory(np.complex64, 2)
+    own[0] = z[i, 0]
+    own.imag[0] = 7
+    y[0, i] = z[i, 1].real + z[i, 1].imag
+    y[1, i] = own[0].imag + own.real[0] + z.real.shape[1]
+
+
 def looked_up(table, i):
     return table[i % 3] * len(table)
 

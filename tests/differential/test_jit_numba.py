@@ -5,6 +5,7 @@ Nothing but that import tells them from programs for numba.
 
 from __future__ import annotations
 
+import enum
 import math
 from typing import Any
 
@@ -656,24 +657,59 @@ def test_reduce(backend: Any, size: int) -> None:
     assert backend.asnumpy(res).tolist() == [values[: size // 2].sum(), 0]
 
 
-@cuda.reduce
-def largest(a, b):
-    return max(a, b)
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
 
 
-def smaller(a, b):
-    return np.minimum(a, b)
+@cuda.jit
+def vectors(x):
+    short = cuda.short2(10, 11.75)
+    mixed = cuda.float32x4(cuda.float2(1, x[0]), short.x, x[1])
+    x[0] = mixed.x + mixed.y + mixed.z + mixed.w
+    x[1] = short.y
+    x[2] = cuda.uint8x3(cuda.uchar1(255), 1, 2)[0] + Colour["BLUE"].value
+    for vector in (cuda.double2(1, 2), cuda.double2(3, 4)):
+        x[3] = x[3] * 10 + vector.y
 
 
-def test_reduce_is_given_a_function_of_any_kind(backend: Any) -> None:
-    x = backend.asarray(np.array([-3.0, -8.0], np.float32))
-    assert largest(x, init=-np.inf) == -3
-    assert largest(x) == 0  # as numba: 'init' takes part
-    assert cuda.Reduce(cuda.jit(device=True)(smaller))(x) == -8
-    with pytest.raises(ArgumentTypeError, match="arrays of one dimension, not of 2"):
-        largest(x[None])
-    with pytest.raises(ArgumentTypeError, match=r"'cuda\.reduce' decorates Python functions"):
-        cuda.reduce(np.add)
+def test_vector_types(backend: Any) -> None:
+    x = backend.asarray(np.array([0.5, 2, 0, 0]))
+    vectors[1, 1](x)
+    assert backend.asnumpy(x).tolist() == [13.5, 11, 1, 24]
+
+
+def test_wrong_vectors() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = cuda.float32x3(cuda.float32x2(1, 2)).x
+
+    with pytest.raises(TypingError, match=r"'cuda\.float32x3' takes 3 numbers"):
+        kernel[1, 1](np.zeros(1))
+
+
+def test_functions_of_numbas_own_jit(backend: Any) -> None:
+    numba = pytest.importorskip("numba", exc_type=ImportError)  # may refuse a new NumPy
+    doubled = numba.njit(lambda a: a * 2)
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = doubled(x[1])
+
+    x = backend.asarray(np.array([0.0, 3.0]))
+    kernel[1, 1](x)
+    assert backend.asnumpy(x)[0] == 6
+
+
+def test_fields_of_recarrays(backend: Any) -> None:
+    @cuda.jit
+    def kernel(x):
+        i = cuda.grid(1)
+        x.a[i] += x.shape[0] + x.b[i]
+
+    x = backend.asarray(np.ones(3, [("a", "i4"), ("b", "i4")]))
+    kernel[1, 3](x)
+    assert backend.asnumpy(x)["a"].tolist() == [5, 5, 5]
 
 
 # -- what is not there ---------------------------------------------------------------------------
@@ -682,7 +718,6 @@ def test_reduce_is_given_a_function_of_any_kind(backend: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("vectorize", r"jit\.kernel"),
         ("declare_device", "RawKernel"),
         ("libdevice", "'math'"),
         ("types", "np.float32"),
@@ -725,11 +760,14 @@ def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> No
     def kernel(x):
         i = cuda.grid(1)
         print("thread", i, f"{x[i]:.2f}")
+        print(cuda.threadIdx, cuda.blockDim)
         assert x[i] < 10, "too large"
 
     kernel[1, 1](backend.asarray(np.full(1, 1.5)))
     cuda.synchronize()
-    assert "thread 0 1.50" in capfd.readouterr().out
+    printed = capfd.readouterr().out
+    assert "thread 0 1.50" in printed
+    assert "(0, 0, 0) (1, 1, 1)" in printed
     if backend.name == "host":  # on a GPU an assertion that fails ends the process's context
         with pytest.raises(LaunchError, match="'too large' failed"):
             kernel[1, 1](np.full(1, 15.0))

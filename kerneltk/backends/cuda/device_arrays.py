@@ -147,7 +147,7 @@ class CudaLibrary:
 
     def pinned(self, shape: Any, dtype: Any = np.float64, order: str = "C") -> Any:
         """Allocate an array of NumPy's in page-locked memory."""
-        import cupyx
+        import cupyx  # type: ignore[import-untyped]
 
         return cupyx.empty_pinned(shape, dtype, order)
 
@@ -197,6 +197,10 @@ class CudaLibrary:
     def per_thread_default_stream(self) -> Any:
         """Return CUDA's default stream of each thread."""
         return cupy.cuda.Stream.ptds
+
+    def order(self, stream: Any) -> Any:
+        """Return a context in which work goes into a stream."""
+        return own_stream(stream)
 
     def external_stream(self, handle: int) -> Any:
         """Return another library's stream."""

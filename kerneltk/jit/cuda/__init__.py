@@ -3,13 +3,15 @@
 In kernels: ``grid``, ``gridsize``, ``threadIdx``, ``blockIdx``, ``blockDim``, ``gridDim``,
 ``laneid``, ``warpsize``; barriers, fences, shuffles, votes and matches; ``shared.array``,
 ``local.array``, ``const.array_like``; ``atomic.add`` and its kin; ``popc``, ``clz``, ``brev``,
-``ffs``, ``fma``, ``cbrt``, ``rsqrt``, ``selp``; ``cg``.
+``ffs``, ``fma``, ``cbrt``, ``rsqrt``, ``selp``; ``float32x4`` and its kin; ``cg``, ``fp16``,
+``random``.
 
-Around them: :func:`jit`, :func:`to_device`, :func:`device_array`, :func:`device_array_like`,
-:func:`pinned_array`, :func:`mapped_array`, :func:`as_cuda_array`, :func:`is_cuda_array`,
-:func:`In`, :func:`InOut`, :func:`Reduce`, :func:`stream`, :func:`event`,
-:func:`event_elapsed_time`, :func:`synchronize`, :func:`is_available`, :func:`get_current_device`,
-:func:`select_device`. Without a GPU the device is this machine's cores.
+Around them: :func:`jit`, :func:`vectorize`, :func:`guvectorize`, :func:`Reduce`,
+:func:`to_device`, :func:`device_array`, :func:`device_array_like`, :func:`pinned_array`,
+:func:`mapped_array`, :func:`as_cuda_array`, :func:`is_cuda_array`, :func:`In`, :func:`InOut`,
+:func:`stream`, :func:`event`, :func:`event_elapsed_time`, :func:`synchronize`,
+:func:`is_available`, :func:`get_current_device`, :func:`select_device`. Without a GPU the device
+is this machine's cores.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import importlib
 from types import SimpleNamespace
 from typing import Any
 
+from kerneltk.jit.intrinsics import vectors
 from kerneltk.jit.intrinsics.base import Named
 from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
 from kerneltk.jit.intrinsics.numbers import bits
@@ -51,8 +54,14 @@ from kerneltk.jit.numba.host_arrays import (
 )
 from kerneltk.jit.numba.kernel import CudaKernel, jit
 from kerneltk.jit.numba.reduction import Reduce
+from kerneltk.jit.numba.ufuncs import guvectorize, vectorize
 
-_TABLES: tuple[dict[str, Any], ...] = (threads.INTRINSICS, warp.INTRINSICS, bits.INTRINSICS)
+_TABLES: tuple[dict[str, Any], ...] = (
+    threads.INTRINSICS,
+    warp.INTRINSICS,
+    bits.INTRINSICS,
+    vectors.INTRINSICS,
+)
 for _table in _TABLES:
     globals().update(_table)
 Out = InOut
@@ -87,6 +96,7 @@ __all__ = [
     "event_elapsed_time",
     "external_stream",
     "get_current_device",
+    "guvectorize",
     "is_available",
     "is_cuda_array",
     "jit",
@@ -107,6 +117,7 @@ __all__ = [
     "stream",
     "synchronize",
     "to_device",
+    "vectorize",
 ]
 __all__ += [name for table in _TABLES for name in table]
 

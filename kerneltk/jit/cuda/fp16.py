@@ -5,6 +5,7 @@ as CUDA's functions do (CUDA Math API, "Half Precision Intrinsics").
 """
 
 # mypy: disable-error-code="no-untyped-def"
+# Kernels that call these look their annotations up: they have none.
 from __future__ import annotations
 
 import numpy as np

@@ -17,7 +17,7 @@ STRIDE = Operation("stride", "{0}.stride({static0})")
 FIELD_VIEW = Operation(
     "field view", lambda emitter, node, texts: _field_view_text(emitter, node, texts)
 )
-"""A field of all elements of an array of records."""
+"""A field of all elements of an array of records, by its name; or a part, by its first byte."""
 
 IMAG = Operation("imag", "({0}).imag()")
 REAL = Operation("real", "({0}).real()")
@@ -25,9 +25,9 @@ CONJUGATE = Operation("conjugate", "conj({0})")
 
 
 def _field_view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
-    records = ir.array_type(node.arguments[0])
+    whole = ir.array_type(node.arguments[0]).element.dtype
     assert isinstance(node.type, Array)
-    offset = records.element.dtype.fields[node.static[0]][1]  # type: ignore[index]
+    offset = whole.fields[node.static[0]][1] if whole.fields else node.static[0]
     return f"kerneltk::jit::field_view<{emitter.element_ctype(node.type)}>({texts[0]}, {offset})"
 
 
@@ -76,6 +76,23 @@ def _nbytes(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     return low.binary("*", _size(low, array, span), Static(_element_dtype(array).itemsize), span)
 
 
+def _part(name: str) -> Callable[[Builder, ir.Expression, ir.Span], Value]:
+    """Return the rule of ``z.real`` or ``z.imag`` of an array of complex numbers: a view."""
+
+    def rule(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
+        kind = ir.array_type(array)
+        element = kind.element
+        if not (isinstance(element, Number) and element.is_complex):
+            raise low.refuse(f"'{name}' is an attribute of arrays of complex numbers.", span)
+        if kind.layout == "fixed":
+            array = low.convert(array, kind.dense_view(), span, "the array")
+        view = Array(element.part, kind.ndim, "strided", (), kind.space, kind.writable, kind.packed)
+        offset = 0 if name == "real" else element.part.dtype.itemsize
+        return ir.Call(FIELD_VIEW, (array,), view, span, (offset,))
+
+    return rule
+
+
 _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "shape": _shape,
     "size": _size,
@@ -84,6 +101,8 @@ _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "dtype": lambda low, array, span: Static(_element_dtype(array)),
     "itemsize": lambda low, array, span: Static(_element_dtype(array).itemsize),
     "nbytes": _nbytes,
+    "real": _part("real"),
+    "imag": _part("imag"),
 }
 
 

@@ -37,6 +37,9 @@ class Callee(NamedTuple):
 
 def callee_of(low: Context, function: Any, site: CallSite) -> Callee | None:
     """Return a Python function that kernels can call; None for another object."""
+    function = getattr(function, "jit_function", function)
+    if type(function).__module__.startswith("numba."):  # of numba's @njit: what it compiles
+        function = getattr(function, "py_func", function)
     if isinstance(function, LocalFunction):
         return Callee(function.source, None, function.defaults, function.around)
     if not isinstance(function, types.FunctionType):
@@ -62,7 +65,7 @@ def lowered(
     captured variables included. None for another object.
     """
     site = dataclasses.replace(site, arguments=arguments, keywords={})
-    callee = callee_of(low, getattr(function, "jit_function", function), site)
+    callee = callee_of(low, function, site)
     return None if callee is None else lowered_for(low, callee, site)
 
 

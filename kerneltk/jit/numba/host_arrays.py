@@ -189,6 +189,11 @@ class HostLibrary:
 
     default_stream = legacy_default_stream = per_thread_default_stream = stream
 
+    def order(self, stream: Any) -> AbstractContextManager[None]:
+        """Return a context in which work goes into a stream."""
+        _check_stream(stream)
+        return nullcontext()
+
     def external_stream(self, handle: int) -> HostStream:
         """Raise: there is none."""
         raise BackendUnavailableError("There is no GPU here that a stream could belong to.")
@@ -348,7 +353,7 @@ def mapped_array(
     return library().shared(shape, dtype, strides, order, stream)
 
 
-def mapped_array_like(ary: Any, stream: Any = 0, **kind: bool) -> Any:
+def mapped_array_like(ary: Any, stream: Any = 0, **kind: Any) -> Any:
     """Return a `mapped_array` with another array's shape, dtype and order of axes."""
     return mapped_array(ary.shape, ary.dtype, _strides_like(ary), stream=stream, **kind)
 
@@ -488,7 +493,6 @@ INSTEAD = MappingProxyType(
         "get_memory_info": "use 'cupy.cuda.Device().mem_info'.",
         "gpus": "use 'cuda.list_devices()', 'cuda.select_device(n)'.",
         "grid_group": "use 'cuda.cg.this_grid()'.",
-        "guvectorize": "write a kernel with one thread for each of the outer elements.",
         "libdevice": "call the functions of 'math': float32 in, float32 out.",
         "mapped": "use 'cuda.to_device(x)'.",
         "open_ipc_array": "use 'cupy.cuda.runtime.ipcOpenMemHandle'.",
@@ -498,8 +502,6 @@ INSTEAD = MappingProxyType(
         "reset": "leave it out: CuPy keeps its contexts until the process ends.",
         "simulator": "pass NumPy arrays: kernels then run on the cores of this machine.",
         "types": "use NumPy's types: 'np.float32'.",
-        "vectorize": "use 'jit.kernel', which has a body for one element, or "
-        "'kerneltk.ElementwiseKernel'.",
     }
 )
 """What to use instead of names that numba's ``cuda`` has and this one has not."""

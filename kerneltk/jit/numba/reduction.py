@@ -104,15 +104,23 @@ class Reduce:
                 f"'cuda.reduce' takes arrays of one dimension, not of {arr.ndim}."
             )
         arr = arr if size is None else arr[:size]
-        start = np.dtype(arr.dtype).type(init)
+        if not arr.size:
+            found = np.dtype(arr.dtype).type(init)
+            if res is None:
+                return found
+            res[:1] = found
+            return None
+        return self.combined(arr, init, stream, res)
+
+    def combined(self, arr: Any, init: Any, stream: Any, res: Any = None) -> Any:
+        """Combine the elements of an array that has some, and `init`, if it is not None."""
+        start = np.dtype(arr.dtype).type(0 if init is None else init)
         blocks = min(_BLOCKS, -(-arr.size // _THREADS))
-        if blocks == 0:
-            if res is not None:
-                res[:1] = start
-            return None if res is not None else start
-        device = host_arrays.HostLibrary() if isinstance(arr, np.ndarray) else host_arrays.library()
+        device: Any = (
+            host_arrays.HostLibrary() if isinstance(arr, np.ndarray) else host_arrays.library()
+        )
         partials = device.empty(blocks, arr.dtype, None, "C", stream)
-        self._kernel[blocks, _THREADS, stream](arr, partials, start, True)
+        self._kernel[blocks, _THREADS, stream](arr, partials, start, init is not None)
         if blocks > 1:
             self._kernel[1, _THREADS, stream](partials, partials, start, False)
         if res is None:

@@ -98,13 +98,11 @@ def _array_like(low: Builder, site: CallSite) -> Value:
     return low.declare(element, array.shape, "constant", site.span, 0, array.tobytes())
 
 
-def constant_element(low: Builder, array: np.ndarray[Any, Any], span: ir.Span) -> Number:
+def constant_element(low: Builder, array: np.ndarray[Any, Any], span: ir.Span) -> Number | Record:
     """Return the type of the elements of an array that is copied into constant memory; raises for
     one that cannot be.
     """
     element = element_of(low, Static(array.dtype), span)
-    if isinstance(element, Record):
-        raise low.refuse("Records cannot be constants.", span, "use one array a field.")
     if array.ndim == 0 or array.size == 0:
         raise low.fail("An array without elements cannot be copied.", span)
     if array.nbytes > 65536:

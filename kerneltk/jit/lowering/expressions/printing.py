@@ -13,6 +13,7 @@ from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.execution.threads import Coordinates
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import shown_fields
@@ -113,6 +114,9 @@ def _note_printed(low: FunctionBuilder, value: Static) -> None:
 def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     """Return how a value is printed without a format."""
     if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
+        if isinstance(value.value, Coordinates):
+            of_axes = [Static(getattr(value.value, axis)) for axis in "xyz"]
+            return _shown(low, low.make_tuple(of_axes, span), span)
         _note_printed(low, value)
         return [str(value.value)]
     found = low.as_expression(value, span)

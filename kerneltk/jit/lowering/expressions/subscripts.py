@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import types
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import attribute_of
-from kerneltk.jit.lowering.values.arrays import record_field, subscript
+from kerneltk.jit.lowering.values.arrays import field_view, record_field, subscript
 from kerneltk.jit.lowering.values.classes import (
     Method,
     called,
@@ -80,6 +81,8 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
                     f"take a row: x[i].{name}().",
                 )
             return Static(Method(ITERATORS[name], settled(low, value)))
+        if isinstance(kind.element, Record) and name in (kind.element.dtype.names or ()):
+            return field_view(low, value, name, span)  # as of NumPy's recarrays
         return array_attribute(low, value, name, span)
     if isinstance(kind, Number):
         return number_attribute(low, value, name, span)
@@ -186,6 +189,8 @@ def _constant_item(
     if not all(map(is_object, values)):
         return None
     key = tuple(value.value for value in values)  # type: ignore[union-attr]
+    if array.dtype.names is not None and not isinstance(key[0], str):
+        return None  # a record has no value of its own
     return _static_item(low, array, key if len(key) != 1 else key[0], span)
 
 
@@ -210,7 +215,8 @@ def _static_slice(low: FunctionBuilder, node: ast.Slice) -> slice:
 
 
 def _static_item(low: FunctionBuilder, container: Any, key: Any, span: ir.Span) -> Static:
-    if not hasattr(container, "__getitem__") or isinstance(container, np.generic | type):
+    is_class = isinstance(container, type) and not isinstance(container, enum.EnumMeta)
+    if not hasattr(container, "__getitem__") or isinstance(container, np.generic) or is_class:
         raise low.fail(f"{low.describe(Static(container))} has no items.", span)
     count = len(container) if isinstance(container, tuple) else 0
     if count and isinstance(key, int | np.integer) and not -count <= key < count:

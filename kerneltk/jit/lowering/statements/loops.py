@@ -120,7 +120,7 @@ def for_statement(low: FunctionBuilder, node: ast.For) -> None:
 class _Indexed(NamedTuple):
     """What a loop at run time goes over: how many passes it has, and the item of one."""
 
-    count: ir.Expression
+    passes: ir.Expression
     item: Callable[[ir.Expression], Value]
 
 
@@ -174,7 +174,7 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
     if function is not zip and len(nodes) != 1:
         what = "an array or a tuple" + (" and a start" if function is enumerate else "")
         raise low.fail(f"'{name}' takes {what}.", span)
-    parts = []
+    parts: list[list[Value] | _Indexed] = []
     for argument in nodes:
         with low.captured() as added:
             found = _iterated(low, argument)
@@ -194,16 +194,16 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
         )
     if function is enumerate:
         if not indexed:
-            first = static_int(low, start, span, "The start of 'enumerate'")
-            return [make_pair((Static(first + k), v), span) for k, v in enumerate(lists[0])]
+            number = static_int(low, start, span, "The start of 'enumerate'")
+            return [make_pair((Static(number + k), v), span) for k, v in enumerate(lists[0])]
         first = settled(low, as_index(low, start, span, "The start of 'enumerate'"))
         is_zero = isinstance(first, Static) and first.value == 0
 
         def pair(k: ir.Expression) -> Value:
-            number = k if is_zero else low.binary("+", first, k, span)
-            return make_pair((number, indexed[0].item(k)), span)
+            found = k if is_zero else low.binary("+", first, k, span)
+            return make_pair((found, indexed[0].item(k)), span)
 
-        return _Indexed(indexed[0].count, pair)
+        return _Indexed(indexed[0].passes, pair)
     if function is reversed:
         if not indexed:
             return lists[0][::-1]
@@ -217,9 +217,9 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
         raise low.refuse(
             "'zip' of arrays cannot be strict in a kernel.", span, "'assert len(x) == len(y)'."
         )
-    count = indexed[0].count
+    count = indexed[0].passes
     for part in indexed[1:]:
-        count = ir.Call(MIN, (count, part.count), PY_INT, span)
+        count = ir.Call(MIN, (count, part.passes), PY_INT, span)
     if len(indexed) > 1:
         count = low.temporary(count)
     return _Indexed(count, lambda k: make_pair([part.item(k) for part in indexed], span))
@@ -230,9 +230,9 @@ def _settled_items(low: FunctionBuilder, part: list[Value] | _Indexed) -> list[V
 
 
 def _backwards(low: FunctionBuilder, forwards: _Indexed, span: ir.Span) -> _Indexed:
-    last = low.binary("-", forwards.count, Static(1), span)
+    last = low.binary("-", forwards.passes, Static(1), span)
     return _Indexed(
-        forwards.count,
+        forwards.passes,
         lambda k: forwards.item(low.as_number(low.binary("-", last, k, span), span)),
     )
 
@@ -348,7 +348,7 @@ def _indexed_loop(low: FunctionBuilder, node: ast.For, items: _Indexed) -> None:
             assign(low, node.target, item, span)
             block(low, node.body)
         zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
-        low.emit(ir.For(counter, zero, items.count, one, True, True, None, tuple(body), span))
+        low.emit(ir.For(counter, zero, items.passes, one, True, True, None, tuple(body), span))
 
 
 def _static_loop(low: FunctionBuilder, node: ast.For, items: Sequence[Value]) -> None:

@@ -13,7 +13,7 @@ from kerneltk.jit import cuda
 from ...lowering.showing import refused, value_of
 
 ROWS = np.arange(4, dtype=np.int16).reshape(2, 2).T
-LARGE, RECORDS = np.zeros(8193), np.zeros(2, [("a", "i4")])
+LARGE = np.zeros(8193)
 
 VALUES = [
     (
@@ -80,10 +80,6 @@ REFUSED = [
         ),
     ),
     (lambda: cuda.const.array_like(())[0], "An array without elements cannot be copied."),
-    (
-        lambda: cuda.const.array_like(RECORDS)[0],
-        "Records cannot be constants. Hint: use one array a field.",
-    ),
 ]
 
 
