@@ -712,6 +712,30 @@ def test_fields_of_recarrays(backend: Any) -> None:
     assert backend.asnumpy(x)["a"].tolist() == [5, 5, 5]
 
 
+@cuda.jit
+def functions_of_cuda(x, y):
+    i = cuda.grid(1)
+    libdevice = cuda.libdevice
+    y[0, i] = libdevice.rsqrt(x[i])
+    y[1, i] = libdevice.fast_expf(x[i]) + libdevice.fast_powf(x[i], 2)
+    y[2, i] = libdevice.normcdf(x[i]) + libdevice.sinpif(x[i])
+    y[3, i] = libdevice.fmaf(x[i], i, 1) + libdevice.fdim(x[i], 1)
+
+
+def test_libdevice(backend: Any) -> None:
+    values = np.linspace(0.5, 2, 8)
+    x, y = backend.asarrays(values, np.zeros((4, 8)))
+    functions_of_cuda[1, 8](x, y)
+    normal = np.array([0.5 + math.erf(v / math.sqrt(2)) / 2 for v in values])
+    expected = [
+        values**-0.5,
+        np.exp(values) + values**2,
+        normal + np.sin(np.pi * values),
+        values * np.arange(8) + 1 + np.maximum(values - 1, 0),
+    ]
+    np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5, atol=1e-6)
+
+
 # -- what is not there ---------------------------------------------------------------------------
 
 
@@ -719,7 +743,7 @@ def test_fields_of_recarrays(backend: Any) -> None:
     ("name", "hint"),
     [
         ("declare_device", "RawKernel"),
-        ("libdevice", "'math'"),
+        ("grid_group", "this_grid"),
         ("types", "np.float32"),
     ],
 )
@@ -733,9 +757,9 @@ def test_names_that_are_not_there_say_what_is(name: str, hint: str) -> None:
 def test_such_a_name_in_a_kernel(backend: Any) -> None:
     @cuda.jit
     def kernel(x):
-        x[0] = cuda.libdevice.sqrt(x[0])
+        x[0] = cuda.grid_group()
 
-    with pytest.raises(UnsupportedError, match=r"cuda.libdevice[^$]*x\[0\] = [^$]*'math'"):
+    with pytest.raises(UnsupportedError, match=r"cuda.grid_group[^$]*x\[0\] = [^$]*this_grid"):
         kernel[1, 1](backend.asarray(np.zeros(1)))
 
 

@@ -114,6 +114,15 @@ class CudaDevice:
                     return int(value)
         raise AttributeError(f"A device has no attribute '{name}'.")
 
+    def __enter__(self) -> CudaDevice:
+        """Make it the current device."""
+        self._device.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Make the device before the current one."""
+        self._device.__exit__(*error)
+
     def __repr__(self) -> str:
         return f"<CUDA device {self.id}: {self.name}>"
 
@@ -222,6 +231,15 @@ class CudaLibrary:
         """Make a device the current one."""
         cupy.cuda.Device(number).use()
         return CudaDevice(number)
+
+    def memory_info(self) -> tuple[int, int]:
+        """Return the free and the whole memory of the current device (bytes)."""
+        free, whole = cupy.cuda.Device().mem_info
+        return int(free), int(whole)
+
+    def profile(self, *, on: bool) -> None:
+        """Start or stop CUDA's profilers."""
+        (cupy.cuda.profiler.start if on else cupy.cuda.profiler.stop)()
 
     def count(self) -> int:
         """Return how many devices there are."""

@@ -24,12 +24,16 @@ from kerneltk.jit.intrinsics import vectors
 from kerneltk.jit.intrinsics.base import Named
 from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
 from kerneltk.jit.intrinsics.numbers import bits
+from kerneltk.jit.intrinsics.numbers.libdevice import FUNCTIONS
 from kerneltk.jit.numba.host_arrays import (
     INSTEAD,
     In,
     InOut,
     as_cuda_array,
+    close,
+    current_context,
     default_stream,
+    defer_cleanup,
     detect,
     device_array,
     device_array_like,
@@ -37,6 +41,7 @@ from kerneltk.jit.numba.host_arrays import (
     event_elapsed_time,
     external_stream,
     get_current_device,
+    gpus,
     is_available,
     is_cuda_array,
     legacy_default_stream,
@@ -47,6 +52,9 @@ from kerneltk.jit.numba.host_arrays import (
     pinned,
     pinned_array,
     pinned_array_like,
+    profile_start,
+    profile_stop,
+    profiling,
     select_device,
     stream,
     synchronize,
@@ -77,6 +85,7 @@ class _Namespace(Named, SimpleNamespace):
 shared = _Namespace(__name__="cuda.shared", array=memory.shared_array)
 local = _Namespace(__name__="cuda.local", array=memory.local_array)
 const = _Namespace(__name__="cuda.const", array_like=memory.array_like)
+libdevice = _Namespace(__name__="cuda.libdevice", **FUNCTIONS)
 atomic = _Namespace(__name__="cuda.atomic", **atomics.NUMBA_ATOMICS)
 
 __all__ = [
@@ -87,8 +96,11 @@ __all__ = [
     "Reduce",
     "as_cuda_array",
     "atomic",
+    "close",
     "const",
+    "current_context",
     "default_stream",
+    "defer_cleanup",
     "detect",
     "device_array",
     "device_array_like",
@@ -96,12 +108,14 @@ __all__ = [
     "event_elapsed_time",
     "external_stream",
     "get_current_device",
+    "gpus",
     "guvectorize",
     "is_available",
     "is_cuda_array",
     "jit",
     "laneid",
     "legacy_default_stream",
+    "libdevice",
     "list_devices",
     "local",
     "managed_array",
@@ -111,6 +125,9 @@ __all__ = [
     "pinned",
     "pinned_array",
     "pinned_array_like",
+    "profile_start",
+    "profile_stop",
+    "profiling",
     "reduce",
     "select_device",
     "shared",

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.core.arrays import byte_extent, dense_strides_like, extents_of
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.jit.intrinsics.base import Named
 from kerneltk.launch.dispatch import launched
 
 # -- the cores of this machine as a device --------------------------------------------------------
@@ -128,7 +129,15 @@ class HostDevice:
 
     id = 0
     compute_capability = (0, 0)
+    # What kernels rely on here is what every GPU has: CUDA C++ Programming Guide, "Technical
+    # Specifications per Compute Capability".
     WARP_SIZE = 32
+    MAX_THREADS_PER_BLOCK = MAX_BLOCK_DIM_X = MAX_BLOCK_DIM_Y = 1024
+    MAX_BLOCK_DIM_Z = 64
+    MAX_GRID_DIM_X = 2**31 - 1
+    MAX_GRID_DIM_Y = MAX_GRID_DIM_Z = 65535
+    MAX_SHARED_MEMORY_PER_BLOCK = 48 << 10
+    TOTAL_CONSTANT_MEMORY = 64 << 10
 
     @property
     def name(self) -> str:
@@ -140,10 +149,12 @@ class HostDevice:
         """Cores, each of which runs one block at a time."""
         return os.cpu_count() or 1
 
-    @property
-    def MAX_THREADS_PER_BLOCK(self) -> int:  # noqa: N802 (CUDA's name)
-        """Threads of a block."""
-        return 1024
+    def __enter__(self) -> HostDevice:
+        """Do as a GPU, which is the current device in the ``with`` block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
 
     def __repr__(self) -> str:
         return f"<host: {self.name}>"
@@ -219,6 +230,15 @@ class HostLibrary:
     def count(self) -> int:
         """Return 1."""
         return 1
+
+    def memory_info(self) -> tuple[int, int]:
+        """Return the free and the whole memory of this machine (bytes)."""
+        free, whole = map(os.sysconf, ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"))
+        size = os.sysconf("SC_PAGE_SIZE")
+        return free * size, whole * size
+
+    def profile(self, *, on: bool) -> None:
+        """Do nothing: CUDA's profilers see GPUs."""
 
 
 @cache
@@ -479,27 +499,103 @@ def select_device(device_id: int) -> Any:
     return library().select(device_id)
 
 
+class MemoryInfo(NamedTuple):
+    """The free and the whole memory of a device (bytes)."""
+
+    free: int
+    total: int
+
+
+class Context:
+    """The current device, as `current_context` returns it."""
+
+    @property
+    def device(self) -> Any:
+        """The device."""
+        return get_current_device()
+
+    def synchronize(self) -> None:
+        """Wait for all work on the device."""
+        synchronize()
+
+    def get_memory_info(self) -> MemoryInfo:
+        """Return the free and the whole memory (bytes)."""
+        return MemoryInfo(*library().memory_info())
+
+
+class Devices(Named):
+    """The devices: ``cuda.gpus[n]`` is one, and ``with cuda.gpus[n]:`` makes it the current one."""
+
+    __name__ = "cuda.gpus"
+
+    @property
+    def lst(self) -> list[Any]:
+        """The devices."""
+        return list_devices()
+
+    @property
+    def current(self) -> Any:
+        """The current device."""
+        return get_current_device()
+
+    def __getitem__(self, number: Any) -> Any:
+        return list_devices()[number]
+
+    def __len__(self) -> int:
+        return int(library().count())
+
+
+def current_context(devnum: int | None = None) -> Context:
+    """Return the current device, which is another one with a number: ``device``, ``synchronize()``,
+    ``get_memory_info()``.
+    """
+    if devnum is not None:
+        select_device(devnum)
+    return Context()
+
+
+def close() -> None:
+    """Do nothing: contexts last until the process ends."""
+
+
+def defer_cleanup() -> AbstractContextManager[None]:
+    """Return a context: memory that is freed goes back to a pool anyhow."""
+    return nullcontext()
+
+
+def profile_start() -> None:
+    """Let CUDA's profilers begin."""
+    library().profile(on=True)
+
+
+def profile_stop() -> None:
+    """Let CUDA's profilers end."""
+    library().profile(on=False)
+
+
+@contextmanager
+def profiling() -> Iterator[None]:
+    """Return a context in which CUDA's profilers see what happens."""
+    profile_start()
+    try:
+        yield
+    finally:
+        profile_stop()
+
+
+gpus = Devices()
+
 INSTEAD = MappingProxyType(
     {
-        "close": "leave it out: CuPy keeps its contexts until the process ends.",
-        "current_context": "use 'cupy.cuda.Device()': '.mem_info', '.synchronize()'.",
         "declare_device": "write the function in Python, or the whole kernel in C++ with "
         "'kerneltk.RawKernel'.",
         "CUSource": "write the whole kernel in C++ with 'kerneltk.RawKernel'.",
         "compile": "launch the kernel and take 'kernel.cached_code', which is C++.",
         "compile_ptx": "launch the kernel and take 'kernel.cached_code', which is C++.",
-        "defer_cleanup": "leave it out: CuPy's memory pool keeps what is freed.",
         "devices": "use 'cuda.list_devices()', 'cuda.get_current_device()'.",
-        "get_memory_info": "use 'cupy.cuda.Device().mem_info'.",
-        "gpus": "use 'cuda.list_devices()', 'cuda.select_device(n)'.",
         "grid_group": "use 'cuda.cg.this_grid()'.",
-        "libdevice": "call the functions of 'math': float32 in, float32 out.",
         "mapped": "use 'cuda.to_device(x)'.",
         "open_ipc_array": "use 'cupy.cuda.runtime.ipcOpenMemHandle'.",
-        "profile_start": "use 'cupy.cuda.profiler.start()'.",
-        "profile_stop": "use 'cupy.cuda.profiler.stop()'.",
-        "profiling": "use 'cupyx.profiler.profile()'.",
-        "reset": "leave it out: CuPy keeps its contexts until the process ends.",
         "simulator": "pass NumPy arrays: kernels then run on the cores of this machine.",
         "types": "use NumPy's types: 'np.float32'.",
     }

@@ -128,6 +128,24 @@ def test_arrays_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
+def test_devices_and_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_arrays, "library", HostLibrary)
+    assert [device.id for device in cuda.gpus] == [0]
+    assert (len(cuda.gpus), cuda.gpus.lst[0].id, cuda.gpus.current.WARP_SIZE) == (1, 0, 32)
+    with pytest.raises(IndexError):
+        cuda.gpus[1]
+    context = cuda.current_context(0)
+    context.synchronize()
+    memory = context.get_memory_info()
+    assert 0 < memory.free <= memory.total
+    assert context.device.MAX_SHARED_MEMORY_PER_BLOCK == 49152
+    with cuda.gpus[0] as device, cuda.defer_cleanup(), cuda.profiling():
+        assert device.MAX_BLOCK_DIM_Z == 64
+    cuda.close()
+    with pytest.raises(ArgumentValueError, match="There is no device 1"):
+        cuda.current_context(1)
+
+
 def test_what_a_kernel_writes_to_an_input_is_not_seen() -> None:
     @cuda.jit
     def store(x: Any, record: Any) -> None:
