@@ -69,6 +69,21 @@ def parts_of_complex_arrays(z, y):
     y[1, i] = own[0].imag + own.real[0] + z.real.shape[1]
 
 
+@TABLE.program(floats((N, 6)), out((N, 3, 2), "f4"), out((2, N), "i4"))
+def arrays_of_other_shapes(x, y, z):
+    i = jit.grid(1)
+    rows = x[i].reshape((2, 3))
+    columns = y[i].reshape(-1)
+    for k in range(6):
+        columns[k] = rows[k // 3, k % 3] + x.reshape(x.size)[k]
+    own = jit.local_memory(np.float32, 4)
+    square = own.reshape(2, -1)
+    for k in range(4):
+        own[k] = k * x[i, 0]
+    z[0, i] = square[1, 1] * 10
+    z[1, i] = own.view(np.int32)[1] ^ x.view(np.int32)[i, 2]
+
+
 def looked_up(table, i):
     return table[i % 3] * len(table)
 
