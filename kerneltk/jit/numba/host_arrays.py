@@ -590,8 +590,8 @@ INSTEAD = MappingProxyType(
         "declare_device": "write the function in Python, or the whole kernel in C++ with "
         "'kerneltk.RawKernel'.",
         "CUSource": "write the whole kernel in C++ with 'kerneltk.RawKernel'.",
-        "compile": "launch the kernel and take 'kernel.cached_code', which is C++.",
-        "compile_ptx": "launch the kernel and take 'kernel.cached_code', which is C++.",
+        "compile": "'kernel.inspect(*args, target=\"compute_90\")' is PTX.",
+        "compile_ptx": "'kernel.inspect(*args, target=\"compute_90\")' is PTX.",
         "devices": "use 'cuda.list_devices()', 'cuda.get_current_device()'.",
         "grid_group": "use 'cuda.cg.this_grid()'.",
         "mapped": "use 'cuda.to_device(x)'.",

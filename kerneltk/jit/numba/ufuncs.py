@@ -10,7 +10,6 @@ import numpy as np
 
 from kerneltk.errors import ArgumentTypeError, SignatureError
 from kerneltk.jit.frontends.rawkernel import checked_function
-from kerneltk.jit.frontends.vectorize import vectorize as vectorized
 from kerneltk.jit.numba import host_arrays
 from kerneltk.jit.numba.options import Parsed, parse_signature, signatures_of, type_text
 from kerneltk.jit.numba.reduction import Reduce
@@ -29,6 +28,9 @@ class Ufunc:
     def __init__(
         self, function: Callable[..., Any], layout: str | None, given: Any, fastmath: bool
     ) -> None:
+        # Importing numba's names does not load it.
+        from kerneltk.jit.frontends.vectorize import vectorize as vectorized
+
         functools.update_wrapper(self, function)
         self.jit_function = self.py_func = function
         self._inputs = layout.partition("->")[0].count("(") if layout else 0
