@@ -705,9 +705,9 @@ def test_fields_of_recarrays(backend: Any) -> None:
     @cuda.jit
     def kernel(x):
         i = cuda.grid(1)
-        x.a[i] += x.shape[0] + x.b[i]
+        x.a[i] += x.shape[0] + x.b[i] + x["size"][i] - 1
 
-    x = backend.asarray(np.ones(3, [("a", "i4"), ("b", "i4")]))
+    x = backend.asarray(np.ones(3, [("a", "i4"), ("b", "i4"), ("size", "i4")]))
     kernel[1, 3](x)
     assert backend.asnumpy(x)["a"].tolist() == [5, 5, 5]
 
@@ -784,7 +784,7 @@ def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> No
     def kernel(x):
         i = cuda.grid(1)
         print("thread", i, f"{x[i]:.2f}")
-        print(cuda.threadIdx, cuda.blockDim)
+        print(cuda.threadIdx, f"{cuda.blockDim}")
         assert x[i] < 10, "too large"
 
     kernel[1, 1](backend.asarray(np.full(1, 1.5)))

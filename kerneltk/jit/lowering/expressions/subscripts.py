@@ -81,8 +81,9 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
                     f"take a row: x[i].{name}().",
                 )
             return Static(Method(ITERATORS[name], settled(low, value)))
-        if isinstance(kind.element, Record) and name in (kind.element.dtype.names or ()):
-            return field_view(low, value, name, span)  # as of NumPy's recarrays
+        fields = kind.element.dtype.names or ()
+        if name in fields and not hasattr(np.ndarray, name):  # as of NumPy's recarrays
+            return field_view(low, value, name, span)
         return array_attribute(low, value, name, span)
     if isinstance(kind, Number):
         return number_attribute(low, value, name, span)
