@@ -10,6 +10,8 @@ from .jit_programs_support import N, Table, floats, ints, out, zeros
 
 TABLE = Table()
 cuda = jit.cuda
+TAPS = np.array([1.5, 2.5, 3.5])
+ROWS = np.arange(6, dtype="i2").reshape(3, 2).T
 CONSTANTS = np.array([2.0, -1.0, 0.5, 3.0], "f4")
 ALL = 0xFFFF_FFFF
 
@@ -20,6 +22,71 @@ def numba_coordinates(x, y):
     y[0, i] = x[i]
     y[1, i] = cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.x
     y[2, i] = cuda.gridsize(1) + cuda.gridDim.x
+
+
+POINTS = np.array([(1, 2.5, (3, 4)), (5, 6.5, (7, 8))], [("n", "i4"), ("x", "f8"), ("v", "i2", 2)])
+
+
+@TABLE.program(out((2, N), "f8"))
+def records_from_outside(y):
+    i = jit.grid(1)
+    point = POINTS[i % 2]
+    y[0, i] = point["n"] + point["x"] + point["v"][1]
+    y[1, i] = POINTS[1]["n"] * i + POINTS["x"][i % 2]
+
+
+@TABLE.program(out((N, 6), "f4"))
+def numbers_stored_to_parts_of_arrays(y):
+    i = jit.grid(1)
+    part = jit.local_memory(np.float32, (2, 3))
+    part[:] = 1.5
+    part[1] = i
+    part[:, 1:] = 2
+    y[i] = part[0, 0] + part[1, 0]
+    y[i, ::2] = part[1, 2]
+    y[i, -2:] = i
+
+
+@TABLE.program(floats((N, 2), dtype="c8"), out((2, N), "f4"))
+def parts_of_complex_arrays(z, y):
+    i = jit.grid(1)
+    z[i].real[1] = z[i].imag[0] * 2
+    z.imag[i, 1] += 1
+    own = jit.local_memory(np.complex64, 2)
+    own[0] = z[i, 0]
+    own.imag[0] = 7
+    y[0, i] = z[i, 1].real + z[i, 1].imag
+    y[1, i] = own[0].imag + own.real[0] + z.real.shape[1]
+
+
+@TABLE.program(floats((N, 6)), out((N, 3, 2), "f4"), out((2, N), "i4"))
+def arrays_of_other_shapes(x, y, z):
+    i = jit.grid(1)
+    rows = x[i].reshape((2, 3))
+    columns = y[i].reshape(-1)
+    for k in range(6):
+        columns[k] = rows[k // 3, k % 3] + x.reshape(x.size)[k]
+    own = jit.local_memory(np.float32, 4)
+    square = own.reshape(2, -1)
+    for k in range(4):
+        own[k] = k * x[i, 0]
+    z[0, i] = square[1, 1] * 10
+    z[1, i] = own.view(np.int32)[1] ^ x.view(np.int32)[i, 2]
+
+
+def looked_up(table, i):
+    return table[i % 3] * len(table)
+
+
+@TABLE.program(out((4, N), "f8"))
+def arrays_from_outside(y):
+    i = jit.grid(1)
+    y[0, i] = TAPS[i % 3] + TAPS[0] - TAPS[-1] + ROWS[1, 2]
+    if i > 3:
+        for k, (tap, row) in enumerate(zip(TAPS, ROWS.T, strict=False)):
+            y[1, i] += k * tap + row[i % 2]
+        y[2, i] = ROWS[:, 1][i % 2] + ROWS.size
+    y[3, i] = looked_up(TAPS, i) - ROWS[i % 2][1]
 
 
 @TABLE.program(ints(), out(N, "i4"))

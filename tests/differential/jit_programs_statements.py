@@ -358,6 +358,39 @@ def loop_over_zip(x, y):
     y[i] = total
 
 
+@TABLE.program(ints((N, 8)), out((5, N), "i8"))
+def loops_over_enumerated_and_zipped_arrays(x, y):
+    i = jit.grid(1)
+    a, b = x[i], x[0, 2:]
+    for k, v in enumerate(a):
+        y[0, i] += (k + 1) * v
+    for k, (v, w) in enumerate(zip(a, b, strict=False), i):  # of 8 and 6 elements
+        if w > 90:
+            break
+        y[1, i] = y[1, i] * 3 + k * v - w
+    else:
+        y[1, i] += 1
+    for (k, v), w in zip(enumerate(reversed(b), start=2), a, strict=False):
+        y[2, i] = y[2, i] * 2 + k * v + w
+    for pair in zip(a, b, strict=False):
+        y[3, i] += pair[0] * pair[1]
+    for k, row in enumerate(x):
+        if k > 2:
+            continue
+        y[4, i] += row[k]
+    for (k, v), (p, q) in zip(enumerate((2, 3)), ((1, a), (4, b)), strict=False):
+        y[4, i] += k * v * p * q[0]
+
+
+@TABLE.program(ints(8), ints(8), out(2, "i8"), grid=1, block=1)
+def loops_over_an_array_that_is_assigned_to(x, z, y):
+    part = x
+    for v in part:
+        y[0] = y[0] * 2 + v
+        part = z
+    y[1] = part[0]
+
+
 @TABLE.program(ints(), out(N, "i8"))
 def loop_over_nested_tuples(x, y):
     i = jit.grid(1)

@@ -114,6 +114,15 @@ class CudaDevice:
                     return int(value)
         raise AttributeError(f"A device has no attribute '{name}'.")
 
+    def __enter__(self) -> CudaDevice:
+        """Make it the current device."""
+        self._device.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Make the device before the current one."""
+        self._device.__exit__(*error)
+
     def __repr__(self) -> str:
         return f"<CUDA device {self.id}: {self.name}>"
 
@@ -144,6 +153,20 @@ class CudaLibrary:
             low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
             memory = cupy.cuda.alloc(high - low) - low
             return self._own(cupy.ndarray(extents, dtype, memory, strides))
+
+    def pinned(self, shape: Any, dtype: Any = np.float64, order: str = "C") -> Any:
+        """Allocate an array of NumPy's in page-locked memory."""
+        import cupyx  # type: ignore[import-untyped]
+
+        return cupyx.empty_pinned(shape, dtype, order)
+
+    def shared(self, *_: Any) -> Any:
+        """Raise: CuPy's arrays cannot be read by the host, wherever they lie."""
+        raise BackendUnavailableError(
+            "With a GPU there are no arrays that it shares with the host.\n"
+            "  Hint: use 'cuda.to_device(x)', or a 'cupy.ndarray' on memory of "
+            "'cupy.cuda.malloc_managed'."
+        )
 
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy on the device, in `to` if that is given."""
@@ -176,6 +199,18 @@ class CudaLibrary:
         """Return the stream that work goes into otherwise."""
         return cupy.cuda.get_current_stream()
 
+    def legacy_default_stream(self) -> Any:
+        """Return CUDA's default stream."""
+        return cupy.cuda.Stream.null
+
+    def per_thread_default_stream(self) -> Any:
+        """Return CUDA's default stream of each thread."""
+        return cupy.cuda.Stream.ptds
+
+    def order(self, stream: Any) -> Any:
+        """Return a context in which work goes into a stream."""
+        return own_stream(stream)
+
     def external_stream(self, handle: int) -> Any:
         """Return another library's stream."""
         return stream_of(stream_handle(handle))
@@ -196,6 +231,15 @@ class CudaLibrary:
         """Make a device the current one."""
         cupy.cuda.Device(number).use()
         return CudaDevice(number)
+
+    def memory_info(self) -> tuple[int, int]:
+        """Return the free and the whole memory of the current device (bytes)."""
+        free, whole = cupy.cuda.Device().mem_info
+        return int(free), int(whole)
+
+    def profile(self, *, on: bool) -> None:
+        """Start or stop CUDA's profilers."""
+        (cupy.cuda.profiler.start if on else cupy.cuda.profiler.stop)()
 
     def count(self) -> int:
         """Return how many devices there are."""

@@ -677,8 +677,9 @@ class Emitter:
 
     def _constant(self, node: ir.Declare, element: str, extents: str) -> None:
         kind = ir.array_type(node)
-        assert isinstance(kind.element, Number)
-        held = _constant_words(np.frombuffer(node.data, kind.element.dtype))
+        is_record = isinstance(kind.element, Record)
+        unit = np.dtype(np.uint8) if is_record else kind.element.dtype
+        held = _constant_words(np.frombuffer(node.data, unit))
         word = self.ctype(Number(held.dtype))
         numbers = ", ".join(literal(value, Number(held.dtype))[0] for value in held)
         name = f"_kt_constant{len(self._constants)}"

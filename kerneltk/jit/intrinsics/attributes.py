@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Builder, Operation, Static, Value
-from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
+from kerneltk.jit.intrinsics.base import (
+    BoundMethod,
+    Builder,
+    CallSite,
+    Operation,
+    Rule,
+    Static,
+    Value,
+)
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, element_of, integer
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Record, Tuple
 
 STRIDE = Operation("stride", "{0}.stride({static0})")
 """The step of an array along an axis (bytes)."""
@@ -17,7 +28,7 @@ STRIDE = Operation("stride", "{0}.stride({static0})")
 FIELD_VIEW = Operation(
     "field view", lambda emitter, node, texts: _field_view_text(emitter, node, texts)
 )
-"""A field of all elements of an array of records."""
+"""A field of all elements of an array of records, by its name; or a part, by its first byte."""
 
 IMAG = Operation("imag", "({0}).imag()")
 REAL = Operation("real", "({0}).real()")
@@ -25,9 +36,9 @@ CONJUGATE = Operation("conjugate", "conj({0})")
 
 
 def _field_view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
-    records = ir.array_type(node.arguments[0])
+    whole = ir.array_type(node.arguments[0]).element.dtype
     assert isinstance(node.type, Array)
-    offset = records.element.dtype.fields[node.static[0]][1]  # type: ignore[index]
+    offset = whole.fields[node.static[0]][1] if whole.fields else node.static[0]
     return f"kerneltk::jit::field_view<{emitter.element_ctype(node.type)}>({texts[0]}, {offset})"
 
 
@@ -76,6 +87,89 @@ def _nbytes(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     return low.binary("*", _size(low, array, span), Static(_element_dtype(array).itemsize), span)
 
 
+def _part(name: str) -> Callable[[Builder, ir.Expression, ir.Span], Value]:
+    """Return the rule of ``z.real`` or ``z.imag`` of an array of complex numbers: a view."""
+
+    def rule(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
+        kind = ir.array_type(array)
+        element = kind.element
+        if not (isinstance(element, Number) and element.is_complex):
+            raise low.refuse(f"'{name}' is an attribute of arrays of complex numbers.", span)
+        if kind.layout == "fixed":
+            array = low.convert(array, kind.dense_view(), span, "the array")
+        view = Array(element.part, kind.ndim, "strided", (), kind.space, kind.writable, kind.packed)
+        offset = 0 if name == "real" else element.part.dtype.itemsize
+        return ir.Call(FIELD_VIEW, (array,), view, span, (offset,))
+
+    return rule
+
+
+# -- methods ---------------------------------------------------------------------------------------
+
+
+def _reshape(low: Builder, site: CallSite) -> Value:
+    """``x.reshape(2, -1)``: a view of an array whose elements lie in C order."""
+    array, *given = site.arguments
+    span = site.span
+    assert isinstance(array, ir.Expression)
+    kind = ir.array_type(array)
+    if kind.layout == "strided" or not kind.ndim:
+        raise low.refuse(f"'{site.name}' needs an array in C order, without gaps.", span)
+    if len(given) == 1 and not isinstance(getattr(given[0], "type", None), Number):
+        value = given[0]
+        is_one = isinstance(value, Static) and isinstance(value.value, int)
+        given = given if is_one else low.items_of(value, span)
+    if not given or site.keywords:
+        raise low.fail(f"'{site.name}' takes extents, or a tuple of them.", span)
+    sizes = [low.temporary(low.cast(integer(low, e, span, "An extent"), PY_INT)) for e in given]
+    size = _size(low, array, span)
+    for k, extent in enumerate(sizes):
+        if isinstance(extent, ir.Literal_) and extent.value == -1:  # what the others leave
+            others = _product(low, [*sizes[:k], *sizes[k + 1 :]], span)
+            left = low.binary("//", size, others, span)
+            sizes[k] = low.temporary(low.as_number(left, span))
+            break
+    same = low.compare(ast.Eq(), _product(low, sizes, span), size, span)
+    what = f"{site.name}: as many elements as there are"
+    low.emit(ir.Assert(low.as_expression(same, span), what, span))
+    if kind.layout == "fixed":
+        array = low.convert(array, kind.dense_view(), span, "the array")
+    view = replace(kind, ndim=len(sizes), layout="C", shape=())
+    extents = ", ".join(f"{{{k + 1}}}" for k in range(len(sizes)))
+    operation = Operation("reshape", f"{{type}}{{{{({{0}}).data, {{{{{extents}}}}}}}}}")
+    return ir.Call(operation, (array, *sizes), view, span)
+
+
+def _product(low: Builder, extents: Sequence[Value], span: ir.Span) -> Value:
+    found: Value = Static(1)
+    for k, extent in enumerate(extents):
+        found = extent if k == 0 else low.binary("*", found, extent, span)
+    return found
+
+
+def _view(low: Builder, site: CallSite) -> Value:
+    """``x.view(dtype)``: the same memory as elements of another dtype of the same size."""
+    array, dtype = arguments_of(low, site, ("self", "dtype")).values()
+    assert isinstance(array, ir.Expression)
+    kind, element = ir.array_type(array), element_of(low, dtype, site.span_of(1))
+    if isinstance(kind.element, Record) or isinstance(element, Record):
+        raise low.refuse(f"'{site.name}' is of numbers in a kernel.", site.span)
+    if element.dtype.itemsize != kind.element.dtype.itemsize:
+        raise low.refuse(
+            f"'{site.name}' needs a dtype of {kind.element.dtype.itemsize} bytes in a kernel.",
+            site.span,
+            "take the view before, and pass it as an argument.",
+        )
+    if kind.layout == "fixed":
+        array = low.convert(array, kind.dense_view(), site.span, "the array")
+    view = replace(kind, element=element, layout="strided", shape=())
+    return ir.Call(FIELD_VIEW, (array,), view, site.span, (0,))
+
+
+def _method(name: str, rule: Rule) -> Callable[[Builder, ir.Expression, ir.Span], Value]:
+    return lambda low, array, span: Static(BoundMethod(array, rule, name))
+
+
 _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "shape": _shape,
     "size": _size,
@@ -84,6 +178,10 @@ _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "dtype": lambda low, array, span: Static(_element_dtype(array)),
     "itemsize": lambda low, array, span: Static(_element_dtype(array).itemsize),
     "nbytes": _nbytes,
+    "real": _part("real"),
+    "imag": _part("imag"),
+    "reshape": _method("reshape", _reshape),
+    "view": _method("view", _view),
 }
 
 

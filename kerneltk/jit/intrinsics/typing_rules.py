@@ -64,11 +64,8 @@ def static_value(low: Builder, value: Value, span: ir.Span, what: str) -> Any:
     """Return a value that has to be known when the kernel is compiled."""
     if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
         return value.value
-    raise low.fail(
-        f"{what} must be known when the kernel is compiled.",
-        span,
-        "use a literal, a global, or a variable that is assigned once, to a constant.",
-    )
+    sentence = f"{what} must be known when the kernel is compiled."
+    raise low.fail_unknown(value, sentence, span)
 
 
 def all_static(values: Sequence[Value]) -> bool:

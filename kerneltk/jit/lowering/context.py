@@ -24,6 +24,8 @@ from kerneltk.jit.source.lookups import Lookups
 from kerneltk.jit.source.scope import scope_of
 from kerneltk.jit.source.text import FunctionSource
 
+_KNOWN = "use a literal, a global, or a variable that is assigned once, to a constant."
+
 
 class Pending(Exception):  # noqa: N818 (no error: a later pass knows more)
     """A variable's type is not known yet."""
@@ -82,8 +84,22 @@ class Program:
     widening: bool = True  # types hold all that joins to them: else Python's numbers give way
     of_elements: bool = False  # it is no kernel of threads
     is_recursive: bool = False  # a function calls itself, or a caller
+    # Parameters that are constants of the functions that ask for their values, by function.
+    constants: dict[Any, set[str]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)  # functions with types that do not hold a value
     impure: set[str] = field(default_factory=set)  # functions that write to memory, or wait
+
+    def state(self) -> tuple[int, set[str], dict[Any, Signature]]:
+        """Return what `restore` goes back to."""
+        return len(self.functions), set(self.names), dict(self.signatures)
+
+    def restore(self, state: tuple[int, set[str], dict[Any, Signature]]) -> None:
+        """Forget the functions that were lowered since."""
+        count, names, signatures = state
+        del self.functions[count:]
+        # Those of functions that are being lowered, which calls of themselves have.
+        self.names = names | {active.name for active in self.stack[:-1]}
+        self.signatures = dict(signatures)
 
     def unique(self, name: str) -> str:
         """Return a name for a function of the program."""
@@ -126,6 +142,7 @@ class Context:
     def begin(self) -> None:
         """Begin a pass: forget what the last one made, not what it learnt."""
         self.changed = False
+        self.unknown: set[str] = set()  # parameters whose values have to be known, and are not
         self.is_cut = False  # a type does not hold a value that is assigned
         self.constants: dict[str, Type] = {}  # parameters that are given constants
         self.pending: list[tuple[str, ir.Span]] = []  # names that nothing is known of
@@ -140,6 +157,7 @@ class Context:
         self.variables: set[str] = set()
         self.loops: list[tuple[str, str]] = []
         self.repeated: list[ast.For] = []
+        self.constant_arrays: dict[int, ir.Local] = {}  # from outside, by identity
         self.element_index: tuple[ir.Local, ...] = ()
         self.given: set[str] = set()  # the parameters that exist at run time
         # A recursive call without a result: none is known yet, the statement is left out.
@@ -170,6 +188,15 @@ class Context:
         """Return the error for what restricted Python does not have."""
         return UnsupportedError(render_message(sentence, self.source.snippet(span), hint=hint))
 
+    def fail_unknown(
+        self, value: Value, sentence: str, span: ir.Span, hint: str = _KNOWN
+    ) -> TypingError:
+        """Return the error for a value that is not known when the kernel is compiled. Callers that
+        pass constants for the parameters in it lower the function again with these.
+        """
+        self.unknown |= self.parameters_in(value)
+        return self.fail(sentence, span, hint)
+
     def clash(self, sentence: str, *uses: tuple[ir.Span, str], hint: str) -> TypingError:
         """Return the error for uses of one thing that do not go together."""
         snippets = [self.source.snippet(span, f"here it is {shown}") for span, shown in uses]
@@ -180,6 +207,10 @@ class Context:
     def emit(self, statement: ir.Statement) -> None:
         """Add a statement before the one that is being lowered."""
         self.statements.append(statement)
+
+    def declare_first(self, statement: ir.Declare) -> None:
+        """Add a declaration where the function begins."""
+        self._first.insert(0, statement)
 
     @property
     def is_certain(self) -> bool:
@@ -233,6 +264,13 @@ class Context:
         """
         is_memory = isinstance(variable.type, Array) and variable.name not in self.locals
         return (is_memory or variable.name in self.given) and self.is_constant(variable.name)
+
+    def parameters_in(self, value: Value) -> set[str]:
+        """Return the parameters that an expression reads and that are never assigned to."""
+        if isinstance(value, Static):
+            return set()
+        read = {node.name for node in ir.walk(value) if isinstance(node, ir.Local)} & self.given
+        return {name for name, bound in self.bindings.items() if getattr(bound, "name", "") in read}
 
     def is_own(self, name: str) -> bool:
         """Return whether a name is this function's, or one's around it."""

@@ -32,8 +32,7 @@ def captured_block(low: Context, nodes: Sequence[ast.stmt]) -> tuple[ir.Statemen
 def lower_function(low: Context) -> Signature:
     """Lower a function until its types are settled, and hold all that is joined in them."""
     program = low.program
-    functions, names = len(program.functions), set(program.names)
-    signatures = dict(program.signatures)
+    before = program.state()
     widening, program.widening = program.widening, False
     try:
         for _ in range(2 * _MOST_PASSES):
@@ -50,9 +49,7 @@ def lower_function(low: Context) -> Signature:
                 if low.result is not None:
                     low.joined_result = without_weak(low.result)
             # What was lowered for types that are not final is lowered again.
-            del program.functions[functions:]
-            program.names = names | {active.name for active in program.stack if active is not low}
-            program.signatures = dict(signatures)
+            program.restore(before)
         raise AssertionError("types do not settle")
     finally:
         program.widening = widening

@@ -37,6 +37,9 @@ class Callee(NamedTuple):
 
 def callee_of(low: Context, function: Any, site: CallSite) -> Callee | None:
     """Return a Python function that kernels can call; None for another object."""
+    function = getattr(function, "jit_function", function)
+    if type(function).__module__.startswith("numba."):  # of numba's @njit: what it compiles
+        function = getattr(function, "py_func", function)
     if isinstance(function, LocalFunction):
         return Callee(function.source, None, function.defaults, function.around)
     if not isinstance(function, types.FunctionType):
@@ -62,7 +65,7 @@ def lowered(
     captured variables included. None for another object.
     """
     site = dataclasses.replace(site, arguments=arguments, keywords={})
-    callee = callee_of(low, getattr(function, "jit_function", function), site)
+    callee = callee_of(low, function, site)
     return None if callee is None else lowered_for(low, callee, site)
 
 
@@ -72,7 +75,8 @@ def lowered_for(
     """Return a function that is lowered for these types, and the arguments of a call.
 
     Arguments that are known numbers are constants of a function that returns one of its own: they
-    are all that the returned one can use of a call that is over.
+    are all that the returned one can use of a call that is over. So are those whose values a
+    function asks for, as the shape of an array: that is found while it is lowered.
     """
     source, function, defaults, around = callee
     node = source.node
@@ -87,19 +91,22 @@ def lowered_for(
     if around is not None and around is not low:
         _check_defaults(low, source, values, defaults, site)
     captured = _captured_variables(low, source, around, site)
+    identity = id(function) if function is not None else (id(node), id(around))
+    asked = low.program.constants.setdefault(identity, set())
     run_time: list[tuple[str, ir.Expression]] = []
     static: dict[str, Static] = {}
     constant = values.keys() - scope_of(node).assigned if _returns_function(node) else set()
     if around is not low and low.around is not around:  # it is called when that call is over
         constant |= captured.keys()
-    for name, value in [*values.items(), *captured.items()]:
+    constant |= asked
+    given = {**values, **captured}
+    for name, value in given.items():
         if isinstance(value, Static) and (name in constant or not _is_run_time(value.value)):
             static[name] = value
             continue
         run_time.append((name, as_item(low, value, site.span)))
     uses = {name: use_of(low, argument) for name, argument in run_time}
     fixed = tuple((name, _identity(value.value)) for name, value in static.items())
-    identity = id(function) if function is not None else (id(node), id(around))
     key = (identity, tuple(uses.items()), fixed)
     # Of a function that joins no parameter it does not matter which of them are constants.
     of_all = (identity, tuple((name, argument.type) for name, argument in run_time), fixed, True)
@@ -115,17 +122,35 @@ def lowered_for(
         inner = type(low)(
             low.program, source, function, around, tuple(run_time), static, uses=uses, key=key
         )
-        low.program.stack.append(inner)
-        try:
-            signature = lower_function(inner)
-        except (TypingError, UnsupportedError) as error:
-            raise _called_from(error, low.source.snippet(site.span)) from error.__cause__
-        finally:
-            low.program.stack.pop()
+        signature = _lower(low, inner, given, site)
+        if signature is None:
+            asked |= inner.unknown
+            return lowered_for(low, callee, site)
         low.program.signatures[key if inner.minds_constants else of_all] = signature
     if not low.program.widening and signature.name in low.program.cut:
         low.is_cut = True
     return signature, tuple(argument for _, argument in run_time)
+
+
+def _lower(
+    low: Context, inner: Context, given: dict[str, Value], site: CallSite
+) -> Signature | None:
+    """Lower a function that is called; return None where it asks for the values of parameters that
+    are `given` constants.
+    """
+    before = low.program.state()
+    low.program.stack.append(inner)
+    try:
+        return lower_function(inner)
+    except (TypingError, UnsupportedError) as error:
+        unknown = [given[name] for name in inner.unknown & given.keys()]
+        if unknown and all(isinstance(value, Static) for value in unknown):
+            low.program.restore(before)
+            return None
+        low.unknown.update(*map(low.parameters_in, unknown))
+        raise _called_from(error, low.source.snippet(site.span)) from error.__cause__
+    finally:
+        low.program.stack.pop()
 
 
 def _check_defaults(
@@ -260,6 +285,8 @@ def _identity(value: Any) -> Any:
         return (type(value), repr(value))  # 0.0 == -0.0
     if value is None or isinstance(value, bool | int | str):
         return (type(value), value)
+    if isinstance(value, tuple):
+        return (type(value), *map(_identity, value))
     return id(value)
 
 

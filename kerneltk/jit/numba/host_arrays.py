@@ -11,10 +11,10 @@ import platform
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.core.arrays import byte_extent, dense_strides_like, extents_of
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.jit.intrinsics.base import Named
 from kerneltk.launch.dispatch import launched
 
 # -- the cores of this machine as a device --------------------------------------------------------
@@ -67,6 +68,17 @@ def _check_like(given: Any, own: Any) -> None:
             f"An array of shape {given.shape} and dtype '{given.dtype}' cannot be copied to or "
             f"from one of shape {own.shape} and dtype '{own.dtype}'."
         )
+
+
+def _array_in(
+    empty: Any, shape: Any, dtype: Any, strides: Sequence[int] | None, order: str
+) -> np.ndarray[Any, Any]:
+    """Return an array of NumPy's in memory that `empty` allocates, as ``np.empty`` does."""
+    if strides is None:
+        return empty(shape, dtype, order)  # type: ignore[no-any-return]
+    extents = extents_of(shape)
+    low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
+    return np.ndarray(extents, dtype, empty(high - low, np.uint8), -low, strides)
 
 
 class HostStream:
@@ -117,7 +129,15 @@ class HostDevice:
 
     id = 0
     compute_capability = (0, 0)
+    # What kernels rely on here is what every GPU has: CUDA C++ Programming Guide, "Technical
+    # Specifications per Compute Capability".
     WARP_SIZE = 32
+    MAX_THREADS_PER_BLOCK = MAX_BLOCK_DIM_X = MAX_BLOCK_DIM_Y = 1024
+    MAX_BLOCK_DIM_Z = 64
+    MAX_GRID_DIM_X = 2**31 - 1
+    MAX_GRID_DIM_Y = MAX_GRID_DIM_Z = 65535
+    MAX_SHARED_MEMORY_PER_BLOCK = 48 << 10
+    TOTAL_CONSTANT_MEMORY = 64 << 10
 
     @property
     def name(self) -> str:
@@ -129,10 +149,12 @@ class HostDevice:
         """Cores, each of which runs one block at a time."""
         return os.cpu_count() or 1
 
-    @property
-    def MAX_THREADS_PER_BLOCK(self) -> int:  # noqa: N802 (CUDA's name)
-        """Threads of a block."""
-        return 1024
+    def __enter__(self) -> HostDevice:
+        """Do as a GPU, which is the current device in the ``with`` block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
 
     def __repr__(self) -> str:
         return f"<host: {self.name}>"
@@ -148,11 +170,11 @@ class HostLibrary:
     ) -> HostArray:
         """Allocate an array."""
         _check_stream(stream)
-        if strides is None:
-            return np.empty(shape, dtype, order).view(HostArray)  # type: ignore[call-overload, no-any-return]
-        extents = extents_of(shape)
-        low, high = byte_extent(extents, strides, np.dtype(dtype).itemsize)
-        return HostArray(extents, dtype, np.empty(high - low, np.uint8), -low, strides)
+        return _array_in(np.empty, shape, dtype, strides, order).view(HostArray)
+
+    # This machine's memory is that of the device.
+    pinned = staticmethod(np.empty)
+    shared = empty
 
     def copied(self, value: Any, copy: bool, to: Any, stream: Any) -> Any:
         """Return an array's copy, in `to` if that is given."""
@@ -176,7 +198,12 @@ class HostLibrary:
         """Return a stream."""
         return HostStream()
 
-    default_stream = stream
+    default_stream = legacy_default_stream = per_thread_default_stream = stream
+
+    def order(self, stream: Any) -> AbstractContextManager[None]:
+        """Return a context in which work goes into a stream."""
+        _check_stream(stream)
+        return nullcontext()
 
     def external_stream(self, handle: int) -> HostStream:
         """Raise: there is none."""
@@ -203,6 +230,15 @@ class HostLibrary:
     def count(self) -> int:
         """Return 1."""
         return 1
+
+    def memory_info(self) -> tuple[int, int]:
+        """Return the free and the whole memory of this machine (bytes)."""
+        free, whole = map(os.sysconf, ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"))
+        size = os.sysconf("SC_PAGE_SIZE")
+        return free * size, whole * size
+
+    def profile(self, *, on: bool) -> None:
+        """Do nothing: CUDA's profilers see GPUs."""
 
 
 @cache
@@ -282,17 +318,80 @@ def device_array_like(ary: Any, stream: Any = 0) -> Any:
 
     Its elements are not set. Views with gaps become arrays without, as numba's.
     """
+    return library().empty(ary.shape, ary.dtype, _strides_like(ary), "C", stream)
+
+
+def _strides_like(ary: Any) -> tuple[int, ...] | None:
     if ary.flags.c_contiguous:
-        return library().empty(ary.shape, ary.dtype, None, "C", stream)
-    strides = dense_strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
-    return library().empty(ary.shape, ary.dtype, strides, "C", stream)
+        return None
+    return dense_strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+
+
+def pinned_array(
+    shape: int | Sequence[int],
+    dtype: Any = np.float64,
+    strides: Sequence[int] | None = None,
+    order: str = "C",
+) -> np.ndarray[Any, Any]:
+    """Return a NumPy array whose elements are not set, with a GPU in page-locked memory."""
+    return _array_in(library().pinned, shape, dtype, strides, order)
+
+
+def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
+    """Return a `pinned_array` with another array's shape, dtype and order of axes."""
+    return pinned_array(ary.shape, ary.dtype, _strides_like(ary))
+
+
+def pinned(*arylist: Any) -> AbstractContextManager[None]:
+    """Return a context for arrays in host memory. They stay as they are: copies from memory that
+    is not page-locked take longer, and have the same effect.
+    """
+    return nullcontext()
+
+
+def mapped_array(
+    shape: int | Sequence[int],
+    dtype: Any = np.float64,
+    strides: Sequence[int] | None = None,
+    order: str = "C",
+    stream: Any = 0,
+    **kind: bool,
+) -> Any:
+    """Return an array that the device and this machine's cores share, also as ``managed_array``.
+
+    Parameters are those of `device_array`; numba's `portable`, `wc` and `attach_global` have no
+    effect.
+
+    Raises
+    ------
+    BackendUnavailableError
+        The device is a GPU.
+    """
+    unknown = kind.keys() - {"portable", "wc", "attach_global"}
+    if unknown:
+        raise TypeError(f"mapped_array() got an unexpected keyword argument '{min(unknown)}'")
+    return library().shared(shape, dtype, strides, order, stream)
+
+
+def mapped_array_like(ary: Any, stream: Any = 0, **kind: Any) -> Any:
+    """Return a `mapped_array` with another array's shape, dtype and order of axes."""
+    return mapped_array(ary.shape, ary.dtype, _strides_like(ary), stream=stream, **kind)
 
 
 def InOut(ary: Any) -> Any:  # noqa: N802 (numba's name)
-    """Return an array itself, also as ``In`` and ``Out``: kernels read and write it where it lies,
-    so nothing is copied to a device and back.
+    """Return an array itself, also as ``Out``: kernels read and write it where it lies, so nothing
+    is copied to a device and back.
     """
     return ary
+
+
+def In(ary: Any) -> Any:  # noqa: N802 (numba's name)
+    """Return a copy of an array in host memory, so that what a kernel writes to it is not seen
+    there; another value itself.
+    """
+    if isinstance(ary, HostArray) or not isinstance(ary, np.ndarray | np.void):
+        return ary
+    return np.array(ary, order="K", subok=True) if isinstance(ary, np.ndarray) else ary.copy()
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -338,6 +437,16 @@ def stream() -> Any:
 def default_stream() -> Any:
     """Return the stream that work goes into where none is given."""
     return library().default_stream()
+
+
+def legacy_default_stream() -> Any:
+    """Return CUDA's default stream, with which others are ordered."""
+    return library().legacy_default_stream()
+
+
+def per_thread_default_stream() -> Any:
+    """Return CUDA's default stream of each thread."""
+    return library().per_thread_default_stream()
 
 
 def external_stream(ptr: int) -> Any:
@@ -390,42 +499,105 @@ def select_device(device_id: int) -> Any:
     return library().select(device_id)
 
 
+class MemoryInfo(NamedTuple):
+    """The free and the whole memory of a device (bytes)."""
+
+    free: int
+    total: int
+
+
+class Context:
+    """The current device, as `current_context` returns it."""
+
+    @property
+    def device(self) -> Any:
+        """The device."""
+        return get_current_device()
+
+    def synchronize(self) -> None:
+        """Wait for all work on the device."""
+        synchronize()
+
+    def get_memory_info(self) -> MemoryInfo:
+        """Return the free and the whole memory (bytes)."""
+        return MemoryInfo(*library().memory_info())
+
+
+class Devices(Named):
+    """The devices: ``cuda.gpus[n]`` is one, and ``with cuda.gpus[n]:`` makes it the current one."""
+
+    __name__ = "cuda.gpus"
+
+    @property
+    def lst(self) -> list[Any]:
+        """The devices."""
+        return list_devices()
+
+    @property
+    def current(self) -> Any:
+        """The current device."""
+        return get_current_device()
+
+    def __getitem__(self, number: Any) -> Any:
+        return list_devices()[number]
+
+    def __len__(self) -> int:
+        return int(library().count())
+
+
+def current_context(devnum: int | None = None) -> Context:
+    """Return the current device, which is another one with a number: ``device``, ``synchronize()``,
+    ``get_memory_info()``.
+    """
+    if devnum is not None:
+        select_device(devnum)
+    return Context()
+
+
+def close() -> None:
+    """Do nothing: contexts last until the process ends."""
+
+
+def defer_cleanup() -> AbstractContextManager[None]:
+    """Return a context: memory that is freed goes back to a pool anyhow."""
+    return nullcontext()
+
+
+def profile_start() -> None:
+    """Let CUDA's profilers begin."""
+    library().profile(on=True)
+
+
+def profile_stop() -> None:
+    """Let CUDA's profilers end."""
+    library().profile(on=False)
+
+
+@contextmanager
+def profiling() -> Iterator[None]:
+    """Return a context in which CUDA's profilers see what happens."""
+    profile_start()
+    try:
+        yield
+    finally:
+        profile_stop()
+
+
+gpus = Devices()
+
 INSTEAD = MappingProxyType(
     {
-        "close": "leave it out: CuPy keeps its contexts until the process ends.",
-        "current_context": "use 'cupy.cuda.Device()': '.mem_info', '.synchronize()'.",
         "declare_device": "write the function in Python, or the whole kernel in C++ with "
         "'kerneltk.RawKernel'.",
         "CUSource": "write the whole kernel in C++ with 'kerneltk.RawKernel'.",
-        "compile": "launch the kernel and take 'kernel.cached_code', which is C++.",
-        "compile_ptx": "launch the kernel and take 'kernel.cached_code', which is C++.",
-        "defer_cleanup": "leave it out: CuPy's memory pool keeps what is freed.",
+        "compile": "'kernel.inspect(*args, target=\"compute_90\")' is PTX.",
+        "compile_ptx": "'kernel.inspect(*args, target=\"compute_90\")' is PTX.",
         "devices": "use 'cuda.list_devices()', 'cuda.get_current_device()'.",
-        "fp16": "write operators and 'math' functions with float16 values.",
-        "get_memory_info": "use 'cupy.cuda.Device().mem_info'.",
-        "gpus": "use 'cuda.list_devices()', 'cuda.select_device(n)'.",
         "grid_group": "use 'cuda.cg.this_grid()'.",
-        "guvectorize": "write a kernel with one thread for each of the outer elements.",
-        "libdevice": "call the functions of 'math': float32 in, float32 out.",
-        "managed_array": "use 'cupy.cuda.malloc_managed' and a 'cupy.ndarray' on it.",
-        "mapped_array": "use 'cuda.to_device(x)', or memory that the host and a GPU share: "
-        "'cupy.cuda.malloc_managed'.",
         "mapped": "use 'cuda.to_device(x)'.",
         "open_ipc_array": "use 'cupy.cuda.runtime.ipcOpenMemHandle'.",
-        "pinned": "use 'cupyx.empty_pinned(shape, dtype)'.",
-        "pinned_array": "use 'cupyx.empty_pinned(shape, dtype)'.",
-        "pinned_array_like": "use 'cupyx.empty_like_pinned(x)'.",
-        "profile_start": "use 'cupy.cuda.profiler.start()'.",
-        "profile_stop": "use 'cupy.cuda.profiler.stop()'.",
-        "profiling": "use 'cupyx.profiler.profile()'.",
-        "random": "compute random numbers from the thread's index, for example by a hash of it.",
-        "reduce": "use 'kerneltk.ReductionKernel', or 'jit.cub.BlockReduce' in a kernel.",
-        "Reduce": "use 'kerneltk.ReductionKernel', or 'jit.cub.BlockReduce' in a kernel.",
-        "reset": "leave it out: CuPy keeps its contexts until the process ends.",
         "simulator": "pass NumPy arrays: kernels then run on the cores of this machine.",
         "types": "use NumPy's types: 'np.float32'.",
-        "vectorize": "use 'jit.kernel', which has a body for one element, or "
-        "'kerneltk.ElementwiseKernel'.",
     }
 )
 """What to use instead of names that numba's ``cuda`` has and this one has not."""

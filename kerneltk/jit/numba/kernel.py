@@ -18,6 +18,16 @@ from kerneltk.jit.frontends.rawkernel import (
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
 from kerneltk.launch.launch_config import as_extents, covering_grid, is_size
 
+# What to use instead of attributes that numba's kernels have.
+_INSTEAD = {
+    "inspect_asm": "'kernel.inspect(*args, target=\"compute_90\")' is PTX.",
+    "inspect_sass": "'kernel.inspect(*args, target=\"sm_90\")'.",
+    "inspect_llvm": "'kernel.cached_codes' has the C++ of each specialization.",
+    "inspect_types": "'kernel.cached_codes' has the C++ of each specialization.",
+    "overloads": "'kernel.cached_codes' has the C++ of each specialization.",
+    "signatures": "'kernel.cached_codes' has the C++ of each specialization.",
+}
+
 # So many threads of any kernel fit, whatever registers it takes.
 _THREADS = 256
 
@@ -31,6 +41,7 @@ class CudaKernel(JitKernel):
     def __init__(self, definition: Definition, signature: tuple[Parsed, ...] | None = None) -> None:
         super().__init__(definition, None if signature is None else self.adapted)
         self._signature = signature
+        self._extensions: list[Any] | None = None
         wanted = len(definition.parameters)
         if signature is not None and len(signature) != wanted:
             raise ArgumentTypeError(
@@ -42,6 +53,29 @@ class CudaKernel(JitKernel):
     def py_func(self) -> Callable[..., Any]:
         """The decorated function."""
         return self._definition.function
+
+    @property
+    def extensions(self) -> list[Any]:
+        """Objects whose ``prepare_args(ty, value, stream, retr)`` returns ``(ty, value)`` for each
+        argument before a launch, the last one first; `ty` is None. What they append to `retr` is
+        called afterwards.
+        """
+        if self._extensions is None:
+            self._extensions = []
+            self._configured.clear()
+        return self._extensions
+
+    def specialize(self, *args: Any) -> CudaKernel:
+        """Return the kernel itself, if the function fits such arguments: launches choose what is
+        compiled for them anyhow. Raises as a launch does.
+        """
+        self.inspect(*args)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        hint = _INSTEAD.get(name)
+        hint = f".\n  Hint: {hint}" if hint else ""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{hint}")
 
     def _made_of(self) -> tuple[Any, ...]:
         return (self._definition, self._signature)
@@ -72,7 +106,8 @@ class CudaKernel(JitKernel):
                 f"{self.name}[griddim, blockdim, stream, sharedmem]."
             )
         stream = stream_in_brackets(stream)
-        found = Configured(self, grid, block, int(shared), stream)
+        made = Configured if self._extensions is None else _Extended
+        found = made(self, grid, block, int(shared), stream)
         if key is not None and stream is None:
             self._keep(key, found)
         return found
@@ -129,6 +164,24 @@ class CudaKernel(JitKernel):
         return tuple(one(k, wanted) for k, wanted in enumerate(self._signature))
 
 
+class _Extended(Configured):
+    """A launcher of a kernel with extensions."""
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch the kernel with what the extensions make of these arguments."""
+        kernel, afterwards = self._kernel, list[Callable[[], Any]]()
+        assert isinstance(kernel, CudaKernel)
+        given = list(kernel._complete(args, named))
+        for extension in reversed(kernel.extensions):
+            for k, value in enumerate(given):
+                given[k] = extension.prepare_args(
+                    None, value, stream=self._kept or 0, retr=afterwards
+                )[1]
+        super().__call__(*given)
+        for call in afterwards:
+            call()
+
+
 class _NoTasks(Configured):
     """A launcher of no tasks: arguments are counted, and nothing is launched."""
 
@@ -162,6 +215,8 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
         The most threads of a block; then the fewest blocks to be resident.
     max_registers : int
         The most registers of a thread.
+    extensions : list, optional
+        What arguments are passed through, see `CudaKernel.extensions`.
     lineinfo, debug : bool
         Whether code for GPUs names its lines; whether it is compiled for a debugger.
     inline, forceinline, opt, cache
@@ -204,7 +259,10 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
         if checked.device:
             return DeviceFunction(plain)
         definition = Definition(plain, "numpy", checked.compile, bounds, checked.fastmath)
-        return CudaKernel(definition, parsed[0] if len(parsed) == 1 else None)
+        made = CudaKernel(definition, parsed[0] if len(parsed) == 1 else None)
+        if options.get("extensions"):
+            made.extensions.extend(options["extensions"])
+        return made
 
     return decorate if func_or_sig is None or signatures is not None else decorate(func_or_sig)
 

@@ -137,11 +137,10 @@ class Options(NamedTuple):
 
 # Compiled code is cached and optimized anyway; what is inlined the compiler decides.
 _TAKEN = ("cache", "inline", "forceinline", "opt")
-_KNOWN = ("debug", "device", "fastmath", "launch_bounds", "lineinfo", "max_registers")
+_KNOWN = ("debug", "device", "extensions", "fastmath", "launch_bounds", "lineinfo", "max_registers")
 _HINTS = {
     "link": "C++ is linked by 'kerneltk.RawModule'.",
     "lto": "there is nothing to link with: a kernel and what it calls are one translation unit.",
-    "extensions": "pass arrays, numbers and tuples.",
     "argtypes": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "restype": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "bind": "kernels are compiled when they are first launched.",
@@ -210,16 +209,16 @@ def _signature_text(given: Any) -> str | None:
         return given
     types = getattr(given, "args", given)  # numba's Signature has `args`
     if isinstance(types, tuple) and types and all(hasattr(t, "mangling_args") for t in types):
-        return f"({', '.join(map(_type_text, types))})"
+        return f"({', '.join(map(type_text, types))})"
     return "()" if types == () and hasattr(given, "return_type") else None
 
 
-def _type_text(given: Any) -> str:
+def type_text(given: Any) -> str:
     """Return one of numba's types as signatures have it: recognized by attributes, since numba
     need not be there.
     """
     if hasattr(given, "types"):
-        return f"Tuple(({''.join(_type_text(one) + ', ' for one in given.types)}))"
+        return f"Tuple(({''.join(type_text(one) + ', ' for one in given.types)}))"
     if getattr(given, "ndim", 0):
-        return f"{_type_text(given.dtype)}[{', '.join(':' * given.ndim)}]"
+        return f"{type_text(given.dtype)}[{', '.join(':' * given.ndim)}]"
     return str(given)

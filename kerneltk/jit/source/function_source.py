@@ -14,6 +14,7 @@ noticed; one that adds or replaces a name, a number or an operation is.
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 import functools
 import inspect
@@ -27,7 +28,6 @@ import tokenize
 import types
 import warnings
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from kerneltk.core.records import lasting_lock
@@ -165,11 +165,17 @@ def _stem(path: str) -> str:
 
 
 def _lines_of_prompt(function: types.FunctionType) -> list[str]:
-    """Return the text that newer Pythons keep of what is typed, by code and not by name."""
-    try:
+    """Return the text that newer Pythons keep of what is typed, by code and not by name; else the
+    one that stands behind ``python -c``.
+    """
+    with contextlib.suppress(OSError, TypeError):
         return inspect.findsource(function)[0]
-    except (OSError, TypeError):
-        return []
+    is_main = function.__globals__ is getattr(sys.modules.get("__main__"), "__dict__", None)
+    before = len(sys.orig_argv) - len(sys.argv)  # what follows the text are the program's arguments
+    is_text = function.__code__.co_filename == "<string>" and sys.argv[:1] == ["-c"]
+    if is_main and is_text and before > 0:
+        return sys.orig_argv[before].splitlines(keepends=True)
+    return []
 
 
 def origin_of(path: str) -> str:
@@ -195,7 +201,7 @@ def _cell_by_ipython(path: str) -> str | None:
 _warnings_lock = lasting_lock()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Compile text again, of which Python has given all warnings already."""
     with _warnings_lock, warnings.catch_warnings():
@@ -497,7 +503,7 @@ def _no_text(function: types.FunctionType, path: str) -> SourceError:
         if sys.version_info < (3, 13):
             hint += ", and so does Python 3.13"
     elif path == "<string>":
-        reason = "exec() and python -c do not keep it"
+        reason = "exec() does not keep it"
         hint = _REGISTER
     elif path.startswith("<"):
         reason = f"linecache has none of the name '{path}'"

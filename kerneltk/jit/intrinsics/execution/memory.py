@@ -11,7 +11,7 @@ from kerneltk.core.dtypes import describe
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Rule, Static, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, element_of, shape_of, static_value
-from kerneltk.jit.ir.types import Record
+from kerneltk.jit.ir.types import Number, Record
 
 _MOST_ALIGNMENT = 1024  # bytes
 _MOST_LOCAL = 1 << 19  # bytes: what CUDA gives a thread
@@ -55,7 +55,8 @@ def _declared(low: Builder, site: CallSite, values: dict[str, Value], space: str
             raise low.fail("Local memory needs a shape.", shape_span)
         return low.declare(element, None, space, site.span, alignment)
     if space == "shared" and not isinstance(shape, Static):
-        raise low.fail(
+        raise low.fail_unknown(
+            shape,
             "The size of shared memory must be known when the kernel is compiled.",
             shape_span,
             "use a literal or a global; or None, with a size (bytes) that each launch gives.",
@@ -93,18 +94,24 @@ def _array_like(low: Builder, site: CallSite) -> Value:
         array = np.ascontiguousarray(found)
     except ValueError:  # rows of different lengths
         raise low.fail("This is no array of numbers.", site.span_of(0)) from None
-    element = element_of(low, Static(array.dtype), site.span_of(0))
-    if isinstance(element, Record):
-        raise low.refuse("Records cannot be constants.", site.span_of(0), "use one array a field.")
+    element = constant_element(low, array, site.span_of(0))
+    return low.declare(element, array.shape, "constant", site.span, 0, array.tobytes())
+
+
+def constant_element(low: Builder, array: np.ndarray[Any, Any], span: ir.Span) -> Number | Record:
+    """Return the type of the elements of an array that is copied into constant memory; raises for
+    one that cannot be.
+    """
+    element = element_of(low, Static(array.dtype), span)
     if array.ndim == 0 or array.size == 0:
-        raise low.fail("An array without elements cannot be copied.", site.span_of(0))
+        raise low.fail("An array without elements cannot be copied.", span)
     if array.nbytes > 65536:
         raise low.fail(
             f"The array has {array.nbytes} bytes; constant memory has 65536.",
-            site.span_of(0),
+            span,
             "pass it as an argument.",
         )
-    return low.declare(element, array.shape, "constant", site.span, 0, array.tobytes())
+    return element
 
 
 shared_array = Intrinsic(

@@ -94,7 +94,6 @@ def call_object(low: FunctionBuilder, function: Any, site: CallSite) -> Value:
         return rule(low, site)
     if _is_of_constant(function) and all(map(is_object, values := _values_of(site))):
         return _called_now(low, function, site, values)
-    function = getattr(function, "jit_function", function)
     callee = callee_of(low, function, site)
     if callee is not None:
         return _invoke(low, callee, site)

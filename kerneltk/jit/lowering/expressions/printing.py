@@ -13,6 +13,7 @@ from kerneltk.errors import UnsupportedError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import IMAG, REAL
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.execution.threads import Coordinates
 from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import shown_fields
@@ -86,7 +87,7 @@ def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
                     "write the number of digits as a constant.",
                 )
             specification += str(part.value)
-        if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
+        if isinstance(value, Static) and not _has_value(value.value):
             _note_printed(low, value)
             if piece.conversion in _CONVERSIONS:
                 value = Static(_CONVERSIONS[piece.conversion](value.value))
@@ -110,9 +111,17 @@ def _note_printed(low: FunctionBuilder, value: Static) -> None:
         low.program.lookups.give_up()  # of others NumPy's settings decide, or where they lie
 
 
+def _has_value(found: object) -> bool:
+    """Whether a thread has a value of its own for an object."""
+    return hasattr(type(found), "value_rule") or isinstance(found, Coordinates)
+
+
 def _shown(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Part]:
     """Return how a value is printed without a format."""
-    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
+    if isinstance(value, Static) and isinstance(value.value, Coordinates):
+        of_axes = [Static(getattr(value.value, axis)) for axis in "xyz"]
+        value = low.make_tuple(of_axes, span)
+    if isinstance(value, Static) and not _has_value(value.value):
         _note_printed(low, value)
         return [str(value.value)]
     found = low.as_expression(value, span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import types
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import attribute_of
-from kerneltk.jit.lowering.values.arrays import record_field, subscript
+from kerneltk.jit.lowering.values.arrays import field_view, record_field, subscript
 from kerneltk.jit.lowering.values.classes import (
     Method,
     called,
@@ -80,6 +81,9 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
                     f"take a row: x[i].{name}().",
                 )
             return Static(Method(ITERATORS[name], settled(low, value)))
+        fields = kind.element.dtype.names or ()
+        if name in fields and not hasattr(np.ndarray, name):  # as of NumPy's recarrays
+            return field_view(low, value, name, span)
         return array_attribute(low, value, name, span)
     if isinstance(kind, Number):
         return number_attribute(low, value, name, span)
@@ -114,6 +118,9 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
     found = _item_by_class(low, value, node, span)
     if found is not None:
         return found
+    if isinstance(value, Static) and type(value.value) is np.ndarray and value.value.ndim:
+        item = _constant_item(low, value.value, node.slice, span)
+        return item or subscript(low, low.as_expression(value, span), node.slice, span)
     if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
         if isinstance(node.slice, ast.Slice):
             key: Value = Static(_static_slice(low, node.slice))
@@ -171,6 +178,23 @@ def _item_by_class(
     return None
 
 
+def _constant_item(
+    low: FunctionBuilder, array: Any, node: ast.expr, span: ir.Span
+) -> Static | None:
+    """Return an item of an array from outside if it is known which one."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    if any(isinstance(part, ast.Slice | ast.Starred) for part in parts):
+        return None
+    with low.captured():  # they are evaluated again where they are not known
+        values = [evaluate(low, part) for part in parts]
+    if not all(map(is_object, values)):
+        return None
+    key = tuple(value.value for value in values)  # type: ignore[union-attr]
+    if array.dtype.names is not None and not isinstance(key[0], str):
+        return None  # a record has no value of its own
+    return _static_item(low, array, key if len(key) != 1 else key[0], span)
+
+
 def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
     """Return the key in brackets behind an object that is known."""
     if not isinstance(node, ast.Tuple) or any(isinstance(part, ast.Starred) for part in node.elts):
@@ -178,11 +202,8 @@ def _static_key(low: FunctionBuilder, node: ast.expr) -> Value:
     values = starred_values(low, node.elts)
     for part, value in zip(node.elts, values, strict=True):
         if not is_object(value):
-            raise low.fail(
-                "What stands in these brackets must be known when the kernel is compiled.",
-                low.span(part),
-                "use a literal, a global, or a variable that is assigned once, to a constant.",
-            )
+            sentence = "What stands in these brackets must be known when the kernel is compiled."
+            raise low.fail_unknown(value, sentence, low.span(part))
     return Static(tuple(value.value for value in values))  # type: ignore[union-attr]
 
 
@@ -195,7 +216,8 @@ def _static_slice(low: FunctionBuilder, node: ast.Slice) -> slice:
 
 
 def _static_item(low: FunctionBuilder, container: Any, key: Any, span: ir.Span) -> Static:
-    if not hasattr(container, "__getitem__") or isinstance(container, np.generic | type):
+    is_class = isinstance(container, type) and not isinstance(container, enum.EnumMeta)
+    if not hasattr(container, "__getitem__") or isinstance(container, np.generic) or is_class:
         raise low.fail(f"{low.describe(Static(container))} has no items.", span)
     count = len(container) if isinstance(container, tuple) else 0
     if count and isinstance(key, int | np.integer) and not -count <= key < count:
@@ -230,7 +252,8 @@ def _tuple_item(low: FunctionBuilder, value: ir.Expression, key: Value, span: ir
     for item in uses.items[1:]:
         found = None if found is None else joined(low, found, item)
     if found is None:
-        raise low.fail(
+        raise low.fail_unknown(
+            key,
             "An item of this tuple can only be chosen by a constant: its items have different "
             "types.",
             span,

@@ -113,11 +113,8 @@ def _store(
 ) -> None:
     """Store a value to an element or a field."""
     if isinstance(lvalue, ir.Section):
-        raise low.refuse(
-            "A part of an array cannot be assigned to in a kernel, only an element.",
-            lvalue_span,
-            "assign its elements in a loop, or one element a thread.",
-        )
+        _fill(low, lvalue, value, span)
+        return
     if not isinstance(lvalue, ir.Element | ir.Field):
         raise low.fail("This cannot be assigned to.", lvalue_span)
     if isinstance(lvalue, ir.Element) and isinstance(lvalue.array.type, Reference):
@@ -133,6 +130,22 @@ def _store(
         return
     found = low.convert(value, lvalue.type, span, what)
     low.emit(ir.Store(lvalue, found, ir.Span(*lvalue_span[:2], *span[2:])))
+
+
+def _fill(low: FunctionBuilder, lvalue: ir.Section, value: Value, span: ir.Span) -> None:
+    """Store a number to all elements of a part of an array: each thread that is here does so."""
+    kind = ir.array_type(lvalue)
+    _check_writable(low, ir.Element(lvalue, (), (), kind.element, lvalue.span), lvalue.span)
+    found = low.as_expression(value, span)
+    if not isinstance(found.type, Number) or not isinstance(kind.element, Number):
+        raise low.refuse(
+            "Only a number can be assigned to a part of an array in a kernel.",
+            lvalue.span,
+            "assign its elements in a loop, or one element a thread.",
+        )
+    filling = low.temporary(low.convert(value, kind.element, span, "an element"))
+    view = low.temporary(lvalue)
+    _emit_each(low, view, lambda _: filling)
 
 
 def _store_fields(
@@ -289,15 +302,15 @@ def _item(array: ir.Expression, indices: _Indices) -> ir.Element:
 def _emit_each(
     low: FunctionBuilder, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
 ) -> None:
-    """Emit a loop over all elements of an array of a fixed shape, with what each is given."""
+    """Emit a loop over all elements of an array, with what each is given."""
     kind, span = ir.array_type(array), array.span
-    counters = tuple(ir.Local(low.fresh("k"), PY_INT, span) for _ in kind.shape)
+    counters = tuple(ir.Local(low.fresh("k"), PY_INT, span) for _ in range(kind.ndim))
     with low.captured() as added:
         low.emit(ir.Store(_item(array, counters), value_at(counters), span))
     body = tuple(added)
     zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
-    for counter, extent in reversed(list(zip(counters, kind.shape, strict=True))):
-        stop = ir.Literal_(extent, PY_INT, span)
+    for axis, counter in reversed(list(enumerate(counters))):
+        stop = extent_of(array, axis, span)
         body = (ir.For(counter, zero, stop, one, True, True, None, body, span),)
     low.statements += body
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.python import MIN
 from kerneltk.jit.intrinsics.registry import is_range
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
@@ -20,10 +21,9 @@ from kerneltk.jit.lowering.function import block, captured_block
 from kerneltk.jit.lowering.names import assign_name, outlives_pass
 from kerneltk.jit.lowering.statements.assignments import assign, wrong_unpacking
 from kerneltk.jit.lowering.values.arrays import index_array
-from kerneltk.jit.lowering.values.conversion import as_index, make_pair, static_int
+from kerneltk.jit.lowering.values.conversion import Group, as_index, make_pair, static_int
 from kerneltk.jit.lowering.values.evaluation import (
     evaluate,
-    in_order,
     refuse_node,
     settled,
     starred_values,
@@ -104,22 +104,42 @@ def for_statement(low: FunctionBuilder, node: ast.For) -> None:
     iterable = node.iter
     if isinstance(iterable, ast.Call):
         function = evaluate(low, iterable.func)
-        if isinstance(function, Static):
-            if is_range(function.value):
-                _range_loop(low, node, iterable)
-                return
-            if any(function.value is known for known in (enumerate, zip, reversed)):
-                _static_loop(low, node, _static_items(low, iterable, function.value))
-                return
-    value = evaluate(low, iterable)
-    if isinstance(value, ir.Expression) and isinstance(value.type, Array):
-        _array_loop(low, node, value)
-    elif isinstance(value, Static) and isinstance(value.value, range):
-        numbers = value.value
-        bounds = [Static(numbers.start), Static(numbers.stop), Static(numbers.step)]
+        if isinstance(function, Static) and is_range(function.value):
+            _range_loop(low, node, iterable)
+            return
+    found = _iterated(low, iterable)
+    if isinstance(found, range):
+        bounds = [Static(found.start), Static(found.stop), Static(found.step)]
         _counted_loop(low, node, bounds, None)
+    elif isinstance(found, _Indexed):
+        _indexed_loop(low, node, found)
     else:
-        _static_loop(low, node, _repeated_items(low, value, low.span(iterable)))
+        _static_loop(low, node, found)
+
+
+class _Indexed(NamedTuple):
+    """What a loop at run time goes over: how many passes it has, and the item of one."""
+
+    passes: ir.Expression
+    item: Callable[[ir.Expression], Value]
+
+
+def _iterated(low: FunctionBuilder, node: ast.expr) -> list[Value] | range | _Indexed:
+    """Return what is looped over: items that are known, or what is indexed at run time."""
+    if isinstance(node, ast.Call):
+        function = evaluate(low, node.func)
+        if isinstance(function, Static) and any(
+            function.value is known for known in (enumerate, zip, reversed)
+        ):
+            return _combined(low, node, function.value)
+    value, span = evaluate(low, node), low.span(node)
+    if isinstance(value, Static) and isinstance(value.value, np.ndarray):
+        value = low.as_expression(value, span)
+    if isinstance(value, ir.Expression) and isinstance(value.type, Array):
+        return _indexed(low, value, span)
+    if isinstance(value, Static) and isinstance(value.value, range):
+        return value.value
+    return _repeated_items(low, value, span)
 
 
 def _repeated_items(low: FunctionBuilder, value: Value, span: ir.Span) -> list[Value]:
@@ -137,45 +157,84 @@ def _repeated_items(low: FunctionBuilder, value: Value, span: ir.Span) -> list[V
     raise low.fail(f"{low.describe(value)} cannot be looped over.", span, hint)
 
 
-def _static_items(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value]:
-    span = low.span(node)
-    values = in_order(low, node.args)
-    start = 0
+def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value] | _Indexed:
+    """Return what ``enumerate``, ``zip`` or ``reversed`` goes over."""
+    span, name = low.span(node), function.__name__
+    given = {keyword.arg: evaluate(low, keyword.value) for keyword in node.keywords}
+    known = {"enumerate": "start", "zip": "strict"}.get(name)
+    for keyword in node.keywords:
+        if keyword.arg != known or (name == "zip" and not isinstance(given["strict"], Static)):
+            raise low.refuse(
+                f"'{name}' takes no keyword '{keyword.arg}' in a kernel.", low.span(keyword.value)
+            )
+    nodes = node.args
+    start: Value = given.get("start", Static(0))
+    if function is enumerate and len(nodes) == 2 and not given:
+        nodes, start = nodes[:1], evaluate(low, nodes[1])
+    if function is not zip and len(nodes) != 1:
+        what = "an array or a tuple" + (" and a start" if function is enumerate else "")
+        raise low.fail(f"'{name}' takes {what}.", span)
+    parts: list[list[Value] | _Indexed] = []
+    for argument in nodes:
+        with low.captured() as added:
+            found = _iterated(low, argument)
+            if isinstance(found, range):
+                found = _repeated_items(low, Static(found), low.span(argument))
+        if added:
+            parts = [_settled_items(low, part) for part in parts]
+            low.statements += added
+        parts.append(found)
+    indexed = [part for part in parts if isinstance(part, _Indexed)]
+    lists = [part for part in parts if isinstance(part, list)]
+    if indexed and lists:
+        raise low.refuse(
+            "'zip' of arrays and tuples cannot be used in a kernel.",
+            span,
+            "loop over 'range(len(x))' and index.",
+        )
     if function is enumerate:
-        starts = [evaluate(low, keyword.value) for keyword in node.keywords] + values[1:]
-        if len(starts) > 1 or any(keyword.arg != "start" for keyword in node.keywords):
-            raise low.fail("'enumerate' takes a tuple and a start.", span)
-        for found in starts:
-            start = static_int(low, found, span, "The start of 'enumerate'")
-        values = values[:1]
-    strict = False
-    for keyword in node.keywords if function is not enumerate else ():
-        found = evaluate(low, keyword.value)
-        if function is not zip or keyword.arg != "strict" or not isinstance(found, Static):
-            raise low.refuse(
-                f"'{function.__name__}' takes no keyword '{keyword.arg}' in a kernel.",
-                low.span(keyword.value),
-            )
-        strict = bool(found.value)
-    lists = []
-    for argument, value in zip(node.args, values, strict=False):
-        if isinstance(value, ir.Expression) and isinstance(value.type, Array):
-            name = function.__name__
-            raise low.refuse(
-                f"'{name}' over an array cannot be used in a kernel.",
-                low.span(argument),
-                "loop over 'range(len(x))' and index.",
-            )
-        lists.append(_repeated_items(low, value, low.span(argument)))
-    if function is not zip and len(lists) != 1:
-        raise low.fail(f"'{function.__name__}' takes one tuple.", span)
+        if not indexed:
+            number = static_int(low, start, span, "The start of 'enumerate'")
+            return [make_pair((Static(number + k), v), span) for k, v in enumerate(lists[0])]
+        first = settled(low, as_index(low, start, span, "The start of 'enumerate'"))
+        is_zero = isinstance(first, Static) and first.value == 0
+
+        def pair(k: ir.Expression) -> Value:
+            found = k if is_zero else low.binary("+", first, k, span)
+            return make_pair((found, indexed[0].item(k)), span)
+
+        return _Indexed(indexed[0].passes, pair)
     if function is reversed:
-        return list(reversed(lists[0]))
-    if function is zip:
+        if not indexed:
+            return lists[0][::-1]
+        return _backwards(low, indexed[0], span)
+    strict = "strict" in given and bool(given["strict"].value)  # type: ignore[union-attr]
+    if not indexed:
         if strict and len({len(items) for items in lists}) > 1:
             raise low.fail("The arguments of 'zip' have different lengths.", span)
         return [make_pair(items, span) for items in zip(*lists, strict=False)]
-    return [make_pair((Static(start + k), item), span) for k, item in enumerate(lists[0])]
+    if strict:
+        raise low.refuse(
+            "'zip' of arrays cannot be strict in a kernel.", span, "'assert len(x) == len(y)'."
+        )
+    count = indexed[0].passes
+    for part in indexed[1:]:
+        count = ir.Call(MIN, (count, part.passes), PY_INT, span)
+    if len(indexed) > 1:
+        count = low.temporary(count)
+    return _Indexed(count, lambda k: make_pair([part.item(k) for part in indexed], span))
+
+
+def _settled_items(low: FunctionBuilder, part: list[Value] | _Indexed) -> list[Value] | _Indexed:
+    return part if isinstance(part, _Indexed) else [settled(low, item) for item in part]
+
+
+def _backwards(low: FunctionBuilder, forwards: _Indexed, span: ir.Span) -> _Indexed:
+    last = low.binary("-", forwards.passes, Static(1), span)
+    return _Indexed(
+        forwards.passes,
+        lambda k: forwards.item(low.as_number(low.binary("-", last, k, span), span)),
+    )
 
 
 def _range_loop(low: FunctionBuilder, node: ast.For, call: ast.Call) -> None:
@@ -258,28 +317,38 @@ def _is_stable(low: FunctionBuilder, value: ir.Expression) -> bool:
     return False
 
 
-def _array_loop(low: FunctionBuilder, node: ast.For, array: ir.Expression) -> None:
-    """Loop over the elements, or the rows, of an array."""
-    span = low.span(node.iter)
+def _indexed(low: FunctionBuilder, array: ir.Expression, span: ir.Span) -> _Indexed:
+    """Return the elements, or the rows, of an array."""
     if not isinstance(array, ir.Local):
         if isinstance(array.type, Array) and array.type.layout == "fixed":  # of a record
             view = replace(array.type, layout="C", shape=())
             array = low.convert(array, view, span, "the array")
         array = low.temporary(array)
-    kind = ir.array_type(array)
-    if kind.ndim == 0:
+    elif not low.is_constant(array.name):  # the body may assign to it
+        array = low.temporary(array)
+    if ir.array_type(array).ndim == 0:
         raise low.fail("An array without dimensions cannot be looped over.", span)
+
+    def item(k: ir.Expression) -> Value:
+        found = index_array(low, array, [(k, span)], span)
+        return replace(found, wrap=(False,)) if isinstance(found, ir.Element) else found
+
+    return _Indexed(extent_of(array, 0, span), item)
+
+
+def _indexed_loop(low: FunctionBuilder, node: ast.For, items: _Indexed) -> None:
+    """Loop over what is indexed at run time."""
+    span = low.span(node.iter)
     counter = ir.Local(low.fresh("k"), PY_INT, span)
     with _with_else(low, node) as flag:
         with _body(low, flag) as body:
-            item = index_array(low, array, [(counter, span)], span)
-            if isinstance(item, ir.Element):
-                item = replace(item, wrap=(False,))
+            item = items.item(counter)
+            if isinstance(item, Group) and isinstance(node.target, ast.Name):
+                item = low.make_tuple(item.items, span)
             assign(low, node.target, item, span)
             block(low, node.body)
         zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
-        stop = extent_of(array, 0, span)
-        low.emit(ir.For(counter, zero, stop, one, True, True, None, tuple(body), span))
+        low.emit(ir.For(counter, zero, items.passes, one, True, True, None, tuple(body), span))
 
 
 def _static_loop(low: FunctionBuilder, node: ast.For, items: Sequence[Value]) -> None:

@@ -96,7 +96,7 @@ def subscript(low: Context, array: ir.Expression, node: ast.expr, span: ir.Span)
         elif is_tuple(found):
             parts += [(value, location) for value in items_of(low, found, location)]
         elif isinstance(found, Static) and isinstance(found.value, str):
-            return _field_view(low, array, found.value, location)
+            return field_view(low, array, found.value, location)
         else:
             parts.append((found, location))
     if len(parts) > kind.ndim:
@@ -104,7 +104,7 @@ def subscript(low: Context, array: ir.Expression, node: ast.expr, span: ir.Span)
     return index_array(low, array, parts, span)
 
 
-def _field_view(low: Context, array: ir.Expression, name: str, span: ir.Span) -> Value:
+def field_view(low: Context, array: ir.Expression, name: str, span: ir.Span) -> Value:
     """Return a field of all elements as an array of its own."""
     kind = ir.array_type(array)
     names = kind.element.dtype.names if isinstance(kind.element, Record) else None

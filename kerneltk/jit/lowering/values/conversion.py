@@ -158,9 +158,27 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
         items = tuple(as_item(low, Static(getattr(found, name)), span) for name in fields)
         kind = Tuple(tuple(item.type for item in items), tuple(fields), type(found))
         return ir.Construct(items, kind, span)
+    if type(found) is np.ndarray:
+        return _constant_array(low, found, span)
     if hasattr(type(found), "value_rule"):  # a coordinate, a constant of the device
         return found.value_rule(low, span)  # type: ignore[no-any-return]
     raise without_value(low, found, span)
+
+
+def _constant_array(low: Context, array: np.ndarray[Any, Any], span: ir.Span) -> ir.Expression:
+    """Return an array from outside as constant memory, which the function declares once."""
+    from kerneltk.jit.intrinsics.execution.memory import constant_element  # only who has one
+
+    known = low.constant_arrays.get(id(array))
+    if known is None:
+        element = constant_element(low, array, span)  # type: ignore[arg-type]  # of its messages
+        kind = Array(element, array.ndim, "fixed", array.shape, "constant", False)
+        known = ir.Local(low.fresh("constant"), kind, span)
+        low.constant_arrays[id(array)] = known
+        low.program.kept.append(array)
+        data = np.ascontiguousarray(array).tobytes()
+        low.declare_first(ir.Declare(known.name, kind, span, 0, False, data))
+    return dataclasses.replace(known, span=span)
 
 
 def without_value(low: Context, found: Any, span: ir.Span) -> TypingError:
@@ -179,12 +197,9 @@ def without_value(low: Context, found: Any, span: ir.Span) -> TypingError:
             span,
             "strings can be printed, and name fields and dtypes.",
         )
-    if isinstance(found, np.ndarray):
+    if isinstance(found, np.ndarray):  # of a class that has its own meaning of items
         return low.fail(
-            "An array from outside cannot be used in a kernel.",
-            span,
-            "pass it as an argument, or copy it into the kernel with "
-            "'jit.cuda.const.array_like(x)'.",
+            "An array from outside cannot be used in a kernel.", span, "pass it as an argument."
         )
     name = name_of(found)
     hint = getattr(found, "instead", "") or (
@@ -319,11 +334,8 @@ def static_int(low: Context, value: Value, span: ir.Span, what: str) -> int:
     """Return an integer that has to be known when the kernel is compiled."""
     if isinstance(value, Static) and isinstance(value.value, int | np.integer):
         return int(value.value)
-    raise low.fail(
-        f"{what} must be an integer that is known when the kernel is compiled.",
-        span,
-        "use a literal, a global, or a variable that is assigned once, to a constant.",
-    )
+    sentence = f"{what} must be an integer that is known when the kernel is compiled."
+    raise low.fail_unknown(value, sentence, span)
 
 
 def item_of(value: ir.Expression, index: int, span: ir.Span) -> Value:

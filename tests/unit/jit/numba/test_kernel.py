@@ -14,6 +14,7 @@ from kerneltk.errors import (
     ArgumentValueError,
     ScalarOverflowError,
     SignatureError,
+    TypingError,
 )
 from kerneltk.jit.frontends.rawkernel import DeviceFunction
 from kerneltk.jit.launch.launcher import JitDispatcher
@@ -36,6 +37,40 @@ def test_the_decorators_forms() -> None:
 def test_py_func_is_the_function_itself() -> None:
     assert jit(store).py_func is store
     assert jit(device=True)(store).py_func is store
+
+
+class Unwrap:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def prepare_args(self, ty: Any, value: Any, stream: Any, retr: list[Any]) -> Any:
+        if isinstance(value, dict):
+            array = value["x"]
+            retr.append(lambda: self.seen.append(array[0]))
+            return ty, array
+        return ty, value
+
+
+def test_extensions_prepare_arguments() -> None:
+    unwrap = Unwrap()
+    for kernel in (jit(extensions=[unwrap])(store), jit("void(f8[:], f8)")(store)):
+        if not kernel.extensions:
+            kernel[1, 1](np.zeros(1), 3)  # what is configured already has none
+            kernel.extensions.append(unwrap)
+        kernel[1, 1]({"x": np.zeros(1)}, 3)
+        kernel.forall(1)({"x": np.zeros(1)}, a=4)
+    assert unwrap.seen == [3, 4, 3, 4]
+
+
+def test_what_a_kernel_of_numba_has() -> None:
+    kernel = jit(store)
+    assert kernel.specialize(np.zeros(1), 3) is kernel
+    with pytest.raises(TypingError):
+        kernel.specialize(3, 3)
+    with pytest.raises(AttributeError, match=r"no attribute 'inspect_asm'[^$]*target=.compute_90"):
+        kernel.inspect_asm  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'other'$"):
+        kernel.other  # noqa: B018
 
 
 def test_decorators_that_are_refused() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from ...lowering.showing import check_table
 
 ROWS = np.arange(4, dtype=np.int16).reshape(2, 2).T
-LARGE, RECORDS = np.zeros(8193), np.zeros(2, [("a", "i4")])
+LARGE = np.zeros(8193)
 
 
 def test_table() -> None:

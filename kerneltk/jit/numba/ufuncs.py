@@ -1,0 +1,210 @@
+"""``cuda.vectorize`` and ``cuda.guvectorize``: functions of elements as functions of arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.jit.frontends.rawkernel import checked_function
+from kerneltk.jit.numba import host_arrays
+from kerneltk.jit.numba.options import Parsed, parse_signature, signatures_of, type_text
+from kerneltk.jit.numba.reduction import Reduce
+
+_TAKEN = ("cache", "identity", "nopython", "target")  # the device is that of the arrays
+_TARGETS = ("cuda", "gpu")  # numba's words
+
+
+class Ufunc:
+    """A function of elements, called with arrays; made by :func:`vectorize` or :func:`guvectorize`.
+
+    With signatures, arguments are converted to the types of the first one that takes them without
+    loss, and results to its types. Python's numbers have the type of what they are given with.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], layout: str | None, given: Any, fastmath: bool
+    ) -> None:
+        # Importing numba's names does not load it.
+        from kerneltk.jit.frontends.vectorize import vectorize as vectorized
+
+        functools.update_wrapper(self, function)
+        self.jit_function = self.py_func = function
+        self._inputs = layout.partition("->")[0].count("(") if layout else 0
+        self._loops: list[tuple[tuple[np.dtype[Any], ...], Any]] = []
+        for inputs, outputs in _types_of(given, self._inputs):
+            dtypes = [np.dtype(one) for one in outputs]
+            made = vectorized(function, otypes=dtypes, signature=layout, fastmath=fastmath)
+            self._loops.append((inputs, made))
+        self._dynamic = vectorized(function, signature=layout, fastmath=fastmath)
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+        """Call the function with an element of each array.
+
+        Parameters
+        ----------
+        *args : array_like
+            Of :func:`guvectorize`, outputs may follow.
+        out : array, optional
+            Where results are stored to; it is returned.
+        stream : optional
+
+        Raises
+        ------
+        ArgumentTypeError
+            No signature takes these dtypes.
+        """
+        inputs = args[: self._inputs or len(args)]
+        outputs = args[len(inputs) :] or (out if isinstance(out, tuple) else (out,))
+        library = host_arrays.library()
+        with library.order(stream):
+            found = self._loop(inputs)
+        if outputs[0] is None:
+            on_device = any(map(library.is_array, inputs))
+            if isinstance(found, tuple):
+                return tuple(map(library.adopted, found)) if on_device else found
+            is_number = isinstance(found, np.ndarray) and not found.ndim
+            return library.adopted(found) if on_device else found[()] if is_number else found
+        for output, result in zip(outputs, found if len(outputs) > 1 else (found,), strict=True):
+            output[...] = result
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def reduce(self, arg: Any, stream: Any = 0) -> Any:
+        """Combine the elements of an array of one dimension, which has at least one."""
+        if not arg.size:
+            raise ArgumentTypeError("An array without elements cannot be reduced.")
+        return self._reduction.combined(arg, None, stream)
+
+    @functools.cached_property
+    def _reduction(self) -> Reduce:
+        return Reduce(self.jit_function)
+
+    def _loop(self, args: Sequence[Any]) -> Any:
+        if not self._loops:
+            return self._dynamic(*args)
+        arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg) for arg in args]
+        is_weak = [type(arg) in (bool, int, float, complex) for arg in args]
+        for inputs, call in self._loops:
+            if len(inputs) == len(args) and all(
+                _takes(array, weak and not all(is_weak), dtype)
+                for array, weak, dtype in zip(arrays, is_weak, inputs, strict=True)
+            ):
+                pairs = zip(arrays, inputs, strict=True)
+                return call(*(a if a.dtype == dtype else a.astype(dtype) for a, dtype in pairs))
+        shown = ", ".join(str(array.dtype) for array in arrays)
+        known = "; ".join(", ".join(map(str, inputs)) for inputs, _ in self._loops)
+        raise ArgumentTypeError(
+            f"No signature of '{self.py_func.__name__}' takes {shown}.\n"
+            f"  Hint: there are ({known})."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.py_func.__name__}>"
+
+
+def _takes(array: Any, weak: bool, dtype: np.dtype[Any]) -> bool:
+    """Return whether a signature's type holds all values of an argument; a weak one is a number."""
+    if weak:
+        return bool(np.result_type(array.item(), dtype) == dtype)
+    return bool(np.can_cast(array.dtype, dtype, "safe"))
+
+
+def _types_of(given: Any, inputs: int) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Return the dtypes of inputs and outputs of each signature. Of `inputs`, the parameters that
+    follow are the outputs.
+    """
+    found = []
+    for one in given if isinstance(given, list) else [] if given is None else [given]:
+        text = (signatures_of(one) or ("",))[0]
+        if one and not isinstance(one, str) and hasattr(one, "return_type"):
+            text = f"{type_text(one.return_type)}{text}"
+        dtypes = tuple(_dtype_of(item, text) for item in parse_signature(text))
+        result = text[: text.index("(")].strip()
+        if inputs:
+            found.append((dtypes[:inputs], dtypes[inputs:]))
+        elif result in ("", "void", "none"):
+            raise SignatureError(
+                f"The signature {text!r} has no result.\n  Hint: 'float32(float32, float32)'."
+            )
+        else:
+            found.append((dtypes, (_dtype_of(parse_signature(f"({result},)")[0], text),)))
+    return found
+
+
+def _dtype_of(item: Parsed, text: str) -> np.dtype[Any]:
+    if item.dtype is None:
+        raise SignatureError(f"The signature {text!r} has a tuple; there are numbers and arrays.")
+    return item.dtype
+
+
+def _decorator(layout: str | None, given: Any, options: dict[str, Any]) -> Any:
+    name = "vectorize" if layout is None else "guvectorize"
+    for option, value in options.items():
+        if option not in (*_TAKEN, "fastmath"):
+            known = ", ".join(sorted((*_TAKEN, "fastmath")))
+            raise ArgumentTypeError(
+                f"'cuda.{name}' has no option '{option}'.\n  Hint: known are {known}."
+            )
+        if option == "target" and value not in _TARGETS:
+            raise ArgumentTypeError(
+                f"The target of 'cuda.{name}' is 'cuda', not {value!r}: arrays of NumPy run on the "
+                "CPU cores."
+            )
+
+    def decorate(function: Any) -> Ufunc:
+        plain = checked_function(function, f"cuda.{name}")
+        return Ufunc(plain, layout, given, bool(options.get("fastmath", False)))
+
+    return decorate
+
+
+def vectorize(ftylist_or_function: Any = None, **options: Any) -> Any:
+    """Make a function of numbers one of whole arrays, as numba's.
+
+    Parameters
+    ----------
+    ftylist_or_function : function, str, numba's signature, or list of these, optional
+        The function; or what its parameters and its result are converted to.
+    target, cache, identity, nopython
+        Accepted, and without effect.
+    fastmath : bool
+        Whether GPUs may use their fast, less exact functions.
+
+    Returns
+    -------
+    Ufunc
+        Called with NumPy's arrays (CPU cores) or CuPy's, and with ``out=`` and ``stream=``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kerneltk.jit import cuda
+    >>> @cuda.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
+    ... def add(a, b):
+    ...     return a + b
+    >>> add(np.arange(3, dtype=np.float32), 2)
+    array([2., 3., 4.], dtype=float32)
+    """
+    is_function = callable(ftylist_or_function) and not hasattr(ftylist_or_function, "return_type")
+    decorate = _decorator(None, None if is_function else ftylist_or_function, options)
+    return decorate(ftylist_or_function) if is_function else decorate
+
+
+def guvectorize(ftylist: Any, signature: str | None = None, **options: Any) -> Any:
+    """Make a function of arrays one that loops over the other dimensions, as numba's.
+
+    Parameters
+    ----------
+    ftylist : str, numba's signature, list of these, or the layout alone
+        The types of inputs and outputs; an output ``()`` is written as ``out[0]``.
+    signature : str
+        The layout: ``"(m,n),(n)->(m)"``.
+    target, cache, identity, nopython, fastmath
+        As for :func:`vectorize`.
+    """
+    if signature is None:
+        ftylist, signature = None, ftylist
+    return _decorator(signature, ftylist, options)
