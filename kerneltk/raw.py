@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
-from kerneltk.core.compile_log import written_to
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
 from kerneltk.cuda_cpp.binary import BinaryProgram
@@ -26,6 +26,7 @@ from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    CompileError,
     NoSuchKernelError,
     SourceNotFoundError,
 )
@@ -42,6 +43,19 @@ _CUCOMPLEX = re.compile(r"(#[ \t]*include[ \t]*)<[ \t]*cuComplex\.h[ \t]*>")
 def _checked_code(code: Any, translate_cucomplex: bool) -> str:
     code = checked_text("code", code, "surrogateescape")
     return _CUCOMPLEX.sub(r"\1<cuComplex_bridge.h>", code) if translate_cucomplex else code
+
+
+def _write_log(stream: TextIO | None, load: Callable[[], str]) -> None:
+    """Write the log that `load` returns, or that of its CompileError, to a stream if there is one."""
+    log = ""
+    try:
+        log = load()
+    except CompileError as error:
+        log = error.log
+        raise
+    finally:
+        if stream is not None and log:
+            stream.write(log.rstrip("\n") + "\n")
 
 
 class _MadeFromSource:
@@ -332,13 +346,12 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         Parameters
         ----------
         log_stream : file object, optional
-            Where the compiler's messages are written, warnings included; a kernel that comes from
-            a cache has none.
+            Where the compiler's messages are written, warnings included, also where the kernel
+            comes from a cache.
         backend : {"host", "cuda"}, optional
             By default the GPU where CuPy is imported and has one, else the host.
         """
-        with written_to(log_stream):
-            self._loaded(backend)
+        _write_log(log_stream, lambda: self._loaded(backend).log)
 
     def compile_for(self, target: str) -> ObjectCode:
         """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``
@@ -537,9 +550,8 @@ class RawModule(_MadeFromSource):
     ) -> None:
         """Compile the module and load it. Parameters as for `RawKernel.compile`."""
         chosen = foreign_arrays.backend_named(backend)
-        with written_to(log_stream):
-            for program in self._programs.all:
-                program.load(chosen)
+        for program in self._programs.all:
+            _write_log(log_stream, partial(program.load, chosen))
 
     def compile_for(self, target: str) -> ObjectCode:
         """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``

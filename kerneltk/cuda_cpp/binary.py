@@ -89,7 +89,10 @@ class BinaryProgram:
             self._modules[device] = backend.load_module(self._code)
         return self._modules[device], self._code
 
-    load = module
+    def load(self, backend: Backend) -> str:
+        """Load the module on the current device; return no log. Raises as :meth:`module`."""
+        self.module(backend)
+        return ""
 
     def kernel(self, backend: Backend, symbol: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import pickle
 from pathlib import Path
 from typing import Any
@@ -336,6 +337,25 @@ def test_compile_errors_point_at_the_users_line() -> None:
     with pytest.raises(CompileError) as caught:
         kernel.compile_for("sm_80")
     assert "code:5:" in str(caught.value)
+
+
+def test_the_log_is_written_whatever_the_cache_has() -> None:
+    code = 'extern "C" __global__ void f(float* x) { *x = 1; }'
+    for _ in range(2):
+        module = kerneltk.RawModule(code=code, options=("-Xptxas=-v",))
+        for made in (module, module.get_function("f")):
+            stream = io.StringIO()
+            made.compile(stream, backend="host")
+            expected = "debug: the option '-Xptxas=-v' does nothing on CPU cores\n"
+            assert stream.getvalue() == expected
+
+
+def test_the_log_of_a_source_that_is_refused() -> None:
+    stream = io.StringIO()
+    with pytest.raises(kerneltk.CompileError) as caught:
+        kerneltk.RawKernel("__global__ void f() { oops; }", "f").compile(stream, backend="host")
+    assert "oops" in stream.getvalue()
+    assert stream.getvalue() == caught.value.log
 
 
 def test_object_code_without_a_device() -> None:
