@@ -46,7 +46,7 @@ def _checked_code(code: Any, translate_cucomplex: bool) -> str:
 
 
 def _write_log(stream: TextIO | None, load: Callable[[], str]) -> None:
-    """Write the log that `load` returns, or that of its CompileError, to a stream if there is one."""
+    """Write the log that `load` returns, or its CompileError's, to a stream, if any."""
     log = ""
     try:
         log = load()
