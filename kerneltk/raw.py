@@ -158,6 +158,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         code = _checked_code(code, translate_cucomplex)
         name = checked_text("name", name)
         source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
+        name = source.whole_name(name)
         self._set_up(
             RawProgram(source, [name]),
             name,
@@ -491,13 +492,14 @@ class RawModule(_MadeFromSource):
         """
         kernel = self._functions.get(checked_text("name", name))
         if kernel is None:
+            whole = self._programs.whole_name(name)
             try:
-                program = self._programs.owner(name)
+                program = self._programs.owner(whole)
             except NoSuchKernelError as error:
                 raise foreign_arrays.default_backend().own_error(error) from None
             kernel = self._functions[name] = RawKernel._of(
                 program,
-                name,
+                whole,
                 self.enable_cooperative_groups,
                 self.checks,
                 self._exited_threads,

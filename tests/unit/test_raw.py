@@ -227,6 +227,24 @@ def test_a_module_offers_all_its_kernels() -> None:
         module.get_function("weight")
 
 
+def test_kernels_with_c_linkage_are_called_by_their_symbols_too() -> None:
+    code = r"""
+    namespace a { namespace { __device__ float one() { return 1; } }
+    extern "C" __global__ void f(float* x) { *x += one(); }
+    extern "C" { namespace b { __global__ void g(float* x) { *x += 10; } } } }
+    namespace c { __global__ void h(float* x) { *x += 100; } }
+    """
+    module = kerneltk.RawModule(code=code)
+    x = np.zeros(1, np.float32)
+    for kernel in (module.get_function("f"), module.get_function("a::f"),
+                   module.get_function("g"), kerneltk.RawKernel(code, "g")):  # fmt: skip
+        kernel((1,), (1,), (x,))
+        kernel.compile_for("sm_90")
+    assert x.item() == 22
+    with pytest.raises(kerneltk.CompileError, match="no kernel 'h'"):
+        module.get_function("h").compile(backend="host")
+
+
 def test_an_unknown_kernel() -> None:
     kernel = kerneltk.RawKernel(AXPY, "axpi")
     with pytest.raises(CompileError, match=r"no kernel 'axpi'.*\n.*did you mean 'axpy'"):
