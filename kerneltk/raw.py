@@ -38,11 +38,23 @@ __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
 
 
 _CUCOMPLEX = re.compile(r"(#[ \t]*include[ \t]*)<[ \t]*cuComplex\.h[ \t]*>")
+# What CuPy includes in sources that it translates, and in no others.
+_CUPYS_HEADERS = tuple(
+    f"--pre-include=cupy/{name}"
+    for name in ("complex.cuh", "carray.cuh", "atomics.cuh", "math_constants.h")
+)
 
 
-def _checked_code(code: Any, translate_cucomplex: bool) -> str:
+def _checked_source(
+    code: Any, options: Any, backend: Any, translate_cucomplex: bool, link: Sequence[Any] = ()
+) -> RawSource:
     code = checked_text("code", code, "surrogateescape")
-    return _CUCOMPLEX.sub(r"\1<cuComplex_bridge.h>", code) if translate_cucomplex else code
+    chosen = lasting_options(options)
+    if translate_cucomplex:
+        code = _CUCOMPLEX.sub(r"\1<cuComplex_bridge.h>", code)
+        chosen = (*_CUPYS_HEADERS, *chosen)
+    compiler = checked_compiler(backend)
+    return RawSource(code, "code", chosen, compiler, links=checked_links(link, compiler))
 
 
 def _write_log(stream: TextIO | None, load: Callable[[], str]) -> None:
@@ -76,7 +88,8 @@ class _MadeFromSource:
     @property
     def options(self) -> tuple[str, ...]:
         """The compile options."""
-        return self._program.source.options if isinstance(self._program, RawProgram) else ()
+        given = self._program.source.options if isinstance(self._program, RawProgram) else ()
+        return tuple(option for option in given if option not in _CUPYS_HEADERS)
 
     @property
     def backend(self) -> str:
@@ -106,7 +119,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         The compiler for GPUs.
     translate_cucomplex : bool
         Whether ``#include <cuComplex.h>`` of the source gives its names to ``complex<T>``, which
-        has operators.
+        has operators. Such a source sees CuPy's headers without an include, too.
     enable_cooperative_groups : bool
         Whether every launch is cooperative, so that ``grid.sync()`` works.
     jitify : bool, optional
@@ -155,10 +168,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         checks: bool | None = None,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
-        code = _checked_code(code, translate_cucomplex)
-        name = checked_text("name", name)
-        source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
-        name = source.whole_name(name)
+        source = _checked_source(code, options, backend, translate_cucomplex)
+        name = source.whole_name(checked_text("name", name))
         self._set_up(
             RawProgram(source, [name]),
             name,
@@ -454,10 +465,7 @@ class RawModule(_MadeFromSource):
             except SourceNotFoundError as error:
                 raise foreign_arrays.default_backend().own_error(error) from error.__cause__
         else:
-            text = _checked_code(code, translate_cucomplex)
-            compiler = checked_compiler(backend)
-            links = checked_links(link, compiler)
-            source = RawSource(text, "code", lasting_options(options), compiler, links=links)
+            source = _checked_source(code, options, backend, translate_cucomplex, link)
             program = RawProgram(source, checked_names(name_expressions), c_names=True)
         self._set_up(
             [program], enable_cooperative_groups, checks, exited_threads, translate_cucomplex

@@ -333,6 +333,20 @@ def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
     assert kernel.compile_for("sm_90").code
 
 
+def test_translated_sources_see_cupys_headers() -> None:
+    code = """extern "C" __global__ void f(complex<float>* z, const CArray<float, 1, true>* x) {
+    z[0].real(CUDART_PI_F * (x == nullptr));
+}"""
+    kernel = kerneltk.RawKernel(code, "f", ("-DN=1",), translate_cucomplex=True)
+    assert kernel.options == ("-DN=1",)
+    z = np.zeros(1, np.complex64)
+    kernel((1,), (1,), (z, None))
+    assert z[0] == np.float32(np.pi)
+    assert kernel.compile_for("sm_90").code
+    with pytest.raises(CompileError, match="complex"):
+        kerneltk.RawKernel(code, "f").compile_for("sm_90")
+
+
 def test_constructors_refuse_nonsense() -> None:
     with pytest.raises(ArgumentTypeError):
         kerneltk.RawModule()
