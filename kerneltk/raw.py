@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
-from kerneltk.core.compile_log import written_to
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import Memo
 from kerneltk.cuda_cpp.attributes import FunctionAttributes
@@ -31,6 +31,7 @@ from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    CompileError,
     NoSuchKernelError,
     SourceNotFoundError,
 )
@@ -42,11 +43,36 @@ __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
 
 
 _CUCOMPLEX = re.compile(r"(#[ \t]*include[ \t]*)<[ \t]*cuComplex\.h[ \t]*>")
+# What CuPy includes in sources that it translates, and in no others.
+_CUPYS_HEADERS = tuple(
+    f"--pre-include=cupy/{name}"
+    for name in ("complex.cuh", "carray.cuh", "atomics.cuh", "math_constants.h")
+)
 
 
-def _checked_code(code: Any, translate_cucomplex: bool) -> str:
+def _checked_source(
+    code: Any, options: Any, backend: Any, translate_cucomplex: bool, link: Sequence[Any] = ()
+) -> RawSource:
     code = checked_text("code", code, "surrogateescape")
-    return _CUCOMPLEX.sub(r"\1<cuComplex_bridge.h>", code) if translate_cucomplex else code
+    chosen = lasting_options(options)
+    if translate_cucomplex:
+        code = _CUCOMPLEX.sub(r"\1<cuComplex_bridge.h>", code)
+        chosen = (*_CUPYS_HEADERS, *chosen)
+    compiler = checked_compiler(backend)
+    return RawSource(code, "code", chosen, compiler, links=checked_links(link, compiler))
+
+
+def _write_log(stream: TextIO | None, load: Callable[[], str]) -> None:
+    """Write the log that `load` returns, or its CompileError's, to a stream, if any."""
+    log = ""
+    try:
+        log = load()
+    except CompileError as error:
+        log = error.log
+        raise
+    finally:
+        if stream is not None and log:
+            stream.write(log.rstrip("\n") + "\n")
 
 
 class _MadeFromSource:
@@ -67,7 +93,8 @@ class _MadeFromSource:
     @property
     def options(self) -> tuple[str, ...]:
         """The compile options."""
-        return self._program.source.options if isinstance(self._program, RawProgram) else ()
+        given = self._program.source.options if isinstance(self._program, RawProgram) else ()
+        return tuple(option for option in given if option not in _CUPYS_HEADERS)
 
     @property
     def backend(self) -> str:
@@ -97,7 +124,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         The compiler for GPUs.
     translate_cucomplex : bool
         Whether ``#include <cuComplex.h>`` of the source gives its names to ``complex<T>``, which
-        has operators.
+        has operators. Such a source sees CuPy's headers without an include, too.
     enable_cooperative_groups : bool
         Whether every launch is cooperative, so that ``grid.sync()`` works.
     jitify : bool, optional
@@ -146,9 +173,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         checks: bool | None = None,
         exited_threads: Literal["error", "arrive"] = "error",
     ) -> None:
-        code = _checked_code(code, translate_cucomplex)
-        name = checked_text("name", name)
-        source = RawSource(code, "code", lasting_options(options), checked_compiler(backend))
+        source = _checked_source(code, options, backend, translate_cucomplex)
+        name = source.whole_name(checked_text("name", name))
         self._set_up(
             RawProgram(source, [name]),
             name,
@@ -337,13 +363,12 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         Parameters
         ----------
         log_stream : file object, optional
-            Where the compiler's messages are written, warnings included; a kernel that comes from
-            a cache has none.
+            Where the compiler's messages are written, warnings included, also where the kernel
+            comes from a cache.
         backend : {"host", "cuda"}, optional
             By default the GPU where CuPy is imported and has one, else the host.
         """
-        with written_to(log_stream):
-            self._loaded(backend)
+        _write_log(log_stream, lambda: self._loaded(backend).log)
 
     def compile_for(self, target: str) -> ObjectCode:
         """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``
@@ -445,10 +470,7 @@ class RawModule(_MadeFromSource):
             except SourceNotFoundError as error:
                 raise foreign_arrays.default_backend().own_error(error) from error.__cause__
         else:
-            text = _checked_code(code, translate_cucomplex)
-            compiler = checked_compiler(backend)
-            links = checked_links(link, compiler)
-            source = RawSource(text, "code", lasting_options(options), compiler, links=links)
+            source = _checked_source(code, options, backend, translate_cucomplex, link)
             program = RawProgram(source, checked_names(name_expressions), c_names=True)
         self._set_up(
             [program], enable_cooperative_groups, checks, exited_threads, translate_cucomplex
@@ -483,12 +505,13 @@ class RawModule(_MadeFromSource):
         """
 
         def make() -> RawKernel:
+            whole = self._programs.whole_name(name)
             try:
-                program = self._programs.owner(name)
+                program = self._programs.owner(whole)
             except NoSuchKernelError as error:
                 raise foreign_arrays.default_backend().own_error(error) from None
             return RawKernel._of(
-                program, name, self.enable_cooperative_groups, self.checks, self._exited_threads,
+                program, whole, self.enable_cooperative_groups, self.checks, self._exited_threads,
                 self.translate_cucomplex,
             )  # fmt: skip
 
@@ -540,9 +563,8 @@ class RawModule(_MadeFromSource):
     ) -> None:
         """Compile the module and load it. Parameters as for `RawKernel.compile`."""
         chosen = foreign_arrays.backend_named(backend)
-        with written_to(log_stream):
-            for program in self._programs.all:
-                program.load(chosen)
+        for program in self._programs.all:
+            _write_log(log_stream, partial(program.load, chosen))
 
     def compile_for(self, target: str) -> ObjectCode:
         """Return object code for ``"sm_90"`` (cubin), ``"compute_90"`` (PTX), ``"lto_90"``

@@ -167,6 +167,8 @@ class ObjectCode:
         C++ name expressions and the symbols that they have in `code`.
     reflection : tuple of (str, bytes)
         Name expressions and what the compiler knew of their parameters' types.
+    log : str
+        The compiler's messages: warnings, and what options make it print.
     """
 
     target: Target
@@ -175,6 +177,7 @@ class ObjectCode:
     entry: str
     symbols: tuple[tuple[str, str], ...] = ()
     reflection: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+    log: str = field(default="", repr=False)
 
     def to_bytes(self) -> bytes:
         """Return one byte string that :meth:`from_bytes` reads back."""
@@ -185,6 +188,7 @@ class ObjectCode:
                 "entry": self.entry,
                 "symbols": self.symbols,
                 "reflection": [(name, data.hex()) for name, data in self.reflection],
+                "log": self.log,
             }
         ).encode()
         return struct.pack("<I", len(head)) + head + self.code
@@ -208,6 +212,7 @@ class ObjectCode:
                 head["entry"],
                 tuple((name, symbol) for name, symbol in head.get("symbols", ())),
                 tuple((name, bytes.fromhex(digits)) for name, digits in head.get("reflection", ())),
+                str(head.get("log", "")),
             )
         except (struct.error, KeyError, TypeError, ValueError) as error:
             raise ValueError("These bytes are not an object code.") from error

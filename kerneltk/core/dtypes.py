@@ -186,6 +186,13 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     digest = _digest(body + str(natural) + "".join(declarations))
     name = f"_kt_struct_{digest}"
     attribute = "" if natural else " __attribute__((packed))"
+    if natural and not {"at", "field_count"} & {*dtype.names}:  # CuPy's names of fields
+        cases = (f"if constexpr (_kt_k == {k}) return {n};" for k, n in enumerate(dtype.names))
+        chosen = " ".join(cases)
+        body += f"\n    static constexpr int field_count = {len(dtype.names)};\n" + "".join(
+            f"    template <int _kt_k> __device__ auto& at(){const} {{ {chosen} }}\n"
+            for const in ("", " const")
+        )
     source = (
         f"struct{attribute} {name} {{ {body} }};\n"
         f'static_assert(sizeof({name}) == {dtype.itemsize}, "as in NumPy");'

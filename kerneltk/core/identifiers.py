@@ -62,6 +62,12 @@ _MACROS = pattern(
 )
 # fmt: on
 
+# C++ reserves all names of an underscore and a capital. Short ones (`_A`, `_Tx`) are variables in
+# programs that run: those that compilers or musl's headers have are the keywords and macros below.
+_RESERVED = pattern(
+    r"_[A-Z][a-z0-9]*[A-Z_]|_(Accum|Addr|Alignas|Alignof|Atomic|Bool|Complex|Decimal\d+|Float\d+x?"
+    r"|Fract|Generic|Imaginary|Int64|Nonnull|Noreturn|Nullable|Pragma|Reg|Sat|Thread)\Z"
+)
 _IDENTIFIER = pattern(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -71,7 +77,7 @@ def identifier_problem(name: str) -> str:
         return "is not a C identifier"
     if name in CXX_KEYWORDS:
         return "is a C++ keyword"
-    if name.startswith(("__", "_kt")) or (name[0] == "_" and name[1:2].isupper()):
+    if name.startswith(("__", "_kt")) or _RESERVED.match(name):
         return "is reserved for generated code"
     return ""
 

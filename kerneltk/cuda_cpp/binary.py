@@ -87,7 +87,10 @@ class BinaryProgram:
         load = partial(backend.load_module, self._code)
         return self._made.of(backend.device_key(), load), self._code
 
-    load = module
+    def load(self, backend: Backend) -> str:
+        """Load the module on the current device; return no log. Raises as :meth:`module`."""
+        self.module(backend)
+        return ""
 
     def kernel(self, backend: Backend, symbol: str) -> LoadedKernel:
         """Return a kernel on the current device. Raises as :meth:`module`."""

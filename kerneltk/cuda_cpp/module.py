@@ -51,6 +51,11 @@ class ModulePrograms:
             )
         return offering[0]
 
+    def whole_name(self, name: str) -> str:
+        """Return the whole name of a kernel, as `RawSource.whole_name` does."""
+        found = (program.source.whole_name(name) for program in self.from_source)
+        return next((whole for whole in found if whole != name), name)
+
     @property
     def from_source(self) -> list[RawProgram]:
         """Those that are not compiled yet; none for a compiled module."""

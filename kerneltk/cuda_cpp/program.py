@@ -300,6 +300,7 @@ class LoadedModule(NamedTuple):
     symbols: dict[str, str]
     reflection: dict[str, bytes]
     outcome: Outcome
+    log: str
 
 
 class RawProgram:
@@ -688,18 +689,20 @@ class RawProgram:
             making = pipeline.OnDevice(backend, is_private=self._has_state)
             (module, code), outcome = self._compiled(backend.capabilities, making)
             self._is_loaded = True
-            return LoadedModule(module, dict(code.symbols), dict(code.reflection), outcome)
+            symbols, reflection = dict(code.symbols), dict(code.reflection)
+            return LoadedModule(module, symbols, reflection, outcome, code.log)
 
         found: LoadedModule = self._made.of((backend.name, backend.device_key()), make)
         return found
 
-    def load(self, backend: Backend) -> None:
-        """Load all kernels on the current device. Raises as :meth:`module`."""
-        if self._is_in_parts(backend):
-            for expression in (self.expressions or ())[::_PART]:
-                self._part_of(expression).load(backend)
-        else:
-            self.module(backend)
+    def load(self, backend: Backend) -> str:
+        """Load all kernels on the current device; return the compiler's log. Raises as
+        :meth:`module`.
+        """
+        if not self._is_in_parts(backend):
+            return self.module(backend).log
+        parts = (self.expressions or ())[::_PART]
+        return "\n".join(filter(None, (self._part_of(name).load(backend) for name in parts)))
 
     def _is_in_parts(self, backend: Backend) -> bool:
         """Whether kernels are compiled a few at a time, each when it is first asked for. A host
@@ -724,7 +727,7 @@ class RawProgram:
     def _load(self, backend: Backend, expression: str) -> LoadedKernel:
         if expression in (self.expressions or ()) and self._is_in_parts(backend):
             return self._part_of(expression).kernel(backend, expression)
-        module, symbols, reflection, outcome = self.module(backend)
+        module, symbols, reflection, outcome, log = self.module(backend)
         symbol, reflected = symbols.get(expression), reflection.get(expression)
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
@@ -739,7 +742,7 @@ class RawProgram:
         layout = backend.parameter_places(function)
         signature = self._signature(expression, reflected, layout)
         return LoadedKernel(
-            backend, backend.device_key(), function, signature, backend.limits(function)
+            backend, backend.device_key(), function, signature, backend.limits(function), log
         )
 
     def _signature(
@@ -780,7 +783,7 @@ class RawProgram:
         """Return a variable of the module on the current device. Raises ArgumentValueError where
         the source has no such variable, or none that can be reached from outside.
         """
-        module, symbols, reflection, _ = self.module(backend)
+        module, symbols, reflection, *_ = self.module(backend)
         symbol = symbols.get(f"&{name}")
         if symbol is None:
             known = [name[1:] for name in symbols if name.startswith("&")]

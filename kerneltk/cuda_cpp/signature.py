@@ -67,6 +67,8 @@ class LoadedKernel:
     function: Function
     signature: KernelSignature
     limits: GridLimits
+    log: str = ""
+    """The compiler's messages about its module."""
 
     def is_written(self, index: int) -> bool:
         """Whether it may write to an array that is passed for a parameter."""

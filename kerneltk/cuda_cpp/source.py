@@ -398,6 +398,16 @@ class RawSource:
                     return source, kernel
         return None
 
+    def whole_name(self, name: str) -> str:
+        """Return the whole name of a kernel: one with C linkage is called by its symbol, too, which
+        does not have its namespaces.
+        """
+        if not (name.isidentifier() and "namespace" in self.code and "extern" in self.code):
+            return name
+        kernels = {kernel.name: kernel for kernel in self.kernels}
+        inside = (own for own, k in kernels.items() if k.is_extern_c and own.endswith(f"::{name}"))
+        return name if name in kernels else next(inside, name)
+
     @cached_property
     def _by_name(self) -> dict[str, list[DeclaredKernel]]:
         """The source's own declarations of kernels: a module may have hundreds."""

@@ -164,6 +164,7 @@ _TAKEN: dict[Body, dict[str, str]] = {
         **_ALWAYS_TAKEN,
         "_i": "the number of an output",
         "_j": "the number of an element",
+        "_J": "the number of an element within its reduction",
         "_in_ind": "the index of an element",
         "_out_ind": "the index of an output",
         "_type_reduce": "the type of the totals",

@@ -391,6 +391,14 @@ def records(dtype: np.dtype[Any], count: int) -> Array:
     return found
 
 
+def _numbered(p: Array) -> Array:
+    first, second, third = p.dtype.names[:3]
+    result = p.copy()
+    result[first] += len(p.dtype.names)
+    result[second] = p[second] + p[third]
+    return result
+
+
 def structure_cases() -> Iterator[Case]:
     raw = ElementwiseKernel(
         "raw P p, float32 a", "float32 y", "const P q = p[i]; y = a * q.weight + q.flag", "weights"
@@ -426,6 +434,17 @@ def structure_cases() -> Iterator[Case]:
                 lambda d=dtype, a=layout: (records(d, 37), 0.5, LAYOUTS[a](records(d, 37))),
                 assigned,
             )
+    yield Case(
+        "record-numbered",
+        ElementwiseKernel(
+            "P p",
+            "P q",
+            "q = p; q.at<0>() += P::field_count; q.at<1>() = p.at<1>() + p.at<2>()",
+            "numbered",
+        ),
+        lambda: (records(ALIGNED, 23),),
+        _numbered,
+    )
     yield Case(
         "record-nested",
         ElementwiseKernel("P p", "float64 y", "y = p.head.weight + p.tail[1][2]", "nested"),

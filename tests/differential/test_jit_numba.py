@@ -16,6 +16,7 @@ from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     LaunchError,
+    TypingError,
     UnsupportedError,
 )
 from kerneltk.jit import cuda

@@ -265,12 +265,12 @@ def test_a_launch_that_the_driver_refuses() -> None:
 
 
 def test_the_compilers_log() -> None:
-    first, second = io.StringIO(), io.StringIO()
-    kernel = kerneltk.RawKernel("__global__ void f() { int never_used; }", "f")
-    kernel.compile(first)
-    assert "never_used" in first.getvalue()
-    kernel.compile(second)
-    assert second.getvalue() == ""
+    code = "__global__ void f() { int never_used; }"
+    kernel = kerneltk.RawKernel(code, "f")
+    for made in (kernel, kernel, kerneltk.RawKernel(code, "f"), kerneltk.RawModule(code=code)):
+        stream = io.StringIO()
+        made.compile(stream)
+        assert "never_used" in stream.getvalue()
 
 
 # -- how large a block can be ---------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import pickle
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,24 @@ def test_a_module_offers_all_its_kernels() -> None:
         module.get_function("weight")
 
 
+def test_kernels_with_c_linkage_are_called_by_their_symbols_too() -> None:
+    code = r"""
+    namespace a { namespace { __device__ float one() { return 1; } }
+    extern "C" __global__ void f(float* x) { *x += one(); }
+    extern "C" { namespace b { __global__ void g(float* x) { *x += 10; } } } }
+    namespace c { __global__ void h(float* x) { *x += 100; } }
+    """
+    module = kerneltk.RawModule(code=code)
+    x = np.zeros(1, np.float32)
+    for kernel in (module.get_function("f"), module.get_function("a::f"),
+                   module.get_function("g"), kerneltk.RawKernel(code, "g")):  # fmt: skip
+        kernel((1,), (1,), (x,))
+        kernel.compile_for("sm_90")
+    assert x.item() == 22
+    with pytest.raises(kerneltk.CompileError, match="no kernel 'h'"):
+        module.get_function("h").compile(backend="host")
+
+
 def test_an_unknown_kernel() -> None:
     kernel = kerneltk.RawKernel(AXPY, "axpi")
     with pytest.raises(CompileError, match=r"no kernel 'axpi'.*\n.*did you mean 'axpy'"):
@@ -314,6 +333,20 @@ def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
     assert kernel.compile_for("sm_90").code
 
 
+def test_translated_sources_see_cupys_headers() -> None:
+    code = """extern "C" __global__ void f(complex<float>* z, const CArray<float, 1, true>* x) {
+    z[0].real(CUDART_PI_F * (x == nullptr));
+}"""
+    kernel = kerneltk.RawKernel(code, "f", ("-DN=1",), translate_cucomplex=True)
+    assert kernel.options == ("-DN=1",)
+    z = np.zeros(1, np.complex64)
+    kernel((1,), (1,), (z, None))
+    assert z[0] == np.float32(np.pi)
+    assert kernel.compile_for("sm_90").code
+    with pytest.raises(CompileError, match="complex"):
+        kerneltk.RawKernel(code, "f").compile_for("sm_90")
+
+
 def test_constructors_refuse_nonsense() -> None:
     with pytest.raises(ArgumentTypeError):
         kerneltk.RawModule()
@@ -336,6 +369,25 @@ def test_compile_errors_point_at_the_users_line() -> None:
     with pytest.raises(CompileError) as caught:
         kernel.compile_for("sm_80")
     assert "code:5:" in str(caught.value)
+
+
+def test_the_log_is_written_whatever_the_cache_has() -> None:
+    code = 'extern "C" __global__ void f(float* x) { *x = 1; }'
+    for _ in range(2):
+        module = kerneltk.RawModule(code=code, options=("-Xptxas=-v",))
+        for made in (module, module.get_function("f")):
+            stream = io.StringIO()
+            made.compile(stream, backend="host")
+            expected = "debug: the option '-Xptxas=-v' does nothing on CPU cores\n"
+            assert stream.getvalue() == expected
+
+
+def test_the_log_of_a_source_that_is_refused() -> None:
+    stream = io.StringIO()
+    with pytest.raises(kerneltk.CompileError) as caught:
+        kerneltk.RawKernel("__global__ void f() { oops; }", "f").compile(stream, backend="host")
+    assert "oops" in stream.getvalue()
+    assert stream.getvalue() == caught.value.log
 
 
 def test_object_code_without_a_device() -> None:

@@ -57,12 +57,13 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     main: ObjectCode = compiler.compile(unit, replace(target, architecture=f"lto_{number}"))
     ltoir = LinkInput(unit.name or unit.entry, "ltoir", main.code)
     try:
-        linked = nvjitlink.link(ltoir, unit.links, target, unit.options)
+        linked, log = nvjitlink.link(ltoir, unit.links, target, unit.options)
     except CompileError as error:
         raise CompileError(str(error), unit.source, error.log) from error
     kind: Literal["ptx", "cubin"] = "ptx" if prefix == "compute" else "cubin"
     reflection = read_reflection(kind, linked, unit.reflected)
-    return ObjectCode(target, kind, linked, main.entry, main.symbols, reflection)
+    log = "\n".join(filter(None, (main.log, log)))
+    return ObjectCode(target, kind, linked, main.entry, main.symbols, reflection, log)
 
 
 _RELOCATABLE = (1).to_bytes(2, "little")  # `e_type` of an ELF file: ET_REL
@@ -80,4 +81,4 @@ def executable(code: ObjectCode, architecture: str) -> bytes:
     runtime = toolkit.device_runtime() if b"cuda" in code.code else None
     inputs = [] if runtime is None else [LinkInput(runtime.name, "library", runtime.read_bytes())]
     main = LinkInput(code.entry or "the module", "cubin", code.code)
-    return nvjitlink.link(main, inputs, replace(code.target, architecture=architecture), ())
+    return nvjitlink.link(main, inputs, replace(code.target, architecture=architecture), ())[0]

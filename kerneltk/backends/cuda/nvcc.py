@@ -12,7 +12,6 @@ from kerneltk.backends import temporary
 from kerneltk.backends.cuda.architectures import check_options, choose_target
 from kerneltk.backends.cuda.toolkit import find_program, run_program
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
-from kerneltk.core.compile_log import report
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.object_code.elf import read_cubin_addresses, read_ptx_addresses
@@ -129,7 +128,6 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         if status or not result.is_file():
             raise _refusal(unit, log)
         code = result.read_bytes()
-    report(log)
     if kind == "ptx":
         code = code.rstrip(b"\0") + b"\0"
     return ObjectCode(
@@ -139,6 +137,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         unit.entry,
         _symbols(unit, kind, code),
         read_reflection(kind, code, unit.reflected),
+        log.strip("\n"),
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from kerneltk.backends.cuda.toolkit import load_library
 from kerneltk.core.artifacts import LinkInput, Target
-from kerneltk.core.compile_log import report
 from kerneltk.errors import CompileError
 
 
@@ -50,8 +49,9 @@ def _options(options: Sequence[str]) -> list[str]:
 
 def link(
     main: LinkInput, inputs: Sequence[LinkInput], target: Target, options: Sequence[str]
-) -> bytes:
-    """Link a unit with other object code to a cubin or, for ``compute_XX``, to PTX. Raises
+) -> tuple[bytes, str]:
+    """Link a unit with other object code to a cubin or, for ``compute_XX``, to PTX, and return that
+    and the linker's log. Raises
     CompileError for a name that is defined nowhere or twice, and for an input that is newer than
     this nvJitLink, for another architecture or not compiled to be linked; BackendUnavailableError
     where nvJitLink is not installed.
@@ -80,11 +80,11 @@ def link(
             kind = getattr(library.InputType, part.kind.upper())
             library.add_data(handle, kind, part.code, len(part.code), part.name)
         library.complete(handle)
-        report(_read(library.get_info_log_size, library.get_info_log, handle))
+        log = _read(library.get_info_log_size, library.get_info_log, handle)
         if to_ptx:
             ptx = _bytes(library.get_linked_ptx_size, library.get_linked_ptx, handle)
-            return ptx.rstrip(b"\0") + b"\0"
-        return _bytes(library.get_linked_cubin_size, library.get_linked_cubin, handle)
+            return ptx.rstrip(b"\0") + b"\0", log
+        return _bytes(library.get_linked_cubin_size, library.get_linked_cubin, handle), log
     except library.nvJitLinkError as error:
         log = _read(library.get_error_log_size, library.get_error_log, handle)
         raise CompileError(_message(main.name, log, str(error)), "", log) from error

@@ -17,7 +17,6 @@ from kerneltk.core.artifacts import (
     TranslationUnit,
     cupy_include_directory,
 )
-from kerneltk.core.compile_log import report
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import CompileError
@@ -148,13 +147,14 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
 
             message = compile_error_message(log, unit.origins, unit.name or unit.entry)
             raise CompileError(message, unit.source, log)
-        report(log)
-        return _object_code(nvrtc, unit, target, program)
+        return _object_code(nvrtc, unit, target, program, log)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
 
-def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any) -> ObjectCode:
+def _object_code(
+    nvrtc: Any, unit: TranslationUnit, target: Target, program: Any, log: str
+) -> ObjectCode:
     """Return the object code of a compiled program."""
     symbols = []
     for expression, known in unit.exports:
@@ -178,7 +178,7 @@ def _object_code(nvrtc: Any, unit: TranslationUnit, target: Target, program: Any
         from kerneltk.object_code.reflection import read_reflection  # raw kernels only
 
         reflection = read_reflection(kind, code, unit.reflected)
-    return ObjectCode(target, kind, code, unit.entry, tuple(symbols), reflection)
+    return ObjectCode(target, kind, code, unit.entry, tuple(symbols), reflection, log.strip("\n"))
 
 
 # Older ones become C++17, which this package's headers need, as on the host.

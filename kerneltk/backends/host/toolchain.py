@@ -30,7 +30,6 @@ from typing import Any, Literal
 from kerneltk.backends import processes, temporary
 from kerneltk.cache import stand_ins
 from kerneltk.cache.derived import Entry
-from kerneltk.core import compile_log
 from kerneltk.core.artifacts import (
     INCLUDE_DIRECTORY,
     ObjectCode,
@@ -815,8 +814,6 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     last = tuple(f"-idirafter{directory}" for directory in search if not unit.raw)
     own = (*first, *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}", *last)
     options = (*backend_options(unit), *own)
-    for option in without_dropped(unit.options)[1]:
-        compile_log.report(f"debug: the option '{option}' does nothing on CPU cores")
     may_end = _MAY_END.search(unit.source) is not None
     if unit.raw:
         declaration = ""
@@ -868,4 +865,10 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
         # What stands under a condition that does not hold is not there.
         absent = {name for name, symbol in unit.reflected if symbol not in found}
         exports = tuple(pair for pair in exports if pair[0].removeprefix("&") not in absent)
-    return ObjectCode(target(), "shared-library", code, unit.entry, exports, reflection)
+    dropped = [
+        f"debug: the option '{option}' does nothing on CPU cores"
+        for option in without_dropped(unit.options)[1]
+    ]
+    return ObjectCode(
+        target(), "shared-library", code, unit.entry, exports, reflection, "\n".join(dropped)
+    )

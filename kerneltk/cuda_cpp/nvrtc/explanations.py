@@ -171,7 +171,7 @@ def _missing(name: str, source: RawSource) -> Iterator[str]:
                     'part of the file needs it, backend="nvcc" compiles that part as well.'
                 )
                 yield render_message(
-                    f"'{own.name}' includes '{name}', which is not found.",
+                    f"'{own.name}' includes '{name}': cannot open source file.",
                     Snippet.at_line(own.name, own.code, include.line, None),
                     hint=hint,
                 )

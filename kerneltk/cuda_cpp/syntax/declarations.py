@@ -38,6 +38,7 @@ HostOnlyKind = Literal[
     "kernel annotations",
     "kernel constexpr",
     "kernel result",
+    "kernel parameter",
     "kernel variable",
     "shared value",
     "shared memory",

@@ -115,7 +115,7 @@ def hint_for_torchs(name: str) -> str:
 def _kernel_of_cupys(kernel: Any) -> Exception:
     name = getattr(kernel, "name", None)
     return unsupported(
-        f"'{name}' of CuPy's is not fused." if name else "A kernel of CuPy's is not fused.",
+        f"Kernel '{name}' is not fused." if name else "A kernel of CuPy's is not fused.",
         "compute it outside of the function, and pass the result.",
     )
 

@@ -143,7 +143,7 @@ def test_entries(name: str, entry: str) -> None:
         ("", "is not a C identifier"), ("2k", "is not a C identifier"),
         ("k-l", "is not a C identifier"), ("k ", "is not a C identifier"),
         ("k\n", "is not a C identifier"), ("ä", "is not a C identifier"),
-        ("__k", "is reserved for generated code"), ("_K", "is reserved for generated code"),
+        ("__k", "is reserved for generated code"), ("_KT", "is reserved for generated code"),
         ("_kt_k", "is reserved for generated code"),
         *((word, "is a C++ keyword") for word in sorted(CXX_KEYWORDS)),
     ],

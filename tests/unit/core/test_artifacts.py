@@ -41,7 +41,7 @@ def test_kinds_of_code(code: bytes, kind: str | None) -> None:
 
 CODE = ObjectCode(
     Target("cuda", "sm_90", "nvrtc 12.9"), "cubin", b"\0\1\xff", "k",
-    (("f<float>", "_Z1f"),), (("f<float>", b"\0\xfe"),),
+    (("f<float>", "_Z1f"),), (("f<float>", b"\0\xfe"),), "a warning\n",
 )  # fmt: skip
 
 

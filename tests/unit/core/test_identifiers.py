@@ -40,7 +40,8 @@ TARGET = "compute_80"
     ("name", "problem"),
     [("x", ""), ("_x", ""), ("X1", ""), ("n", ""), ("1x", "identifier"), ("x-y", "identifier"),
      ("x\n", "identifier"), ("é", "identifier"), ("", "identifier"), ("while", "keyword"),
-     ("__x", "reserved"), ("_X", "reserved"), ("_kt_x", "reserved")],
+     ("__x", "reserved"), ("_kt_x", "reserved"), ("_X_Y", "reserved"), ("_GNU", "reserved"),
+     ("_Bool", "reserved"), ("_Float32x", "reserved"), ("_X", ""), ("_Tx", ""), ("_K1", "")],
 )  # fmt: skip
 def test_names(name: str, problem: str) -> None:
     assert (problem in identifier_problem(name)) if problem else not identifier_problem(name)

@@ -1,4 +1,4 @@
-"""CUDA's polymorphic function wrapper on CPU cores."""
+"""CUDA's polymorphic function wrapper, on CPU cores and where NVRTC has no toolkit's."""
 
 from __future__ import annotations
 
@@ -6,19 +6,31 @@ import numpy as np
 
 import kerneltk
 
-SOURCE = """#include <nvfunctional>
+SOURCE = r"""
+#include <nvfunctional>
+struct Add { int a; __device__ int operator()(int x) const { return x + a; } };
+__device__ int twice(int x) { return 2 * x; }
 __device__ int apply(nvstd::function<int(int)> f, int x) { return f ? f(x) : -1; }
 extern "C" __global__ void f(int* y) {
-    nvstd::function<int(int)> twice = [](int i) { return 2 * i; };
-    int t = threadIdx.x;
-    nvstd::function<int(int)> shifted = [=](int i) { return i + 10 * t; }, none;
-    y[t] = apply(twice, t) + apply(shifted, 1);
+    const int t = threadIdx.x;
+    nvstd::function<int(int)> add = Add{10}, times = [=](int x) { return x * t; }, none, same(add);
+    y[t] = apply(add, t) + apply(twice, t) + apply(times, 100) + same(1000);
     y[t + 4] = apply(none, 1);
+    add = times;
+    add.swap(none);
+    y[t + 8] = add == nullptr && none != nullptr ? none(5) : 0;
+    none = nullptr;
+    y[t + 12] = none ? 1 : 0;
 }
 """
 
 
 def test_functions_of_a_thread() -> None:
-    y = np.zeros(8, np.int32)
-    kerneltk.RawKernel(SOURCE, "f")(1, 4, (y,))
-    assert y.tolist() == [1, 13, 25, 37, -1, -1, -1, -1]
+    kernel = kerneltk.RawKernel(SOURCE, "f")
+    kernel.compile_for("sm_90")
+    y = np.full(16, 9, np.int32)
+    kernel(1, 4, (y,))
+    t = np.arange(4)
+    assert y.reshape(4, 4).tolist() == [
+        (1020 + 103 * t).tolist(), [-1] * 4, (5 * t).tolist(), [0] * 4,
+    ]  # fmt: skip

@@ -323,6 +323,7 @@ class _Finder:
             return None
         if "__global__" in words:
             self._read_kernel(node, name, words, scope, start)
+            self._read_parameters(self._name(name), function)
         is_replaced = any(child.type in _NO_BODY for child in node.children)
         if not words.isdisjoint(("__device__", "__global__")):
             self._annotate(name, function, self.tree.plain[start : name.start_byte])
@@ -366,6 +367,15 @@ class _Finder:
             "primitive_type", "sized_type_specifier", "placeholder_type_specifier",
         ) and (self.tree.slice(returned) != "void" or "*" in head) and not tail:  # fmt: skip
             self._add("kernel result", spelled, name.start_byte, name.end_byte)
+
+    def _read_parameters(self, kernel: str, function: Node | None) -> None:
+        """Check that a kernel's parameters are values, pointers and lvalue references."""
+        listed = None if function is None else function.child_by_field_name("parameters")
+        for parameter in () if listed is None else listed.children:
+            kind = parameter.child_by_field_name("declarator")
+            is_rvalue = kind is not None and self.tree.slice(kind).startswith("&&")
+            if is_rvalue or parameter.type == "...":
+                self._add("kernel parameter", kernel, parameter.start_byte, parameter.end_byte)
 
     def _name(self, name: Node) -> str:
         if name.type == "operator_cast":
@@ -722,6 +732,10 @@ _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
     ),
     "kernel annotations": ("kernel '{0}' has another annotation beside '__global__'", "remove it"),
     "kernel constexpr": ("kernel '{0}' is 'constexpr', which no kernel can be", "remove it"),
+    "kernel parameter": (
+        "kernel '{0}' has a parameter that no kernel can have",
+        "its parameters are values, pointers and lvalue references",
+    ),
     "kernel result": ("kernel '{0}' returns a value", "a kernel returns 'void'"),
     "kernel variable": ("'{0}' is '__global__', and it is no function", "write '__device__'"),
     "shared memory": (

@@ -30,11 +30,12 @@ _DEFINED = re.compile(
 )
 _MAY_DEFINE = re.compile(rf"\b(?:typedef|using)\b[^;{{}}]*\b{_NAME}\b")
 _GUARD = re.compile(r"\(?!defined\((\w+)\)\)?\Z")
+_AND = re.compile(r" && (?=!?\()")
 
 
 def own_integers(source: str) -> list[tuple[str, str, bool]]:
-    """Return the names that a source defines whatever its conditionals say, their types, and
-    whether they are those of the C library.
+    """Return the names that a source defines whatever its conditionals say, their types (the last
+    one's where branches differ), and whether all are those of the C library.
 
     Examples
     --------
@@ -44,15 +45,39 @@ def own_integers(source: str) -> list[tuple[str, str, bool]]:
     if not _MAY_DEFINE.search(source):
         return []
     prepared = prepare(source)
-    found = []
+    found: dict[str, tuple[list[frozenset[str]], list[str]]] = {}
     for defined in _DEFINED.finditer(prepared.plain):
-        name = defined["name"] or defined["alias"]
         guard = prepared.guard_of(prepared.start_of(defined.start()))
-        own = _GUARD.match(guard)  # of a header that is read once
-        if not guard or (own and re.search(rf"#\s*define\s+{own[1]}\b", source)):
-            type_ = _canonical(defined["type"] or defined["meant"])
-            found.append((name, type_, type_ == _LP64_TYPES.get(name)))
-    return found
+        conditions = {each for each in _AND.split(guard) if each}
+        for each in [*conditions]:
+            own = _GUARD.match(each)  # of a header that is read once
+            if own and re.search(rf"#\s*define\s+{own[1]}\b", source):
+                conditions.remove(each)
+        guards, types = found.setdefault(defined["name"] or defined["alias"], ([], []))
+        guards.append(frozenset(conditions))
+        types.append(_canonical(defined["type"] or defined["meant"]))
+    return [
+        (name, types[-1], {*types} == {_LP64_TYPES.get(name)})
+        for name, (guards, types) in found.items()
+        if _is_certain(guards)
+    ]
+
+
+def _is_certain(guards: list[frozenset[str]]) -> bool:
+    """Return whether one of some conjunctions always holds, by cases of one condition (Shannon's
+    expansion).
+
+    >>> _is_certain([frozenset({"(x)", "(y)"}), frozenset({"(x)", "!(y)"}), frozenset({"!(x)"})])
+    True
+    """
+    if not guards or frozenset() in guards:
+        return bool(guards)
+    condition = min(guards[0]).lstrip("!")
+    cases = (condition, f"!{condition}"), (f"!{condition}", condition)
+    return all(
+        _is_certain([guard - {holds} for guard in guards if other not in guard])
+        for holds, other in cases
+    )
 
 
 def _canonical(type_: str) -> str:

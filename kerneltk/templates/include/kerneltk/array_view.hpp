@@ -7,9 +7,9 @@ class CArrayIterator;
 
 namespace kerneltk {
 
-template <class I>
+template <class Item>
 struct is_index {
-    static constexpr bool value = is_number<I>::value && !is_small_float<I>::value;
+    static constexpr bool value = is_number<Item>::value && !is_small_float<Item>::value;
 };
 template <>
 struct is_index<float> {
@@ -76,9 +76,9 @@ struct element_of<bool> {
 struct index_item {
     ptrdiff_t value;
 
-    template <class I>
-    __device__ __forceinline__ index_item(I index) : value(static_cast<ptrdiff_t>(index)) {
-        static_assert(is_index<I>::value, "The indices must be integers.");
+    template <class Item>
+    __device__ __forceinline__ index_item(Item index) : value(static_cast<ptrdiff_t>(index)) {
+        static_assert(is_index<Item>::value, "The indices must be integers.");
     }
 };
 
@@ -97,11 +97,11 @@ struct division_type<int> {
     using type = unsigned int;
 };
 
-// Bytes: pointer (8), size (8), shape (8 * NDIM), strides in bytes (8 * NDIM).
+// Bytes: pointer (8), size (8), shape (8 * Ndim), strides in bytes (8 * Ndim).
 // `Index` is int where the size is below 2^31, else a 64-bit integer. Offsets are 64-bit always.
-template <class T, int NDIM, bool C_CONTIGUOUS, class Index>
+template <class T, int Ndim, bool C_CONTIGUOUS, class Index>
 struct array_view {
-    static constexpr int ndim = NDIM;
+    static constexpr int ndim = Ndim;
     static constexpr bool c_contiguous = C_CONTIGUOUS;
     using value_type = T;
     using index_t = Index;
@@ -109,14 +109,14 @@ struct array_view {
 
     T* data_;
     ptrdiff_t size_;
-    ptrdiff_t shape_[NDIM];
-    ptrdiff_t strides_[NDIM];
+    ptrdiff_t shape_[Ndim];
+    ptrdiff_t strides_[Ndim];
 
     array_view() = default;
-    __device__ __forceinline__ array_view(T* data, ptrdiff_t size, const ptrdiff_t (&shape)[NDIM],
-                                          const ptrdiff_t (&strides)[NDIM])
+    __device__ __forceinline__ array_view(T* data, ptrdiff_t size, const ptrdiff_t (&shape)[Ndim],
+                                          const ptrdiff_t (&strides)[Ndim])
         : data_(data), size_(size) {
-        for (int d = 0; d < NDIM; ++d) {
+        for (int d = 0; d < Ndim; ++d) {
             shape_[d] = shape[d];
             strides_[d] = strides[d];
         }
@@ -127,15 +127,15 @@ struct array_view {
     __device__ __forceinline__ array_view(T* data, const Shape& shape, const Strides& strides)
         : data_(data) {
         set(shape);
-        for (int d = 0; d < NDIM; ++d) strides_[d] = static_cast<ptrdiff_t>(strides[d]);
+        for (int d = 0; d < Ndim; ++d) strides_[d] = static_cast<ptrdiff_t>(strides[d]);
     }
-    template <int N, int M>
-    __device__ __forceinline__ array_view(T* data, const index_item (&shape)[N],
-                                          const index_item (&strides)[M])
+    template <int Count, int Others>
+    __device__ __forceinline__ array_view(T* data, const index_item (&shape)[Count],
+                                          const index_item (&strides)[Others])
         : data_(data) {
-        static_assert(N == NDIM && M == NDIM, "The shape and the strides have as many numbers as there are dimensions.");
-        ptrdiff_t extents[NDIM];
-        for (int d = 0; d < NDIM; ++d) {
+        static_assert(Count == Ndim && Others == Ndim, "The shape and the strides have as many numbers as there are dimensions.");
+        ptrdiff_t extents[Ndim];
+        for (int d = 0; d < Ndim; ++d) {
             extents[d] = shape[d].value;
             strides_[d] = strides[d].value;
         }
@@ -146,11 +146,11 @@ struct array_view {
         set(shape);
         set_strides();
     }
-    template <int N>
-    __device__ __forceinline__ array_view(T* data, const index_item (&shape)[N]) : data_(data) {
-        static_assert(N == NDIM, "The shape has as many numbers as there are dimensions.");
-        ptrdiff_t extents[NDIM];
-        for (int d = 0; d < NDIM; ++d) extents[d] = shape[d].value;
+    template <int Count>
+    __device__ __forceinline__ array_view(T* data, const index_item (&shape)[Count]) : data_(data) {
+        static_assert(Count == Ndim, "The shape has as many numbers as there are dimensions.");
+        ptrdiff_t extents[Ndim];
+        for (int d = 0; d < Ndim; ++d) extents[d] = shape[d].value;
         set(extents);
         set_strides();
     }
@@ -162,29 +162,29 @@ struct array_view {
     __device__ __forceinline__ T* end_ptr() const { return data_ + size_; }
 
     // x[{i, j}], or x[index] with an array of integers.
-    template <class I, int N>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const I (&index)[N]) {
+    template <class Item, int Count>
+    __device__ __forceinline__ typename element_of<T>::type operator[](const Item (&index)[Count]) {
         return element_of<T>::at(at_all(index));
     }
-    template <class I, int N>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&index)[N]) const {
+    template <class Item, int Count>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const Item (&index)[Count]) const {
         return element_of<T>::read(at_all(index));
     }
-    template <int N>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const index_item (&index)[N]) {
+    template <int Count>
+    __device__ __forceinline__ typename element_of<T>::type operator[](const index_item (&index)[Count]) {
         return element_of<T>::at(at_items(index));
     }
-    template <int N>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const index_item (&index)[N]) const {
+    template <int Count>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const index_item (&index)[Count]) const {
         return element_of<T>::read(at_items(index));
     }
-    // x[i] with the flat index in C order, or x[pointer to NDIM integers].
-    template <class I>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const I& index) {
+    // x[i] with the flat index in C order, or x[pointer to Ndim integers].
+    template <class Item>
+    __device__ __forceinline__ typename element_of<T>::type operator[](const Item& index) {
         return element_of<T>::at(locate(index));
     }
-    template <class I>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const I& index) const {
+    template <class Item>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const Item& index) const {
         return element_of<T>::read(locate(index));
     }
 
@@ -192,41 +192,41 @@ private:
     template <class Shape>
     __device__ __forceinline__ void set(const Shape& shape) {
         size_ = 1;
-        for (int d = 0; d < NDIM; ++d) {
+        for (int d = 0; d < Ndim; ++d) {
             shape_[d] = static_cast<ptrdiff_t>(shape[d]);
             size_ *= shape_[d];
         }
     }
     __device__ __forceinline__ void set_strides() {
         static_assert(C_CONTIGUOUS, "The strides of this array are missing.");
-        strides_[NDIM - 1] = sizeof(T);
-        for (int d = NDIM - 1; d > 0; --d) strides_[d - 1] = strides_[d] * shape_[d];
+        strides_[Ndim - 1] = sizeof(T);
+        for (int d = Ndim - 1; d > 0; --d) strides_[d - 1] = strides_[d] * shape_[d];
     }
-    template <class I, int N>
-    __device__ __forceinline__ T* at_all(const I (&index)[N]) const {
-        static_assert(N == NDIM, "The index must have one integer for each dimension.");
-        static_assert(is_index<I>::value, "The indices must be integers.");
+    template <class Item, int Count>
+    __device__ __forceinline__ T* at_all(const Item (&index)[Count]) const {
+        static_assert(Count == Ndim, "The index must have one integer for each dimension.");
+        static_assert(is_index<Item>::value, "The indices must be integers.");
         return at(index);
     }
-    template <int N>
-    __device__ __forceinline__ T* at_items(const index_item (&index)[N]) const {
-        static_assert(N == NDIM, "The index must have one integer for each dimension.");
+    template <int Count>
+    __device__ __forceinline__ T* at_items(const index_item (&index)[Count]) const {
+        static_assert(Count == Ndim, "The index must have one integer for each dimension.");
         ptrdiff_t offset = 0;
-        for (int d = 0; d < NDIM; ++d) offset += index[d].value * strides_[d];
+        for (int d = 0; d < Ndim; ++d) offset += index[d].value * strides_[d];
         return reinterpret_cast<T*>(bytes() + offset);
     }
-    template <class I>
-    __device__ __forceinline__ T* at(const I* index) const {
+    template <class Item>
+    __device__ __forceinline__ T* at(const Item* index) const {
         ptrdiff_t offset = 0;
-        for (int d = 0; d < NDIM; ++d) offset += static_cast<ptrdiff_t>(index[d]) * strides_[d];
+        for (int d = 0; d < Ndim; ++d) offset += static_cast<ptrdiff_t>(index[d]) * strides_[d];
         return reinterpret_cast<T*>(bytes() + offset);
     }
-    template <class I>
-    __device__ __forceinline__ T* locate(I* const& index) const {
+    template <class Item>
+    __device__ __forceinline__ T* locate(Item* const& index) const {
         return at(index);
     }
-    template <class I>
-    __device__ __forceinline__ T* locate(const I& index) const {
+    template <class Item>
+    __device__ __forceinline__ T* locate(const Item& index) const {
         const ptrdiff_t flat = static_cast<ptrdiff_t>(index);
         if constexpr (C_CONTIGUOUS) {
             return data_ + flat;
@@ -234,7 +234,7 @@ private:
             using U = typename division_type<Index>::type;
             U rest = static_cast<U>(flat);
             ptrdiff_t offset = 0;
-            for (int d = NDIM - 1; d > 0; --d) {
+            for (int d = Ndim - 1; d > 0; --d) {
                 const U extent = static_cast<U>(shape_[d]), q = rest / extent;
                 offset += static_cast<ptrdiff_t>(rest - q * extent) * strides_[d];
                 rest = q;
@@ -271,17 +271,17 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     __device__ __forceinline__ const ptrdiff_t* strides() const { return nullptr; }
     __device__ __forceinline__ T* begin_ptr() const { return data_; }
     __device__ __forceinline__ T* end_ptr() const { return data_ + size_; }
-    template <class I>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const I&) {
+    template <class Item>
+    __device__ __forceinline__ typename element_of<T>::type operator[](const Item&) {
         return element_of<T>::at(data_);
     }
-    template <class I>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const I&) const {
+    template <class Item>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const Item&) const {
         return element_of<T>::read(data_);
     }
-    template <class I, int N>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const I (&)[N]) const {
-        static_assert(N == 0, "The index must have one integer for each dimension.");
+    template <class Item, int Count>
+    __device__ __forceinline__ typename element_of<T>::constant operator[](const Item (&)[Count]) const {
+        static_assert(Count == 0, "The index must have one integer for each dimension.");
         return element_of<T>::read(data_);
     }
     // x[{}]
@@ -294,33 +294,33 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     }
 };
 
-// Bytes: size (8), shape (8 * NDIM), index (8 * NDIM), which set() writes.
-template <int NDIM, class Index>
+// Bytes: size (8), shape (8 * Ndim), index (8 * Ndim), which set() writes.
+template <int Ndim, class Index>
 struct index_space {
-    static constexpr int ndim = NDIM;
+    static constexpr int ndim = Ndim;
 
     ptrdiff_t size_;
-    ptrdiff_t shape_[NDIM];
-    ptrdiff_t index_[NDIM];
+    ptrdiff_t shape_[Ndim];
+    ptrdiff_t index_[Ndim];
 
     index_space() = default;
     // CIndexer<3> space = {1, 2, 3};
-    template <class... I, typename enable_if<(NDIM > 1) && sizeof...(I) == NDIM>::type = 0,
-              typename enable_if<(... && is_index<I>::value)>::type = 0>
-    __device__ __forceinline__ index_space(I... shape) : index_space({index_item(shape)...}) {}
+    template <class... Item, typename enable_if<(Ndim > 1) && sizeof...(Item) == Ndim>::type = 0,
+              typename enable_if<(... && is_index<Item>::value)>::type = 0>
+    __device__ __forceinline__ index_space(Item... shape) : index_space({index_item(shape)...}) {}
     // As CuPy's: the shape, and the index, between braces or by arrays or pointers.
     template <class Shape, if_subscripted<Shape> = 0>
     __device__ __forceinline__ explicit index_space(const Shape& shape) : size_(1) {
-        for (int d = 0; d < NDIM; ++d) {
+        for (int d = 0; d < Ndim; ++d) {
             shape_[d] = static_cast<ptrdiff_t>(shape[d]);
             size_ *= shape_[d];
             index_[d] = 0;
         }
     }
-    template <int N>
-    __device__ __forceinline__ index_space(const index_item (&shape)[N]) : size_(1) {
-        static_assert(N == NDIM, "The shape has as many numbers as there are dimensions.");
-        for (int d = 0; d < NDIM; ++d) {
+    template <int Count>
+    __device__ __forceinline__ index_space(const index_item (&shape)[Count]) : size_(1) {
+        static_assert(Count == Ndim, "The shape has as many numbers as there are dimensions.");
+        for (int d = 0; d < Ndim; ++d) {
             shape_[d] = shape[d].value;
             size_ *= shape_[d];
             index_[d] = 0;
@@ -329,23 +329,23 @@ struct index_space {
     template <class Shape, class Given, if_subscripted<Shape> = 0, if_subscripted<Given> = 0>
     __device__ __forceinline__ index_space(const Shape& shape, const Given& index)
         : index_space(shape) {
-        for (int d = 0; d < NDIM; ++d) index_[d] = static_cast<ptrdiff_t>(index[d]);
+        for (int d = 0; d < Ndim; ++d) index_[d] = static_cast<ptrdiff_t>(index[d]);
     }
-    template <int N, int M>
-    __device__ __forceinline__ index_space(const index_item (&shape)[N],
-                                           const index_item (&index)[M])
+    template <int Count, int Others>
+    __device__ __forceinline__ index_space(const index_item (&shape)[Count],
+                                           const index_item (&index)[Others])
         : index_space(shape) {
-        static_assert(M == NDIM, "The index has as many numbers as there are dimensions.");
-        for (int d = 0; d < NDIM; ++d) index_[d] = index[d].value;
+        static_assert(Others == Ndim, "The index has as many numbers as there are dimensions.");
+        for (int d = 0; d < Ndim; ++d) index_[d] = index[d].value;
     }
 
     __device__ __forceinline__ ptrdiff_t size() const { return size_; }
     __device__ __forceinline__ const ptrdiff_t* shape() const { return shape_; }
-    __device__ __forceinline__ const ptrdiff_t (&get() const)[NDIM] { return index_; }
+    __device__ __forceinline__ const ptrdiff_t (&get() const)[Ndim] { return index_; }
     __device__ __forceinline__ void set(ptrdiff_t flat) {
         using U = typename division_type<Index>::type;
         U rest = static_cast<U>(flat);
-        for (int d = NDIM - 1; d > 0; --d) {
+        for (int d = Ndim - 1; d > 0; --d) {
             const U extent = static_cast<U>(shape_[d]), q = rest / extent;
             index_[d] = static_cast<ptrdiff_t>(rest - q * extent);
             rest = q;
@@ -383,8 +383,8 @@ struct index_width<true> {
 }  // namespace kerneltk
 
 // The names that device functions written for CuPy take such arguments by.
-template <class T, int NDIM, bool C_CONTIGUOUS = false, bool NARROW = false>
+template <class T, int Ndim, bool C_CONTIGUOUS = false, bool NARROW = false>
 using CArray =
-    kerneltk::array_view<T, NDIM, C_CONTIGUOUS, typename kerneltk::index_width<NARROW>::type>;
-template <int NDIM, bool NARROW = false>
-using CIndexer = kerneltk::index_space<NDIM, typename kerneltk::index_width<NARROW>::type>;
+    kerneltk::array_view<T, Ndim, C_CONTIGUOUS, typename kerneltk::index_width<NARROW>::type>;
+template <int Ndim, bool NARROW = false>
+using CIndexer = kerneltk::index_space<Ndim, typename kerneltk::index_width<NARROW>::type>;

@@ -18,6 +18,11 @@
 #ifndef __CUDACC__
 #define __CUDACC__ 1
 #endif
+#ifndef __CUDACC_VER_MAJOR__  // of the CUDA whose headers the host's are like
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 9
+#define __CUDACC_VER_BUILD__ 86
+#endif
 // What tells a kernel that it runs on CPU cores.
 #define __KERNELTK_HOST__ 1
 

@@ -41,11 +41,25 @@ inline void where(unsigned int* at) {
     at[5] = threadIdx.z;
 }
 
+// How a parameter is stored: one of a reference type as an address.
+template <class P>
+struct stored {
+    static constexpr bool is_address = false;
+    P value;
+};
+template <class P>
+struct stored<P&> {
+    static constexpr bool is_address = true;
+    P* value;
+};
+
 // A parameter is read where a C struct would have it; one that wants more than the block's own
 // alignment is copied.
 template <class P>
 inline __attribute__((always_inline)) P parameter(const char* place) {
-    if constexpr (alignof(P) <= 16) {
+    if constexpr (stored<P>::is_address) {
+        return *reinterpret_cast<const stored<P>*>(place)->value;
+    } else if constexpr (alignof(P) <= 16) {
         return *reinterpret_cast<const P*>(place);
     } else {
         alignas(P) char copy[sizeof(P)];
@@ -56,7 +70,8 @@ inline __attribute__((always_inline)) P parameter(const char* place) {
 
 template <class... P>
 constexpr size_t parameter_offset(int index) {
-    constexpr size_t sizes[] = {sizeof(P)..., 0}, alignments[] = {alignof(P)..., 1};
+    constexpr size_t sizes[] = {sizeof(stored<P>)..., 0};
+    constexpr size_t alignments[] = {alignof(stored<P>)..., 1};
     size_t offset = 0;  // from the first parameter
     for (int k = 0;; ++k) {
         offset = (offset + alignments[k] - 1) / alignments[k] * alignments[k];
@@ -298,6 +313,8 @@ struct child<F, void (*)(P...)> {
     launch head;
 
     void operator()(P... values) const {
+        static_assert((!stored<P>::is_address && ...),
+                      "a kernel that a kernel launches takes pointers, not references");
         constexpr size_t size = parameter_offset<P...>(sizeof...(P));
         alignas(16) char block[size];
         __builtin_memcpy(block, &head, launch_size);

@@ -5,16 +5,20 @@
 
 #ifndef _kt_struct_e098168ff5f2_declared
 #define _kt_struct_e098168ff5f2_declared
-struct _kt_struct_e098168ff5f2 { double x; double y; };
+struct _kt_struct_e098168ff5f2 { double x; double y;
+    static constexpr int field_count = 2;
+    template <int _kt_k> __device__ auto& at() { if constexpr (_kt_k == 0) return x; if constexpr (_kt_k == 1) return y; }
+    template <int _kt_k> __device__ auto& at() const { if constexpr (_kt_k == 0) return x; if constexpr (_kt_k == 1) return y; }
+ };
 static_assert(sizeof(_kt_struct_e098168ff5f2) == 16, "as in NumPy");
 #endif
-#ifndef _kt_struct_5e32eca0a283_declared
-#define _kt_struct_5e32eca0a283_declared
-struct __attribute__((packed)) _kt_struct_5e32eca0a283 { float mass; _kt_struct_e098168ff5f2 at; short kind; };
-static_assert(sizeof(_kt_struct_5e32eca0a283) == 22, "as in NumPy");
+#ifndef _kt_struct_18fefcb88368_declared
+#define _kt_struct_18fefcb88368_declared
+struct __attribute__((packed)) _kt_struct_18fefcb88368 { float mass; _kt_struct_e098168ff5f2 at; short kind; };
+static_assert(sizeof(_kt_struct_18fefcb88368) == 22, "as in NumPy");
 #endif
 
-static inline __attribute__((always_inline)) void particles(kerneltk::jit::array<_kt_struct_5e32eca0a283, 1> p, float dt) {
+static inline __attribute__((always_inline)) void particles(kerneltk::jit::array<_kt_struct_18fefcb88368, 1> p, float dt) {
     KERNELTK_BLOCK_BEGIN
     // i = jit.grid(1)
 #line 2 "kernel.py"

@@ -51,7 +51,7 @@ def test_other_errors_of_such_a_source_stay(tmp_path: Path) -> None:
 def test_a_missing_header_of_the_users(tmp_path: Path, target: str) -> None:
     code = '#include "absent.h"\n__global__ void f(int* x) {}\n'
     assert message_of(tmp_path / "m.cu", code, target) == (
-        "'m.cu' includes 'absent.h', which is not found.\n"
+        "'m.cu' includes 'absent.h': cannot open source file.\n"
         '  m.cu:1: #include "absent.h"\n'
         "          ^^^^^^^^^^^^^^^^^^^\n"
         "  Hint: name the directory that has it: options=('-I...',). If only the host's part of "

@@ -28,6 +28,11 @@ from kerneltk.cuda_cpp.syntax.preprocessor.integers import _LP64_TYPES, own_inte
         ("typedef int64_t word;", []),
         ("#ifdef _MSC_VER\ntypedef __int64 int64_t;\n#else\n#include <stdint.h>\n#endif", []),
         ("#ifndef H\n#define H\ntypedef long long int64_t;\n#endif", [("int64_t", "long long")]),
+        ("#if N == 64\ntypedef long int64_t;\n#elif defined(X)\ntypedef int int64_t;\n#else\n"
+         "typedef long long int64_t;\n#endif", [("int64_t", "long long")]),
+        ("#if N == 64\ntypedef long int64_t;\n#elif defined(X)\ntypedef int int64_t;\n#endif", []),
+        ("#ifndef H\n#define H\n#ifdef A\ntypedef long int64_t;\n#else\n"
+         "typedef long long int64_t;\n#endif\n#endif", [("int64_t", "long long")]),
     ],
 )  # fmt: skip
 def test_own_integers(source: str, found: list[tuple[str, str]]) -> None:
