@@ -185,6 +185,7 @@ class Program:
         by arguments that are numbers.
         """
         writer = self._execution(self._backend.empty, shaped=[*args, *self._new_arrays])
+        writer.decided = {}
         asked = {e: v for e, v in self.trace.guards.conditions.items() if has_argument(e)}
         tests = [(writer.expression(e), decision(value)) for e, value in asked.items()]
         leaves = leaves_of(asked)
@@ -281,6 +282,7 @@ class _Execution:
         self._makes_all = makes_all
         self._views: dict[tuple[int, Views], _View] = {}  # launches of one view share it
         self._numbers: dict[Expression, Reader] = {}
+        self.decided = trace.guards.conditions  # what all calls of the trace have alike
         self._shapes = {number: source.shape for number, source in enumerate(trace.sources)}
 
     @property
@@ -306,9 +308,9 @@ class _Execution:
         return known
 
     def _read(self, expression: Expression) -> Reader:
-        kind, decided = expression[0], self.trace.guards.conditions
-        if expression in decided:
-            return _Known(decided[expression])
+        kind = expression[0]
+        if expression in self.decided:
+            return _Known(self.decided[expression])
         if kind in ("constant", "round", "index"):
             return _Known(expression[2])
         if kind == "argument":

@@ -142,3 +142,15 @@ def test_masks_that_differ() -> None:
 def test_a_mask_of_another_shape() -> None:
     with pytest.raises(kerneltk.ArgumentValueError, match="does not fit"):
         kerneltk.fuse(lambda x, m: x[m].sum())(np.ones((3, 2)), np.ones(2, bool))
+
+
+def test_powers_of_complex_elements_are_squares() -> None:
+    def step(z: Any, c: Any) -> None:
+        mask = abs(z) < 2
+        z[mask] = z[mask] ** 2 + c[mask]
+
+    z = np.linspace(-3, 3, 41) * (0.5 + 1j)
+    wanted, found, c = z.copy(), z.copy(), z[::-1] * 0.5
+    step(wanted, c)
+    kerneltk.fuse(step)(found, c)
+    np.testing.assert_array_equal(found, wanted)
