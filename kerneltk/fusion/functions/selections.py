@@ -27,7 +27,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     operands_of,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, Operators, add_in_place
+from kerneltk.fusion.trace.lazy import LazyArray, Operators, add_in_place, symbol_of
 from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
@@ -79,6 +79,11 @@ class Selection(Operators):
     def wide_mask(self) -> LazyArray:
         """The mask, with the dimensions of the array."""
         return _widened(self.mask, self.whole)
+
+    def __pow__(self, other: Any) -> Any:
+        if symbol_of(other) is None:
+            return super().__pow__(other)
+        return Selection(no_scalar(self.whole) ** other, self.mask)  # of some exponents, a function
 
     def refuse(self, is_over: bool = False) -> NoReturn:
         """Raise at the user's line; at the index, if the function has ended."""

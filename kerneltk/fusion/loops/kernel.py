@@ -51,6 +51,8 @@ MOST_ELEMENTS = 1 << 14
 """Of a launch: the thread pool has no part in those that are as large."""
 _MOST_PRODUCT = 1 << 12  # multiplications of a product with more elements than one: BLAS is slow
 _MOST_LAUNCHES = 32  # in one kernel, which is compiled for seconds beyond
+_MOST_ARGUMENTS = 60  # what the launcher takes
+_MOST_LITERAL = 2
 _BITS = 62  # of integers that a call computes in Python
 _EXTENT_BITS = 48
 
@@ -100,9 +102,9 @@ def loop_kernel(
     writer = _Writer(shapes, is_made)
     try:
         writer.rounds(rounds)
+        return writer.finished()
     except _NotOneKernelError:
         return None
-    return writer.finished()
 
 
 def _in_round(expression: Expression, indices: Mapping[Expression, int]) -> Expression:
@@ -159,6 +161,7 @@ class _Writer:
     def __init__(self, shapes: Mapping[int, Shape], is_made: Callable[[Target], bool]) -> None:
         self._shapes, self._is_made = shapes, is_made
         self._arrays: dict[int, np.dtype[Any]] = {}
+        self._names: dict[int, int] = {}
         self._written: set[int] = set()
         self._made: dict[int, int] = {}  # dimensions of those that rounds make
         self._numbers: dict[tuple[Expression, Any], str] = {}
@@ -177,18 +180,21 @@ class _Writer:
 
     def finished(self) -> LoopKernel:
         """The kernel of all lines."""
-        written = sorted(self._written)
+        written = sorted(self._written, key=self._named)
         read = [array for array in self._arrays if array not in self._written]
-        arrays = {array: f"raw {self._arrays[array].name} a{array}" for array in self._arrays}
+        names = self._names
+        arrays = {a: f"raw {dtype.name} a{names[a]}" for a, dtype in self._arrays.items()}
         inputs = [arrays[array] for array in read]
         for (_, dtype), name in self._numbers.items():
             inputs.append(f"{'int64' if dtype is None else dtype.name} {name}")
         inputs += [f"raw {dtype.name} {c}" for (_, dtype), (c, _) in self._columns.items()]
+        if len(inputs) + len(written) > _MOST_ARGUMENTS:
+            raise _NotOneKernelError
         signature = parse_signature(", ".join(inputs), ", ".join(arrays[a] for a in written))
         texts = [f"namespace {name} {{\n{text}\n}}" for text, name in self._bodies.items()]
         begin = ["using namespace kerneltk::loops;"]
-        begin += [f"const auto p{array} = whole(a{array});" for array in self._arrays]
-        begin += [f"memory m{array};" for array in self._made]
+        begin += [f"const auto p{names[a]} = whole(a{names[a]});" for a in self._arrays]
+        begin += [f"memory m{names[a]};" for a in self._made]
         definition = LoopDefinition(
             signature,
             "loop",
@@ -221,9 +227,12 @@ class _Writer:
             value = expression[2]
             if value is None:
                 return "bound()", 0
-            if int(value).bit_length() > _BITS:
+            size = int(value).bit_length()
+            if size > _BITS:
                 raise _NotOneKernelError
-            return f"{int(value)}LL", int(value).bit_length()
+            # Loops that differ in larger numbers alone, as in those around them, share a kernel.
+            is_own = abs(value) <= _MOST_LITERAL
+            return f"{int(value)}LL" if is_own else self._number(expression, None), size
         if kind == "index":
             own = self._indices.get(expression)
             return own[0] if own else self._number(expression, None), _EXTENT_BITS
@@ -267,11 +276,15 @@ class _Writer:
         extents = [self._integer(extent.expression)[0] for extent in shape]
         return f"{{{', '.join(extents) or '1'}}}"
 
+    def _named(self, array: int) -> int:
+        """The number of an array in the source: loops that differ in others share a kernel."""
+        return self._names.setdefault(array, len(self._names))
+
     # -- parts of arrays -----------------------------------------------------------------------
 
     def _part(self, array: int, steps: Steps, dtype: np.dtype[Any]) -> str:
         """An array seen through steps."""
-        found = f"p{array}"
+        found = f"p{self._named(array)}"
         ndim = self._made.get(array, -1)
         if ndim < 0:
             ndim = len(self._shapes[array])
@@ -305,9 +318,13 @@ class _Writer:
         values, name = rounds.values, f"i{len(self._loops)}"
         self._loops.append(rounds)
         self._indices[rounds.index] = name, rounds
+        start, count, by = (
+            self._integer(constant(number).expression)[0]
+            for number in (values.start, len(values), values.step)
+        )
         self._line(
-            f"for (long long {name} = {values.start}LL, {name}_round = 0; "
-            f"{name}_round < {len(values)}LL; {name} += {values.step}LL, ++{name}_round) {{"
+            f"for (long long {name} = {start}, {name}_round = 0; {name}_round < {count}; "
+            f"{name} += {by}, ++{name}_round) {{"
         )
         for step in rounds.steps:
             self._step(step)
@@ -370,8 +387,9 @@ class _Writer:
     def _make(self, target: Target, dtype: np.dtype[Any], shape: Shape) -> None:
         array, ctype = target.array, describe(dtype).ctype
         self._made[array] = len(shape)
-        made = f"m{array}.array<{ctype}, {len(shape)}>({self._shape(shape)})"
-        self._line(f"const auto p{array} = {made};")
+        name = self._named(array)
+        made = f"m{name}.array<{ctype}, {len(shape)}>({self._shape(shape)})"
+        self._line(f"const auto p{name} = {made};")
 
     def _body(self, preamble: str) -> str:
         """The namespace of a body's functions. Bodies have the same names of their own."""
@@ -516,7 +534,7 @@ class _Writer:
             if k and sides[k] == 2:
                 part += ".transposed(1, 0)"
             self._line(f"const auto in{k} = {part};")
-        out, rows = f"p{target.array}", ["in0", "in1"]
+        out, rows = f"p{self._named(target.array)}", ["in0", "in1"]
         for k in range(2):
             if sides[k] == 2:
                 self._line(f"for (long long k{k} = 0; k{k} < in{k}.extents[0]; ++k{k}) {{")

@@ -171,6 +171,7 @@ class Program:
         by arguments that are numbers.
         """
         writer = _Execution(self, self.backend.empty, shaped=[*args, *self._new_arrays])
+        writer.decided = {}
         asked = {e: v for e, v in self.trace.guards.conditions.items() if has_argument(e)}
         tests = [(writer.expression(e), decision(value)) for e, value in asked.items()]
         leaves = leaves_of(asked)
@@ -258,6 +259,7 @@ class _Execution:
         self._empty, self._calls, self._shaped = empty, calls, shaped
         self._makes_all = makes_all
         self._readers: dict[Any, Reader] = {}  # of numbers and views, which launches share
+        self.decided = self.trace.guards.conditions  # what all calls of the trace have alike
         self._shapes = {n: source.shape for n, source in enumerate(self.trace.sources)}
 
     @property
@@ -283,9 +285,9 @@ class _Execution:
         return known
 
     def _read(self, expression: Expression) -> Reader:
-        kind, decided = expression[0], self.trace.guards.conditions
-        if expression in decided:
-            return _Known(decided[expression])
+        kind = expression[0]
+        if expression in self.decided:
+            return _Known(self.decided[expression])
         if kind in ("constant", "round", "index"):
             return _Known(expression[2])
         if kind == "argument":

@@ -32,6 +32,7 @@ from kerneltk.jit.passes.liveness import mentioned
 
 # Precedences of C++, higher binds tighter.
 _PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
+_PARTS = ("real", "imag")  # of complex numbers
 _BIT_AND, _BIT_XOR, _BIT_OR, _AND, _OR, _CHOICE = 7, 6, 5, 4, 3, 2
 _INFIX = {
     "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "div": _PRODUCT, "rem": _PRODUCT,
@@ -491,6 +492,12 @@ class Emitter:
     def _select(self, node: ir.Select) -> _Text:
         condition = self.text(node.condition, _CHOICE + 1)
         then, orelse = self.text(node.then, _CHOICE + 1), self.text(node.orelse, _CHOICE)
+        choices, kind = (node.condition, node.then, node.orelse), node.type
+        is_plain = all(isinstance(one, ir.Local | ir.Literal_) for one in choices)
+        if is_plain and isinstance(kind, Number) and kind.dtype.kind == "c":
+            # GCC takes a choice between objects for a branch, and then makes no vectors.
+            parts = [f"{condition} ? {then}.{part}() : {orelse}.{part}()" for part in _PARTS]
+            return f"{self.ctype(kind)}({', '.join(parts)})", _PRIMARY
         return self._cut(node.type, f"{condition} ? {then} : {orelse}", _CHOICE)
 
     def _indices(self, node: ir.Element) -> list[str]:

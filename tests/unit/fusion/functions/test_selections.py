@@ -130,3 +130,15 @@ def test_masks_that_differ() -> None:
 def test_a_mask_of_another_shape() -> None:
     with pytest.raises(kerneltk.ArgumentValueError, match="does not fit"):
         kerneltk.fuse(lambda x, m: x[m].sum())(np.ones((3, 2)), np.ones(2, bool))
+
+
+def test_powers_of_complex_elements_are_squares() -> None:
+    def step(z: Any, c: Any) -> None:
+        mask = abs(z) < 30
+        z[mask] = z[mask] ** 2 + c[mask]
+
+    z = np.arange(-20, 21) * (1 + 2j)  # whole numbers: their squares are exact
+    wanted, found, c = z.copy(), z.copy(), z[::-1] * 2
+    step(wanted, c)
+    kerneltk.fuse(step)(found, c)
+    np.testing.assert_array_equal(found, wanted)

@@ -227,3 +227,22 @@ def test_numbers_of_a_kernel() -> None:
     assert not is_within(11, 3, 4)
     assert are_all(True, True)
     assert not are_all(True, False)
+
+
+def test_loops_that_differ_in_numbers_share_a_kernel() -> None:
+    def function(x: Any, y: Any, z: Any) -> None:
+        for i in range(3, _N):
+            for j in range(i - 3, i + 10):
+                x[i, j % _N] += x[i, :j] @ y[:j, i]
+
+    program = traced(function, "program", _arguments(), (), backend_named("host"))
+    execution = program._execution(np.empty)
+    kernels = []
+    for step in program.plan.steps:
+        execution.steps_of(step)
+        if isinstance(step.kernel, Rounds):
+            found = loop_kernel(step.kernel, execution._shapes, execution._is_made)
+            assert found is not None
+            kernels.append(found.kernel)
+    assert len(kernels) > 4
+    assert len(set(kernels)) < len(kernels)
