@@ -472,6 +472,7 @@ class ReductionSpecialization(Specialization):
             "spread": False,
             "overlapped": False,
             "stacked": False,
+            "folded": 1,
             "partial": False,
             "strip_bytes": STRIP_BYTES,
             **{name: getattr(schedule, name) for name in schedule.source_fields()},

@@ -106,9 +106,20 @@ def explained(
 
 def moved_bytes(spec: ArraySpec) -> int:
     """Return the bytes of the sectors that an array's elements lie in, each once."""
-    steps = [(abs(step), n) for step, n in zip(spec.strides, spec.shape, strict=True) if step]
-    apart = min((step for step, n in steps if n > 1), default=0)
-    return math.prod(n for _, n in steps) * max(spec.dtype.itemsize, min(apart, SECTOR_BYTES))
+    pairs = zip(spec.strides, spec.shape, strict=True)
+    steps = sorted((abs(step), n) for step, n in pairs if step and n > 1)
+    # Elements that leave no sector out between them are a run of bytes.
+    run, apart = spec.dtype.itemsize, 0
+    while steps and steps[0][0] - run < SECTOR_BYTES:
+        run = steps[0][0] * steps.pop(0)[1]
+    count = math.prod(n for _, n in steps)
+    if steps:
+        apart = steps[0][0]
+    # Runs begin in turn at all places in a sector that the step between them leads to.
+    offset = getattr(spec, "offset", 0)
+    begins = [(offset + k * apart) % SECTOR_BYTES for k in range(SECTOR_BYTES if apart else 1)]
+    sectors = sum(-(-(begin + run) // SECTOR_BYTES) for begin in begins)
+    return count * sectors * SECTOR_BYTES // len(begins) if apart else run
 
 
 def _registers(info: bytes) -> int:

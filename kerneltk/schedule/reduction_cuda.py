@@ -27,7 +27,14 @@ from abc import ABC
 from collections.abc import Sequence
 
 from kerneltk.core.arrays import Loop
-from kerneltk.core.artifacts import COUNTERS, SHARED_BYTES, VECTOR_BYTES, WARP, WORD_BYTES
+from kerneltk.core.artifacts import (
+    COUNTERS,
+    SECTOR_BYTES,
+    SHARED_BYTES,
+    VECTOR_BYTES,
+    WARP,
+    WORD_BYTES,
+)
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import (
     INT32_MAX,
@@ -183,6 +190,9 @@ class ColumnSchedule(CudaReductionSchedule):
     stacked : bool
         Whether the rows that a thread loads at once are neighbours: inputs whose neighbours in
         memory belong to the same output are loaded in vectors of them.
+    folded : int
+        Rows that are one of the loop's, side by side in whole vectors: each has one element of all
+        outputs, which are put together at the end.
     unroll : int
         Rows of elements that a thread loads before it uses the first.
     lanes : int
@@ -199,6 +209,7 @@ class ColumnSchedule(CudaReductionSchedule):
     spread: bool
     overlapped: bool
     stacked: bool
+    folded: int
     unroll: int
     lanes: int
     no_remainder: bool
@@ -260,7 +271,7 @@ def _stacked(geometry: Geometry, outer: Loop, reduction: Loop) -> list[int] | No
     for k, operand in enumerate(geometry.operands):
         steps = reduction.strides[k][-1], outer.strides[k][-1]
         if _runs(operand, steps[1]):
-            across = True
+            across = across or any(reduction.strides[k])  # not of one element an output
         elif _runs(operand, steps[0]) and steps[0] > 0 and steps[1]:
             along.append(k)
     is_power = all(geometry.operands[k].itemsize in (1, 2, 4, 8, 16) for k in along)
@@ -327,11 +338,17 @@ def _runs(operand: Operand, step: int) -> bool:
 
 
 def _begun_anywhere(
-    accesses: Sequence[Access], operands: Sequence[Operand], steps: Sequence[int]
-) -> tuple[Access, ...]:
-    """Return the accesses where vectors of inputs begin anywhere."""
+    accesses: Sequence[Access], operands: Sequence[Operand], steps: Sequence[int], width: int,
+    is_whole: bool,
+) -> tuple[Access, ...]:  # fmt: skip
+    """Return the accesses where vectors of inputs begin anywhere, `is_whole` if all that are as
+    long as the others.
+    """
     return tuple(
-        Access("shifted" if step > 0 else "reversed", o.itemsize) if _runs(o, step) else access
+        Access("shifted" if step > 0 else "reversed", o.itemsize)
+        if _runs(o, step)
+        and not (is_whole and access.chunk == min(VECTOR_BYTES, width * o.itemsize))
+        else access
         for access, o, step in zip(accesses, operands, steps, strict=True)
     )
 
@@ -403,19 +420,22 @@ def _row_width(geometry: Geometry, outer: Loop, reduction: Loop) -> tuple[int, b
             value % operands[first].itemsize == 0
             for value in (operands[first].offset, *outer.strides[first], *reduction.strides[first])
         )
-        if len(begins) == 1 and whole and length >= 2 * width:
+        # Of short rows of small elements most would be before and behind their vectors.
+        is_short = operands[first].itemsize <= 2 and length < _PEELED_VECTORS * width
+        if len(begins) == 1 and whole and length >= 2 * width and not is_short:
             return width, True, False
     vector = _whole_width(operands, dense, width, others, length)
     narrow = _narrow_width(operands, inner, vector, VECTOR_BYTES, length)
     return narrow or vector, False, narrow > 0
 
 
-def _lanes(vectors: int) -> int:
-    """Return how many lanes of a warp share a row of so many vectors.
+def _lanes(vectors: int, most: int = WARP) -> int:
+    """Return how many lanes of a warp share a row of so many vectors, at most `most`.
 
     The most that keep four fifths of what the best number keeps busy.
     """
-    choices = [lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes < 2 * vectors] or [1]
+    choices = [lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes < 2 * vectors and lanes <= most]
+    choices = choices or [1]
     busy = {lanes: vectors / (-(-vectors // lanes) * lanes) for lanes in choices}
     best = max(busy.values())
     return max(lanes for lanes in choices if busy[lanes] >= 0.8 * best)
@@ -445,7 +465,9 @@ def _rows(
     outputs = geometry.outputs
     threads = multiprocessors * _RESIDENT * _BLOCK
     most = _most_under_way(geometry, width)
-    lanes = _lanes(max(vectors, 1))
+    # Lanes that read a sector side by side are enough: fewer have to put their totals together.
+    moved = width * min((o.itemsize for o in geometry.operands if not o.written), default=1)
+    lanes = _lanes(max(vectors, 1), max(1, SECTOR_BYTES // moved) if width == 1 else WARP)
     block, rows, split, chunk = _BLOCK, 1, 1, max(vectors, 1)
     # Long rows, or so few that warps alone do not fill the device.
     if vectors > 16 * WARP or (vectors > 2 * WARP and outputs * WARP < threads // 4):
@@ -484,7 +506,7 @@ def _rows(
         )
     if shifted:
         accesses = _begun_anywhere(
-            accesses, geometry.operands, [row[-1] for row in reduction.strides]
+            accesses, geometry.operands, [row[-1] for row in reduction.strides], width, not partial
         )
     return RowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
@@ -494,6 +516,7 @@ def _rows(
     )  # fmt: skip
 
 
+_PEELED_VECTORS = 8  # of a row of small elements
 _SMALL, _FEWER_THREADS = 8, 1536  # bytes; larger accumulators take more than 32 registers
 _MANY_BLOCKS = 256
 _LONG_BLOCK = 1024  # threads that reduce a row of middling length together
@@ -538,6 +561,7 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
 
 _MOST_STAGED = 1024  # bytes of a row
 _MOST_VECTORS = 6  # that a thread brings in
+_LEAST_STAGED = 2  # bytes of elements that are read one by one: banks serve words
 
 
 def _staged(
@@ -560,6 +584,7 @@ def _staged(
         any(size & (size - 1) or size > VECTOR_BYTES for size in sizes)
         or bytes_of_row % VECTOR_BYTES == 0
         or bytes_of_row > _MOST_STAGED
+        or (most < _LEAST_STAGED and length % WORD_BYTES)
         or geometry.outputs * bytes_of_row < multiprocessors * _BLOCK * VECTOR_BYTES
         or len(dense) < len(_dense(operands, [row[-1] for row in reduction.strides]))
     ):
@@ -682,6 +707,40 @@ def _column_width(
     return narrow or whole, narrow > 0
 
 
+def _folded(
+    geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int, width: int
+) -> tuple[Loop, Loop, int, int] | None:
+    """Return the loops over rows that are several side by side, how many these are, and the width
+    of their vectors, which is more than `width`: where rows without gaps are no whole vectors of
+    small elements. Each input has all of them or one element for all.
+    """
+    operands, columns = geometry.operands, outer.shape[-1]
+    if len(reduction.shape) != 1 or any(operand.is_index for operand in operands):
+        return None
+    inputs = [k for k, operand in enumerate(operands) if not operand.written]
+    dense = [k for k in inputs if outer.strides[k][-1] == operands[k].itemsize]
+    if any(reduction.strides[k][0] != columns * outer.strides[k][-1] for k in inputs):
+        return None
+    if len(dense) < sum(outer.strides[k][-1] != 0 for k in inputs):
+        return None
+    sizes = [operands[k].itemsize for k in dense]
+    wide = min(choose_vector_width(sizes), totals_within(_FOLDED_BYTES, accumulator))
+    rows = wide // math.gcd(wide, columns)
+    if rows == 1 or wide <= width or min(sizes) > 2 or rows * columns > wide * _BLOCK:
+        return None
+    if reduction.shape[0] < _FEWEST_FOLDED * rows:
+        return None
+    outer = Loop((*outer.shape[:-1], rows * columns), outer.strides)
+    steps = tuple((rows * row[0],) for row in reduction.strides)
+    others = [(*outer.strides[k][:-1], *steps[k]) for k in dense]
+    if not _whole_vectors(operands, dense, wide, others):
+        return None
+    return outer, Loop((reduction.shape[0] // rows,), steps), rows, wide
+
+
+_FOLDED_BYTES, _FEWEST_FOLDED = 32, 256  # of a thread's accumulators; rows of the loop
+
+
 def _whole_warps(threads: int) -> int:
     return -(-threads // WARP) * WARP
 
@@ -708,6 +767,21 @@ def _lanes_across(vectors: int, wanted: int) -> int:
     return min(near, key=lambda lanes: (idle(lanes), abs(lanes - wanted)))
 
 
+def _near(geometry: Geometry, outer: Loop) -> int:
+    """Return how many rows of outputs lie near each other in all inputs: lanes of several read
+    sectors that single short rows would leave in part to other blocks.
+    """
+    found = 1
+    for d in reversed(range(len(outer.shape) - 1)):
+        for operand, steps in zip(geometry.operands, outer.strides, strict=True):
+            if operand.written or operand.is_index:
+                continue
+            if abs(steps[d]) > outer.shape[d + 1] * abs(steps[d + 1]) + 2 * SECTOR_BYTES:
+                return found
+        found *= outer.shape[d]
+    return found
+
+
 def _column_threads(under_way: int) -> int:
     """Return how many threads of a multiprocessor keep the memory busy, each with so many bytes
     under way; more would leave them too few registers.
@@ -726,7 +800,11 @@ def _columns(
     stacked = _stacked(geometry, outer, reduction)
     limit = _MOST_COLUMNS if stacked is None else _STACKED_WIDTH
     width, shifted = _column_width(geometry, outer, reduction, accumulator, limit)
-    length = geometry.length
+    length, rows = geometry.length, 1
+    folded = None if stacked else _folded(geometry, outer, reduction, accumulator, width)
+    if folded is not None:
+        outer, reduction, rows, width = folded
+        length, shifted = reduction.shape[0], False
     inner = -(-outer.shape[-1] // width)
     vectors = inner * math.prod(outer.shape[:-1])
     most = _most_under_way(geometry, width) if stacked is None else _STACKED
@@ -734,7 +812,7 @@ def _columns(
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
     wanted = max(WARP, min(_STRETCH // moved, _BLOCK))
-    lanes = _lanes_across(inner, wanted)
+    lanes = inner if rows > 1 else _lanes_across(inner * _near(geometry, outer), wanted)
     if length <= _FEW_ROWS and vectors >= resident * _BLOCK // 2:
         lanes = _BLOCK  # threads enough: none has to share its elements
     while lanes * 2 <= _BLOCK and (_BLOCK // lanes) * most > length:
@@ -765,13 +843,16 @@ def _columns(
         _access(
             operand,
             outer.strides[k][-1],
-            1 if spread else width,
+            1 if spread or (operand.written and rows > 1) else width,
             (*outer.strides[k][:-1], *reduction.strides[k]),
         )
         for k, operand in enumerate(geometry.operands)
     )
     if shifted:
-        accesses = _begun_anywhere(accesses, geometry.operands, [row[-1] for row in outer.strides])
+        accesses = _begun_anywhere(
+            accesses, geometry.operands, [row[-1] for row in outer.strides], width,
+            outer.shape[-1] % width == 0,
+        )  # fmt: skip
     for k in stacked or ():
         access = Access("along", geometry.operands[k].itemsize)
         accesses = (*accesses[:k], access, *accesses[k + 1 :])
@@ -779,7 +860,7 @@ def _columns(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, spread=spread,
         overlapped=shifted and outer.shape[-1] % width != 0, stacked=stacked is not None,
-        unroll=unroll, lanes=lanes,
+        folded=rows, unroll=unroll, lanes=lanes,
         no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
         length=length, chunk=chunk,
     )  # fmt: skip

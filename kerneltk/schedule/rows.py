@@ -75,6 +75,11 @@ class OnChipSchedule(NamedTuple):
         return f"{what} read once by {has}, {self.items} elements a thread"
 
     @property
+    def has_lines(self) -> bool:
+        """Whether a thread has whole lines of a stack, which then lie one after the other."""
+        return 0 < self.width == self.vector and not self.lanes
+
+    @property
     def threads(self) -> int:
         """The threads that have a row or a tile."""
         return self.lanes or self.block * self.cluster
@@ -113,7 +118,8 @@ class OnChipSchedule(NamedTuple):
 
 class Sizes(NamedTuple):
     """The sizes of elements (bytes): of arrays that are reduced, of those that only results need,
-    of the accumulators of one row, each by itself and as one structure; and of the largest result.
+    of the accumulators of one row, each by itself and as one structure; of the largest result; and
+    of all arrays that columns side by side have the same elements of.
     """
 
     early: tuple[int, ...]
@@ -121,6 +127,7 @@ class Sizes(NamedTuple):
     totals: int = 0
     joint: int = 0
     results: int = 0
+    lines: int = 0
 
     @property
     def together(self) -> int:
@@ -145,6 +152,7 @@ _TILES = (
     (64, 256, 8), (64, 512, 8), (64, 256, 16), (64, 512, 16),
 )  # fmt: skip
 _SMALL_TILE = 8192  # elements
+_NARROW_BYTES, _FEWEST_LINES = 64, 64  # of all columns of a stack; and how many lines it has
 
 # Columns that a thread has by itself: elements, and how many threads keep a device busy.
 _MOST_ALONE, _FEWEST_ALONE = 64, 1 << 16
@@ -152,6 +160,7 @@ _MOST_ALONE, _FEWEST_ALONE = 64, 1 << 16
 # Tiles of groups of blocks: threads, vectors side by side, bytes of a thread's vectors, and how
 # many vectors it has at most. A multiprocessor holds two blocks.
 _TILE_BLOCK, TILE_LANES, _TILE_BYTES, _MOST_VECTORS, _RESIDENT = 256, 16, 512, 32, 2
+_MOST_BYTES = 128  # elements of one byte: each takes a register
 # A group waits for its slowest block: with fewer of them under way nothing is gained, the less, the
 # more a thread computes meanwhile.
 _FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
@@ -277,6 +286,8 @@ class RowPlanner(NamedTuple):
         items = length * alone
         if items <= most and self._fits(items) and across // alone * rows >= _FEWEST_ALONE:
             return OnChipSchedule(_LANE_BLOCK, items, alone, 1, 0, alone, 1, 0, 1, True, length)
+        if 1 < across <= _MOST_VECTOR and across * largest < _NARROW_BYTES:
+            return self._narrow(rows, length, across)
         for size, block, vectors in _TILES:
             width, items = max(1, size // largest), vectors * widest
             if length * width > block * items or across < width:
@@ -302,10 +313,31 @@ class RowPlanner(NamedTuple):
         vector = math.gcd(across, min(_MOST_VECTOR, choose_vector_width(sizes)))
         return self._groups(rows, length, across, vector)
 
+    def _narrow(self, rows: int, length: int, across: int) -> OnChipSchedule | None:
+        """Choose how a block has all of a few columns: a thread has whole lines, one after
+        the other.
+        """
+        if rows < _FEWEST_BLOCKS or length < _FEWEST_LINES:
+            return None
+        for block in (128, 256, 512):
+            full, items = length // block, -(-length // block) * across
+            if items > _MOST_UNROLLED or not self._fits(items):
+                continue
+            if (block // WARP + 1) * across * self.sizes.totals <= SHARED_BYTES:
+                return OnChipSchedule(
+                    block, items, across, 1, self._resident(block, items), across, 1, 0, 0, False,
+                    full,
+                )  # fmt: skip
+        return None
+
     def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
         sizes, width = self.sizes, TILE_LANES * vector
         waiting = _RESIDENT * self.multiprocessors
-        vectors = min(_MOST_VECTORS, _TILE_BYTES // (vector * sizes.together)) // 4 * 4
+        bytes_of_vector = vector * sizes.together + sizes.lines
+        vectors = min(_MOST_VECTORS, _TILE_BYTES // bytes_of_vector)
+        if min(sizes.early) == 1:
+            vectors = min(vectors, _MOST_BYTES // vector)
+        vectors = vectors // 4 * 4
         if vectors == 0:
             return None
         schedule = OnChipSchedule(

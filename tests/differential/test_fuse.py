@@ -179,6 +179,33 @@ def test_whole_arrays_and_single_rows_in_registers(backend: Any) -> None:
             same(kerneltk.fuse(program)(backend.asarray(array)), program(array), backend, array)
 
 
+def test_quotients_of_all_sizes_are_rounded_once(backend: Any) -> None:
+    special = [0, 1, 0x7FFFFF, 0x800000, 0x21800000, 0x5D800000, 0x3F7FFFFF, 0x3F800000, 0x3F800001,
+               0x7F7FFFFF, 0x7F800000, 0x7FC00000]  # fmt: skip
+    bits = np.array([*special, *(0x80000000 | one for one in special)], np.uint32)
+    dice = np.random.default_rng(11)
+    some, others = dice.integers(0, 1 << 32, (2, 1 << 16), dtype=np.uint32)
+    some[::3], others[::3] = (part[::3] & 0x83FFFFFF | 0x3C000000 for part in (some, others))
+    x = np.concatenate([np.repeat(bits, len(bits)), some]).view(np.float32)
+    y = np.concatenate([np.tile(bits, len(bits)), others]).view(np.float32)
+    halves = dice.integers(1, 2000, 1 << 14, dtype=np.uint32)  # halfway between two subnormals
+    odd = dice.integers(0, 200, 1 << 14, dtype=np.uint32) * 2 + 1
+    x = np.concatenate([x, (odd * halves).view(np.float32)])
+    y = np.concatenate([y, 2 * halves.astype(np.float32)])
+
+    def divided(x: Any, y: Any) -> Any:
+        return x / y
+
+    found = backend.asnumpy(kerneltk.fuse(divided)(backend.asarray(x), backend.asarray(y)))
+    with np.errstate(all="ignore"):
+        wanted = x / y
+    is_number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.isnan(found), ~is_number)
+    np.testing.assert_array_equal(
+        found[is_number].view(np.uint32), wanted[is_number].view(np.uint32)
+    )
+
+
 @pytest.mark.gpu
 def test_more_than_2_31_elements(large_arrays: None) -> None:
     import cupy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -146,8 +147,10 @@ def test_a_whole_array_is_one_row(shape: tuple[int, ...], dtype: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 @pytest.mark.parametrize(
-    "shape", [(700, 2, 333), (1500, 7, 20), (100, 12, 256), (40, 30, 107), (3000, 29, 96)]
-)
+    "shape",
+    [(700, 2, 333), (1500, 7, 20), (100, 12, 256), (40, 30, 107), (3000, 29, 96), (300, 682, 3),
+     (260, 1000, 7), (256, 4096, 4)],
+)  # fmt: skip
 def test_short_columns(shape: tuple[int, ...], dtype: str) -> None:
     cupy = pytest.importorskip("cupy")
     x = (_random(cupy, *shape) * 20).astype(dtype)
@@ -166,17 +169,69 @@ def test_short_columns(shape: tuple[int, ...], dtype: str) -> None:
     _same(placed, wanted, 1e-12)
 
 
+def _weighed(axis: int) -> Function:
+    def fused(x: Any, w: Any) -> Any:
+        value = np.maximum(x, w)
+        return value / (1 + np.sqrt((value * value).sum(axis, keepdims=True))), value.sum(axis)
+
+    return fused
+
+
+# Columns of blocks, of threads and of groups of blocks, and rows; what their kernels have.
+REPEATED = [
+    ((7, 90, 1200), 1, "load_lines("), ((9, 30, 12000), 0, "load_lines("),
+    ((4100, 11264), 0, ", true> _kt_x1;"), ((200, 3, 700), 2, "_kt_row.once("),
+]  # fmt: skip
+
+
 @pytest.mark.gpu
-def test_quotients_of_float16_are_rounded_once() -> None:
+@pytest.mark.parametrize(("shape", "axis"), [case[:2] for case in REPEATED])
+@pytest.mark.parametrize("dtypes", [("f4", "f8"), ("i1", "f4"), ("f4", "i1"), ("f2", "f4")])
+def test_arrays_that_repeat_elements(
+    shape: tuple[int, ...], axis: int, dtypes: tuple[str, str]
+) -> None:
+    cupy = pytest.importorskip("cupy")
+    x = (_random(cupy, *shape) * 3).astype(dtypes[0])
+    for kept in range(len(shape)):
+        one = [n if k <= kept else 1 for k, n in enumerate(shape)]
+        whole = cupy.broadcast_to((_random(cupy, *one) * 3).astype(dtypes[1]), shape)
+        function = _weighed(axis)
+        wanted = function(*(a.astype(np.float64) for a in (x, whole)))
+        for found, own in zip(kerneltk.fuse(function)(x, whole), wanted, strict=True):
+            tolerance = 4e-3 if found.dtype == np.float16 else 3e-5
+            scale = float(abs(own).max())
+            np.testing.assert_allclose(
+                found.get() / scale, own.get() / scale, rtol=tolerance, atol=tolerance
+            )
+
+
+@pytest.mark.parametrize(("shape", "axis", "source"), REPEATED)
+def test_arrays_that_repeat_elements_compile(
+    shape: tuple[int, ...], axis: int, source: str
+) -> None:
+    steps = [8 if k == axis and axis < len(shape) - 1 else 0 for k in range(len(shape))]
+    specs = [ArraySpec.make("f4", shape), ArraySpec.make("f8", shape, strides=steps)]
+    (unit,) = translation_units(_weighed(axis), "rows", specs, (), "cuda", Device(8, 132))
+    assert source in unit.source
+    compiler, target = compiler_for(unit, "sm_90")
+    assert len(compiler.compile(unit, target).code) > 1000
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("operation", [operator.truediv, operator.mul, operator.add, operator.sub])
+def test_arithmetic_of_float16_is_rounded_once(operation: Function) -> None:
     cupy = pytest.importorskip("cupy")
     bits = cupy.random.default_rng(1).integers(0, 1 << 16, (2, 1 << 20), dtype=np.uint16)
     special = np.array([0, 1, 0x3FF, 0x400, 0x3C00, 0x7BFF, 0x7C00, 0x7E00], np.uint16)
     special = np.concatenate([special, special | 0x8000])
     bits[:, :256] = cupy.asarray(np.stack([special.repeat(16), np.tile(special, 16)]))
     a, b = bits.view(np.float16)
-    found = kerneltk.fuse(lambda x, y: x / y)(a, b).get()
+    found = kerneltk.fuse(lambda x, y: operation(x, y))(a, b).get()
     with np.errstate(all="ignore"):
-        wanted = (a.get().astype(np.float32) / b.get().astype(np.float32)).astype(np.float16)
+        wanted = operation(a.get().astype(np.float64), b.get().astype(np.float64))
+        if operation is operator.truediv:  # float64 is rounded twice, float32 is not
+            wanted = a.get().astype(np.float32) / b.get().astype(np.float32)
+        wanted = wanted.astype(np.float16)
     is_number = ~np.isnan(wanted)
     np.testing.assert_array_equal(np.isnan(found), ~is_number)
     np.testing.assert_array_equal(

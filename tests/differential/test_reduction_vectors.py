@@ -1,4 +1,6 @@
-"""Reductions whose vectors begin anywhere: of small elements, of operands in opposite orders."""
+"""Reductions whose vectors begin anywhere: of small elements, of operands in opposite orders; and
+those of several rows in whole vectors.
+"""
 
 from __future__ import annotations
 
@@ -117,23 +119,49 @@ def vector_cases() -> Iterator[ReductionCase]:
     )  # fmt: skip
 
 
-CASES = tuple(vector_cases())
+def folded_cases() -> Iterator[ReductionCase]:
+    """Short rows of results, several of which are one of the loop's in whole vectors."""
+    for dtype in (U8, F16):
+        # Of one block and of many, which end with a row of the loop's and within one.
+        for shape, axis in (((4099, 7), 0), ((9000, 50), 0), ((3, 4096, 12), 1)):
+            yield ReductionCase(
+                f"{dtype}-{shape}", SUM, lambda d=dtype, s=shape: (numbers(d, s),), total, axis,
+                modes=("new", "f"),
+            )  # fmt: skip
+    yield ReductionCase(
+        "without-identity", LEAST, lambda: (numbers(I8, (5001, 7)),), least, 0, modes=("new",)
+    )
+    yield ReductionCase(
+        "masked", SUM, lambda: (numbers(U8, (9001, 7)),), total, 0,
+        mask=lambda: numbers("?", (9001, 7), 1), modes=("new",),
+    )  # fmt: skip
+    yield ReductionCase(  # one array has one element for all
+        "beside-one", MIXED_DOT, lambda: (numbers(U8, (6007, 7)), np.array([[3.0]], F32)), dot, 0,
+        modes=("new",),
+    )  # fmt: skip
+    yield ReductionCase(
+        "added-to", ADD_TO, lambda: (numbers(U8, (6007, 7)), numbers(U8, 7, 1)),
+        lambda x, y, **how: np.asarray(y + total(x, **how), y.dtype), 0,
+    )  # fmt: skip
 
 
-JOINT = JointCases((CASES[::2],), units_of)
+CASES, FOLDED = tuple(vector_cases()), tuple(folded_cases())
+
+
+JOINT = JointCases((CASES[::2], FOLDED), units_of)
 
 
 @pytest.mark.parametrize("backend", [pytest.param("cuda", marks=pytest.mark.gpu)], indirect=True)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES + FOLDED, ids=lambda case: case.name)
 def test_case(backend: Any, case: ReductionCase) -> None:
     for mode in ways(case):
         check(backend, case, mode)
 
 
-@pytest.mark.parametrize("case", CASES[::2], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES[::2] + FOLDED, ids=lambda case: case.name)
 def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
     for way, unit in units_of(case, "cuda").items():
-        assert "fetch_shifted" in unit.source
+        assert ("_kt_flat" if case in FOLDED else "fetch_shifted") in unit.source
         JOINT.prepare(case, way, "cuda", once)
     for _, arguments, how in calls_of(case):
         assert_compiled_for_cuda(case.kernel, *arguments, **how)

@@ -49,7 +49,7 @@ from kerneltk.fusion.trace.symbols import (
     wrapped_index,
 )
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.emit import Emitter
+from kerneltk.jit.codegen.emit import PRIMARY, Emitter, Text
 from kerneltk.jit.codegen.translation_unit import ordered_headers
 from kerneltk.jit.compile import PassContext, optimized
 from kerneltk.jit.intrinsics.base import CallSite
@@ -245,6 +245,9 @@ class Structure(Walk):
         return len(self._entries) - 1
 
 
+_QUOTIENT = ir.Operation("quotient", "kerneltk::quotient({0}, {1})", headers=("quotient.hpp",))
+
+
 class Body(Walk):
     """One function of an element that returns some values."""
 
@@ -289,7 +292,12 @@ class Body(Walk):
     def _applied(self, node: Apply, steps: Steps) -> ir.Expression:
         low = self._low
         operands = [self.value(o, _seen(node, o, steps)) for o in node.operands]
-        found = call_rule(low, node.function, operands, node.part)
+        found: ir.Expression
+        is_quotient = node.function is np.true_divide and node.dtype == np.float32
+        if is_quotient and not isinstance(node.operands[1], Scalar):
+            found = ir.Call(_QUOTIENT, tuple(operands), Number(node.dtype), SPAN)
+        else:
+            found = call_rule(low, node.function, operands, node.part)
         return low.copied(low.cast(found, Number(node.dtype)))
 
     def _progression(self, node: Progression, steps: Steps) -> ir.Expression:
@@ -454,6 +462,36 @@ class Function:
         return f"::{self.name}({', '.join([*self.arguments, *index])})"
 
 
+_OF_HALVES = {"+": "sum", "-": "difference", "*": "product"}
+
+
+class _FusedEmitter(Emitter):
+    """Writes a function, whose operations are rounded one by one, as those of NumPy."""
+
+    def _literal(self, node: ir.Literal_) -> Text:
+        text, precedence = super()._literal(node)
+        if node.type.dtype != np.float16:
+            return text, precedence
+        # The conversion from a float is an instruction that compilers do not compute beforehand.
+        return f"float16::from_bits({np.float16(node.value).view(np.uint16)}u)", PRIMARY
+
+    def _unary(self, node: ir.Unary) -> Text:
+        if node.op == "-" and node.type.dtype == np.float16:
+            return self._called("half_negative", node.operand)
+        return super()._unary(node)
+
+    def _binary(self, node: ir.Binary) -> Text:
+        kind, operands = node.type, (node.left, node.right)
+        is_half = kind.dtype == np.float16 and all(operand.type == kind for operand in operands)
+        if is_half and node.op in _OF_HALVES:
+            return self._called(f"half_{_OF_HALVES[node.op]}", *operands)
+        return super()._binary(node)
+
+    def _called(self, name: str, *operands: ir.Expression) -> Text:
+        self.headers["half_arithmetic.hpp"] = None
+        return f"kerneltk::{name}({', '.join(map(self.text, operands))})", PRIMARY
+
+
 class Preamble:
     """Device functions of one kernel, as C++."""
 
@@ -464,7 +502,7 @@ class Preamble:
 
     def add(self, function: Function) -> tuple[str, ...]:
         """Add a function; returns the names of the fields of its result, if it is a tuple."""
-        emitter = Emitter(function.program)
+        emitter = _FusedEmitter(function.program)
         kind = function.program.kernel.result
         names = tuple(emitter.item_names(kind)) if isinstance(kind, Tuple) else ()
         if not names:

@@ -68,6 +68,7 @@ from kerneltk.fusion.trace.graph import (
     Steps,
     View,
     all_joined,
+    c_layout,
     operands_of,
     ranked,
     reachable,
@@ -125,6 +126,7 @@ class Planner:
         # Arrays in another order than NumPy's results have, and the layouts of their values.
         self._turned: set[int] = set()
         self._layouts: dict[int, Layout] = {}
+        self._part_layouts: dict[tuple[int, Steps], Layout] = {}
         self._round: Loop | None = None  # whose rounds are planned by one
 
     @property
@@ -543,13 +545,16 @@ class Planner:
             self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
         )  # fmt: skip
         schedule: OnChipSchedule | None = None
-        for sides in (work.sides, work.sides[-1:])[: len(work.sides) or 1]:
+        below = work.sides
+        for sides in (below, below[-1:])[: len(below) or 1]:
             work.sides = sides
             numbers = [
                 applied(product, *(shape[d] for d in dims))
                 for dims in (work.outer, work.axes, *([sides] if sides else ()))
             ]
             schedule = guards.decide(planner, *numbers)
+            if schedule is not None and schedule.has_lines and sides != below:
+                schedule = None  # their lines are apart
             if schedule is not None and not (schedule.waiting and len(sides) > 1):
                 break  # the groups of blocks go along one dimension
         if schedule is None:
@@ -656,7 +661,18 @@ class Planner:
             return None  # a reduction does it in one read
         axes = tuple(sorted(axes, key=dims.index))
         sides = sides_of(self._trace.guards, shape, across)
-        return RowWork(shape, axes, dims, sides, steps, full, totals)
+        return RowWork(shape, axes, dims, sides, steps, full, totals, self._layout)
+
+    def _layout(self, leaf: Leaf) -> Layout:
+        """The layout of an array; of one of the plan's own, any without repeated elements."""
+        sources = self._trace.sources
+        if leaf.array >= len(sources):
+            return c_layout(len(leaf.shape))
+        found = self._part_layouts.get((leaf.array, leaf.steps))
+        if found is None:
+            part = part_of(sources[leaf.array], leaf.array, leaf.steps)
+            found = self._part_layouts[leaf.array, leaf.steps] = self._trace.layouts.of(part)
+        return found
 
     # -- orders of memory ------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ reduction each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from kerneltk.fusion.plan.steps import OPTIONS, Leaf, Operands, same_extents
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
+    Layout,
     Node,
     Reduce,
     Shape,
@@ -51,6 +52,8 @@ class RowWork:
         Reductions, and values of totals, each behind what it needs.
     full, totals : list of Node
         Values that are written: of the loop's shape, and of one element a row.
+    layout : callable
+        The layout of an array, which has no step along axes whose elements it repeats.
     """
 
     shape: Shape
@@ -60,6 +63,7 @@ class RowWork:
     order: list[Node]
     full: list[Node]
     totals: list[Node]
+    layout: Callable[[Leaf], Layout]
 
     @property
     def axis(self) -> int:
@@ -199,21 +203,28 @@ def is_reducible(node: Reduce, most: int) -> bool:
     return node.kind in _KINDS and (count == 1 or (is_last and count <= most))
 
 
-def varies(leaf: Leaf, shape: Shape, axis: int) -> bool:
+def varies(leaf: Leaf, work: RowWork, axis: int) -> bool:
     """Whether an array has elements of its own along an axis."""
-    own = axis - (len(shape) - len(leaf.shape))
-    return own >= 0 and not is_repeated(leaf.shape[own], shape[axis])
+    own = axis - (len(work.shape) - len(leaf.shape))
+    if own < 0 or is_repeated(leaf.shape[own], work.shape[axis]):
+        return False
+    return work.layout(leaf)[own] > 0
 
 
 def varies_in_row(leaf: Leaf, work: RowWork) -> bool:
     """Whether an array has elements of its own along a row."""
-    return any(varies(leaf, work.shape, axis) for axis in work.axes)
+    return any(varies(leaf, work, axis) for axis in work.axes)
+
+
+def is_of_lines(leaf: Leaf, work: RowWork) -> bool:
+    """Whether columns side by side have the same elements of an array, which varies along them."""
+    return work.is_across and not any(varies(leaf, work, axis) for axis in work.sides)
 
 
 def are_even(operands: Operands, work: RowWork) -> bool:
     """Whether each array has elements of its own along all axes of a row, or along none."""
     return all(
-        len({varies(leaf, work.shape, axis) for axis in work.axes}) == 1
+        len({varies(leaf, work, axis) for axis in work.axes}) == 1
         for leaf in operands.leaves.values()
     )
 
@@ -367,17 +378,19 @@ class RowWriter:
         )
         if not varies_in_row(leaf, work):
             return f"_kt_row.once({at}, {sides})"
+        if is_of_lines(leaf, work):
+            return f"_kt_row.load_lines({at}, {line})"
         if work.is_across:
             return f"_kt_row.load({at}, {line}, {sides})"
         is_whole = len(work.shape) == len(leaf.shape) and all(
-            varies(leaf, work.shape, d) for d in work.dims
+            varies(leaf, work, d) for d in work.dims
         )
         gaps = self.gaps(name) if is_whole else ""
         return f"_kt_row.load({at}, {line}, _kt_layout{gaps})"
 
     def stride(self, name: str, leaf: Leaf, axis: int) -> str:
         """How far apart the elements are along a dimension of the loop."""
-        if not varies(leaf, self._work.shape, axis):
+        if not varies(leaf, self._work, axis):
             return "0"
         return f"{name}.strides()[{axis - (len(self._work.shape) - len(leaf.shape))}]"
 
@@ -501,6 +514,7 @@ def row_definition(
         totals_size(work),
         joint_size(work),
         max((node.dtype.itemsize for node in work.full), default=0),
+        sum(leaf.dtype.itemsize for leaf in leaves if is_of_lines(leaf, work)),
     )
     return definition, writer.operands, moved
 
@@ -556,8 +570,10 @@ def finished_definition(
 
 
 def itemsizes(leaves: Sequence[Leaf], work: RowWork) -> tuple[int, ...]:
-    """The sizes of a row's elements (bytes), of each array that has elements along rows."""
-    varying = (leaf for leaf in leaves if varies_in_row(leaf, work))
+    """The sizes of a row's elements (bytes), of each array that has elements along rows, and not of
+    lines.
+    """
+    varying = (leaf for leaf in leaves if varies_in_row(leaf, work) and not is_of_lines(leaf, work))
     return tuple(sorted(leaf.dtype.itemsize for leaf in varying))
 
 

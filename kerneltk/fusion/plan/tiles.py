@@ -28,6 +28,7 @@ from kerneltk.fusion.plan.rows import (
     RowWork,
     RowWriter,
     finished_definition,
+    is_of_lines,
     outer_indices,
     output_address,
     structure_size,
@@ -224,17 +225,19 @@ def tile_definition(
     indices = outer_indices(work, extents)
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
-        if not varies(leaf, work.shape, work.axis):
+        if not varies(leaf, work, work.axis):
             once.append(f"const auto _kt_{x} = {writer.loaded(x, leaf)};")
             continue
         ctype = describe(leaf.dtype).ctype
-        parts = f"{ctype}, {staged}, {held}, {vector}, {schedule.block}, {shared}"
+        is_line = is_of_lines(leaf, work)
+        lines = ", true" if is_line else ""
+        parts = f"{ctype}, {staged}, {held}, {vector}, {schedule.block}, {shared}{lines}"
         head.append(f"kerneltk::tile_vectors<{parts}> _kt_{x};")
         line, last = (writer.stride(x, leaf, axis) for axis in (work.axis, work.sides[0]))
         first = writer.address(x, leaf.shape)
         aims.append(f"_kt_row.aim(_kt_{x}, {first}, {line}, {last}, _kt_next);")
         fetched.append(f"_kt_{x}")
-        shared += staged * vector * leaf.dtype.itemsize
+        shared += staged * (1 if is_line else vector) * leaf.dtype.itemsize
     totals = writer.totals
     pointers = []
     for node, y in zip((*work.full, *work.totals), outputs, strict=True):

@@ -31,7 +31,7 @@ from kerneltk.jit.ir.types import (
 from kerneltk.jit.passes.liveness import mentioned
 
 # Precedences of C++, higher binds tighter.
-_PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
+PRIMARY, _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUAL = 16, 15, 13, 12, 11, 9, 8
 _PARTS = ("real", "imag")  # of complex numbers
 _BIT_AND, _BIT_XOR, _BIT_OR, _AND, _OR, _CHOICE = 7, 6, 5, 4, 3, 2
 _INFIX = {
@@ -47,14 +47,14 @@ _FUNCTIONS = {
 }
 _NUMBERS = "jit_numbers.hpp"
 
-_Text = tuple[str, int]
+Text = tuple[str, int]
 
 
-def literal(value: Any, kind: Number) -> _Text:
+def literal(value: Any, kind: Number) -> Text:
     """Return a number as C++ source, and its precedence."""
     dtype = kind.dtype
     if kind == BOOL:
-        return ("true" if value else "false"), _PRIMARY
+        return ("true" if value else "false"), PRIMARY
     if kind.is_integer:
         return _integer_literal(int(value), dtype)
     if dtype == np.float32:
@@ -67,35 +67,35 @@ def literal(value: Any, kind: Number) -> _Text:
             _float_literal(part(x), "f" if part is np.float32 else "")[0]
             for x in (value.real, value.imag)
         ]
-        return f"{describe(dtype).ctype}({', '.join(texts)})", _PRIMARY
-    return f"{describe(dtype).ctype}({_float_literal(np.float32(value), 'f')[0]})", _PRIMARY
+        return f"{describe(dtype).ctype}({', '.join(texts)})", PRIMARY
+    return f"{describe(dtype).ctype}({_float_literal(np.float32(value), 'f')[0]})", PRIMARY
 
 
-def _integer_literal(value: int, dtype: np.dtype[Any]) -> _Text:
+def _integer_literal(value: int, dtype: np.dtype[Any]) -> Text:
     unsigned = "u" if dtype.kind == "u" else ""
     if dtype.itemsize == 8:
         if value == -(2**63):
-            return "(-9223372036854775807ll - 1)", _PRIMARY
-        return f"{value}{unsigned}ll", _PRIMARY if value >= 0 else _UNARY
+            return "(-9223372036854775807ll - 1)", PRIMARY
+        return f"{value}{unsigned}ll", PRIMARY if value >= 0 else _UNARY
     if dtype.itemsize == 4:
         if value == -(2**31):
-            return "(-2147483647 - 1)", _PRIMARY
-        return f"{value}{unsigned}", _PRIMARY if value >= 0 else _UNARY
+            return "(-2147483647 - 1)", PRIMARY
+        return f"{value}{unsigned}", PRIMARY if value >= 0 else _UNARY
     return f"({describe(dtype).ctype}){value}", _UNARY
 
 
-def _float_literal(value: Any, suffix: str) -> _Text:
+def _float_literal(value: Any, suffix: str) -> Text:
     if math.isnan(value) or math.isinf(value):
         bits = (
             f"__int_as_float({int(np.float32(value).view(np.int32))})"
             if suffix
             else f"__longlong_as_double({int(np.float64(value).view(np.int64))}ll)"
         )
-        return bits, _PRIMARY
+        return bits, PRIMARY
     text = np.format_float_positional(value, unique=True, trim="0")
     if len(text) > 24:
         text = np.format_float_scientific(value, unique=True, trim="-")
-    return text + suffix, _UNARY if math.copysign(1, value) < 0 else _PRIMARY
+    return text + suffix, _UNARY if math.copysign(1, value) < 0 else PRIMARY
 
 
 def is_empty(kind: Type) -> bool:
@@ -187,7 +187,7 @@ class Emitter:
         self._depth = 0
         self._where: tuple[str, int] | None = None
         self._in_threads = False
-        self._handlers: dict[type, Callable[[Any], _Text]] = {
+        self._handlers: dict[type, Callable[[Any], Text]] = {
             ir.Literal_: self._literal,
             ir.Local: self._local,
             ir.Cast: self._cast,
@@ -310,16 +310,16 @@ class Emitter:
                 return str(value) if value >= 0 or least <= _SUM else f"({value})"
         return self.text(node, least)
 
-    def _literal(self, node: ir.Literal_) -> _Text:
+    def _literal(self, node: ir.Literal_) -> Text:
         self.ctype(node.type)
         return literal(node.value, node.type)
 
-    def _local(self, node: ir.Local) -> _Text:
+    def _local(self, node: ir.Local) -> Text:
         if node.name in self._function.per_thread:
-            return f"{node.name}[_kt_rank]", _PRIMARY
-        return node.name, _PRIMARY
+            return f"{node.name}[_kt_rank]", PRIMARY
+        return node.name, PRIMARY
 
-    def _cast(self, node: ir.Cast) -> _Text:
+    def _cast(self, node: ir.Cast) -> Text:
         source, target = ir.number_type(node.operand), node.type
         if source.dtype == target.dtype:
             return self._handlers[type(node.operand)](node.operand)
@@ -328,7 +328,7 @@ class Emitter:
         is_plain = isinstance(node.operand, ir.Literal_) or _is_coordinate(node.operand)
         of_class = any(kind.is_complex or kind.is_half for kind in (source, target))
         if of_class or (not is_plain and self._may_keep_sign_of_zero(source, target)):
-            return self.converted(self.text(node.operand), source, target), _PRIMARY
+            return self.converted(self.text(node.operand), source, target), PRIMARY
         if target == BOOL:
             return f"{self.text(node.operand, _EQUAL + 1)} != 0", _EQUAL
         operand = self.text(node.operand, _UNARY)
@@ -362,17 +362,17 @@ class Emitter:
         if isinstance(kind, Number) and kind.is_complex:
             self.headers["jit_numbers_complex.hpp"] = None
 
-    def _cut(self, kind: Type, text: str, precedence: int) -> _Text:
+    def _cut(self, kind: Type, text: str, precedence: int) -> Text:
         if not _is_promoted(kind):
             return text, precedence
         return f"({self.ctype(kind)})({text})", _UNARY
 
-    def _wrapping(self, node: ir.Expression) -> _Text:
+    def _wrapping(self, node: ir.Expression) -> Text:
         """Return an integer as an unsigned one, in which sums and products wrap around."""
         assert isinstance(node.type, Number)
         is_long = node.type.dtype.itemsize == 8
         if isinstance(node, ir.Literal_) and node.value >= 0:
-            return f"{int(node.value)}{'ull' if is_long else 'u'}", _PRIMARY
+            return f"{int(node.value)}{'ull' if is_long else 'u'}", PRIMARY
         if isinstance(node, ir.Unary) and _may_overflow(node):
             return f"{'0ull' if is_long else '0u'} - {self._infix(node.operand, _PRODUCT)}", _SUM
         if isinstance(node, ir.Binary) and _may_overflow(node):
@@ -383,13 +383,13 @@ class Emitter:
         ctype = "unsigned long long" if is_long else "unsigned int"
         return f"({ctype}){self.text(node, _UNARY)}", _UNARY
 
-    def _negative(self, operand: ir.Expression) -> _Text:
+    def _negative(self, operand: ir.Expression) -> Text:
         """Return a small integer's negation by a function: ptxas's may not wrap around."""
         self._needs_numbers(operand.type)
         name = f"kerneltk::jit::negative<{self.ctype(operand.type)}>"
-        return f"{name}({self.text(operand)})", _PRIMARY
+        return f"{name}({self.text(operand)})", PRIMARY
 
-    def _unary(self, node: ir.Unary) -> _Text:
+    def _unary(self, node: ir.Unary) -> Text:
         if node.op == "-" and node.type.dtype in _NEGATED_BY_FUNCTION:
             return self._negative(node.operand)
         if _may_overflow(node):
@@ -399,10 +399,10 @@ class Emitter:
             operand = f"({operand})"
         return self._cut(node.type, f"{node.op}{operand}", _UNARY)
 
-    def _not(self, node: ir.Not) -> _Text:
+    def _not(self, node: ir.Not) -> Text:
         return f"!{self.text(node.operand, _UNARY)}", _UNARY
 
-    def _binary(self, node: ir.Binary) -> _Text:
+    def _binary(self, node: ir.Binary) -> Text:
         op, kind = node.op, node.type
         if op == "-" and kind.dtype in _NEGATED_BY_FUNCTION and _is_zero(node.left):
             return self._negative(node.right)
@@ -412,7 +412,7 @@ class Emitter:
             self._needs_numbers(kind)
             return (
                 f"kerneltk::jit::quotient({self.text(node.left)}, {self.text(node.right)})",
-                _PRIMARY,
+                PRIMARY,
             )
         if op in ("//", "%") and kind.dtype.kind == "u":
             op = {"//": "div", "%": "rem"}[op]
@@ -453,15 +453,15 @@ class Emitter:
                 and (kind.is_integer or kind.is_floating)
             ):
                 name = f"kerneltk::jit::power_constant<{int(exponent)}>"
-                return f"{name}({self.text(node.left)})", _PRIMARY
-        return (f"{_FUNCTIONS[op]}({self.text(node.left)}, {self.text(node.right)})", _PRIMARY)
+                return f"{name}({self.text(node.left)})", PRIMARY
+        return (f"{_FUNCTIONS[op]}({self.text(node.left)}, {self.text(node.right)})", PRIMARY)
 
     def _grouped(self, node: ir.Expression, text: str, precedence: int) -> str:
         if isinstance(node, ir.Binary) and _INFIX.get(node.op, precedence) != precedence:
             return text if text.startswith("(") and text.endswith(")") else f"({text})"
         return text
 
-    def _shift(self, node: ir.Binary) -> _Text:
+    def _shift(self, node: ir.Binary) -> Text:
         right, kind = node.right, node.type
         if isinstance(right, ir.Literal_) and 0 <= right.value < 8 * kind.dtype.itemsize:
             left = self.text(node.left, _SHIFT)
@@ -476,20 +476,20 @@ class Emitter:
             return self._cut(kind, f"{left} {node.op} {int(right.value)}", _SHIFT)
         self._needs_numbers(kind)
         name = "shift_left" if node.op == "<<" else "shift_right"
-        return f"kerneltk::jit::{name}({self.text(node.left)}, {self.text(right)})", _PRIMARY
+        return f"kerneltk::jit::{name}({self.text(node.left)}, {self.text(right)})", PRIMARY
 
-    def _compare(self, node: ir.Compare) -> _Text:
+    def _compare(self, node: ir.Compare) -> Text:
         precedence = _EQUAL if node.op in ("==", "!=") else _ORDER
         both = isinstance(node.left, ir.Literal_) and isinstance(node.right, ir.Literal_)
         left = self.text(node.left, _SHIFT) if both else self._infix(node.left, _SHIFT)
         return f"{left} {node.op} {self._infix(node.right, _SHIFT)}", precedence
 
-    def _logical(self, node: ir.Logical) -> _Text:
+    def _logical(self, node: ir.Logical) -> Text:
         symbol, precedence = ("&&", _AND) if node.op == "and" else ("||", _OR)
         parts = [self.text(part, _BIT_OR + 1) for part in node.operands]
         return f" {symbol} ".join(parts), precedence
 
-    def _select(self, node: ir.Select) -> _Text:
+    def _select(self, node: ir.Select) -> Text:
         condition = self.text(node.condition, _CHOICE + 1)
         then, orelse = self.text(node.then, _CHOICE + 1), self.text(node.orelse, _CHOICE)
         choices, kind = (node.condition, node.then, node.orelse), node.type
@@ -497,7 +497,7 @@ class Emitter:
         if is_plain and isinstance(kind, Number) and kind.dtype.kind == "c":
             # GCC takes a choice between objects for a branch, and then makes no vectors.
             parts = [f"{condition} ? {then}.{part}() : {orelse}.{part}()" for part in _PARTS]
-            return f"{self.ctype(kind)}({', '.join(parts)})", _PRIMARY
+            return f"{self.ctype(kind)}({', '.join(parts)})", PRIMARY
         return self._cut(node.type, f"{condition} ? {then} : {orelse}", _CHOICE)
 
     def _indices(self, node: ir.Element) -> list[str]:
@@ -509,32 +509,32 @@ class Emitter:
                 if array.layout == "fixed":
                     extent = str(array.shape[axis])
                 else:
-                    extent = f"{self.text(node.array, _PRIMARY)}.shape[{axis}]"
+                    extent = f"{self.text(node.array, PRIMARY)}.shape[{axis}]"
                 text = f"kerneltk::jit::wrapped({self.text(index)}, {extent})"
             texts.append(text)
         return texts
 
-    def _element(self, node: ir.Element) -> _Text:
+    def _element(self, node: ir.Element) -> Text:
         array = ir.array_type(node.array)
-        base = self.text(node.array, _PRIMARY)
+        base = self.text(node.array, PRIMARY)
         indices = self._indices(node)
         if array.layout == "fixed":
-            return base + "".join(map(_in_brackets, indices)), _PRIMARY
+            return base + "".join(map(_in_brackets, indices)), PRIMARY
         inner = ".value" if array.packed else ""
         if len(indices) == 1:
-            return f"{base}{_in_brackets(indices[0])}{inner}", _PRIMARY
+            return f"{base}{_in_brackets(indices[0])}{inner}", PRIMARY
         in_32bit = self._assumptions.is_32bit_indexable and array.layout == "C"
         near = ".near" if in_32bit and len(indices) > 1 else ""
-        return f"{base}{near}({', '.join(indices)}){inner}", _PRIMARY
+        return f"{base}{near}({', '.join(indices)}){inner}", PRIMARY
 
-    def _extent(self, node: ir.Extent) -> _Text:
-        return f"{self.text(node.array, _PRIMARY)}.shape[{node.axis}]", _PRIMARY
+    def _extent(self, node: ir.Extent) -> Text:
+        return f"{self.text(node.array, PRIMARY)}.shape[{node.axis}]", PRIMARY
 
-    def _section(self, node: ir.Section) -> _Text:
+    def _section(self, node: ir.Section) -> Text:
         """A view: a call of a function object that computes pointer, shape and steps."""
         source, target = ir.array_type(node.array), node.type
         ctype = self.ctype(target)
-        base = self.text(node.array, _PRIMARY)
+        base = self.text(node.array, PRIMARY)
         fixed = source.layout == "fixed"
         leading: list[str] = []
         shapes: list[str] = []
@@ -574,8 +574,8 @@ class Emitter:
         else:
             body = f"{ctype}{{{address}, {{{', '.join(shapes)}}}, {{{', '.join(steps)}}}}}"
         if prologue:
-            return f"[&] {{ {' '.join(prologue)} return {body}; }}()", _PRIMARY
-        return body, _PRIMARY
+            return f"[&] {{ {' '.join(prologue)} return {body}; }}()", PRIMARY
+        return body, PRIMARY
 
     def _range(self, part: ir.Slice, extent: str) -> str:
         def bound(node: ir.Expression | None) -> str:
@@ -589,18 +589,18 @@ class Emitter:
         texts = (bound(part.start), bound(part.stop), self.text(part.step))
         return f"kerneltk::jit::any_slice({', '.join(texts)}, {extent})"
 
-    def _field(self, node: ir.Field) -> _Text:
-        base = self.text(node.value, _PRIMARY)
+    def _field(self, node: ir.Field) -> Text:
+        base = self.text(node.value, PRIMARY)
         if isinstance(node.key, int):
             assert isinstance(node.value.type, Tuple)
-            return f"{base}.{self._item_name(node.value.type, node.key)}", _PRIMARY
-        return f"{base}.{node.key}", _PRIMARY
+            return f"{base}.{self._item_name(node.value.type, node.key)}", PRIMARY
+        return f"{base}.{node.key}", PRIMARY
 
-    def _construct(self, node: ir.Construct) -> _Text:
+    def _construct(self, node: ir.Construct) -> Text:
         items = ", ".join(self.text(item) for item in node.items if not is_empty(item.type))
-        return f"{self.ctype(node.type)}{{{items}}}", _PRIMARY
+        return f"{self.ctype(node.type)}{{{items}}}", PRIMARY
 
-    def _call(self, node: ir.Call) -> _Text:
+    def _call(self, node: ir.Call) -> Text:
         operation = node.operation
         for header in operation.headers:
             self.headers[header] = None
@@ -616,23 +616,23 @@ class Emitter:
                 if argument.type.is_complex and _NUMBERS in operation.headers:
                     self.headers["jit_numbers_complex.hpp"] = None
         if callable(operation.source):
-            return operation.source(self, node, texts), _PRIMARY
+            return operation.source(self, node, texts), PRIMARY
         facts = {f"static{k}": fact for k, fact in enumerate(node.static)}
         facts["type"] = "" if isinstance(node.type, Void) else self.ctype(node.type)
         for k, argument in enumerate(node.arguments):
             if f"{{type{k}}}" in operation.source:
                 facts[f"type{k}"] = self.ctype(argument.type)
         text = operation.source.format(*texts, **facts)
-        return text, _PRIMARY if text.endswith((")", ".x", ".y", ".z")) else _UNARY
+        return text, PRIMARY if text.endswith((")", ".x", ".y", ".z")) else _UNARY
 
-    def _invoke(self, node: ir.Invoke) -> _Text:
+    def _invoke(self, node: ir.Invoke) -> Text:
         arguments = [self.text(item) for item in node.arguments if not is_empty(item.type)]
         if node.function in self._recursive:
             depth = "_kt_depth" if self._function.is_recursive else "kerneltk::jit::depth()"
             arguments.insert(0, depth)
         # A variable may have the function's name: 'area = shapes.area(x)'.
         hidden = "::" if node.function in self._variables else ""
-        return f"{hidden}{node.function}({', '.join(arguments)})", _PRIMARY
+        return f"{hidden}{node.function}({', '.join(arguments)})", PRIMARY
 
     # -- statements ----------------------------------------------------------------------------
 

@@ -256,9 +256,57 @@ def test_short_rows_are_whole_vectors_of_a_thread(
 
 
 def test_staged_rows_are_read_in_words() -> None:
-    for dtype, length, width in (("i1", 50, 1), ("i1", 100, 4), ("i1", 51, 1), ("f2", 50, 2)):
+    for dtype, length, width in (("i1", 100, 4), ("f2", 51, 1), ("f2", 50, 2)):
         layout = plan((10**6, length), (1,), dtype=dtype)
         assert (layout.strategy, layout.width) == ("staged", width)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "width", "peeled"),
+    [("i1", 50, 16, False), ("i1", 127, 16, False), ("i1", 129, 16, True), ("f2", 65, 8, True)],
+)
+def test_few_elements_of_short_rows_are_beside_their_vectors(
+    dtype: str, length: int, width: int, peeled: bool
+) -> None:
+    gaps = make(
+        dtype,
+        (10**6, length),
+        strides=((length | 1) * np.dtype(dtype).itemsize + 2, 1 if dtype == "i1" else 2),
+    )
+    layout = plan((10**6, length), (1,), gaps)
+    assert (layout.strategy, layout.width, layout.peeled) == ("rows", width, peeled)
+    assert (layout.accesses[0].kind == "shifted") != peeled
+    assert layout.rows > 1 or peeled
+
+
+def test_lanes_of_single_elements_read_a_sector_side_by_side() -> None:
+    gaps = make("f4", (10**6, 32), strides=(4 * 64, 8))
+    assert plan((10**6, 32), (1,), gaps).lanes == 8
+
+
+def test_what_each_output_has_one_element_of_is_not_across() -> None:
+    """It leaves the other input's rows to lanes that are side by side."""
+    shape = 10**6, 32
+    column = make("i1", shape, strides=(1, 0))
+    assert plan(shape, (1,), make("f4", shape, strides=(148, 4)), column).strategy == "rows"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "columns", "folded", "lanes"), [("f2", 7, 8, 7), ("f2", 50, 4, 25), ("i1", 12, 2, 3)]
+)
+def test_short_rows_of_outputs_are_several_in_whole_vectors(
+    dtype: str, columns: int, folded: int, lanes: int
+) -> None:
+    shape = 10**5, columns
+    layout = plan(shape, (0,), dtype=dtype)
+    assert (layout.strategy, layout.folded, layout.lanes) == ("columns", folded, lanes)
+    assert layout.lanes * layout.width == folded * columns
+    assert layout.length == 10**5 // folded
+    assert plan(shape, (0,)).folded == 1  # single words fill the sectors
+    later = make(dtype, shape, offset=np.dtype(dtype).itemsize)
+    assert plan(shape, (0,), later).folded == 1
+    assert plan((100, columns), (0,), dtype=dtype).folded == 1
+    assert plan(shape, (0,), dtype=dtype, numbers=True).folded == 1
 
 
 @pytest.mark.parametrize("length", [4, 64, 1024])

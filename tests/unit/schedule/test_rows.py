@@ -179,6 +179,18 @@ def test_tiles_have_whole_sectors_of_every_array() -> None:
     assert RowPlanner(False, 8, Sizes((4,)))(100_000, 17, 7) is None
 
 
+def test_a_block_has_all_of_a_few_columns() -> None:
+    sizes = Sizes((4,), (), 4, 4, 4)
+    for length, across, wanted in (
+        (682, 3, OnChipSchedule(128, 18, 3, 1, 0, 3, full=5)),
+        (1000, 7, OnChipSchedule(256, 28, 7, 1, 0, 7, full=3)),
+        (4096, 4, OnChipSchedule(512, 32, 4, 1, 2, 4, full=8)),
+        (4097, 4, None), (63, 3, None),
+    ):  # fmt: skip
+        assert RowPlanner(False, 8, sizes)(1000, length, across) == wanted
+    assert RowPlanner(False, 8, sizes)(100, 682, 3) is None
+
+
 @pytest.mark.parametrize(
     ("run", "step", "row", "wanted"),
     [

@@ -51,6 +51,14 @@ struct row_elements {
     __device__ __forceinline__ const T& operator[](int k) const { return items[k].value; }
 };
 
+// Elements that VECTOR neighbours have in common.
+template <class T, int ITEMS, int VECTOR>
+struct line_elements {
+    slot<T> items[ITEMS / VECTOR];
+
+    __device__ __forceinline__ const T& operator[](int k) const { return items[k / VECTOR].value; }
+};
+
 // Totals of the VECTOR neighbours that a thread has elements of: slot k belongs to one of them.
 template <class T, int VECTOR>
 struct thread_totals {
@@ -142,9 +150,11 @@ struct row_blocks {
     }
 };
 
+// Bytes of the largest accesses that make up a vector.
 template <class T>
 constexpr int row_chunk(int vector) {
-    return vector * sizeof(T) < 16 ? vector * sizeof(T) : 16;
+    const int bytes = vector * sizeof(T);
+    return (bytes | 16) & -(bytes | 16);
 }
 // What slots without an element hold: functions of them are computed, and not used.
 template <class T>
@@ -547,7 +557,7 @@ class fused_columns {
                                                 const Step& step) const {
         return is_dense_row(step, sizeof(T)) &&
                (reinterpret_cast<size_t>(first) | static_cast<size_t>(line)) %
-                       (VECTOR * sizeof(T)) ==
+                       row_chunk<T>(VECTOR) ==
                    0;
     }
     // Of the thread's columns (bytes).
@@ -597,19 +607,23 @@ public:
     __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, ptrdiff_t line,
                                                            const Step& step) const {
         row_elements<T, ITEMS> found;
+        // From line to line by a sum: of 64 bits a product takes several instructions.
+        const ptrdiff_t apart = LINES * line;
+        first = kerneltk::moved(first, row(0) * line);
         const auto take = [&](const T* own, bool is_back) {
 #pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR)
+            for (int k = 0; k < ITEMS; k += VECTOR) {
                 if (has(k)) {
                     alignas(16) slot<T> vector[VECTOR];
-                    kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(
-                        vector, kerneltk::moved(own, row(k) * line));
+                    kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(vector, own);
 #pragma unroll
                     for (int v = 0; v < VECTOR; ++v)
                         found.items[k + v].value = vector[is_back ? VECTOR - 1 - v : v].value;
                 }
+                own = kerneltk::moved(own, apart);
+            }
         };
-        if (has_vectors(first, line, step)) {
+        if (VECTOR > 1 && has_vectors(first, line, step)) {
             take(first + column(0), false);
         } else if (VECTOR > 1 && is_reversed_row(step, sizeof(T)) &&
                    has_vectors(first + 1, line, ptrdiff_t(sizeof(T)))) {
@@ -617,10 +631,28 @@ public:
         } else {
             const column_offsets sides = offsets(step);
 #pragma unroll
-            for (int k = 0; k < ITEMS; ++k)
-                if (has(k))
-                    found.items[k].value = kerneltk::get(
-                        kerneltk::moved(first, row(k) * line + sides.items[k % VECTOR]));
+            for (int k = 0; k < ITEMS; k += VECTOR) {
+#pragma unroll
+                for (int v = 0; v < VECTOR; ++v)
+                    if (has(k))
+                        found.items[k + v].value =
+                            kerneltk::get(kerneltk::moved(first, sides.items[v]));
+                first = kerneltk::moved(first, apart);
+            }
+        }
+        return found;
+    }
+
+    // Of an array that columns side by side have the same elements of.
+    template <class T>
+    __device__ __forceinline__ line_elements<T, ITEMS, VECTOR> load_lines(const T* first,
+                                                                          ptrdiff_t line) const {
+        line_elements<T, ITEMS, VECTOR> found;
+        first = kerneltk::moved(first, row(0) * line);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k += VECTOR) {
+            if (has(k)) found.items[k / VECTOR].value = kerneltk::get(first);
+            first = kerneltk::moved(first, LINES * line);
         }
         return found;
     }
@@ -629,22 +661,26 @@ public:
     __device__ __forceinline__ void store(T* first, ptrdiff_t line, const Step& step,
                                           const Value& value) const {
         if (!is_there) return;
-        const bool whole = has_vectors(first, line, step);
+        const bool whole = VECTOR > 1 && has_vectors(first, line, step);
         const column_offsets sides = offsets(step);
+        const ptrdiff_t apart = LINES * line;
+        first = kerneltk::advance(first, row(0) * line);
 #pragma unroll
         for (int k = 0; k < ITEMS; k += VECTOR) {
-            if (!has(k)) continue;
-            alignas(16) slot<T> vector[VECTOR];  // computed once for both ways
+            if (has(k)) {
+                alignas(16) slot<T> vector[VECTOR];  // computed once for both ways
 #pragma unroll
-            for (int v = 0; v < VECTOR; ++v) vector[v].value = value(k + v);
-            T* const own = kerneltk::advance(first, row(k) * line);
-            if (whole) {
-                kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(own + column(k), vector);
-            } else {
+                for (int v = 0; v < VECTOR; ++v) vector[v].value = value(k + v);
+                if (whole) {
+                    kerneltk::copy<row_chunk<T>(VECTOR), VECTOR * sizeof(T)>(first + column(0),
+                                                                            vector);
+                } else {
 #pragma unroll
-                for (int v = 0; v < VECTOR; ++v)
-                    if (has(k + v)) *kerneltk::advance(own, sides.items[v]) = vector[v].value;
+                    for (int v = 0; v < VECTOR; ++v)
+                        *kerneltk::advance(first, sides.items[v]) = vector[v].value;
+                }
             }
+            first = kerneltk::advance(first, apart);
         }
     }
 

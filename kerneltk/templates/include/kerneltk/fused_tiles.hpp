@@ -36,11 +36,12 @@ __device__ __forceinline__ void begin_copy(void* to, const void* from) {
 }
 
 // What a thread has of an array: STAGED vectors in shared memory, and HELD in registers. FIRST is
-// where the array's part of shared memory begins, in bytes of each thread.
-template <class T, int STAGED, int HELD, int VECTOR, int BLOCK, int FIRST>
+// where the array's part of shared memory begins, in bytes of each thread. OF_LINES: the elements of
+// a vector are one.
+template <class T, int STAGED, int HELD, int VECTOR, int BLOCK, int FIRST, bool OF_LINES = false>
 class tile_vectors {
-    static constexpr int BYTES = VECTOR * sizeof(T);
-    slot<T> own[HELD > 0 ? HELD * VECTOR : 1], now[2 * VECTOR];
+    static constexpr int OWN = OF_LINES ? 1 : VECTOR, BYTES = OWN * sizeof(T);
+    slot<T> own[HELD > 0 ? HELD * OWN : 1], now[2 * OWN];
     const T* next = nullptr;
     ptrdiff_t jump = 0, step = 0;
     int valid = 0;
@@ -70,7 +71,7 @@ public:
             begin_copy<BYTES>(to, next);
         } else {
 #pragma unroll
-            for (int v = 0; v < VECTOR; ++v) {
+            for (int v = 0; v < OWN; ++v) {
                 if (v >= valid) break;
                 const T* const from = kerneltk::moved(next, v * step);
                 if constexpr (sizeof(T) >= 4)
@@ -83,16 +84,16 @@ public:
     }
     __device__ __forceinline__ void fetch_held(int j) {
         if (whole) {
-            alignas(16) slot<T> vector[VECTOR];
-            kerneltk::copy<row_chunk<T>(VECTOR), BYTES>(vector, next);
+            alignas(16) slot<T> vector[OWN];
+            kerneltk::copy<row_chunk<T>(OWN), BYTES>(vector, next);
 #pragma unroll
-            for (int v = 0; v < VECTOR; ++v)
-                own[(j - STAGED) * VECTOR + v].value = vector[v].value;
+            for (int v = 0; v < OWN; ++v)
+                own[(j - STAGED) * OWN + v].value = vector[v].value;
         } else {
 #pragma unroll
-            for (int v = 0; v < VECTOR; ++v)
+            for (int v = 0; v < OWN; ++v)
                 if (v < valid)
-                    own[(j - STAGED) * VECTOR + v].value =
+                    own[(j - STAGED) * OWN + v].value =
                         kerneltk::get(kerneltk::moved(next, v * step));
         }
         next = kerneltk::moved(next, jump);
@@ -100,16 +101,16 @@ public:
 
     // Vector j in shared memory can be read from now on, as the first or the second at hand.
     __device__ __forceinline__ void take(int j, int hand) {
-        alignas(16) slot<T> vector[VECTOR];
-        kerneltk::copy<row_chunk<T>(VECTOR), BYTES>(vector, staged(j));
+        alignas(16) slot<T> vector[OWN];
+        kerneltk::copy<row_chunk<T>(OWN), BYTES>(vector, staged(j));
 #pragma unroll
-        for (int v = 0; v < VECTOR; ++v) now[hand * VECTOR + v].value = vector[v].value;
+        for (int v = 0; v < OWN; ++v) now[hand * OWN + v].value = vector[v].value;
     }
     __device__ __forceinline__ const T& operator[](staged_slot k) const {
-        return now[k.at].value;
+        return now[OF_LINES ? k.at / VECTOR : k.at].value;
     }
     __device__ __forceinline__ const T& operator[](held_slot k) const {
-        return own[k.place - STAGED * VECTOR].value;
+        return own[k.place / (OF_LINES ? VECTOR : 1) - STAGED * OWN].value;
     }
 };
 

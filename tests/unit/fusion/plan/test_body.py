@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk import ArraySpec
+from kerneltk.backends.base import compiler_for
+from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.body import Body, Preamble, problem_of, repeated
 from kerneltk.fusion.plan.steps import Leaf, Operands
 from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace.graph import Broadcast, Index, Load, Slice, viewed
-from kerneltk.fusion.trace.state import Trace
+from kerneltk.fusion.trace.lazy import LazyArray
+from kerneltk.fusion.trace.state import ArraySource, Trace
 from kerneltk.fusion.trace.symbols import Symbol, constant
 
 F4 = np.dtype(np.float32)
@@ -159,3 +164,40 @@ def test_one_element_is_repeated_along_views_of_other_extents(function: Any) -> 
         x, y = np.arange(extent) + 1.0, np.array([3.0])
         wanted = function(x.copy(), y)
         np.testing.assert_array_equal(fused(x, y), wanted)
+
+
+def test_quotients_of_float32_are_a_function() -> None:
+    trace = Trace(HANDLERS)
+    x = LazyArray(trace, trace.add_source(ArraySource(F4, (constant(3),), "x")))
+    assert "kerneltk::quotient(x0, t)" in body_of(x / (x + 1))[1]
+    for value in (x / 3, 1 / x.astype("float64"), x.astype("int32") // (x.astype("int32") + 1)):
+        assert "kerneltk::quotient(" not in body_of(value)[1]
+
+
+def source_of(function: Callable[..., Any], *dtypes: str) -> str:
+    specs = [ArraySpec.make(dtype, (64, 256)) for dtype in dtypes]
+    (unit,) = translation_units(function, "fused", specs, (), "cuda")
+    compiler, target = compiler_for(unit, "sm_90")
+    assert len(compiler.compile(unit, target).code) > 1000
+    return unit.source
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (lambda x, y: x + y, "kerneltk::half_sum(x0, x1)"),
+        (lambda x, y: x - y, "kerneltk::half_difference(x0, x1)"),
+        (lambda x, y: x * y, "kerneltk::half_product(x0, x1)"),
+        (lambda x, y: -x + 0 * y, "kerneltk::half_negative(x0)"),
+        (lambda x, y: x * np.float16(0.5) + y, "half_product(x0, float16::from_bits(14336u))"),
+    ],
+)  # fmt: skip
+def test_arithmetic_of_float16_is_of_one_instruction(
+    function: Callable[..., Any], wanted: str
+) -> None:
+    assert wanted in source_of(function, "f2", "f2")
+
+
+def test_other_types_have_their_operators() -> None:
+    for dtype in ("f4", "f8", "i4", "c8"):
+        assert "half_" not in source_of(lambda x, y: x * y + x, dtype, dtype)
