@@ -37,6 +37,7 @@ from kerneltk.fusion.trace.operations import (
     new_array,
     write,
 )
+from kerneltk.fusion.trace.rolling import ARRAYS_OF
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 
 _BOOL = np.dtype(bool)
@@ -117,6 +118,9 @@ class Selection(Operators):
         if function is None:
             self.refuse()
         return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+
+ARRAYS_OF[Selection] = ("whole", "mask")
 
 
 def _widened(mask: LazyArray, whole: LazyArray) -> LazyArray:
