@@ -96,9 +96,9 @@ def test_lengths(shape: tuple[int, int]) -> None:
     _check(shares, x)
     # A thread goes through its elements twice: there are at least 16 groups.
     _check(softmax(0), x, is_tiled=shape[0] <= 8192)
-    # An array of one column takes as much room as the others.
+    # An array of one column takes little room beside the others.
     arrays = x, _random(cupy, shape[1]), _random(cupy, shape[0], 1)
-    _check(layernorm, *arrays, is_tiled=shape[0] <= 4096)
+    _check(layernorm, *arrays, is_tiled=shape[0] <= 4097)
 
 
 @pytest.mark.gpu

@@ -576,7 +576,6 @@ WAYS = {
     ("staged", ""),
     ("rows", "lanes"),
     ("rows", "lanes", "vectors"),
-    ("rows", "lanes", "several"),
     ("rows", "lanes", "several", "vectors"),
     ("rows", "lanes", "peeled", "vectors"),
     ("rows", "block"),
@@ -614,11 +613,14 @@ WAYS = {
     ("columns", "together", "shared", "shifted", "overlapped", "vectors"),
     ("columns", "together", "shared", "no_remainder", "shifted", "vectors"),
     ("columns", "alone", "along"),
-    *(
-        ("columns", "together", *shared, "along", *last)
-        for shared in ((), ("shared", "no_remainder"))
-        for last in ((), ("vectors",))
-    ),
+    ("columns", "together", "no_remainder", "shifted", "overlapped", "vectors"),
+    ("columns", "together", "shared", "no_remainder", "shifted", "overlapped", "vectors"),
+    ("columns", "together", "along"),
+    ("columns", "together", "along", "vectors"),
+    ("columns", "together", "no_remainder", "along"),
+    ("columns", "together", "no_remainder", "along", "vectors"),
+    ("columns", "together", "shared", "along"),
+    ("columns", "together", "shared", "no_remainder", "along", "vectors"),
 }
 
 

@@ -36,6 +36,7 @@ from kerneltk.fusion.trace.operations import (
     new_array,
     write,
 )
+from kerneltk.fusion.trace.rolling import ARRAYS_OF
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.users import user_location
 
@@ -113,6 +114,7 @@ class Selection(Operators):
 SELECTIONS.add(Selection)
 # Every name of these elements sees the change, and they keep their dtype.
 add_in_place(Selection, _in_place)
+ARRAYS_OF[Selection] = ("whole", "mask")
 
 
 def _widened(mask: LazyArray, whole: LazyArray) -> LazyArray:

@@ -188,7 +188,7 @@ class _Writer:
         for (_, dtype), name in self._numbers.items():
             inputs.append(f"{'int64' if dtype is None else dtype.name} {name}")
         inputs += [f"raw {dtype.name} {c}" for (_, dtype), (c, _) in self._columns.items()]
-        if len(inputs) + len(written) > _MOST_ARGUMENTS:
+        if not written or len(inputs) + len(written) > _MOST_ARGUMENTS:
             raise _NotOneKernelError
         signature = parse_signature(", ".join(inputs), ", ".join(arrays[a] for a in written))
         texts = [f"namespace {name} {{\n{text}\n}}" for text, name in self._bodies.items()]

@@ -211,6 +211,10 @@ _OBJECTS = (
 )  # fmt: skip
 
 
+ARRAYS_OF: dict[type, tuple[str, ...]] = {}
+"""The attributes of classes whose objects are nothing but some arrays."""
+
+
 def _may_change(value: Any) -> bool:
     return isinstance(value, type) and bool(value.__flags__ & _IS_HEAP_TYPE)
 
@@ -234,6 +238,10 @@ def _note(path: Any, value: Any, found: dict[Any, Any], within: tuple[int, ...])
         found[path] = _Array(value, storage, storage.node, storage.array)
     elif kind is LazyNumber:
         found[path] = "number", value.symbol
+    elif kind in ARRAYS_OF:
+        found[path] = kind, ""
+        for name in ARRAYS_OF[kind]:
+            _note((path, name), getattr(value, name), found, within)
     elif issubclass(kind, _CONSTANTS):
         found[path] = kind, repr(value)
     elif kind in (tuple, list, dict):

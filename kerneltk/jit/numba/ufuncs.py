@@ -62,6 +62,8 @@ class Ufunc:
         library = host_arrays.library()
         with library.order(stream):
             found = self._loop(inputs)
+        if hasattr(found, "get") and not any(map(_is_on_device, inputs)):
+            found = found.get()  # numbers alone are computed where kernels run by default
         if outputs[0] is None:
             on_device = any(map(library.is_array, inputs))
             if isinstance(found, tuple):
@@ -103,6 +105,10 @@ class Ufunc:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.py_func.__name__}>"
+
+
+def _is_on_device(value: Any) -> bool:
+    return hasattr(value, "__cuda_array_interface__")
 
 
 def _takes(array: Any, weak: bool, dtype: np.dtype[Any]) -> bool:

@@ -110,7 +110,7 @@ class _Making(pipeline.Ahead):
 def test_errors_that_are_explained_have_cupys_class(code: str) -> None:
     program = kerneltk.RawKernel(code, "f")._program
     with pytest.raises(cupy.cuda.compiler.CompileException) as caught:
-        program._made(capabilities_of("cuda"), _Making("sm_90"))  # type: ignore[union-attr]
+        program._compiled(capabilities_of("cuda"), _Making("sm_90"))  # type: ignore[union-attr]
     assert isinstance(caught.value, CompileError)
     with pytest.raises(CompileError):
         program.build("sm_90")

@@ -92,7 +92,7 @@ _FUNCTIONS = [triangular, nested, numbers, reduced, carried, new_arrays, slices,
 
 def _kernels(program: Program) -> list[bool]:
     """Whether each loop of a program is one kernel."""
-    execution = program._execution(np.empty)
+    execution = _Execution(program, np.empty)
     found = []
     for step in program.plan.steps:
         execution.steps_of(step)
@@ -236,7 +236,7 @@ def test_loops_that_differ_in_numbers_share_a_kernel() -> None:
                 x[i, j % _N] += x[i, :j] @ y[:j, i]
 
     program = traced(function, "program", _arguments(), (), backend_named("host"))
-    execution = program._execution(np.empty)
+    execution = _Execution(program, np.empty)
     kernels = []
     for step in program.plan.steps:
         execution.steps_of(step)

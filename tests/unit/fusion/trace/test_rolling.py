@@ -59,6 +59,21 @@ def read_before(x: Any, y: Any) -> Any:
     return half
 
 
+def selected(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        chosen = y[(y > i * 0.5 - 4) & (y < i)]
+        x[i] += chosen.sum()
+
+
+def selected_before(x: Any, y: Any) -> None:
+    mask = x > 1
+    chosen = y[mask]
+    for i in range(x.shape[0]):
+        y[mask] = chosen * 0.5 + i
+        chosen = y[mask] + x[mask]
+        x[i] += y[0]
+
+
 def growing(x: Any, y: Any) -> None:
     for i in range(x.shape[0]):
         y[i, 0] = (x[:i, 0] * y[:i, 1]).sum()
@@ -74,7 +89,16 @@ def parts_of_a_new_array(x: Any, y: Any) -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [rows, time_steps, elements, carried, read_before, growing, parts_of_a_new_array],
+    [
+        rows,
+        time_steps,
+        elements,
+        carried,
+        read_before,
+        selected,
+        growing,
+        parts_of_a_new_array,
+    ],
 )
 def test_equal_rounds_are_planned_once(function: Callable[..., Any]) -> None:
     _compare(function)
@@ -249,7 +273,7 @@ def returned_from_finally(x: Any, y: Any) -> Any:
     "function",
     [
         two_parities, first_ones, appended, counted, swapped, left_behind, by_table, one_view,
-        ranges_in_a_list, in_a_comprehension, through_a_name, state_of_defaults,
+        ranges_in_a_list, in_a_comprehension, through_a_name, state_of_defaults, selected_before,
         state_of_a_function, state_of_a_class, order_of_a_dict, caught, returned_from_finally,
     ],
 )  # fmt: skip

@@ -10,7 +10,8 @@ import pytest
 
 from kerneltk.errors import ArgumentTypeError, SignatureError
 from kerneltk.jit import cuda
-from kerneltk.jit.numba.host_arrays import HostArray
+from kerneltk.jit.numba import host_arrays
+from kerneltk.jit.numba.host_arrays import HostArray, HostLibrary
 
 
 @cuda.vectorize(["int32(int32, int32)", "float32(float32, float32)", "f8(f8, f8)"], target="cuda")
@@ -58,7 +59,8 @@ def test_outputs_and_streams() -> None:
         add(np.arange(3.0), 1, out=np.zeros(2))
 
 
-def test_results_of_device_arrays_are_such() -> None:
+def test_results_of_device_arrays_are_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_arrays, "library", HostLibrary)
     x = np.arange(3.0).view(HostArray)
     assert type(add(x, x)) is HostArray
     assert type(add(np.asarray(x), 1)) is np.ndarray
