@@ -410,7 +410,11 @@ class Graph:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which :meth:`launch` replaces something, in alphabetical order."""
+        """The names by which :meth:`launch` replaces something, in alphabetical order; before that
+        is recorded, the declared ones.
+        """
+        if self._state != "recorded":
+            return tuple(sorted(self._declared))
         found = []
         for name in {*self._declared, *self._values.named} - {"stream"}:  # names the stream
             try:

@@ -20,10 +20,17 @@ from kerneltk.core.artifacts import (
     kind_of_code,
 )
 from kerneltk.core.dtypes import describe
+from kerneltk.core.records import pattern
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SourceNotFoundError
 
 STATE_WORDS = ("__device__", "__constant__", "__managed__", "static")
 """What variables that last from one launch to the next are declared with."""
+
+OTHER_STATE = pattern(
+    r"\b__attribute__\s*\(\s*\(\s*_*(?:device|constant|managed)|\bmutable\b"
+    r"|(?<!\w)__[a-z]*\s*##|##\s*[a-z]*__(?!\w)"
+)
+"""Other spellings: the attributes as GNU's, members that `const` leaves writable, pasted words."""
 
 # Everything is then device code, plain variables included.
 _DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
@@ -109,7 +116,12 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
 
 def may_declare_state(options: Sequence[str]) -> bool:
     """Return whether options may make a variable of a source last from one launch to the next."""
-    return any(o.startswith(_DEFAULT_DEVICE) or any(w in o for w in STATE_WORDS) for o in options)
+    return any(
+        option.startswith(_DEFAULT_DEVICE)
+        or any(word in option for word in STATE_WORDS)
+        or OTHER_STATE.search(option)
+        for option in options
+    )
 
 
 def names_standard(options: Sequence[str]) -> bool:

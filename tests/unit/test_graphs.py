@@ -44,7 +44,9 @@ def total() -> ReductionKernel:
 
 def test_names() -> None:
     kernel, y = scale(), np.empty_like(X)
-    with kerneltk.graph(w=X) as g:
+    graph = kerneltk.graph(w=X)
+    assert graph.names == ("w",)
+    with graph as g:
         kernel(X, 2.0, y)
         kernel(y, 3.0)
     assert g.names == ("w",)  # what x, a and y are is different in the two calls

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kerneltk.core.lexer import joined_lines, without_comments
-from kerneltk.cuda_cpp.options import STATE_WORDS
+from kerneltk.cuda_cpp.options import OTHER_STATE, STATE_WORDS
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 # A macro that stands for attributes, such as `__host__ __device__`.
@@ -30,9 +30,12 @@ def may_have_state(code: str) -> bool:
     False
     """
     code = joined_lines(code)
-    if not any(word in code for word in STATE_WORDS):
+    is_other = OTHER_STATE.search(code) is not None
+    if not is_other and not any(word in code for word in STATE_WORDS):
         return False
     plain = without_comments(code)
+    if is_other and OTHER_STATE.search(plain):
+        return True
     words = list(STATE_WORDS)
     for directive in _DIRECTIVE.findall(plain):
         macro = _MACRO.fullmatch(directive)

@@ -29,6 +29,11 @@ KERNEL = 'extern "C" __global__ void f(float* x) '
         "#define VARIABLE(name) __device__ int name;\nVARIABLE(n)",
         "#define COUNT(name) static int name",
         "__dev\\\nice__ int n;",
+        "__attribute__((device)) int n;",
+        "#define DEV __attribute__ (( __device__ ))\nDEV int n;",
+        "#define VARIABLE(a) __dev##a int n;\nVARIABLE(ice__)",
+        "#define VARIABLE(a) a ## ice__ int n;\nVARIABLE(__dev)",
+        "struct S { mutable int n; };\nconst S s{0};",
         KERNEL + "{ sta\\\ntic int n; x[0] = ++n; }",
     ],
 )
@@ -50,6 +55,8 @@ def test_state(code: str) -> None:
         KERNEL + "{ auto f = [=] __device__ (float y) { return y; }; x[0] = f(1); }",
         "// a static variable; in __device__ memory;\n" + KERNEL + "{}",
         KERNEL + "{ __shared__ float s[32]; x[0] = s[0]; }",
+        "// mutable\n__attribute__((aligned(8))) struct S { int a; };",
+        "#define F(name) __device__ float name##_f(float x) { return __nv_##name(x); }",
     ],
 )
 def test_no_state(code: str) -> None:
@@ -57,7 +64,11 @@ def test_no_state(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["-default-device", "--device-as-default-execution-space", "-DDEV=__device__"]
+    "option",
+    [
+        *("-default-device", "--device-as-default-execution-space", "-DDEV=__device__"),
+        "-DDEV=__attribute__((device))",
+    ],
 )
 def test_options_that_declare(option: str) -> None:
     assert may_declare_state((option,))
