@@ -85,7 +85,8 @@ class Ufunc:
     def _loop(self, args: Sequence[Any], options: dict[str, Any]) -> Any:
         if not self._loops:
             return self._dynamic(*args, **options)
-        arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg) for arg in args]
+        # Numbers go with arrays of any device, NumPy's arrays without dimensions do not.
+        arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg)[()] for arg in args]
         weak = [type(arg) in (bool, int, float, complex) for arg in args]
         if all(weak):
             weak = [False] * len(args)
