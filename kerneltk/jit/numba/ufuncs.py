@@ -85,8 +85,7 @@ class Ufunc:
     def _loop(self, args: Sequence[Any], options: dict[str, Any]) -> Any:
         if not self._loops:
             return self._dynamic(*args, **options)
-        # Numbers go with arrays of any device, NumPy's arrays without dimensions do not.
-        arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg)[()] for arg in args]
+        arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg) for arg in args]
         weak = [type(arg) in (bool, int, float, complex) for arg in args]
         if all(weak):
             weak = [False] * len(args)
@@ -116,7 +115,8 @@ class Ufunc:
                 )
         pairs = zip(arrays, inputs, strict=True)
         converted = [a if a.dtype == dtype else a.astype(dtype) for a, dtype in pairs]
-        return call(*converted, **options)
+        # Numbers go with arrays of any device, NumPy's arrays without dimensions do not.
+        return call(*(a if a.ndim else a[()] for a in converted), **options)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.py_func.__name__}>"

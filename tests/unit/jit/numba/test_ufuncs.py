@@ -47,6 +47,8 @@ def test_no_signature_takes_them() -> None:
         ArgumentTypeError, match=r"'add' takes complex128, int64[^$]*\(int32, int32"
     ):
         add(np.zeros(2, complex), 1)
+    with pytest.raises(ArgumentTypeError, match="'add' takes float64, object"):
+        add(np.zeros(2), None)
 
 
 def test_outputs_and_streams() -> None:
