@@ -87,6 +87,20 @@ def _nbytes(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     return low.binary("*", _size(low, array, span), Static(_element_dtype(array).itemsize), span)
 
 
+def _with_dimensions(low: Builder, array: ir.Expression, what: str, span: ir.Span) -> ir.Expression:
+    """Return an array of which a view can be made: pointer and shape of a local or shared one."""
+    kind = ir.array_type(array)
+    if not kind.ndim:
+        raise low.refuse(
+            f"'{what}' of an array without dimensions cannot be used in a kernel.",
+            span,
+            "take its element: x[()].",
+        )
+    if kind.layout == "fixed":
+        return low.convert(array, kind.dense_view(), span, "the array")
+    return array
+
+
 def _part(name: str) -> Callable[[Builder, ir.Expression, ir.Span], Value]:
     """Return the rule of ``z.real`` or ``z.imag`` of an array of complex numbers: a view."""
 
@@ -95,8 +109,7 @@ def _part(name: str) -> Callable[[Builder, ir.Expression, ir.Span], Value]:
         element = kind.element
         if not (isinstance(element, Number) and element.is_complex):
             raise low.refuse(f"'{name}' is an attribute of arrays of complex numbers.", span)
-        if kind.layout == "fixed":
-            array = low.convert(array, kind.dense_view(), span, "the array")
+        array = _with_dimensions(low, array, name, span)
         view = Array(element.part, kind.ndim, "strided", (), kind.space, kind.writable, kind.packed)
         offset = 0 if name == "real" else element.part.dtype.itemsize
         return ir.Call(FIELD_VIEW, (array,), view, span, (offset,))
@@ -122,16 +135,24 @@ def _reshape(low: Builder, site: CallSite) -> Value:
     if not given or site.keywords:
         raise low.fail(f"'{site.name}' takes extents, or a tuple of them.", span)
     sizes = [low.temporary(low.cast(integer(low, e, span, "An extent"), PY_INT)) for e in given]
+
+    def require(operator: ast.cmpop, left: Value, right: Value, what: str) -> None:
+        found = low.as_expression(low.compare(operator, left, right, span), span)
+        low.emit(ir.Assert(found, f"{site.name}: {what}", span))
+
+    known = [extent.value if isinstance(extent, ir.Literal_) else None for extent in sizes]
+    if known.count(-1) > 1 or any(value is not None and value < -1 for value in known):
+        raise low.fail(f"Extents of '{site.name}' are not negative, but for one -1.", span)
+    for extent, static in zip(sizes, known, strict=True):
+        if static is None:
+            require(ast.GtE(), extent, Static(0), "extents that are not negative")
     size = _size(low, array, span)
-    for k, extent in enumerate(sizes):
-        if isinstance(extent, ir.Literal_) and extent.value == -1:  # what the others leave
-            others = _product(low, [*sizes[:k], *sizes[k + 1 :]], span)
-            left = low.binary("//", size, others, span)
-            sizes[k] = low.temporary(low.as_number(left, span))
-            break
-    same = low.compare(ast.Eq(), _product(low, sizes, span), size, span)
-    what = f"{site.name}: as many elements as there are"
-    low.emit(ir.Assert(low.as_expression(same, span), what, span))
+    if -1 in known:  # what the others leave
+        k = known.index(-1)
+        others = _product(low, [*sizes[:k], *sizes[k + 1 :]], span)
+        require(ast.Gt(), others, Static(0), "an extent that is -1 beside others that are not 0")
+        sizes[k] = low.temporary(low.as_number(low.binary("//", size, others, span), span))
+    require(ast.Eq(), _product(low, sizes, span), size, "as many elements as there are")
     if kind.layout == "fixed":
         array = low.convert(array, kind.dense_view(), span, "the array")
     view = replace(kind, ndim=len(sizes), layout="C", shape=())
@@ -160,8 +181,7 @@ def _view(low: Builder, site: CallSite) -> Value:
             site.span,
             "take the view before, and pass it as an argument.",
         )
-    if kind.layout == "fixed":
-        array = low.convert(array, kind.dense_view(), site.span, "the array")
+    array = _with_dimensions(low, array, site.name, site.span)
     view = replace(kind, element=element, layout="strided", shape=())
     return ir.Call(FIELD_VIEW, (array,), view, site.span, (0,))
 

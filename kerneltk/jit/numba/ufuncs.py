@@ -21,8 +21,9 @@ _TARGETS = ("cuda", "gpu")  # numba's words
 class Ufunc:
     """A function of elements, called with arrays; made by :func:`vectorize` or :func:`guvectorize`.
 
-    With signatures, arguments are converted to the types of the first one that takes them without
-    loss, and results to its types. Python's numbers have the type of what they are given with.
+    With signatures, arguments are converted to the types of the one that has the arrays' dtypes,
+    else of the first one that takes them without loss, and results to its types. Python's numbers
+    have the type of what they are given with.
     """
 
     def __init__(
@@ -49,30 +50,29 @@ class Ufunc:
         *args : array_like
             Of :func:`guvectorize`, outputs may follow.
         out : array, optional
-            Where results are stored to; it is returned.
+            Of the results' dtype: where they are stored to; it is returned.
         stream : optional
 
         Raises
         ------
         ArgumentTypeError
-            No signature takes these dtypes.
+            No signature takes these dtypes, or an output has another dtype than the results.
         """
         inputs = args[: self._inputs or len(args)]
         outputs = args[len(inputs) :] or (out if isinstance(out, tuple) else (out,))
         library = host_arrays.library()
         with library.order(stream):
-            found = self._loop(inputs)
+            if outputs[0] is not None:
+                self._loop(inputs, {"out": outputs})
+                return outputs[0] if len(outputs) == 1 else outputs
+            found = self._loop(inputs, {})
         if hasattr(found, "get") and not any(map(_is_on_device, inputs)):
             found = found.get()  # numbers alone are computed where kernels run by default
-        if outputs[0] is None:
-            on_device = any(map(library.is_array, inputs))
-            if isinstance(found, tuple):
-                return tuple(map(library.adopted, found)) if on_device else found
-            is_number = isinstance(found, np.ndarray) and not found.ndim
-            return library.adopted(found) if on_device else found[()] if is_number else found
-        for output, result in zip(outputs, found if len(outputs) > 1 else (found,), strict=True):
-            output[...] = result
-        return outputs[0] if len(outputs) == 1 else outputs
+        on_device = any(map(library.is_array, inputs))
+        if isinstance(found, tuple):
+            return tuple(map(library.adopted, found)) if on_device else found
+        is_number = isinstance(found, np.ndarray) and not found.ndim
+        return library.adopted(found) if on_device else found[()] if is_number else found
 
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
         """Combine the elements of an array of one dimension, which has at least one."""
@@ -84,24 +84,41 @@ class Ufunc:
     def _reduction(self) -> Reduce:
         return Reduce(self.jit_function)
 
-    def _loop(self, args: Sequence[Any]) -> Any:
+    def _loop(self, args: Sequence[Any], options: dict[str, Any]) -> Any:
         if not self._loops:
-            return self._dynamic(*args)
+            return self._dynamic(*args, **options)
         arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg) for arg in args]
-        is_weak = [type(arg) in (bool, int, float, complex) for arg in args]
-        for inputs, call in self._loops:
-            if len(inputs) == len(args) and all(
-                _takes(array, weak and not all(is_weak), dtype)
-                for array, weak, dtype in zip(arrays, is_weak, inputs, strict=True)
-            ):
-                pairs = zip(arrays, inputs, strict=True)
-                return call(*(a if a.dtype == dtype else a.astype(dtype) for a, dtype in pairs))
-        shown = ", ".join(str(array.dtype) for array in arrays)
-        known = "; ".join(", ".join(map(str, inputs)) for inputs, _ in self._loops)
-        raise ArgumentTypeError(
-            f"No signature of '{self.py_func.__name__}' takes {shown}.\n"
-            f"  Hint: there are ({known})."
-        )
+        weak = [type(arg) in (bool, int, float, complex) for arg in args]
+        if all(weak):
+            weak = [False] * len(args)
+        fitting = [
+            loop
+            for loop in self._loops
+            if len(loop[0]) == len(args) and all(map(_takes, arrays, weak, loop[0]))
+        ]
+        if not fitting:
+            shown = ", ".join(str(array.dtype) for array in arrays)
+            known = "; ".join(", ".join(map(str, inputs)) for inputs, _ in self._loops)
+            raise ArgumentTypeError(
+                f"No signature of '{self.py_func.__name__}' takes {shown}.\n"
+                f"  Hint: there are ({known})."
+            )
+
+        def is_exact(loop: tuple[tuple[np.dtype[Any], ...], Any]) -> bool:
+            triples = zip(arrays, weak, loop[0], strict=True)
+            return all(is_weak or array.dtype == dtype for array, is_weak, dtype in triples)
+
+        inputs, call = next(filter(is_exact, fitting), fitting[0])
+        for output, dtype in zip(options.get("out", ()), call.otypes, strict=False):
+            if output.dtype != dtype:
+                raise ArgumentTypeError(
+                    f"The results of '{self.py_func.__name__}' have dtype '{dtype}', and an output "
+                    f"has '{output.dtype}'."
+                )
+        pairs = zip(arrays, inputs, strict=True)
+        converted = [a if a.dtype == dtype else a.astype(dtype) for a, dtype in pairs]
+        # Numbers go with arrays of any device, NumPy's arrays without dimensions do not.
+        return call(*(a if a.ndim else a[()] for a in converted), **options)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.py_func.__name__}>"
@@ -114,7 +131,11 @@ def _is_on_device(value: Any) -> bool:
 def _takes(array: Any, weak: bool, dtype: np.dtype[Any]) -> bool:
     """Return whether a signature's type holds all values of an argument; a weak one is a number."""
     if weak:
-        return bool(np.result_type(array.item(), dtype) == dtype)
+        value = array.item()
+        is_integer = type(value) is int and dtype.kind in "iu"
+        if is_integer and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+            return False
+        return bool(np.result_type(value, dtype) == dtype)
     return bool(np.can_cast(array.dtype, dtype, "safe"))
 
 

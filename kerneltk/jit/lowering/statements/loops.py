@@ -196,7 +196,8 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
         if not indexed:
             number = static_int(low, start, span, "The start of 'enumerate'")
             return [make_pair((Static(number + k), v), span) for k, v in enumerate(lists[0])]
-        first = settled(low, as_index(low, start, span, "The start of 'enumerate'"))
+        index = as_index(low, start, span, "The start of 'enumerate'")
+        first = settled(low, low.cast(index, PY_INT))  # a small one would wrap around
         is_zero = isinstance(first, Static) and first.value == 0
 
         def pair(k: ir.Expression) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, SignatureError
 from kerneltk.jit import cuda
 from kerneltk.jit.numba import host_arrays
 from kerneltk.jit.numba.host_arrays import HostArray, HostLibrary
@@ -48,15 +48,33 @@ def test_no_signature_takes_them() -> None:
         ArgumentTypeError, match=r"'add' takes complex128, int64[^$]*\(int32, int32"
     ):
         add(np.zeros(2, complex), 1)
+    with pytest.raises(ArgumentTypeError, match="'add' takes float64, object"):
+        add(np.zeros(2), None)
 
 
 def test_outputs_and_streams() -> None:
     out = np.zeros(3, np.float32)
-    assert add(np.arange(3.0), 1, out=out, stream=cuda.stream()) is out
+    assert add(np.arange(3, dtype=np.float32), 1, out=out, stream=cuda.stream()) is out
     assert out.tolist() == [1, 2, 3]
     assert add(out, out, out=out)[2] == 6
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ArgumentValueError, match="broadcast"):
         add(np.arange(3.0), 1, out=np.zeros(2))
+    with pytest.raises(ArgumentTypeError, match=r"have dtype 'float64', and an output has 'int32'"):
+        add(np.arange(3.0), 0.5, out=np.zeros(3, np.int32))
+
+
+def test_the_signature_of_the_arrays_dtypes_comes_first() -> None:
+    wide = cuda.vectorize(["f8(f8, f8)", "f4(f4, f4)"])(add.py_func)
+    x = np.arange(3, dtype=np.float32)
+    assert wide(x, x).dtype == wide(x, 2).dtype == np.float32
+    assert wide(x, x.astype(np.float64)).dtype == np.float64
+
+
+def test_integers_that_a_signature_cannot_hold() -> None:
+    sums = cuda.vectorize(["i1(i1, i1)", "i8(i8, i8)"])(add.py_func)
+    x = np.arange(3, dtype=np.int8)
+    assert sums(x, 100).dtype == np.int8
+    assert sums(x, 300).tolist() == [300, 301, 302]
 
 
 def test_results_of_device_arrays_are_such(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,3 +160,13 @@ def test_outputs_that_are_numbers() -> None:
             out[0] += x[k] * factor
 
     assert dot(np.arange(6).reshape(2, 3), [1, 10]).tolist() == [3, 120]
+
+
+def test_outputs_of_which_a_part_is_written() -> None:
+    @cuda.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+    def first(x, out):
+        out[0] += x[0]
+
+    out = np.full((2, 3), 7.0)
+    assert first(np.arange(6.0).reshape(2, 3), out) is out
+    assert out.tolist() == [[7, 7, 7], [10, 7, 7]]
