@@ -815,7 +815,8 @@ def _columns(
     lanes = inner if rows > 1 else _lanes_across(inner * _near(geometry, outer), wanted)
     if length <= _FEW_ROWS and vectors >= resident * _BLOCK // 2:
         lanes = _BLOCK  # threads enough: none has to share its elements
-    while lanes * 2 <= _BLOCK and (_BLOCK // lanes) * most > length:
+    # Of rows side by side lanes have one of the loop's outer ones, which they put together.
+    while rows == 1 and lanes * 2 <= _BLOCK and (_BLOCK // lanes) * most > length:
         lanes *= 2
     tiles = -(-vectors // lanes)
     below, split, chunk = max(1, _BLOCK // lanes), 1, max(length, 1)

@@ -128,6 +128,9 @@ def folded_cases() -> Iterator[ReductionCase]:
                 f"{dtype}-{shape}", SUM, lambda d=dtype, s=shape: (numbers(d, s),), total, axis,
                 modes=("new", "f"),
             )  # fmt: skip
+    yield ReductionCase(  # few rows, of several rows of outputs
+        "batch", SUM, lambda: (numbers(F16, (20, 1300, 6)),), total, 1, modes=("new",)
+    )
     yield ReductionCase(
         "without-identity", LEAST, lambda: (numbers(I8, (5001, 7)),), least, 0, modes=("new",)
     )

@@ -124,12 +124,13 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
         range(array.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     )
     axes = [array.axis(k) for k in given]
+    array.axes(tuple(axes))  # which differ
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(steps) != len(axes):
         raise wrong_type("'gradient' takes one distance, or one for each axis.")
     if edge_order not in (1, 2):
         raise wrong_value("'edge_order' of 'gradient' is 1 or 2.")
-    if array.dtype.kind not in "fc":
+    if array.dtype.kind in "iu":  # bools have no differences
         array = array.astype(np.float64)
     found = [_gradient_along(array, k, step, edge_order)
              for k, step in zip(axes, steps, strict=True)]  # fmt: skip

@@ -309,6 +309,13 @@ def test_short_rows_of_outputs_are_several_in_whole_vectors(
     assert plan(shape, (0,), dtype=dtype, numbers=True).folded == 1
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((1300, 6), 0), ((20, 1300, 6), 1)])
+def test_lanes_of_several_short_rows_have_one_row_of_outputs(shape: Shape, axis: int) -> None:
+    """Also where lanes below them have few rows each: they put its outputs together."""
+    layout = plan(shape, (axis,), dtype="i1")
+    assert (layout.folded, layout.lanes * layout.width) == (4, 4 * 6)
+
+
 @pytest.mark.parametrize("length", [4, 64, 1024])
 def test_groups_of_threads_take_several_short_rows(length: int) -> None:
     layout = plan((10**6, length), (1,))

@@ -27,8 +27,8 @@ static __device__ __forceinline__ float quotient(float a, float b) {
     double wide;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(wide) : "d"(divisor));
     double exact = numerator * wide;
-    const bool is_zero = !(fabsf(a) > 0), is_finite = fabsf(a) < infinity;
-    if (!is_zero && is_finite && fabsf(b) > 0 && fabsf(b) < infinity) {  // of others that is it
+    // Of others that is it; a correction of -0 would be 0.
+    if (fabsf(b) > 0 && fabsf(b) < infinity && fabsf(a) > 0 && fabsf(a) < infinity) {
 #pragma unroll
         for (int k = 0; k < 2; ++k) wide = fma(wide, fma(-divisor, wide, 1.0), wide);
         exact = numerator * wide;

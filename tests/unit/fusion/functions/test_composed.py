@@ -103,6 +103,8 @@ REFUSED = {
     "np.select([x > 0], [x, x])": ArgumentValueError,
     "np.gradient(x[:1])": ArgumentValueError,
     "np.gradient(x, x)": UnsupportedError,
+    "np.gradient(x > 0)": ArgumentTypeError,
+    "np.gradient(x, axis=(0, -1))": ArgumentValueError,
     "np.cross(x[:2], x[:2])": UnsupportedError,
     "np.take_along_axis(x, x, 0)": ArgumentTypeError,
     "np.vsplit(x, 1)": ArgumentValueError,
