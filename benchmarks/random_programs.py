@@ -247,6 +247,9 @@ class Bench:
     def _by_torch(self, body: str, arrays: list[Any]) -> Callable[[], Any]:
         """Return a call of a function as torch.compile makes it of the same memory."""
         torch: Any = self._torch
+        if any(stride < 0 for array in arrays for stride in array.strides):
+            # Its from_dlpack takes them as unsigned, and ends the process (2.11).
+            raise ValueError("a torch tensor has no negative strides")
         torch._dynamo.reset()
         body = body.replace(".astype('float32')", ".float()").replace(".max(", ".amax(")
         compiled = torch.compile(_defined(body, len(arrays), torch), dynamic=False)
