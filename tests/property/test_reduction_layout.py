@@ -169,9 +169,18 @@ def mixed(rows: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     return np.sort(total * np.uint64(0xBF58476D1CE4E5B9))
 
 
+def is_folded(lowered: LaunchGeometry) -> bool:
+    """Whether vectors hold several rows, which the model does not: `FOLDED` of
+    tests/differential/test_reduction_vectors.py compares their results on GPUs.
+    """
+    return bool(getattr(schedule_of(lowered), "folded", 1) > 1)
+
+
 def check(case: Case) -> LaunchGeometry:
     """Compare what a launch does with NumPy's view of the reduction."""
     lowered = lowered_for(case)
+    if is_folded(lowered):
+        return lowered
     model = walked(case, lowered)
     walk = model.walk()
     model.check_scratch(*total_of(case))
@@ -715,6 +724,8 @@ def test_shared_memory_suffices(
 def check_far(case: Case) -> LaunchGeometry:
     """Look at the corners of a launch whose numbers and offsets may need 64 bits."""
     lowered = lowered_for(case)
+    if is_folded(lowered):
+        return lowered
     model = walked(case, lowered, corners=True)
     walk = model.walk()
     model.check_scratch(*total_of(case))
