@@ -206,7 +206,7 @@ def test_arrays_that_repeat_elements(
 
 
 @pytest.mark.parametrize(("shape", "axis", "source"), REPEATED)
-def test_arrays_that_repeat_elements_compile(
+def test_arrays_that_repeat_elements_compile_for_gpus(
     shape: tuple[int, ...], axis: int, source: str
 ) -> None:
     steps = [8 if k == axis and axis < len(shape) - 1 else 0 for k in range(len(shape))]

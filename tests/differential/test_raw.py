@@ -180,16 +180,21 @@ def test_assertions_that_hold(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(y), np.arange(50))
 
 
+REFERENCES = r"""
+template <class T> __global__ void add(T& total, char step, const T& each, double scale) {
+    if (threadIdx.x == 0) total += step * each * T(scale);
+}
+"""
+
+
 def test_parameters_of_reference_types(backend: Any) -> None:
-    code = r"""
-    template <class T> __global__ void add(T& total, char step, const T& each, double scale) {
-        if (threadIdx.x == 0) total += step * each * T(scale);
-    }
-    """
-    kernel = kerneltk.RawKernel(code, "add<float>")
+    kernel = kerneltk.RawKernel(REFERENCES, "add<float>")
     total, each = backend.asarrays(np.ones(1, np.float32), np.full(1, 3, np.float32))
     kernel((1,), (2,), (total, 5, each, 2.0))
     assert total.item() == 31
     with pytest.raises(kerneltk.ArgumentTypeError, match="'each' of kernel 'add<float>' is a p"):
         kernel((1,), (2,), (total, 5, 3.0, 2.0))
-    kernel.compile_for("sm_90")
+
+
+def test_references_compile_for_gpus() -> None:
+    kerneltk.RawKernel(REFERENCES, "add<float>").compile_for("sm_90")
