@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.trace.creation import indices_of
+from kerneltk.fusion.trace.creation import indices_of, key_along
 from kerneltk.fusion.trace.functions import FUNCTIONS, empty, shape_from
 from kerneltk.fusion.trace.graph import WHOLE, Call, Index, Node, Shape
 from kerneltk.fusion.trace.lazy import (
@@ -253,7 +253,7 @@ def _concatenate(
     begin = 0
     for part, length in zip(parts, lengths, strict=True):
         end = begin + int(trace.guards.value(length))
-        out[(*[slice(None)] * at, slice(begin, end))] = part
+        out[key_along(at, slice(begin, end))] = part
         begin = end
     return out
 
@@ -312,9 +312,8 @@ def _split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
         if count <= 0 or length % count:
             raise wrong_value(f"An axis of {length} elements has no {count} equal parts.")
         ends = [length // count * k for k in range(1, count + 1)]
-    lead = [slice(None)] * at
     starts = [None, *ends[:-1]]
-    return [array[(*lead, slice(a, b))] for a, b in zip(starts, ends, strict=True)]
+    return [array[key_along(at, slice(a, b))] for a, b in zip(starts, ends, strict=True)]
 
 
 # -- repeated and moved ----------------------------------------------------------------------------
@@ -334,7 +333,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     extents = array.extents
     wide = (*extents[: at + 1], count, *extents[at + 1 :])
     shape = (*extents[:at], applied(operator.mul, extents[at], count), *extents[at + 1 :])
-    found = array[(*[slice(None)] * (at + 1), None)].broadcast_to(wide)
+    found = array[key_along(at + 1, None)].broadcast_to(wide)
     return _new_shape(found, shape)
 
 
@@ -381,11 +380,14 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
         length = int(array.trace.guards.value(array.extents[at]))
         moved = distance % length if length else 0
         if moved:
-            lead = [slice(None)] * at
             before = found
             found = np.empty_like(before)
-            found[(*lead, slice(moved, None))] = before[(*lead, slice(None, length - moved))]
-            found[(*lead, slice(None, moved))] = before[(*lead, slice(length - moved, None))]
+            found[key_along(at, slice(moved, None))] = before[
+                key_along(at, slice(None, length - moved))
+            ]
+            found[key_along(at, slice(None, moved))] = before[
+                key_along(at, slice(length - moved, None))
+            ]
     return found
 
 
@@ -447,21 +449,19 @@ def _padded_by_values(
     for at, ((before, after), pair) in enumerate(zip(sizes, values, strict=True)):
         # Of the axes before, all; of those behind, what their values do not replace.
         inner = [slice(a, -b or None) for a, b in sizes[at + 1 :]]
-        lead = [slice(None)] * at
         if before:
-            out[(*lead, slice(None, before), *inner)] = pair[0]
+            out[(*key_along(at, slice(None, before)), *inner)] = pair[0]
         if after:
-            out[(*lead, slice(-after, None), *inner)] = pair[1]
+            out[(*key_along(at, slice(-after, None)), *inner)] = pair[1]
     out[tuple(slice(before, -after or None) for before, after in sizes)] = array
     return out
 
 
 def _padded_axis(array: LazyArray, at: int, before: int, after: int, mode: str) -> LazyArray:
     length = int(array.trace.guards.value(array.extents[at]))
-    lead = [slice(None)] * at
 
     def part(start: int | None, stop: int | None, step: int = 1) -> Any:
-        return array[(*lead, slice(start, stop, step))]
+        return array[key_along(at, slice(start, stop, step))]
 
     most = {"wrap": length, "symmetric": length, "reflect": length - 1}.get(mode)
     if length == 0 or (most is not None and max(before, after) > most):
@@ -475,14 +475,14 @@ def _padded_axis(array: LazyArray, at: int, before: int, after: int, mode: str) 
         left, right = part(length - before, length), part(0, after)
     else:
         k = int(mode == "reflect")
-        left = part(k, before + k)[(*lead, slice(None, None, -1))]
-        right = part(length - after - k, length - k)[(*lead, slice(None, None, -1))]
+        left = part(k, before + k)[key_along(at, slice(None, None, -1))]
+        right = part(length - after - k, length - k)[key_along(at, slice(None, None, -1))]
     out = _new_along(array, at, length + before + after)
     if before:
-        out[(*lead, slice(None, before))] = left
+        out[key_along(at, slice(None, before))] = left
     if after:
-        out[(*lead, slice(before + length, None))] = right
-    out[(*lead, slice(before, before + length))] = array
+        out[key_along(at, slice(before + length, None))] = right
+    out[key_along(at, slice(before, before + length))] = array
     return out
 
 
@@ -560,13 +560,14 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any =
     if any(end is not None for end in ends):
         parts = [part for part in (ends[0], array, ends[1]) if part is not None]
         array = _concatenate(parts, at)
-    lead = [slice(None)] * at
     count = operator.index(n)
     if count < 0:
         raise wrong_value("'diff' is repeated a number of times that is not negative.")
     function = np.not_equal if array.dtype.kind == "b" else np.subtract
     for _ in range(count):
-        array = function(array[(*lead, slice(1, None))], array[(*lead, slice(None, -1))])
+        array = function(
+            array[key_along(at, slice(1, None))], array[key_along(at, slice(None, -1))]
+        )
     return array
 
 

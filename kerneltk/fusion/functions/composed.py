@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kerneltk.fusion.functions.arrangement import ARRANGEMENT
-from kerneltk.fusion.functions.products import PRODUCTS, called
-from kerneltk.fusion.trace.creation import along
+from kerneltk.fusion.functions.products import PRODUCTS, called, dtype_called
+from kerneltk.fusion.trace.creation import along, key_along
 from kerneltk.fusion.trace.functions import finished
 from kerneltk.fusion.trace.graph import Shape
 from kerneltk.fusion.trace.lazy import LazyArray
@@ -23,11 +22,6 @@ from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 
 def _array(a: Any, *others: Any) -> LazyArray:
     return as_array(trace_of(a, *others), a)
-
-
-def _at(axis: int, part: Any) -> tuple[Any, ...]:
-    """The key of a part along an axis that counts from the first one."""
-    return (*[slice(None)] * axis, part)
 
 
 # -- choices ---------------------------------------------------------------------------------------
@@ -144,7 +138,7 @@ def _gradient_along(array: LazyArray, axis: int, step: Any, order: int) -> Any:
                           "give the distance of its elements, where they are even.")  # fmt: skip
     if array.shape[axis] < order + 1:
         raise wrong_value(f"'gradient' takes axes of at least {order + 1} elements here.")
-    key = functools.partial(_at, axis)
+    key = functools.partial(key_along, axis)
     out: Any = np.empty_like(array)
     out[key(slice(1, -1))] = (array[key(slice(2, None))] - array[key(slice(None, -2))]) / (
         2.0 * step
@@ -168,7 +162,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         distance = np.diff(x) if np.ndim(x) == 1 else np.diff(x, axis=axis)
         if np.ndim(x) == 1:
             distance = along(_array(distance, array), at, array.ndim)
-    pairs = array[_at(at, slice(1, None))] + array[_at(at, slice(None, -1))]
+    pairs = array[key_along(at, slice(1, None))] + array[key_along(at, slice(None, -1))]
     return np.sum(distance * pairs / 2.0, axis=at)
 
 
@@ -258,8 +252,8 @@ def _array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     if count <= 0:
         raise wrong_value("An array has one part or more.")
     small, larger = divmod(int(array.trace.guards.value(array.extents[at])), count)
-    ends = [k * small + min(k, larger) for k in range(count + 1)]
-    return [array[_at(at, slice(a, b))] for a, b in itertools.pairwise(ends)]
+    ends = [k * small + min(k, larger) for k in range(1, count)]
+    return ARRANGEMENT["split"](array, ends, at)
 
 
 def _split_along(name: str, axis: int, least: int) -> Callable[..., Any]:
@@ -280,17 +274,8 @@ def _unstack(x: Any, /, *, axis: Any = 0) -> Any:
 # -- calls of the library --------------------------------------------------------------------------
 
 
-@functools.cache
-def _dtype_of(name: str, *kinds: np.dtype[Any], **options: Any) -> np.dtype[Any]:
-    return np.asarray(getattr(np, name)(*(np.ones(1, kind) for kind in kinds), **options)).dtype
-
-
 def _called(name: str, operands: Sequence[LazyArray], shape: Shape, **options: Any) -> Any:
-    try:
-        kind = _dtype_of(name, *(operand.dtype for operand in operands))
-    except TypeError:
-        kinds = " and ".join(f"'{operand.dtype}'" for operand in operands)
-        raise wrong_type(f"'{name}' cannot be computed for {kinds}.") from None
+    kind = dtype_called(name, operands, 1)
     return called(operands[0].trace, name, operands, shape, kind, **options)
 
 
@@ -346,7 +331,7 @@ def _quantile(name: str) -> Callable[..., Any]:
     def run(a: Any, q: Any, axis: Any = None, *, method: Any = "linear",
             keepdims: Any = False) -> Any:  # fmt: skip
         parts = np.asarray(q, np.float64) if not isinstance(q, LazyArray) else None
-        if parts is None or parts.ndim > 1 or trace_of(a, q) is None:
+        if parts is None or parts.ndim > 1:
             raise unsupported(f"'{name}' takes numbers that are known in the trace for 'q'.",
                               f"call 'np.{name}' between two fused functions.")  # fmt: skip
         lead = tuple(constant(n) for n in parts.shape)
@@ -367,10 +352,7 @@ def _reduced(
     axes = tuple(range(array.ndim)) if axis is None else array.axes(axis)
     kept = [constant(1) if k in axes else extent for k, extent in enumerate(array.extents)
             if keepdims or k not in axes]  # fmt: skip
-    try:
-        kind = _dtype_of(name, array.dtype, **options)
-    except TypeError:
-        raise wrong_type(f"'{name}' cannot be computed for '{array.dtype}'.") from None
+    kind = dtype_called(name, [array], 1, **options)
     return called(array.trace, name, [array], (*lead, *kept), kind,
                   axis=axes, keepdims=bool(keepdims), **options)  # fmt: skip
 

@@ -257,19 +257,29 @@ def _square_extents(name: str, array: LazyArray) -> None:
 
 
 @functools.cache
-def _dtype_of(name: str, *kinds: np.dtype[Any]) -> np.dtype[Any]:
+def _dtype_of(name: str, ndim: int, *kinds: np.dtype[Any], **options: Any) -> np.dtype[Any]:
+    samples = (np.eye(2, dtype=kind) for kind in kinds)
     function = operator.attrgetter(name)(np)
-    return np.asarray(function(*(np.eye(2, dtype=kind) for kind in kinds))).dtype
+    found = function(*(sample if ndim == 2 else sample[0] for sample in samples), **options)
+    return np.asarray(found).dtype
+
+
+def dtype_called(
+    name: str, operands: Sequence[LazyArray], ndim: int, **options: Any
+) -> np.dtype[Any]:
+    """The dtype of a library's result for vectors or matrices of the operands' dtypes."""
+    try:
+        return _dtype_of(name, ndim, *(operand.dtype for operand in operands), **options)
+    except TypeError:
+        kinds = " and ".join(f"'{operand.dtype}'" for operand in operands)
+        raise wrong_type(f"'{name}' cannot be computed for {kinds}.") from None
 
 
 def _of_matrices(name: str, is_scalar: bool = False) -> Any:
     def function(a: Any) -> Any:
         array = as_array(trace_of(a), a)
         _square_extents(name, array)
-        try:
-            kind = _dtype_of(name, array.dtype)
-        except TypeError:
-            raise wrong_type(f"'{name}' cannot be computed for '{array.dtype}'.") from None
+        kind = dtype_called(name, [array], 2)
         shape = array.extents[:-2] if is_scalar else array.extents
         return called(array.trace, name, [array], shape, kind)
 
@@ -284,12 +294,7 @@ def _solve(a: Any, b: Any) -> Any:
         raise wrong_value("'linalg.solve' takes a vector or matrices.")
     _inner_extents(trace, "linalg.solve", one.extents[-1],
                    other.extents[-1 if other.ndim == 1 else -2])  # fmt: skip
-    try:
-        kind = _dtype_of("linalg.solve", one.dtype, other.dtype)
-    except TypeError:
-        raise wrong_type(
-            f"'linalg.solve' cannot be computed for '{one.dtype}' and '{other.dtype}'."
-        ) from None
+    kind = dtype_called("linalg.solve", [one, other], 2)
     if other.ndim == 1:
         shape = one.extents[:-1]
     else:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kerneltk.fusion.functions.products import called
+from kerneltk.fusion.trace.creation import key_along
 from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -365,4 +366,4 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     if axis is None:
         array, axis = np.ravel(array), 0
     at = array.axis(operator.index(axis))
-    return _taken(array, (*[slice(None)] * at, indices))
+    return _taken(array, key_along(at, indices))

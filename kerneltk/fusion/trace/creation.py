@@ -122,6 +122,11 @@ def along(vector: LazyArray, axis: int, ndim: int) -> LazyArray:
     return vector[tuple(slice(None) if k == axis else None for k in range(ndim))]  # type: ignore[no-any-return]
 
 
+def key_along(axis: int, item: Any) -> tuple[Any, ...]:
+    """The key of a part of an array along an axis, of all that the axes before have."""
+    return (*[slice(None)] * axis, item)
+
+
 def indices_of(trace: Trace, rows: Symbol, columns: Symbol) -> tuple[Any, Any]:
     """The indices of rows, as a column, and of columns."""
     row = arange(trace, plain_number(trace, rows))
