@@ -21,6 +21,7 @@ from kerneltk.core.records import record
 from kerneltk.fusion.plan.steps import (
     OPTIONS,
     FusedElementwise,
+    Leaf,
     LibraryCall,
     Rounds,
     Step,
@@ -400,11 +401,7 @@ class _Writer:
 
     def _elementwise(self, step: Step, definition: ElementwiseDefinition) -> None:
         space = self._body(definition.preamble)
-        leaves = [*step.leaves()]
-        for k, leaf in enumerate(leaves):
-            if not leaf.shape:
-                ctype = describe(leaf.dtype).ctype
-                self._line(f"const {ctype} x{k} = load<{ctype}>(in{k}.data);")
+        leaves = self._loaded(step)
         full = [f"in{k}" for k, leaf in enumerate(leaves) if leaf.shape]
         outs = [f"out{k}" for k in range(len(step.targets))]
         body = [
@@ -414,10 +411,27 @@ class _Writer:
                 if leaf.shape
             ],
             *[f"{describe(n.dtype).ctype} y{k};" for k, n in enumerate(step.nodes)],
-            *_local(definition.operation, space),
+            _local(definition.operation, space),
             *[f"store(row_out{k}.data + k * by_out{k}, y{k});" for k in range(len(outs))],
         ]
         self._walk([*full, *outs], len(step.shape), body)
+
+    def _loaded(self, step: Step) -> list[Leaf]:
+        """What a launch reads; arrays of one element are loaded before its loops."""
+        leaves = [*step.leaves()]
+        for k, leaf in enumerate(leaves):
+            if not leaf.shape:
+                ctype = describe(leaf.dtype).ctype
+                self._line(f"const {ctype} x{k} = load<{ctype}>(in{k}.data);")
+        return leaves
+
+    def _enter(self, d: int, dimension: int, *tables: dict[str, str]) -> None:
+        """Begin a loop, the one of this depth. Tables have what parts are called in it."""
+        self._line(f"for (long long k{d} = 0; k{d} < shape[{dimension}]; ++k{d}) {{")
+        for table in tables:
+            for part, outer in table.items():
+                self._line(f"const auto {part}_{d} = {outer}[k{d}];")
+                table[part] = f"{part}_{d}"
 
     def _walk(self, parts: Sequence[str], ndim: int, body: Sequence[str]) -> None:
         """Have a body be executed for each element of parts of the launch's shape."""
@@ -428,10 +442,7 @@ class _Writer:
             return
         own = {part: part for part in parts}
         for d in range(ndim - 1):
-            self._line(f"for (long long k{d} = 0; k{d} < shape[{d}]; ++k{d}) {{")
-            for part in parts:
-                self._line(f"const auto {part}_{d} = {own[part]}[k{d}];")
-                own[part] = f"{part}_{d}"
+            self._enter(d, d, own)
         self._line(*[f"const auto& row_{part} = {own[part]};" for part in parts])
         self._dense(parts, [
             f"const long long count = shape[{ndim - 1}];",
@@ -466,46 +477,33 @@ class _Writer:
             self._line(f"using total = {accumulator.ctype};")
         self._line(
             "const auto combine = [](total a, total b) -> total {",
-            f"return {_local(definition.reduce_expr, space)[0]};", "};",
+            f"return {_local(definition.reduce_expr, space)};", "};",
             f"const total neutral = [] () -> total {{ return {definition.identity}; }}();",
         )  # fmt: skip
-        leaves = [*step.leaves()]
-        for k, leaf in enumerate(leaves):
-            if not leaf.shape:
-                ctype = describe(leaf.dtype).ctype
-                self._line(f"const {ctype} x{k} = load<{ctype}>(in{k}.data);")
+        leaves = self._loaded(step)
         full = [k for k, leaf in enumerate(leaves) if leaf.shape]
-        own = {k: f"in{k}" for k in full}
-        outs = {k: f"out{k}" for k in range(len(step.targets))}
-
-        def loop(d: int) -> None:
-            self._line(f"for (long long k{d} = 0; k{d} < shape[{order[d]}]; ++k{d}) {{")
-            for k in full:
-                self._line(f"const auto in{k}_{d} = {own[k]}[k{d}];")
-                own[k] = f"in{k}_{d}"
-
+        own = {f"in{k}": f"in{k}" for k in full}
+        outs = {f"out{k}": f"out{k}" for k in range(len(step.targets))}
         for d in range(outer):
-            loop(d)
-            for k in outs:
-                self._line(f"const auto out{k}_{d} = {outs[k]}[k{d}];")
-                outs[k] = f"out{k}_{d}"
+            self._enter(d, order[d], own, outs)
         self._line("total found = neutral;", "long long before = 0;")
         for d in range(outer, ndim - 1):
-            loop(d)
-        self._line(*[f"const auto& row_in{k} = {own[k]};" for k in full])
+            self._enter(d, order[d], own)
+        self._line(*[f"const auto& row_{part} = {name};" for part, name in own.items()])
         self._line(f"const long long count = shape[{order[-1]}];")
         self._dense([f"in{k}" for k in full], [
             "found = row_total(found, count, neutral, [&](long long k) -> total {",
             "[[maybe_unused]] const long long _J = before + k;",
             *[_element(f"x{k}", leaves[k].dtype, f"in{k}") for k in full],
-            f"return {_local(definition.map_expr, space)[0]};",
+            f"return {_local(definition.map_expr, space)};",
             "}, combine);",
         ])  # fmt: skip
         self._line("before += count;", "}" * (ndim - 1 - outer), "{")
         for k, node in enumerate(step.nodes):
             self._line(f"{describe(node.dtype).ctype} y{k};")
-        self._line("const total a = found;", *_local(definition.post_map_expr, space))
-        self._line(*[f"store({outs[k]}.data, y{k});" for k in outs], "}", "}" * outer)
+        self._line("const total a = found;", _local(definition.post_map_expr, space))
+        self._line(*[f"store({name}.data, y{k});" for k, name in enumerate(outs.values())], "}",
+                   "}" * outer)  # fmt: skip
 
     # -- calls of a library --------------------------------------------------------------------
 
@@ -556,9 +554,9 @@ def _element(name: str, dtype: np.dtype[Any], part: str) -> str:
     return f"const {ctype} {name} = load<{ctype}>(row_{part}.data + k * by_{part});"
 
 
-def _local(text: str, space: str) -> list[str]:
+def _local(text: str, space: str) -> str:
     """A body's call of its function, which is in a namespace here."""
-    return [text.replace("::_kt_", f"{space}::_kt_")]
+    return text.replace("::_kt_", f"{space}::_kt_")
 
 
 def _reduced_last(step: Step) -> tuple[int, ...]:

@@ -380,7 +380,7 @@ class _Execution:
         """A loop: its kernel, or the launches of each round where those are large."""
         from kerneltk.fusion.loops import kernel as loops  # a plan may have none
 
-        is_one = self._library is np and self._calls is None and not self._makes_all
+        is_one = self._library is np and self.calls_launchers
         found = loops.loop_kernel(rounds, self._shapes, self._is_made) if is_one else None
         if found is None:
             return _rounds(self, rounds)

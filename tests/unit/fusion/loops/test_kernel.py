@@ -10,7 +10,14 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.base import backend_named
-from kerneltk.fusion.loops.kernel import are_all, clipped, column, is_within, loop_kernel
+from kerneltk.fusion.loops.kernel import (
+    LoopKernel,
+    are_all,
+    clipped,
+    column,
+    is_within,
+    loop_kernel,
+)
 from kerneltk.fusion.plan.program import Program, _Execution
 from kerneltk.fusion.plan.steps import Rounds
 from kerneltk.fusion.start import traced
@@ -90,15 +97,14 @@ def matrices(x: Any, y: Any, z: Any) -> None:
 _FUNCTIONS = [triangular, nested, numbers, reduced, carried, new_arrays, slices, matrices]
 
 
-def _kernels(program: Program) -> list[bool]:
-    """Whether each loop of a program is one kernel."""
+def _kernels(program: Program) -> list[LoopKernel | None]:
+    """The kernel of each loop of a program, if it is one."""
     execution = _Execution(program, np.empty)
     found = []
     for step in program.plan.steps:
         execution.steps_of(step)
         if isinstance(step.kernel, Rounds):
-            one = loop_kernel(step.kernel, execution._shapes, execution._is_made)
-            found.append(one is not None)
+            found.append(loop_kernel(step.kernel, execution._shapes, execution._is_made))
     return found
 
 
@@ -211,7 +217,7 @@ def test_what_is_no_part_of_a_kernel_remains() -> None:
             x[i] = np.cumsum(y[i])
 
     args = [np.ones((14, 5)), np.ones((14, 5))]
-    assert _kernels(traced(function, "program", args, (), backend_named("host"))) == [False]
+    assert _kernels(traced(function, "program", args, (), backend_named("host"))) == [None]
     wanted = [x.copy() for x in args]
     function(*wanted)
     kerneltk.fuse(function)(*args)
@@ -236,13 +242,9 @@ def test_loops_that_differ_in_numbers_share_a_kernel() -> None:
                 x[i, j % _N] += x[i, :j] @ y[:j, i]
 
     program = traced(function, "program", _arguments(), (), backend_named("host"))
-    execution = _Execution(program, np.empty)
     kernels = []
-    for step in program.plan.steps:
-        execution.steps_of(step)
-        if isinstance(step.kernel, Rounds):
-            found = loop_kernel(step.kernel, execution._shapes, execution._is_made)
-            assert found is not None
-            kernels.append(found.kernel)
+    for found in _kernels(program):
+        assert found is not None
+        kernels.append(found.kernel)
     assert len(kernels) > 4
     assert len(set(kernels)) < len(kernels)
