@@ -174,6 +174,18 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
     if function is not zip and len(nodes) != 1:
         what = "an array or a tuple" + (" and a start" if function is enumerate else "")
         raise low.fail(f"'{name}' takes {what}.", span)
+    parts = _parts_of(low, nodes)
+    if function is enumerate:
+        return _enumerated(low, parts[0], start, span)
+    if function is reversed:
+        (only,) = parts
+        return _backwards(low, only, span) if isinstance(only, _Indexed) else only[::-1]
+    strict = "strict" in given and bool(given["strict"].value)  # type: ignore[union-attr]
+    return _zipped(low, parts, strict, span)
+
+
+def _parts_of(low: FunctionBuilder, nodes: Sequence[ast.expr]) -> list[list[Value] | _Indexed]:
+    """Return what each of some arguments goes over, evaluated in their order."""
     parts: list[list[Value] | _Indexed] = []
     for argument in nodes:
         with low.captured() as added:
@@ -184,6 +196,29 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
             parts = [_settled_items(low, part) for part in parts]
             low.statements += added
         parts.append(found)
+    return parts
+
+
+def _enumerated(
+    low: FunctionBuilder, part: list[Value] | _Indexed, start: Value, span: ir.Span
+) -> list[Value] | _Indexed:
+    what = "The start of 'enumerate'"
+    if not isinstance(part, _Indexed):
+        number = static_int(low, start, span, what)
+        return [make_pair((Static(number + k), item), span) for k, item in enumerate(part)]
+    index = as_index(low, start, span, what)
+    first = settled(low, low.cast(index, PY_INT))  # a small one would wrap around
+    is_zero = isinstance(first, Static) and first.value == 0
+
+    def pair(k: ir.Expression) -> Value:
+        return make_pair((k if is_zero else low.binary("+", first, k, span), part.item(k)), span)
+
+    return _Indexed(part.passes, pair)
+
+
+def _zipped(
+    low: FunctionBuilder, parts: Sequence[list[Value] | _Indexed], strict: bool, span: ir.Span
+) -> list[Value] | _Indexed:
     indexed = [part for part in parts if isinstance(part, _Indexed)]
     lists = [part for part in parts if isinstance(part, list)]
     if indexed and lists:
@@ -192,24 +227,6 @@ def _combined(low: FunctionBuilder, node: ast.Call, function: Any) -> list[Value
             span,
             "loop over 'range(len(x))' and index.",
         )
-    if function is enumerate:
-        if not indexed:
-            number = static_int(low, start, span, "The start of 'enumerate'")
-            return [make_pair((Static(number + k), v), span) for k, v in enumerate(lists[0])]
-        index = as_index(low, start, span, "The start of 'enumerate'")
-        first = settled(low, low.cast(index, PY_INT))  # a small one would wrap around
-        is_zero = isinstance(first, Static) and first.value == 0
-
-        def pair(k: ir.Expression) -> Value:
-            found = k if is_zero else low.binary("+", first, k, span)
-            return make_pair((found, indexed[0].item(k)), span)
-
-        return _Indexed(indexed[0].passes, pair)
-    if function is reversed:
-        if not indexed:
-            return lists[0][::-1]
-        return _backwards(low, indexed[0], span)
-    strict = "strict" in given and bool(given["strict"].value)  # type: ignore[union-attr]
     if not indexed:
         if strict and len({len(items) for items in lists}) > 1:
             raise low.fail("The arguments of 'zip' have different lengths.", span)
