@@ -6,18 +6,21 @@ those of `--kinds captured` read and change arrays from outside, and catch excep
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 
 from . import captured, loops, partial, running
 from .running import FAULTS, main
 
 KINDS = {"expressions": running, "captured": captured, "partial": partial, "loops": loops}
+ARRAYS = {"host": "numpy", "cuda": "cupy"}
 
 
-def _counted(seeds: range, kinds: str) -> dict[str, int]:
-    return main(seeds, KINDS[kinds])
+def _counted(seeds: range, kinds: str, backend: str) -> dict[str, int]:
+    return main(seeds, KINDS[kinds], xp=importlib.import_module(ARRAYS[backend]))
 
 
 if __name__ == "__main__":
@@ -26,6 +29,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--kinds", choices=KINDS, default="expressions")
+    parser.add_argument("--backend", choices=ARRAYS, default="host")
     parser.add_argument("--show", action="store_true", help="print one program and its outcome")
     given = parser.parse_args()
     if given.show:
@@ -37,11 +41,11 @@ if __name__ == "__main__":
     total: Counter[str] = Counter()
     if given.jobs == 1:
         for part in parts:
-            total.update(_counted(part, given.kinds))
+            total.update(_counted(part, given.kinds, given.backend))
             print(part, dict(total), file=sys.stderr, flush=True)
     else:
         with ProcessPoolExecutor(given.jobs) as pool:
-            for counts in pool.map(_counted, parts, [given.kinds] * len(parts)):
+            for counts in pool.map(_counted, parts, repeat(given.kinds), repeat(given.backend)):
                 total.update(counts)
     print(dict(total))
     sys.exit(any(total[fault] for fault in FAULTS))

@@ -84,23 +84,23 @@ class Program:
              f"    return {self.result}", ""]
         )  # fmt: skip
 
-    def made(self, extents: dict[str, int]) -> list[Any]:
-        """Arguments of such extents: the same ones each time."""
+    def made(self, extents: dict[str, int], xp: Any = np) -> list[Any]:
+        """Arguments of such extents, arrays of `xp`: the same ones each time."""
         dice = np.random.default_rng([self.seed, *extents.values()])
-        return [_made(argument, extents, dice) for argument in self.arguments]
+        return [_made(argument, extents, dice, xp) for argument in self.arguments]
 
 
-def _made(argument: Argument, extents: dict[str, int], dice: np.random.Generator) -> Any:
+def _made(argument: Argument, extents: dict[str, int], dice: np.random.Generator, xp: Any) -> Any:
     if argument.number is not None:
         return argument.number
     shape = tuple(extents[name] for name in argument.shape)
     dtype = np.dtype(argument.dtype)
     if argument.layout == "strided" and shape:
-        whole = _filled((*shape[:-1], 2 * shape[-1]), dtype, dice)
+        whole = xp.asarray(_filled((*shape[:-1], 2 * shape[-1]), dtype, dice))
         return whole[..., ::2]
-    array = _filled(shape, dtype, dice)
+    array = xp.asarray(_filled(shape, dtype, dice))
     if argument.layout == "F":
-        return np.asfortranarray(array)
+        return xp.asfortranarray(array)
     if argument.layout == "reversed" and shape:
         return array[::-1]
     return array

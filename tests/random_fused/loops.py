@@ -9,7 +9,10 @@ rounded once, so results are compared bit by bit.
 from __future__ import annotations
 
 import random
+from typing import Any
 from unittest import mock
+
+import numpy as np
 
 from kerneltk.fusion.trace import rolling
 
@@ -124,7 +127,7 @@ def generate(seed: int) -> Program:
     return Program(seed, lines, calls)
 
 
-def outcome_of(program: Program) -> Outcome:
+def outcome_of(program: Program, *, xp: Any = np) -> Outcome:
     """Whether the fused function does what the function does, in each of the calls."""
     with mock.patch.object(rolling, "_LEAST_OPERATIONS", -1):
-        return partial.outcome_of(program, len(program.calls))
+        return partial.outcome_of(program, len(program.calls), xp)

@@ -21,7 +21,7 @@ import kerneltk
 
 from .captured import _attempted, _shown
 from .generator import Undefined
-from .running import Outcome
+from .running import Outcome, on_host
 
 # Parts of arrays of (m, n) elements that have the same shapes; of some only where m or n is even.
 _PARTS: dict[str, tuple[str, ...]] = {
@@ -170,18 +170,18 @@ def generate(seed: int) -> Program:
 
 _OVERLAPS: dict[str, Callable[[Any, Any], Any]] = {
     "apart": lambda x, base: base[1:].copy(),
-    "columns first": lambda x, base: np.asfortranarray(base[1:]),
+    "columns first": lambda x, base: base[1:].copy(order="F"),
     "same": lambda x, base: x,
     "turned": lambda x, base: x[::-1],
     "moved": lambda x, base: base[:-1],
 }
 
 
-def _arguments(program: Program, call: int) -> list[Any]:
+def _arguments(program: Program, call: int, xp: Any = np) -> list[Any]:
     (m, n), dtype, overlap = program.calls[call]
-    base = (np.arange((m + 1) * n).reshape(m + 1, n) * 7 % 11 - 4).astype(dtype)
+    base = (xp.arange((m + 1) * n).reshape(m + 1, n) * 7 % 11 - 4).astype(dtype)
     x = base[1:]
-    return [x, _OVERLAPS[overlap](x, base), np.arange(n).astype(dtype), 3]
+    return [x, _OVERLAPS[overlap](x, base), xp.arange(n).astype(dtype), 3]
 
 
 def _function(program: Program) -> Callable[..., Any]:
@@ -193,20 +193,20 @@ def _function(program: Program) -> Callable[..., Any]:
     return found
 
 
-def _shared(result: Any, args: list[Any]) -> list[bool]:
+def _shared(result: Any, args: list[Any], xp: Any = np) -> list[bool]:
     items = result if isinstance(result, tuple) else (result,)
-    arrays = [item for item in items if isinstance(item, np.ndarray) and item.size]
-    return [any(np.shares_memory(item, own) for own in args[:3]) for item in arrays if item.ndim]
+    arrays = [item for item in items if isinstance(item, xp.ndarray) and item.size]
+    return [any(xp.shares_memory(item, own) for own in args[:3]) for item in arrays if item.ndim]
 
 
-def outcome_of(program: Program, calls: int = 4) -> Outcome:
-    """Compare the calls of a program with NumPy's."""
+def outcome_of(program: Program, calls: int = 4, xp: Any = np) -> Outcome:
+    """Compare the calls of a program, on arrays of `xp` (CuPy or NumPy), with NumPy's."""
     plain = _function(program)
     fused = kerneltk.fuse(_function(program))
     refused: Outcome | None = None
     for k in range(calls):
         where = f"call {k}: {program.calls[k]}"
-        wanted_args, args = _arguments(program, k), _arguments(program, k)
+        wanted_args, args = _arguments(program, k), _arguments(program, k, xp)
         wanted, raised = _attempted(plain, wanted_args)
         if isinstance(wanted, Undefined):
             continue
@@ -223,9 +223,9 @@ def outcome_of(program: Program, calls: int = 4) -> Outcome:
         if raised is not None:
             return Outcome("accepted", f"NumPy: {raised!r}, {where}")
         for what, a, b in (
-            ("the result", _shown(_plain(wanted)), _shown(_plain(found))),
-            ("an argument", _shown(wanted_args), _shown(args)),
-            ("what results share", _shared(wanted, wanted_args), _shared(found, args)),
+            ("the result", _shown(_plain(wanted)), _shown(_plain(on_host(found)))),
+            ("an argument", _shown(wanted_args), _shown(on_host(args))),
+            ("what results share", _shared(wanted, wanted_args), _shared(found, args, xp)),
         ):
             if a != b:
                 shown = f"{what}: {found!r} {args!r}, NumPy: {wanted!r} {wanted_args!r} ({where})"

@@ -52,14 +52,25 @@ def _function(program: Program, names: dict[str, Any]) -> Callable[..., Any]:
     return found
 
 
-def outcome_of(program: Program, calls: int = 4) -> Outcome:
-    """Compare the calls of a program with NumPy's."""
+def on_host(value: Any) -> Any:
+    """A result or arguments with NumPy's arrays in place of CuPy's."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(on_host, value))
+    if isinstance(value, tuple | list):
+        return type(value)(map(on_host, value))
+    if isinstance(value, dict):
+        return type(value)((name, on_host(item)) for name, item in value.items())
+    return value.get(order="A") if type(value).__module__.startswith("cupy") else value
+
+
+def outcome_of(program: Program, calls: int = 4, xp: Any = np) -> Outcome:
+    """Compare the calls of a program, on arrays of `xp` (CuPy or NumPy), with NumPy's."""
     plain = _function(program, namespace(np))
     fused = kerneltk.fuse(_function(program, namespace(cupy_or_numpy())))
     refused: Outcome | None = None
     order = [program.extents[k] for k in (0, 0, 1, 2, 3)][:calls]
     for extents in order:
-        wanted_args, args = program.made(extents), program.made(extents)
+        wanted_args, args = program.made(extents), program.made(extents, xp)
         wanted: Any = None
         raised: Exception | None = None
         try:
@@ -81,7 +92,9 @@ def outcome_of(program: Program, calls: int = 4) -> Outcome:
             return Outcome("foreign exception", shown)
         if raised is not None:
             return Outcome("accepted", f"NumPy: {raised!r}, extents {extents}")
-        problem = next(_differences(program, wanted, found, wanted_args, args), None)
+        problem = next(
+            _differences(program, wanted, on_host(found), wanted_args, on_host(args)), None
+        )
         if problem is not None:
             return Outcome("different", f"{problem} (extents {extents})")
     return refused or Outcome("same")
@@ -146,12 +159,14 @@ def _difference(value: Value | None, wanted: Any, found: Any) -> Iterator[str]:
         yield f"{name} is {found!r}, and not {wanted!r}"
 
 
-def main(seeds: range, kind: Any = sys.modules[__name__], out: Any = sys.stdout) -> dict[str, int]:
+def main(
+    seeds: range, kind: Any = sys.modules[__name__], out: Any = sys.stdout, xp: Any = np
+) -> dict[str, int]:
     """Run programs of a module's generator, print those that differ, and count the outcomes."""
     counts: dict[str, int] = {}
     for seed in seeds:
         program = kind.generate(seed)
-        outcome = kind.outcome_of(program)
+        outcome = kind.outcome_of(program, xp=xp)
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
         if outcome.status in FAULTS:
             print(f"# {seed}: {outcome.status}: {outcome.detail}\n{program.source()}", file=out,
