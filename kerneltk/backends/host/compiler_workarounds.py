@@ -25,6 +25,8 @@ _OPTIMIZED = "unit.optimized"  # as it becomes machine code
 _BEFORE_SLP = "unit.before_slp"
 _TRAPPING, _NOT_TRAPPING = "-ftrapping-math", "-fno-trapping-math"
 _NO_SLP = "-fno-tree-slp-vectorize"
+# Without these g++ on x86 fuses products and sums all the same.
+UNCONTRACTED_OPTIONS = ("-mno-fma", "-mno-fma4", "-mno-avx512f")
 _SIMPLER = (_NO_SLP, "-fno-tree-vectorize", "-O1")  # the last one wins over others of its kind
 
 # The internal function, and what x86's vectors have for it. A program's own `trunc` that is
@@ -33,11 +35,6 @@ _TRUNC = re.compile(rb"\.TRUNC \(|__builtin_ia32_trunc")
 # Tried once a word, not at each of its letters: a mangled name may have thousands.
 _TO_FLOAT = re.compile(rb"(?<![\w$])([\w$]++) = \(float\) ")
 _TO_DOUBLE = re.compile(rb" = \(double\) ([\w$]++);")
-
-
-def uncontracted_options() -> tuple[str, ...]:
-    """Return the options without which g++ on x86 fuses products and sums all the same."""
-    return ("-mno-fma", "-mno-fma4", "-mno-avx512f")
 
 
 def dump_options(options: Sequence[str]) -> Iterator[str]:

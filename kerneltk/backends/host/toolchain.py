@@ -394,7 +394,7 @@ def _backend_options(
     if x86 and compiler.family == "gcc" and not _is_fused(own):
         from kerneltk.backends.host import compiler_workarounds
 
-        options += compiler_workarounds.uncontracted_options()
+        options += compiler_workarounds.UNCONTRACTED_OPTIONS
     if is_raw and compiler.family != "gcc":
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
         # for.
