@@ -288,7 +288,9 @@ def finished(
     trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
-    plan = planned(trace, name, target or backend.capabilities, device, values, nodes, _new_plan)
+    able = target or backend.capabilities
+    with trace.guards.planning():
+        plan = planned(trace, name, able, device, values, nodes, _new_plan)
     trace.applied.clear()
     trace.rolling = None  # it has the arguments
 
@@ -333,7 +335,8 @@ def _check_arrays(
         )
     asked = {id(one.given) for one in captured if one.is_named}
     read = [one.array for one in captured if not one.is_named]
-    read += [value for value in found if id(value) not in asked and type(value) is trace.array_type]
+    read += [value for value in found if id(value) not in asked]
+    read = [value for value in read if isinstance(value, trace.array_type)]  # not NumPy's for CuPy
     extents = [extent_in_memory(value, backend) for value in written]
     for begin, end in (extent_in_memory(value, backend) for value in read if written):
         if any(begin < high and low < end for low, high in extents):

@@ -206,6 +206,21 @@ def test_quotients_of_all_sizes_are_rounded_once(backend: Any) -> None:
     )
 
 
+def test_single_elements_and_constants(backend: Any) -> None:
+    def places(x: Any) -> Any:
+        return x.argmax(), x.argmin(axis=None, keepdims=True), x.sum(), x * 2
+
+    def filled(x: Any) -> None:
+        x[0] = np.array([1.0, 2.0, 3.0])
+
+    one, rows = np.array(3.5), np.zeros((2, 3))
+    found = [backend.asnumpy(v) for v in kerneltk.fuse(places)(backend.asarray(one))]
+    assert [v.tolist() for v in found] == [0, 0, 3.5, 7.0]
+    written = backend.asarray(rows)
+    kerneltk.fuse(filled)(written)
+    assert backend.asnumpy(written).tolist() == [[1, 2, 3], [0, 0, 0]]
+
+
 @pytest.mark.gpu
 def test_more_than_2_31_elements(large_arrays: None) -> None:
     import cupy

@@ -217,6 +217,27 @@ def test_arrays_that_repeat_elements_compile_for_gpus(
     assert len(compiler.compile(unit, target).code) > 1000
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    "part", [np.s_[:, :1], np.s_[:, 3:4], np.s_[:, -1:], np.s_[1:2], np.s_[-2:-1], np.s_[1, 4:5]],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("shape", [(9, 17), (2, 40), (300, 70)], ids=str)
+def test_rows_with_one_row_or_column_of_them(
+    shape: tuple[int, int], part: Any, axis: int, backend: Any
+) -> None:
+    def function(x: Any) -> Any:
+        apart = x - x[part]
+        first, last = np.diff(x[:2], axis=0), apart * x[part]
+        return apart / (1 + (last * last).sum(axis, keepdims=True)), first + apart.max(
+            axis, keepdims=True
+        )
+
+    x = np.random.default_rng(4).standard_normal(shape)
+    for found, wanted in zip(kerneltk.fuse(function)(backend.asarray(x)), function(x), strict=True):
+        np.testing.assert_allclose(backend.asnumpy(found), wanted, rtol=1e-12)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("operation", [operator.truediv, operator.mul, operator.add, operator.sub])
 def test_arithmetic_of_float16_is_rounded_once(operation: Function) -> None:

@@ -501,10 +501,7 @@ class Planner:
         if target.is_new:
             return root.node.shape
         source = self._trace.sources[target.array]
-        return self._canonical(shape_after(source.shape, *target.steps))
-
-    def _canonical(self, shape: Shape) -> Shape:
-        return tuple(map(self._trace.guards.canonical, shape))
+        return shape_after(source.shape, *target.steps)
 
     def _are_apart(self, leaf: Leaf, target: Target) -> bool:
         shape = self._trace.sources[target.array].shape
@@ -707,7 +704,7 @@ class Planner:
         if not reduces or not self.is_online:
             return
         shape = reduces[0].operand.shape
-        if not all(same_extents(node.operand.shape, shape) for node in reduces):
+        if not shape or not all(same_extents(node.operand.shape, shape) for node in reduces):
             return
         dims, read = self._orders(order, roots, shape)
         guards = self._trace.guards
@@ -955,7 +952,7 @@ class Planner:
 
     def _is_covered(self, shape: Shape, operands: Operands) -> bool:
         """Whether the arrays of a kernel, broadcast, have its shape."""
-        shapes = [self._canonical(leaf.shape) for leaf in operands.leaves.values()]
+        shapes = [leaf.shape for leaf in operands.leaves.values()]
         for back, extent in enumerate(reversed(shape), 1):
             for own in shapes:
                 if len(own) >= back and own[-back].expression == extent.expression:

@@ -19,6 +19,7 @@ from kerneltk.fusion.trace.symbols import (
     Symbol,
     applied,
     as_symbol,
+    canonical_shape,
     constant,
     indices_of,
     is_one,
@@ -213,7 +214,7 @@ def shape_after(shape: Shape, *steps: ViewStep) -> Shape:
     """The shape of a view, seen through steps whose indices are in bounds."""
     for step in steps:
         shape = _shape_after(shape, step)
-    return shape
+    return canonical_shape(shape)
 
 
 def _shape_after(shape: Shape, step: ViewStep) -> Shape:

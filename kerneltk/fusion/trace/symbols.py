@@ -210,9 +210,10 @@ _RAISING = frozenset(
 
 
 class _Tracing(threading.local):
-    """The guards of the trace that a thread is in."""
+    """The guards of the trace that a thread is in, and of the one that it plans."""
 
     guards: Guards | None = None
+    planned: Guards | None = None
 
 
 _tracing = _Tracing()
@@ -291,6 +292,15 @@ class Guards:
             yield
         finally:
             _tracing.guards = before
+
+    @contextmanager
+    def planning(self) -> Iterator[None]:
+        """Have `canonical_shape` name equal extents by the same symbols within: all are known."""
+        before, _tracing.planned = _tracing.planned, self
+        try:
+            yield
+        finally:
+            _tracing.planned = before
 
     def note_raising(self, function: Callable[..., Any], operands: Sequence[Symbol]) -> None:
         """Have later calls share whether a function of numbers raises an exception."""
@@ -379,6 +389,14 @@ class Guards:
                 pending += ((call, self.equals[call]) for call in self._calls_of.get(second, ()))
                 for operand in _operands_within(second):
                     self._calls_of.setdefault(operand, []).append(second)
+
+
+def canonical_shape(shape: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
+    """A shape, whose extents are those that stand for all equal ones of the trace that is planned:
+    an extent that was decided to be one is the number itself.
+    """
+    guards = _tracing.planned
+    return shape if guards is None else tuple(map(guards.canonical, shape))
 
 
 def _operands_within(expression: Expression) -> set[Expression]:
