@@ -300,6 +300,16 @@ def test_more_than_2_31_elements(backend: Any, shape: tuple[int, ...]) -> None:
     assert (number == (length - 1) * outputs + np.arange(outputs)).all()
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("part", [np.s_[::-1], np.s_[1:], np.s_[:0:-1], np.s_[::-2]], ids=str)
+def test_vectors_of_more_than_2_31_elements(large_arrays: None, part: slice) -> None:
+    import cupy
+
+    x = cupy.ones(2**31 + 2**20 + 13, np.int8)
+    x[-5] = 3
+    assert int(SUM(x[part])) == x[part].size + 2
+
+
 @pytest.mark.parametrize("axis", [None, 0])
 def test_more_than_2_31_elements_compiles_for_cuda(axis: int | None) -> None:
     x = np.broadcast_to(np.int8(1), (BEYOND, 3))
