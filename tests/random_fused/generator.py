@@ -227,10 +227,12 @@ class Generator:
             "c": dice.randint(1, 4),
             "one": 1,
         }
-        program.extents = [first, {**first, "a": first["a"] + 2}, {**first, "b": 1},
-                           {**first, "a": 0}]  # fmt: skip
         ndim = dice.choice((1, 1, 2, 2, 3))
         names = ("a", "b", "c")[:ndim]
+        if self._chance(0.3):  # as many rows, and as long, as one kernel of them is planned for
+            first |= {"a": dice.randint(8, 9), names[-1]: dice.randint(16, 18)}
+        program.extents = [first, {**first, "a": first["a"] + 2}, {**first, "b": 1},
+                           {**first, "a": 0}]  # fmt: skip
         for k in range(dice.randint(1, 3)):
             shape = tuple(n if self._chance(0.8) else "one" for n in names[dice.randint(0, 1) :])
             layout = dice.choice(("C", "C", "C", "F", "reversed", "strided"))

@@ -206,6 +206,8 @@ def outcome_of(program: Program, calls: int = 4, xp: Any = np) -> Outcome:
     refused: Outcome | None = None
     for k in range(calls):
         where = f"call {k}: {program.calls[k]}"
+        if xp is not np and program.calls[k][2] in ("same", "turned", "moved"):
+            continue  # what runs unfused has CuPy's elements, which are views
         wanted_args, args = _arguments(program, k), _arguments(program, k, xp)
         wanted, raised = _attempted(plain, wanted_args)
         if isinstance(wanted, Undefined):
