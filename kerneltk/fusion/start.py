@@ -335,8 +335,7 @@ def _check_arrays(
         )
     asked = {id(one.given) for one in captured if one.is_named}
     read = [one.array for one in captured if not one.is_named]
-    read += [value for value in found if id(value) not in asked]
-    read = [value for value in read if isinstance(value, trace.array_type)]  # not NumPy's for CuPy
+    read += [value for value in found if id(value) not in asked and type(value) is trace.array_type]
     extents = [extent_in_memory(value, backend) for value in written]
     for begin, end in (extent_in_memory(value, backend) for value in read if written):
         if any(begin < high and low < end for low, high in extents):

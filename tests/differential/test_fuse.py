@@ -211,14 +211,20 @@ def test_single_elements_and_constants(backend: Any) -> None:
         return x.argmax(), x.argmin(axis=None, keepdims=True), x.sum(), x * 2
 
     def filled(x: Any) -> None:
-        x[0] = np.array([1.0, 2.0, 3.0])
+        x[0] = np.where(x.ndim > 2, 5, 4) * np.array(0.5)
+
+    def copied(x: Any) -> None:
+        x[1] = np.array([1.0, 2.0, 3.0])
 
     one, rows = np.array(3.5), np.zeros((2, 3))
     found = [backend.asnumpy(v) for v in kerneltk.fuse(places)(backend.asarray(one))]
     assert [v.tolist() for v in found] == [0, 0, 3.5, 7.0]
     written = backend.asarray(rows)
     kerneltk.fuse(filled)(written)
-    assert backend.asnumpy(written).tolist() == [[1, 2, 3], [0, 0, 0]]
+    assert backend.asnumpy(written).tolist() == [[2, 2, 2], [0, 0, 0]]
+    if backend.name == "cuda":
+        with pytest.raises(TypeError, match="An array of NumPy and one of CuPy"):
+            kerneltk.fuse(copied)(written)
 
 
 @pytest.mark.gpu

@@ -307,7 +307,8 @@ def test_vectors_of_more_than_2_31_elements(large_arrays: None, part: slice) -> 
 
     x = cupy.ones(2**31 + 2**20 + 13, np.int8)
     x[-5] = 3
-    assert int(SUM(x[part])) == x[part].size + 2
+    count = ReductionKernel("int8 x", "int64 y", "x", "a + b", "y = a", "0")
+    assert int(count(x[part])) == x[part].size + 2
 
 
 @pytest.mark.parametrize("axis", [None, 0])

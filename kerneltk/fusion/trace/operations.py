@@ -96,7 +96,17 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
                 f"An array of type '{kind.__name__}' computes otherwise than NumPy's arrays.",
                 "take 'numpy.asarray(x)' of it outside of the function.",
             )
-        return LazyArray(trace, trace.capture(own_array(value)[1], value))
+        array = own_array(value)[1]
+        if trace.block is None and not isinstance(array, trace.array_type):
+            number = symbol_of(array[()]) if isinstance(array, np.ndarray) else None
+            if number is not None:  # of an array without dimensions
+                return number
+            raise wrong_type(
+                f"An array of NumPy and one of CuPy are operands of one function; this is a "
+                f"'{kind.__module__.partition('.')[0]}' array.",
+                "make it by 'cupy.asarray', or pass it as an argument of the same library.",
+            )
+        return LazyArray(trace, trace.capture(array, value))
     if isinstance(value, list | tuple):
         raise unsupported(
             "A list of numbers is no operand of a fused function.",
