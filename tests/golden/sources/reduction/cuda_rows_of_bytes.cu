@@ -87,7 +87,7 @@ y = a
 #pragma unroll 1
     for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += 512) {
         alignas(16) T _kt_x_x[2][16];
-        int _kt_left[2];
+        _kt_index _kt_left[2];
         const T* _kt_f_x[2];
         bool _kt_is_within = true;
 #pragma unroll
@@ -100,7 +100,7 @@ y = a
             _kt_e_rest = _kt_e_q1;
             const _kt_index _kt_e0 = _kt_e_rest;
             const _kt_index _kt_e = _kt_e1 * 16;
-            _kt_left[_kt_u] = static_cast<int>(_kt_a._kt_reduction[1] - _kt_e);
+            _kt_left[_kt_u] = static_cast<_kt_index>(_kt_a._kt_reduction[1] - _kt_e);
  {
             _kt_f_x[_kt_u] = kerneltk::advance(_kt_b_x, _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r_x[0]) + _kt_e * static_cast<_kt_index>(_kt_a._kt_r_x[1]));
             _kt_is_within &= _kt_range_x.has_inside<sizeof(_kt_x_x[_kt_u])>(_kt_f_x[_kt_u]);
