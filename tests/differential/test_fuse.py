@@ -245,3 +245,5 @@ def test_more_than_2_31_elements(large_arrays: None) -> None:
     assert bool((per_row[:-1] == columns).all())
     assert bool((double[:-1] == 2).all())
     assert bool((double[-1] == 4).all())
+    totals = kerneltk.fuse(lambda x: np.cumsum(x, dtype=np.int8))(x.ravel())
+    assert int(totals[-1] - totals[-columns]) == 2 * (columns - 1) % 256

@@ -311,7 +311,8 @@ def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) ->
         return getattr(np, ufunc).accumulate(array, axis, array.dtype)
     if not is_numpys and ufunc in ("add", "multiply"):
         function = library.cumsum if ufunc == "add" else library.cumprod
-        return function(array, axis, array.dtype)
+        # CuPy 14's scan along an axis has 32-bit indices: 2^31 elements are an illegal address.
+        return function(array, axis if array.ndim > 1 else None, array.dtype)
     from kerneltk.fusion.plan.running import RUNNING  # a plan may have none
 
     out = library.empty(shape, array.dtype)
