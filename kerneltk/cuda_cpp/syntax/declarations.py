@@ -233,7 +233,6 @@ class Meetings(NamedTuple):
 
     # Line by line as it was; the source itself where there is no access.
     source: str
-    directives: tuple[str, ...] = ()  # the directives before it
     unmarked: tuple[Unmarked, ...] = ()
 
 
