@@ -40,7 +40,6 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _WHOLE_NAME = re.compile(r"(?<!\w)[^\W\d]\w*")
 _NAME_OR_LITERAL = re.compile(rf"{STRING}|{CHARACTER}|(?<!\w)(?<!\d\.)[^\W\d]\w*")
 _OPENING = re.compile(r"\s*\(")
-_PARENTHESIS = re.compile(r"[()]")
 _PIECE = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
 )
@@ -595,11 +594,21 @@ def _mask_literals(source: str) -> str:
     return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", replace, source)
 
 
-def closing_of(source: str, opening: int) -> int:
-    """Return where the parenthesis at `opening` is closed, or -1."""
+def closing_of(source: str, opening: int, brackets: str = "()", ends: str = "") -> int:
+    """Return where the first bracket from `opening` on is closed; -1 for nowhere.
+
+    Parameters
+    ----------
+    brackets : str
+        The opening and the closing one, of several kinds one behind the other.
+    ends : str
+        Characters before which it must be closed.
+    """
     depth = 0
-    for found in _PARENTHESIS.finditer(source, opening):
-        depth += 1 if found[0] == "(" else -1
+    for found in re.compile(f"[{re.escape(brackets + ends)}]").finditer(source, opening):
+        if found[0] in ends:
+            return -1
+        depth += 1 if found[0] in brackets[::2] else -1
         if depth == 0:
             return found.start()
     return -1

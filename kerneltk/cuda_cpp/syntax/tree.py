@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, closing_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -190,18 +190,10 @@ class SourceTree:
 
 
 def closing_parenthesis(source: str, opening: int) -> int:
-    """Return the position behind the parenthesis that closes the one at `opening`, or -1."""
-    depth = 0
-    for found in re.compile(r"[();{}]").finditer(source, opening):
-        if found[0] == "(":
-            depth += 1
-        elif found[0] == ")":
-            depth -= 1
-            if depth == 0:
-                return found.end()
-        else:
-            return -1
-    return -1
+    """Return the position behind the parenthesis that closes the one at `opening` in the same
+    statement, or -1.
+    """
+    return closing_of(source, opening, ends=";{}") + 1 or -1
 
 
 def closing_brace(source: str, before: int) -> int:
@@ -210,12 +202,7 @@ def closing_brace(source: str, before: int) -> int:
     """
     if before < 0 or re.compile(r"\s*\{").match(source, before) is None:
         return -1
-    depth = 0
-    for found in re.compile(r"[{}]").finditer(source, before):
-        depth += 1 if found[0] == "{" else -1
-        if depth == 0:
-            return found.end()
-    return -1
+    return closing_of(source, before, "{}") + 1 or -1
 
 
 def inner_declarator(node: Node) -> Node | None:
