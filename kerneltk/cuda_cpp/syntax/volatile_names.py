@@ -156,7 +156,6 @@ class Names:
         self.bit_fields: set[str] = set()
         self.references: set[str] = set()
         self.scopes: dict[int, Scope] = {}
-        self._pointer_types: set[str] = set()
         self._fields: set[str] = set()
         # Templates that get volatile types: what is declared by their parameters may be volatile.
         self._instantiated = set(instantiated)
@@ -168,7 +167,7 @@ class Names:
 
     def _count(self) -> int:
         shared = (scope.shared for scope in self.scopes.values())
-        found = (self.types, self._pointer_types, self.everywhere, self._fields, self._instantiated)
+        found = (self.types, self.everywhere, self._fields, self._instantiated)
         return sum(map(len, (*found, *shared)))
 
     def leads(self, name: str, scope: Scope | None) -> bool:
@@ -181,7 +180,10 @@ class Names:
 
     def names_type(self, node: Node) -> bool:
         """Return whether a node names a type that leads to volatile memory."""
-        return is_volatile(node) or not self.types.isdisjoint(names_in(node))
+        return is_volatile(node) or self._names_alias(node)
+
+    def _names_alias(self, node: Node) -> bool:
+        return not self.types.isdisjoint(names_in(node))
 
     def mentions(self, node: Node, scope: Scope | None) -> bool:
         """Return whether something that a node names leads to volatile memory."""
@@ -218,8 +220,9 @@ class Names:
             given = node.child_by_field_name("arguments")
             if given is not None and self.mentions(given, scope):
                 self._instantiated.add(last_name(node.child_by_field_name("function")))
-        elif kind in ("type_definition", "alias_declaration"):
-            self._read_type(node)
+        elif kind in ("type_definition", "alias_declaration") and self.names_type(node):
+            named = (*declarators(node), *node.children_by_field_name("name"))
+            self.types.update(_declared(each)[0] for each in named)
         meant = parameters if is_meant else frozenset()
         if kind in FUNCTIONS:
             scope = self._read_function(node, scope, meant)
@@ -231,20 +234,6 @@ class Names:
             self._declare(node, scope, meant)
         for child in node.children:
             self._read(child, scope, parameters, is_meant)
-
-    def _read_type(self, node: Node) -> None:
-        if not self.names_type(node):
-            return
-        for declared in (*declarators(node), *node.children_by_field_name("name")):
-            name, kinds = _declared(declared)
-            self.types.add(name)
-            head = node.child_by_field_name("type")
-            parts = {part.type for part in within(head)} if head is not None else set()
-            if _POINTERS & (kinds | parts) or self._is_pointer(head):
-                self._pointer_types.add(name)
-
-    def _is_pointer(self, head: Node | None) -> bool:
-        return head is not None and not self._pointer_types.isdisjoint(names_in(head))
 
     def _read_function(self, node: Node, outer: Scope | None, meant: frozenset[str]) -> Scope:
         """Return the scope of a function; what it returns may lead to volatile memory."""
@@ -261,8 +250,7 @@ class Names:
             if name and name != "operator()":
                 self.everywhere.add(name)
             else:  # an object of the class stands for volatile memory
-                self.types |= (classes := set(_classes_around(node)))
-                self._pointer_types |= classes
+                self.types.update(_classes_around(node))
         if any(
             inner.type == "type_qualifier" and is_volatile(inner)
             for part in within(declarator)
@@ -323,15 +311,14 @@ class Names:
                 continue
             is_memory = is_field or scope is None or self._is_memory(node, kinds)
             is_plain = not kinds & (_POINTERS | {"array_declarator"})
-            # Whatever a type is that is not written here: it may be a pointer to volatile memory.
-            is_pointer = is_open or self._is_pointer(head)
-            is_value = is_plain and not is_pointer and (is_memory or not is_parameter)
+            is_value = is_plain and not is_open and (is_memory or not is_parameter)
             is_decltype = head is not None and head.type == "decltype"
             if itself or is_value or is_decltype or kinds & _REFERENCES:
                 self.qualified.add(name)
             if scope is None or is_field:
                 self.everywhere.add(name)
-            elif is_memory or is_pointer or is_parameter:
+            elif is_memory or is_open or is_parameter or any(map(self._names_alias, own)):
+                # A type that is not written there may be a pointer.
                 scope.shared.add(name)
 
     def _is_memory(self, node: Node, kinds: frozenset[str]) -> bool:
