@@ -238,10 +238,15 @@ class _Reader:
         elif not called and macro != "_KT_MEET":
             self._refuse(node, "around a line of the preprocessor")
 
-    def _add_loop(self, loop: Node, macro: str, span: tuple[int, int] | None) -> None:
-        if span is not None:
-            whole = self._prepared.start_of(loop.start_byte), self._prepared.end_of(loop.end_byte)
-            self.points.append(Point(*span, macro, loop=whole))
+    def _add_round(self, loop: Node) -> None:
+        """Add the point before each round of a loop. Lanes that begin a round wait there for those
+        that are in the one before: its number is behind those of the body.
+        """
+        body, prepared = loop.child_by_field_name("body"), self._prepared
+        if body is not None:
+            whole = prepared.start_of(loop.start_byte), prepared.end_of(loop.end_byte)
+            start, end = prepared.start_of(body.start_byte), prepared.end_of(body.end_byte)
+            self.points.append(Point(start, end, "_KT_ROUND", loop=whole))
 
     def visit(self, node: Node | None, is_read: bool = True) -> None:
         """Find the accesses of a statement or an expression.
@@ -373,26 +378,11 @@ class _Reader:
 
     def _visit_loop(self, node: Node) -> None:
         """Find the accesses of a loop; its condition and what is behind it come after its body."""
-        condition = node.child_by_field_name("condition")
-        update = node.child_by_field_name("update")
-        self._visit_all(child for child in node.named_children if child not in (condition, update))
-        self.visit(update)
-        value = condition
-        if condition is not None and condition.type in (
-            "condition_clause",
-            "parenthesized_expression",
-        ):
-            value = condition.child_by_field_name("value") or condition.named_child(0)
-        if value is None:  # for (;;)
-            body = node.child_by_field_name("body")
-            before = [
-                c for c in node.children if c.type == ";" and body and c.end_byte <= body.start_byte
-            ]
-            at = self._span(before[-1]) if before else None
-            self._add_loop(node, "_KT_MEET", (at[0], at[0]) if at else None)
-        elif not value.type.endswith("declaration"):
-            self._add_loop(node, "_KT_MEET", self._span(value))
-        self.visit(value)
+        late = node.child_by_field_name("update"), node.child_by_field_name("condition")
+        self._visit_all(child for child in node.named_children if child not in late)
+        self.visit(late[0])
+        self._add_round(node)
+        self.visit(late[1])
 
     def _visit_range(self, node: Node) -> None:
         """Find the accesses of a range-based loop. Where it copies elements, none can be marked."""
@@ -403,9 +393,8 @@ class _Reader:
             is_copied = declared is not None and declared.type != "reference_declarator"
             if is_copied and self._mentions(values):
                 self._refuse(node, "that a range-based loop copies")
-        if body is not None:
-            self.visit(body)
-            self._add_loop(node, "_KT_ROUND", self._span(body))
+        self.visit(body)
+        self._add_round(node)
 
     # -- which expressions may be volatile -------------------------------------------------------
 

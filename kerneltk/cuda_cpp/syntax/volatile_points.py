@@ -43,8 +43,6 @@ def with_points(prepared: Prepared, scopes: Sequence[Scope], variables: Collecti
                 begin = f"_KT_ARGUMENT({number}, {numbers[points.index(outer)]}, "
             if point.macro in ("_KT_CONSTRUCT", "_KT_ROUND"):
                 begin += "true) "
-            elif point.start == point.end:
-                begin += "true)"
             else:
                 closed[point.end] = closed.get(point.end, 0) + 1
             opened.setdefault(point.start, []).append((point.end, begin))

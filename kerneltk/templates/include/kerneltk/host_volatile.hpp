@@ -195,5 +195,5 @@ constexpr T&& target(T&& value, place, unsigned int) {
     (::kerneltk::grid::call_with(_KT_PLACE, outer, _KT_CALL(number, __VA_ARGS__)))
 // Before a declaration whose constructor is called.
 #define _KT_CONSTRUCT(number, ...) ::kerneltk::grid::call_from(_KT_PLACE, number);
-// Before the body of a range-based loop.
+// Before the body of a loop.
 #define _KT_ROUND(number, ...) if (!(_KT_MEET(number, true))) {} else

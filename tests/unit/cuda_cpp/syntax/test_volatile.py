@@ -29,15 +29,17 @@ def inside(body: str, head: str = "") -> str:
         ("*(volatile int*)y = 1;", "_KT_TARGET(0, *(volatile int*)y) = 1;"),
         ("y[0] = sizeof(x[0]); x[0] = 1;", "y[0] = sizeof(x[0]); _KT_TARGET(0, x[0]) = 1;"),
         ("int* p = (int*)&x[2]; x[0] = 1;", "int* p = (int*)&x[2]; _KT_TARGET(0, x[0]) = 1;"),
-        (
-            "while (x[0]) {}",
-            "while (_KT_MEET(0, _KT_LOAD(1, x[0]))) {}",
-        ),
+        ("while (x[0]) {}", "while (_KT_LOAD(1, x[0])) _KT_ROUND(0, true) {}"),
+        ("while (int v = x[0]);", "while (int v = _KT_LOAD(1, x[0]))_KT_ROUND(0, true) ;"),
         (
             "for (;;) { x[0] = 1; }",
-            "for (;_KT_MEET(2, true);) { _KT_TARGET(0, x[0]) = 1; }",
+            "for (;;) _KT_ROUND(2, true) { _KT_TARGET(0, x[0]) = 1; }",
         ),
-        ("do x[0] = 1; while (y[0]);", "do _KT_TARGET(0, x[0]) = 1; while (_KT_MEET(2, y[0]));"),
+        (
+            "if (y[0]) do x[0] = 1; while (x[1]); else y[0] = 2;",
+            "if (y[0]) do _KT_ROUND(2, true) _KT_TARGET(0, x[0]) = 1; while (_KT_LOAD(3, x[1])); "
+            "else y[0] = 2;",
+        ),
         ("if (__any(y[0])) x[0] = 1;", "if (_KT_MEET(0, __any(y[0]))) _KT_TARGET(1, x[0]) = 1;"),
         ("atomicAdd((int*)x, 1);", "_KT_MEET(0, atomicAdd((int*)x, 1));"),
         ("int v(x[1]); x[0] = v;", "int v(_KT_LOAD(0, x[1])); _KT_TARGET(1, x[0]) = v;"),

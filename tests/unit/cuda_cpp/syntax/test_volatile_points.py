@@ -57,4 +57,4 @@ __global__ void f(volatile int* x) {
 }"""
     found = with_meetings(text).source
     assert "{ _KT_KERNEL(4)\n" in found
-    assert found.count("while (_KT_MEET(") == 2
+    assert found.count("_KT_ROUND(") == 3
