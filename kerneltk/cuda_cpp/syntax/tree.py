@@ -43,9 +43,9 @@ def parse(plain: str) -> Node:
     return _parser().parse(plain.encode("ascii")).root_node
 
 
-def source_of(node: Node) -> str:
-    """Return a node's source."""
-    return (node.text or b"").decode("ascii")
+def source_of(node: Node | None) -> str:
+    """Return a node's source; nothing for none."""
+    return (node.text or b"").decode("ascii") if node is not None else ""
 
 
 def within(node: Node) -> Iterator[Node]:

@@ -31,7 +31,6 @@ from kerneltk.cuda_cpp.syntax.volatile_names import (
     Scope,
     declarators,
     has_volatile,
-    is_volatile,
     last_name,
 )
 from kerneltk.cuda_cpp.syntax.volatile_points import with_points
@@ -402,7 +401,7 @@ class _Reader:
         return self._names.leads(name, self._scope)
 
     def _mentions(self, node: Node) -> bool:
-        return self._names.mentions(node, self._scope)
+        return self._names.mentions(source_of(node), self._scope)
 
     def _is_access(self, node: Node) -> bool:
         """Return whether an expression may read or write volatile memory, and can be asked."""
@@ -432,8 +431,7 @@ class _Reader:
             function = node.child_by_field_name("function")
             if function is None or function.type == "lambda_expression":
                 return False
-            called = last_name(function)
-            return called in self._names.types or is_volatile(function) or self._leads(called)
+            return self._names.names_type(source_of(function)) or self._leads(last_name(function))
         return self._mentions(node)
 
     def _is_pointer(self, node: Node) -> bool:

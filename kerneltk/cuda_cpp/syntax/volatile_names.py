@@ -7,16 +7,16 @@ variables are left out: no other lane reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     SourceTree,
+    declared_name,
     function_declarator,
-    inner_declarator,
     source_of,
     within,
 )
@@ -31,14 +31,14 @@ VOLATILE = re.compile(
 FUNCTIONS = frozenset(("function_definition", "lambda_expression"))
 _SHARED = frozenset(("__shared__", "__device__", "__constant__", "__managed__"))
 _NAMES = frozenset(("identifier", "field_identifier", "type_identifier"))
+_NAME = re.compile(r"[^\W\d]\w*")
 _OPEN = frozenset(("placeholder_type_specifier", "decltype"))  # the compiler alone knows them
 _DECLARATIONS = frozenset(
     ("declaration", "field_declaration", "for_range_loop", "parameter_declaration",
      "optional_parameter_declaration", "variadic_parameter_declaration")
 )  # fmt: skip
-_REFERENCES = frozenset(("reference_declarator", "structured_binding_declarator"))
-_POINTERS = frozenset(("pointer_declarator", "abstract_pointer_declarator"))
-_INDIRECT = _POINTERS | {"reference_declarator", "abstract_reference_declarator"}
+_INDIRECT = re.compile(r"[*&]")
+_TYPE_PARAMETER = re.compile(r"\b(?:class|typename)\b[\s.]*([^\W\d]\w*)")
 
 
 def has_volatile(source: str) -> bool:
@@ -76,51 +76,49 @@ class Scope:
     end: int = 0
 
 
-def is_volatile(node: Node) -> bool:
-    """Return whether a node's source has the word."""
-    return VOLATILE.search(source_of(node)) is not None
-
-
-def names_in(node: Node) -> Iterator[str]:
-    """Yield the names in a node."""
-    return (source_of(inner) for inner in within(node) if inner.type in _NAMES)
-
-
 def declarators(node: Node) -> Iterator[Node]:
     """Yield the declarators of a declaration."""
     yield from node.children_by_field_name("declarator")
 
 
-def _declared(node: Node) -> tuple[str, frozenset[str]]:
-    """Return the name that a declarator declares, and the kinds of declarators around it."""
-    kinds = set()
-    current: Node | None = node
-    while current is not None:
-        kinds.add(current.type)
-        if current.type in _NAMES:
-            return source_of(current), frozenset(kinds)
-        current = inner_declarator(current)
-    return "", frozenset(kinds)
+class _Declared(NamedTuple):
+    """A declared name, and what stands before and behind it in its declarator."""
+
+    name: str
+    before: str
+    behind: str
+
+    @property
+    def is_reference(self) -> bool:
+        return "&" in self.before
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is neither a pointer nor an array."""
+        return "*" not in self.before and not self.behind.lstrip().startswith("[")
 
 
-def all_declared(node: Node) -> Iterator[tuple[Node, str, frozenset[str]]]:
-    """Yield the declarators of a declaration with each name, and the kinds around it."""
-    for declarator in declarators(node):
-        name, kinds = _declared(declarator)
-        if "structured_binding_declarator" not in kinds:
-            yield declarator, name, kinds
-            continue
-        for inner in within(declarator):
-            if inner.parent is not None and inner.parent.type == "structured_binding_declarator":
-                yield declarator, source_of(inner), kinds
+def _declared(node: Node) -> Iterator[_Declared]:
+    """Yield the names that a declarator declares."""
+    inner = node.child_by_field_name("declarator") if node.type == "init_declarator" else node
+    name = declared_name(inner) if inner is not None else None
+    if inner is not None and name is not None:
+        source, start = source_of(inner), inner.start_byte
+        before, behind = source[: name.start_byte - start], source[name.end_byte - start :]
+        yield _Declared(source_of(name), before, behind)
+        return
+    for part in within(node):
+        if part.type == "structured_binding_declarator":
+            for name in part.named_children:
+                yield _Declared(source_of(name), "&", "")
 
 
 def _classes_around(node: Node) -> Iterator[str]:
     """Yield the names of the classes that a node is in."""
     at: Node | None = node
     while at is not None:
-        if at.type in CLASSES and (name := at.child_by_field_name("name")) is not None:
-            yield next(names_in(name), "")
+        if at.type in CLASSES:
+            yield from _NAME.findall(source_of(at.child_by_field_name("name")))[:1]
         at = at.parent
 
 
@@ -178,16 +176,17 @@ class Names:
             scope = scope.outer
         return name in self.everywhere
 
-    def names_type(self, node: Node) -> bool:
-        """Return whether a node names a type that leads to volatile memory."""
-        return is_volatile(node) or self._names_alias(node)
+    def names_type(self, source: str) -> bool:
+        """Return whether source names a type that leads to volatile memory."""
+        return VOLATILE.search(source) is not None or self._names_alias(source)
 
-    def _names_alias(self, node: Node) -> bool:
-        return not self.types.isdisjoint(names_in(node))
+    def _names_alias(self, source: str) -> bool:
+        return not self.types.isdisjoint(_NAME.findall(source))
 
-    def mentions(self, node: Node, scope: Scope | None) -> bool:
-        """Return whether something that a node names leads to volatile memory."""
-        return self.names_type(node) or any(self.leads(name, scope) for name in names_in(node))
+    def mentions(self, source: str, scope: Scope | None) -> bool:
+        """Return whether something that source names leads to volatile memory."""
+        names = _NAME.findall(source)
+        return self.names_type(source) or any(self.leads(name, scope) for name in names)
 
     def _read(
         self, node: Node, scope: Scope | None, parameters: frozenset[str], is_meant: bool
@@ -205,24 +204,22 @@ class Names:
         """
         kind = node.type
         if kind == "template_declaration":
-            listed = node.child_by_field_name("parameters")
-            parameters |= _type_parameters(listed)
-            is_meant = is_meant or (listed is not None and is_volatile(listed))  # by default
+            listed = source_of(node.child_by_field_name("parameters"))
+            parameters |= frozenset(_TYPE_PARAMETER.findall(listed))
+            is_meant = is_meant or VOLATILE.search(listed) is not None  # by default
         elif kind in FUNCTIONS or kind in CLASSES:
             is_meant = is_meant or not self._instantiated.isdisjoint(_names_of_template(node))
         elif kind in ("template_type", "template_function", "template_method"):
-            given = node.child_by_field_name("arguments")
-            if given is not None and (
-                self.names_type(given) or (is_meant and not parameters.isdisjoint(names_in(given)))
-            ):
+            given = source_of(node.child_by_field_name("arguments"))
+            is_passed_on = is_meant and not parameters.isdisjoint(_NAME.findall(given))
+            if self.names_type(given) or is_passed_on:
                 self._instantiated.add(last_name(node))
         elif kind == "call_expression":
-            given = node.child_by_field_name("arguments")
-            if given is not None and self.mentions(given, scope):
+            if self.mentions(source_of(node.child_by_field_name("arguments")), scope):
                 self._instantiated.add(last_name(node.child_by_field_name("function")))
-        elif kind in ("type_definition", "alias_declaration") and self.names_type(node):
-            named = (*declarators(node), *node.children_by_field_name("name"))
-            self.types.update(_declared(each)[0] for each in named)
+        elif kind in ("type_definition", "alias_declaration") and self.names_type(source_of(node)):
+            for part in (*declarators(node), *node.children_by_field_name("name")):
+                self.types.update(declared.name for declared in _declared(part))
         meant = parameters if is_meant else frozenset()
         if kind in FUNCTIONS:
             scope = self._read_function(node, scope, meant)
@@ -246,34 +243,23 @@ class Names:
         start = self._tree.head_start(node)
         words = self._tree.words_between(start, declarator.end_byte)
         scope.is_kernel = any(word.name == "__global__" for word in words)
-        if self._returns_volatile(node, declarator, meant):
+        own = [c for c in node.children if c.end_byte <= declarator.start_byte]
+        listed = next((p for p in within(declarator) if p.type == "parameter_list"), declarator)
+        behind, _, trailing = self._tree.plain[listed.end_byte : declarator.end_byte].partition(
+            "->"
+        )
+        returned = f"{self._tree.plain[start : listed.start_byte]} {trailing}"
+        is_open = node.type == "function_definition" and any(part.type in _OPEN for part in own)
+        is_indirect = _INDIRECT.search(returned) is not None
+        if is_open or (is_indirect and (self.names_type(returned) or _names_one(meant, returned))):
             if name and name != "operator()":
                 self.everywhere.add(name)
             else:  # an object of the class stands for volatile memory
                 self.types.update(_classes_around(node))
-        if any(
-            inner.type == "type_qualifier" and is_volatile(inner)
-            for part in within(declarator)
-            if part.type == "function_declarator"
-            for inner in part.children
-        ):  # a member of volatile objects
+        if VOLATILE.search(behind):  # a member of volatile objects
             scope.shared |= self._fields
             self.qualified |= self._fields
         return scope
-
-    def _returns_volatile(self, node: Node, declarator: Node, meant: frozenset[str]) -> bool:
-        """Return whether a function's result may be a reference or a pointer to such memory."""
-        parts = [c for c in node.children if c.end_byte <= declarator.start_byte]
-        is_open = node.type == "function_definition" and any(p.type in _OPEN for p in parts)
-        _, kinds = _declared(declarator)
-        behind = [part for part in within(declarator) if part.type == "trailing_return_type"]
-        for part in (*behind, *(declarator.children if declarator.type == "operator_cast" else ())):
-            parts.append(part)
-            kinds |= {inner.type for inner in within(part)}
-        return is_open or (
-            bool(kinds & _INDIRECT)
-            and any(self.names_type(p) or not meant.isdisjoint(names_in(p)) for p in parts)
-        )
 
     def _declare(self, node: Node, scope: Scope | None, meant: frozenset[str]) -> None:
         """Add the names of a declaration that lead to volatile memory.
@@ -285,87 +271,74 @@ class Names:
         """
         is_field = node.type == "field_declaration"
         is_bits = any(child.type == "bitfield_clause" for child in node.children)
-        head = node.child_by_field_name("type")
-        given = self.mentions(node, scope)
-        for declarator, name, kinds in all_declared(node):
-            # A pointer to a function is one in parentheses.
-            if "function_declarator" not in kinds or "parenthesized_declarator" in kinds:
-                self.variables.add(name)
-            if is_bits:
-                self.bit_fields.add(name)
-            if is_field:
-                self._fields.add(name)
-                if "reference_declarator" in kinds:
-                    self.references.add(name)
-            if node.type == "declaration" and given:
+        type_ = node.child_by_field_name("type")
+        given = node.type == "declaration" and self.mentions(source_of(node), scope)
+        for declarator in declarators(node):
+            if given:
                 # A class template whose arguments are deduced, or a pointer to a function template.
                 value = declarator.child_by_field_name("value")
-                self._instantiated |= {last_name(head), last_name(value)}
+                self._instantiated |= {last_name(type_), last_name(value)}
             own = [c for c in node.children if c.end_byte <= declarator.start_byte]
-            is_open = any(part.type in _OPEN for part in own) and not any(map(is_volatile, own))
-            is_parameter = any(not meant.isdisjoint(names_in(part)) for part in own)
-            itself = VOLATILE.search(source_of(declarator).partition("=")[0]) is not None
-            if not name or not (
-                is_open or is_parameter or itself or any(map(self.names_type, own))
-            ):
-                continue
-            is_memory = is_field or scope is None or self._is_memory(node, kinds)
-            is_plain = not kinds & (_POINTERS | {"array_declarator"})
-            is_value = is_plain and not is_open and (is_memory or not is_parameter)
-            is_decltype = head is not None and head.type == "decltype"
-            if itself or is_value or is_decltype or kinds & _REFERENCES:
-                self.qualified.add(name)
-            if scope is None or is_field:
-                self.everywhere.add(name)
-            elif is_memory or is_open or is_parameter or any(map(self._names_alias, own)):
-                # A type that is not written there may be a pointer.
-                scope.shared.add(name)
+            head = self._tree.plain[node.start_byte : declarator.start_byte]
+            is_open = any(part.type in _OPEN for part in own) and not VOLATILE.search(head)
+            is_parameter = _names_one(meant, head)
+            for found in _declared(declarator):
+                if not found.behind.startswith("("):  # a function, or a variable in parentheses
+                    self.variables.add(found.name)
+                if is_bits:
+                    self.bit_fields.add(found.name)
+                if is_field:
+                    self._fields.add(found.name)
+                    if found.is_reference:
+                        self.references.add(found.name)
+                itself = VOLATILE.search(found.before + found.behind) is not None
+                if not (is_open or is_parameter or itself or self.names_type(head)):
+                    continue
+                is_memory = is_field or scope is None or self._is_memory(node, found)
+                is_value = found.is_plain and not is_open and (is_memory or not is_parameter)
+                is_decltype = type_ is not None and type_.type == "decltype"
+                if itself or is_value or is_decltype or found.is_reference:
+                    self.qualified.add(found.name)
+                if scope is None or is_field:
+                    self.everywhere.add(found.name)
+                elif is_memory or is_open or is_parameter or self._names_alias(head):
+                    # A type that is not written there may be a pointer.
+                    scope.shared.add(found.name)
 
-    def _is_memory(self, node: Node, kinds: frozenset[str]) -> bool:
+    def _is_memory(self, node: Node, found: _Declared) -> bool:
         """Return whether what a function declares may be memory that threads share."""
-        if kinds & _INDIRECT:
+        if _INDIRECT.search(found.before):
             return True
         if node.type.endswith("parameter_declaration"):
-            return "array_declarator" in kinds
+            return not found.is_plain
         if any(c.type == "storage_class_specifier" for c in node.children):
             return True
         words = self._tree.words_between(self._tree.head_start(node), node.end_byte)
         return any(word.name in _SHARED for word in words)
 
 
-def _type_parameters(listed: Node | None) -> set[str]:
-    """Return the names of a template's parameters that are types."""
-    found = set()
-    for parameter in listed.named_children if listed is not None else ():
-        name = next((c for c in parameter.named_children if c.type == "type_identifier"), None)
-        if name is not None and "type_parameter_declaration" in parameter.type:
-            found.add(source_of(name))
-    return found
+def _names_one(names: Collection[str], source: str) -> bool:
+    return any(name in names for name in _NAME.findall(source)) if names else False
 
 
-def _names_of_template(node: Node) -> Iterator[str]:
-    """Yield the names by which a function or a class may be instantiated: for a member those of
+def _names_of_template(node: Node) -> list[str]:
+    """Return the names by which a function or a class may be instantiated: for a member those of
     its classes too.
     """
     if node.type in CLASSES:
-        name = node.child_by_field_name("name")
-        yield from names_in(name) if name is not None else ()
-        return
-    yield _function_name(node)
-    declared = node.child_by_field_name("declarator")
-    for inner in within(declared) if declared is not None else ():
-        if inner.type == "template_type":
-            name = inner.child_by_field_name("name")
-            yield source_of(name) if name is not None else ""
+        return _NAME.findall(source_of(node.child_by_field_name("name")))
+    if node.type == "lambda_expression":
+        return [_function_name(node)]
+    return _NAME.findall(source_of(node.child_by_field_name("declarator")).partition("(")[0])
 
 
 def _function_name(node: Node) -> str:
     """Return a function's name; of a lambda, the variable that it initializes."""
     if node.type == "lambda_expression":
         around = node.parent
-        declared = around.child_by_field_name("declarator") if around is not None else None
-        is_named = around is not None and around.type == "init_declarator" and declared is not None
-        return _declared(declared)[0] if is_named and declared is not None else ""
+        if around is None or around.type != "init_declarator":
+            return ""
+        return next((declared.name for declared in _declared(around)), "")
     declared = function_declarator(node)
     return last_name(declared.child_by_field_name("declarator") if declared is not None else None)
 
