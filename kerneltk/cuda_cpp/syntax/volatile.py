@@ -16,6 +16,7 @@ access has a point of its own.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,7 @@ def with_meetings(
     finder = _Finder(prepared, names, expanded.left)
     for tree in trees:
         finder.read(tree.root)
-    edited = with_points(prepared, list(names.scopes.values()), names.variables)
+    edited = with_points(prepared.source, list(names.scopes.values()), names.variables)
     lines = Lines(prepared)
     unmarked = {
         Unmarked(*lines.location_of(offset), reason): None
@@ -122,6 +123,7 @@ class _Finder:
     def __init__(self, prepared: Prepared, names: Names, macros: Mapping[str, str]) -> None:
         self.prepared, self.names, self.macros = prepared, names, macros
         self.unmarked: list[tuple[int, str]] = []
+        self.directives = [directive.start for directive in prepared.directives]
 
     def read(self, node: Node) -> None:
         """Find the accesses in the functions of a source."""
@@ -169,13 +171,16 @@ def _merge(known: list[Point], found: list[Point]) -> None:
     """Add the points of a function in another branch of the source to those that are known, behind
     those that they come behind.
     """
-    at = 0
-    for point in found:
-        if point in known:
-            at = known.index(point) + 1
+    places = {point: number for number, point in enumerate(known)}
+    merged: list[Point] = []
+    position = 0
+    for point in dict.fromkeys(found):
+        if point in places:
+            merged += known[position : places[point] + 1]
+            position = max(position, places[point] + 1)
         else:
-            known.insert(at, point)
-            at += 1
+            merged.append(point)
+    known[:] = [*merged, *known[position:]]
 
 
 class _Reader:
@@ -228,7 +233,8 @@ class _Reader:
         return (first, last) if is_own and not self._has_directive(first, last) else None
 
     def _has_directive(self, first: int, last: int) -> bool:
-        return any(first < d.start < last for d in self._prepared.directives)
+        starts = self._finder.directives
+        return bisect_right(starts, first) < bisect_left(starts, last)
 
     def _add(self, node: Node, macro: str, called: str = "") -> None:
         span = self._span(node)

@@ -50,7 +50,7 @@ def has_volatile(source: str) -> bool:
     return any(map(VOLATILE.search, parts))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Point:
     """A macro around an expression."""
 
