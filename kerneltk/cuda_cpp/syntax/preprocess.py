@@ -391,7 +391,10 @@ def _read_directive(content: str, start: int) -> Directive:
     )
     found = _DIRECTIVE.match(joined)
     name, argument = (found[1] or "", found[2]) if found else ("", "")
-    argument = _BLANKS.sub(lambda found: found[1] or " ", argument).strip()
+    if '"' in argument:
+        argument = _BLANKS.sub(lambda found: found[1] or " ", argument).strip()
+    else:
+        argument = " ".join(argument.split())
     return Directive(name, argument, start, start + len(content))
 
 
@@ -591,6 +594,8 @@ def _mask_literals(source: str) -> str:
             return "0"
         return found[0] if found[0] in ('""', '"C"', '"C++"') else '" "'
 
+    if '"' not in source and "'" not in source:
+        return source
     return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", replace, source)
 
 

@@ -108,8 +108,8 @@ def unsupported_words(
     """Yield what CPU cores do not have in C++ without comments: its kind, position and word."""
     end = len(plain) if end is None else end
     for kind, part, pattern in _FINDINGS:
-        if plain.find(part, start, end) >= 0:
-            for match in pattern.finditer(plain, start, end):
+        for position in _words_with(part, plain, start, end):
+            if match := pattern.match(plain, position, end):
                 yield kind, match.start(1), match[1]
     for launch in _LAUNCH.finditer(plain, start, end):
         callee = _LAUNCHED.search(plain, max(launch.start() - 200, start), launch.start())
@@ -153,6 +153,17 @@ def instead_of_cub(name: str) -> str:
             "them by classes of blocks and warps ('cub::BlockReduce', 'cub::BlockScan')"
         )
     return next((CUB_INSTEAD[part] for part in parts if part in CUB_INSTEAD), "")
+
+
+def _words_with(part: str, plain: str, start: int, end: int) -> Iterator[int]:
+    """Yield where the words begin that contain a string."""
+    position = plain.find(part, start, end)
+    while position >= 0:
+        begin = position
+        while begin > start and (plain[begin - 1].isalnum() or plain[begin - 1] == "_"):
+            begin -= 1
+        yield begin
+        position = plain.find(part, position + len(part), end)
 
 
 def unsupported_in_macro(definition: str) -> tuple[UnsupportedKind, str] | None:
