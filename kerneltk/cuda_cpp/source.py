@@ -857,7 +857,7 @@ class RawSource:
             head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
             backend,
-            self._assembled([*head, *found.directives], name, found.code, lines),
+            self._assembled([*head, *directives], name, found.code, lines),
             "",
             options,
             self._origins(name),

@@ -171,7 +171,7 @@ def rewritten(source: str, to: RewriteTarget) -> DeviceSource:
     >>> print(rewritten(source, RewriteTarget(is_host=True)).code)
     __global__ void f(volatile int* x) { _KT_KERNEL(1) _KT_TARGET(0, x[0]) = 1; }
     """
-    found = DeviceSource(source, to.directives)
+    found = DeviceSource(source)
     for each in REWRITES:
         if each.concerns(found.code, to):
             found = each.run(found, to)
@@ -181,7 +181,7 @@ def rewritten(source: str, to: RewriteTarget) -> DeviceSource:
 def device_source(source: str, to: RewriteTarget) -> DeviceSource:
     """Return the rewritten source, from the compile cache if it is there."""
     if not any(each.concerns(source, to) for each in REWRITES):
-        return DeviceSource(source, to.directives)
+        return DeviceSource(source)
     found: DeviceSource = derive(
         "CUDA C++ source",
         ("device source", repr(to), source),

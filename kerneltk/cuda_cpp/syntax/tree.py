@@ -25,6 +25,7 @@ _BODIES = frozenset(("function_definition", "field_declaration_list", "compound_
 _LINE = re.compile(r"(\d+)(?:\s+\"(.*)\")?")
 CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
 SCOPES = frozenset(("translation_unit", "declaration_list"))
+WRAPPERS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 
 
@@ -55,6 +56,13 @@ def within(node: Node) -> Iterator[Node]:
         node = pending.pop()
         yield node
         pending += reversed(node.children)
+
+
+def unwrapped(node: Node) -> Node:
+    """Return the declaration inside of a template's, a linkage's or a friend's."""
+    while node.type in WRAPPERS and node.named_children:
+        node = node.named_children[-1]
+    return node
 
 
 class Lines:
