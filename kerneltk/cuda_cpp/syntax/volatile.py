@@ -144,24 +144,18 @@ class _Finder:
         scope.start = self.prepared.start_of(body.start_byte)
         scope.end = self.prepared.end_of(body.end_byte)
         probe = self._probe(scope)
-        kinds = set()
         for part in node.children:
             if part.type == "field_initializer_list":
                 probe.report_initializers(part)
-            elif part != body:
-                for inner in within(part):
-                    kinds.add(inner.type)
-                    if inner.type == "optional_parameter_declaration":
-                        probe.report(inner, "in a default argument")
+            for inner in within(part) if part != body else ():
+                if inner.type == "optional_parameter_declaration":
+                    probe.report(inner, "in a default argument")
         reader = _Reader(self, scope)
         reader.visit(body)
         _merge(scope.points, reader.points)
         is_access = any(not point.called and not point.loop for point in reader.points)
         if is_access and not scope.name and node.type != "lambda_expression":
-            if "destructor_name" in kinds:
-                self.unmarked.append((scope.start, "in a destructor"))
-            elif kinds & {"operator_name", "operator_cast"}:
-                self.unmarked.append((scope.start, "in an operator"))
+            self.unmarked.append((scope.start, "in a destructor or an operator"))
 
     def _probe(self, scope: Scope | None) -> _Reader:
         return _Reader(self, Scope("", scope))

@@ -85,6 +85,7 @@ def test_macros_of_options_are_read() -> None:
     )
 
 
+UNNAMED = "in a destructor or an operator"
 LEFT = "by a macro that has several definitions or makes strings"
 
 
@@ -146,11 +147,11 @@ __global__ void f(VOL int* x, int n) { FOR_ALL BEGIN x[i] = 1; } }"""
             "in a default argument",
         ),
         ("__device__ volatile int a; struct A { int v = a; }; ", "", "in a member's initializer"),
-        ("struct A { volatile int* p; __device__ ~A() { *p = 1; } }; ", "", "in a destructor"),
+        ("struct A { volatile int* p; __device__ ~A() { *p = 1; } }; ", "", UNNAMED),
         (
             "struct A { volatile int* p; __device__ int operator~() { return *p; } }; ",
             "",
-            "in an operator",
+            UNNAMED,
         ),
         ("#define ADD(q) q[t] += sizeof(#q)\n", "ADD(x);", LEFT),
         ("#define ADD(q) q[t] += sizeof(#q)\n", "ADD(y);", ""),
