@@ -150,6 +150,11 @@ class Instruction(NamedTuple):
             if word not in words and word not in _TYPES and not _HINTS.fullmatch(word):
                 raise self.refuse()
 
+    def expect(self, count: int, *words: str) -> tuple[Operand, ...]:
+        """Return its operands, as `take`; refuse modifiers, as `only`."""
+        self.only(*words)
+        return self.take(count)
+
     @property
     def is_shared(self) -> bool:
         """Whether it names shared memory."""
@@ -264,8 +269,7 @@ def _half(of: Instruction, name: str) -> str:
 def _arithmetic(of: Instruction) -> str:
     """Addition, subtraction, and float's multiplication, division and fused operations."""
     count = {"fma": 4, "mad": 4}.get(of.opcode, 3)
-    of.take(count)
-    of.only(*_ROUNDINGS, "ftz", "sat", "approx", "full", "relu", "cc")
+    of.expect(count, *_ROUNDINGS, "ftz", "sat", "approx", "full", "relu", "cc")
     if of.kind in _HALVES:
         if of.has("relu") and of.opcode != "fma":
             raise of.refuse()
@@ -297,8 +301,7 @@ def _unsigned(kind: str) -> str:
 
 def _carry(of: Instruction) -> str:
     """Addition and subtraction with the carry, which all instructions of a thread share."""
-    d, *rest = of.take(3)
-    of.only("cc")
+    d, *rest = of.expect(3, "cc")
     operands = ", ".join(operand.read(_unsigned(of.kind)) for operand in rest)
     name = "subtract" if of.opcode.startswith("sub") else "add"
     takes = "true" if of.opcode.endswith("c") else "false"
@@ -341,8 +344,7 @@ def _multiply(of: Instruction) -> str:
 
 def _multiply_24(of: Instruction) -> str:
     """Products of the lower 24 bits: the lower or the upper 32 of their 48, also with an addend."""
-    of.only("lo", "hi")
-    d, a, b, *c = of.take(4 if of.opcode == "mad24" else 3)
+    d, a, b, *c = of.expect(4 if of.opcode == "mad24" else 3, "lo", "hi")
     if of.kind not in ("u32", "s32"):
         raise of.refuse()
     operands = f"{a.read(of.kind)}, {b.read(of.kind)}"
@@ -351,8 +353,7 @@ def _multiply_24(of: Instruction) -> str:
 
 
 def _extreme(of: Instruction) -> str:
-    d, a, b = of.take(3)
-    of.only("ftz", "NaN")
+    d, a, b = of.expect(3, "ftz", "NaN")
     if of.kind in _HALVES:
         suffix = ("2" if of.kind.endswith("x2") else "") + ("_nan" if of.has("NaN") else "")
         return _half(of, f"__h{of.opcode}{suffix}")
@@ -362,8 +363,7 @@ def _extreme(of: Instruction) -> str:
 
 
 def _sign(of: Instruction) -> str:
-    d, a = of.take(2)
-    of.only("ftz")
+    d, a = of.expect(2, "ftz")
     if of.kind in _HALVES:
         return _half(of, f"__h{of.opcode}{'2' if of.kind.endswith('x2') else ''}")
     name = {"abs": "absolute", "neg": "negative"}[of.opcode]
@@ -372,8 +372,7 @@ def _sign(of: Instruction) -> str:
 
 def _approximate(of: Instruction) -> str:
     """Functions of one float."""
-    of.take(2)
-    of.only("approx", "ftz", *_ROUNDINGS)
+    of.expect(2, "approx", "ftz", *_ROUNDINGS)
     if of.kind in _HALVES:
         pair = "2" if of.kind.endswith("x2") else ""
         names = {"ex2": f"h{pair}exp2", "tanh": f"h{pair}tanh"}
@@ -414,8 +413,7 @@ def _called(
     """
 
     def rule(of: Instruction) -> str:
-        d, *rest = of.take(len(kinds) + 1)
-        of.only(*only)
+        d, *rest = of.expect(len(kinds) + 1, *only)
         if d.kind == "pair":
             raise of.refuse()
         operands = ", ".join(o.read(k or of.kind) for o, k in zip(rest, kinds, strict=True))
@@ -433,8 +431,7 @@ def _permutation(of: Instruction) -> str:
 
 
 def _dot(of: Instruction) -> str:
-    d, a, b, c = of.take(4)
-    of.only("lo", "hi")
+    d, a, b, c = of.expect(4, "lo", "hi")
     kinds = of.kinds
     if len(kinds) != 2:
         raise of.refuse()
@@ -495,8 +492,7 @@ def _compare(of: Instruction) -> str:
 
 
 def _select(of: Instruction) -> str:
-    d, a, b, c = of.take(4)
-    of.only("ftz")
+    d, a, b, c = of.expect(4, "ftz")
     if of.opcode == "slct":
         kind = of.kinds[0]
         sign = _flushed(c.read(of.kind), of)
@@ -505,15 +501,13 @@ def _select(of: Instruction) -> str:
 
 
 def _move(of: Instruction) -> str:
-    d, a = of.take(2)
-    of.only()
+    d, a = of.expect(2)
     return d.write(a.read(of.kind))
 
 
 def _address_space(of: Instruction) -> str:
     """Conversions between address spaces, which are one."""
-    d, a = of.take(2)
-    of.only("to")
+    d, a = of.expect(2, "to")
     if of.kind == "u32":
         if of.has("to"):
             return d.write(f"static_cast<unsigned int>({a.read('u64')})")
@@ -716,8 +710,7 @@ def _async_copy(of: Instruction) -> str:
 
 
 def _shuffle(of: Instruction) -> str:
-    of.only("sync", "up", "down", "bfly", "idx")
-    d, a, b, c, mask = of.take(5)
+    d, a, b, c, mask = of.expect(5, "sync", "up", "down", "bfly", "idx")
     kind = next(word for word in of.modifiers if word in ("up", "down", "bfly", "idx"))
     operands = ", ".join(o.read("u32") for o in (a, b, c, mask))
     call = f"kerneltk::ptx::shuffle_{kind}({operands}, _kt_inside)"
@@ -726,8 +719,7 @@ def _shuffle(of: Instruction) -> str:
 
 
 def _vote(of: Instruction) -> str:
-    of.only("sync", "all", "any", "uni", "ballot", "pred")
-    d, a, mask = of.take(3)
+    d, a, mask = of.expect(3, "sync", "all", "any", "uni", "ballot", "pred")
     operands = f"{mask.read('u32')}, {a.read('pred')}"
     if of.has("ballot"):
         return d.write(f"__ballot_sync({operands})")
@@ -737,8 +729,7 @@ def _vote(of: Instruction) -> str:
 
 
 def _match(of: Instruction) -> str:
-    of.only("sync", "all", "any")
-    d, a, mask = of.take(3)
+    d, a, mask = of.expect(3, "sync", "all", "any")
     operands = f"{mask.read('u32')}, {a.read(of.kind)}"
     if of.has("any"):
         return d.write(f"__match_any_sync({operands})")
@@ -748,8 +739,7 @@ def _match(of: Instruction) -> str:
 
 
 def _warp_reduction(of: Instruction) -> str:
-    of.only("sync", "add", "min", "max", "and", "or", "xor")
-    d, a, mask = of.take(3)
+    d, a, mask = of.expect(3, "sync", "add", "min", "max", "and", "or", "xor")
     name = next(word for word in of.modifiers if word in ("add", "min", "max", "and", "or", "xor"))
     if of.kind not in ("b32", "u32", "s32"):
         raise of.refuse()
@@ -766,8 +756,7 @@ def _elect(of: Instruction) -> str:
 
 
 def _load_matrix(of: Instruction) -> str:
-    of.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans")
-    d, address = of.take(2)
+    d, address = of.expect(2, "sync", "aligned", "m8n8", "x1", "x2", "x4", "trans")
     parts = d.parts if d.kind == "vector" else (d,)
     if of.kind != "b16" or not of.has(f"x{len(parts)}"):
         raise of.refuse()
@@ -798,8 +787,7 @@ def _multiply_matrices(of: Instruction) -> str:
         raise of.refuse()
     kinds = [word for word in of.modifiers if word in _TYPES or word == "tf32"]
     shape = next((word for word in of.modifiers if re.fullmatch(r"m\d+n\d+k\d+", word)), "")
-    of.only("sync", "aligned", shape, "row", "col", "tf32", "satfinite")
-    d, a, b, c = of.take(4)
+    d, a, b, c = of.expect(4, "sync", "aligned", shape, "row", "col", "tf32", "satfinite")
     if len(kinds) != 4 or kinds[0] != kinds[3] or kinds[1] != kinds[2] or of.has("satfinite"):
         raise of.refuse()
     types = _FRAGMENTS.get((kinds[1], kinds[0]))
@@ -824,8 +812,7 @@ def _multiply_matrices(of: Instruction) -> str:
 
 
 def _branch(of: Instruction) -> str:
-    of.only("uni")
-    (target,) = of.take(1)
+    (target,) = of.expect(1, "uni")
     return f"goto _kt_l_{target.code.replace('$', '_')};"
 
 
