@@ -34,7 +34,7 @@ _COMMENT = re.compile(f"{STRING}|{COMMENT}")
 _LITERAL = re.compile(f"{STRING}|{CHARACTER}|{COMMENT}")
 _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
-_BLANKS = re.compile(rf"({STRING})|\s+")
+_BLANKS = re.compile(rf"({STRING}|{CHARACTER})|\s+")
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
 _NAME = re.compile(r"[^\W\d]\w*")
 _WHOLE_NAME = re.compile(r"(?<!\w)[^\W\d]\w*")
@@ -391,7 +391,7 @@ def _read_directive(content: str, start: int) -> Directive:
     )
     found = _DIRECTIVE.match(joined)
     name, argument = (found[1] or "", found[2]) if found else ("", "")
-    if '"' in argument:
+    if '"' in argument or "'" in argument:
         argument = _BLANKS.sub(lambda found: found[1] or " ", argument).strip()
     else:
         argument = " ".join(argument.split())
