@@ -45,11 +45,9 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _ELEMENT = re.compile(r"\[|->|(?:\A|[=(,;{&|!+/%<>?:-])\s*\*|[^=!<>]=(?!=)|\+\+|--")
 _TYPEOF = re.compile(r"(?<!\w)(?:__typeof__|__typeof)(?=\s*\()")
 _PATHS = frozenset(
-    ("identifier", "qualified_identifier", "subscript_expression", "field_expression")
-)
-_LVALUES = _PATHS | {
-    "pointer_expression", "call_expression", "cast_expression", "conditional_expression",
-}  # fmt: skip
+    ("identifier", "qualified_identifier", "subscript_expression", "field_expression",
+     "pointer_expression")
+)  # fmt: skip
 # Nothing in these is evaluated, or nothing may be put there.
 _PASSED_OVER = frozenset(
     ("sizeof_expression", "alignof_expression", "decltype", "gnu_asm_expression",
@@ -277,7 +275,7 @@ class _Reader:
             self._visit_call(node, is_read)
         elif kind == "pointer_expression" and source_of(node).startswith("&"):
             self._visit_all(node.named_children, False)
-        elif kind in _PATHS or kind == "pointer_expression":
+        elif kind in _PATHS:
             if is_read and self._is_access(node):
                 self._add(node, "_KT_LOAD")
             self._visit_path(node)
@@ -344,7 +342,7 @@ class _Reader:
             inner = inner.named_child(0)
         if node is None or inner is None:
             return
-        if inner.type in _PATHS or inner.type == "pointer_expression":
+        if inner.type in _PATHS:
             self._visit_path(inner)
             if self._is_access(inner):
                 # No reference can be bound to a bit-field.
