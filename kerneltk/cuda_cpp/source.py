@@ -635,7 +635,7 @@ class RawSource:
             *(
                 f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
                 f"before an access to volatile memory {access.reason}, and do not run in step "
-                "there."
+                "there.\n  Hint: put '__syncwarp()' before it."
                 for access in found.unmarked
             ),
         )

@@ -534,7 +534,7 @@ def arguments_of(macro: Macro, code: str, end: int, source: str) -> tuple[list[s
 def expand(
     name: str,
     arguments: list[str],
-    macros: dict[str, Macro],
+    macros: Mapping[str, Macro],
     active: tuple[str, ...],
     budget: list[int],
 ) -> str | None:

@@ -213,7 +213,7 @@ class _Reader:
             or self._mentions(node)
             or any(self._leads(used) for used in _NAME.findall(replacement))
         ):
-            self._refuse(node, "by a macro that has several definitions or makes strings")
+            self._refuse(node, "by a macro that is defined under a condition or makes strings")
 
     # -- points ----------------------------------------------------------------------------------
 

@@ -46,6 +46,25 @@ __global__ void f(volatile int* x1) {
     ]
 
 
+def test_macros_are_those_that_are_in_force() -> None:
+    text = """#define PUT(s) s[0] = 1;
+__device__ void f(volatile int* x) { PUT(x) }
+#undef PUT
+#define PUT(s) s[1] = 2;
+#ifdef A
+#define BOTH(s) PUT(s) PUT(s)
+__device__ void g(volatile int* x) { BOTH(x) }
+#undef BOTH
+#endif
+__device__ void BOTH(int* x) {}
+"""
+    found = with_meetings(text)
+    assert not found.unmarked
+    assert "f(volatile int* x) { _KT_FUNCTION(1) _KT_TARGET(0, x[0]) = 1; }" in found.source
+    assert "_KT_TARGET(0, x[1]) = 2; _KT_TARGET(2, x[1]) = 2; }" in found.source
+    assert "__device__ void BOTH(int* x) {}" in found.source
+
+
 def test_loops_have_points_whatever_stands_in_them() -> None:
     text = """#define EMPTY
 __global__ void f(volatile int* x) {
