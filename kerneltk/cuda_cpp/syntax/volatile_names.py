@@ -283,7 +283,7 @@ class Names:
             is_open = any(part.type in _OPEN for part in own) and not VOLATILE.search(head)
             is_parameter = _names_one(meant, head)
             for found in _declared(declarator):
-                if not found.behind.startswith("("):  # a function, or a variable in parentheses
+                if not found.behind.startswith("("):  # else it is a function
                     self.variables.add(found.name)
                 if is_bits:
                     self.bit_fields.add(found.name)
