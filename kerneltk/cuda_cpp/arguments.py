@@ -23,13 +23,11 @@ from kerneltk.cuda_cpp.by_value import (
     by_value,
     is_handle,
     is_packed,
-    mismatch,
     number_error,
     object_handle,
-    place_message,
     report,
 )
-from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, Slot
 from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
 from kerneltk.interop.texture_objects import handle_of
@@ -62,13 +60,11 @@ def wrong_count(signature: KernelSignature, given: int) -> ArgumentTypeError:
     sentence += "was given." if given == 1 else "were given."
     if given < wanted and parameters[given].snippet:
         missing = parameters[given]
-        return ArgumentTypeError(
-            place_message(signature, missing, f"{sentence[:-1]}: {missing.shown} is missing.")
-        )
+        sentence = f"{sentence[:-1]}: {missing.shown} is missing."
+        return ArgumentTypeError(Slot(signature, missing).message(sentence))
     if parameters and parameters[-1].snippet:
-        return ArgumentTypeError(
-            place_message(signature, parameters[-1], sentence, "this is the last parameter.")
-        )
+        last = Slot(signature, parameters[-1])
+        return ArgumentTypeError(last.message(sentence, "this is the last parameter."))
     return ArgumentTypeError(f"{sentence}\n  The kernel: {signature}")
 
 
@@ -161,28 +157,25 @@ def _dtype_of(pointee: ParameterType) -> str:
     )
 
 
-def _has_strides(
-    signature: KernelSignature, parameter: RawParameter, array: Any, args: Sequence[Any]
-) -> bool:
+def _has_strides(slot: Slot, array: Any, args: Sequence[Any]) -> bool:
     """Return whether a kernel's arguments give an array's strides: all, in elements or in bytes,
     but for those that follow from the inner ones, as all of an array without gaps do. Only integers
     whose names say so count.
     """
     if _follows(array, set(), 1):  # most have no gaps, and names are read of none
         return True
-    known = set(_given_strides(signature, parameter, args))
+    known = set(_given_strides(slot, args))
     return any(_follows(array, known, unit) for unit in (array.dtype.itemsize, 1))
 
 
-def _given_strides(
-    signature: KernelSignature, parameter: RawParameter, args: Sequence[Any]
-) -> Iterator[int]:
+def _given_strides(slot: Slot, args: Sequence[Any]) -> Iterator[int]:
     """Yield the integers among a kernel's arguments, and in structs of them, that are strides by
     their names. One that names another pointer, as ``ldb`` or ``x_stride``, is that one's.
     """
-    pointers = [p for p in signature.parameters if p.type is not None and p.type.kind == "pointer"]
-    others = {p.name.lower() for p in pointers} - {"", parameter.name.lower()}
-    for wanted, value in zip(signature.parameters, args, strict=False):
+    parameters = slot.signature.parameters
+    pointers = [p for p in parameters if p.type is not None and p.type.kind == "pointer"]
+    others = {p.name.lower() for p in pointers} - {"", slot.parameter.name.lower()}
+    for wanted, value in zip(parameters, args, strict=False):
         for name, number in _named_integers(wanted.name, value):
             rest, count = _STRIDE_WORDS.subn("", name)
             if count and rest.strip("_").lower() not in others:
@@ -219,32 +212,15 @@ _STRIDE_WORDS = re.compile(
 )
 
 
-def _compare_fields(
-    signature: KernelSignature,
-    parameter: RawParameter,
-    pointee: ParameterType,
-    dtype: np.dtype[Any],
-) -> None:
+def _compare_fields(slot: Slot, pointee: ParameterType, dtype: np.dtype[Any]) -> None:
     """Raise for a structured dtype whose fields are not those of the struct that is pointed to."""
-    assert parameter.layout is not None
-    problem = difference(parameter.layout, dtype)
-    if problem:
-        sentence = (
-            f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to "
-            f"'{pointee.name}', which {problem}."
-        )
-        raise ArgumentTypeError(
-            place_message(signature, parameter, sentence, f"{SAME_FIELDS}; or {_UNCHECKED}")
-        )
+    assert slot.parameter.layout is not None
+    if problem := difference(slot.parameter.layout, dtype):
+        rest = f"points to '{pointee.name}', which {problem}."
+        raise slot.refused(rest, f"{SAME_FIELDS}; or {_UNCHECKED}")
 
 
-def check_array(
-    signature: KernelSignature,
-    parameter: RawParameter,
-    array: Any,
-    address: int,
-    args: Sequence[Any] = (),
-) -> None:
+def check_array(slot: Slot, array: Any, address: int, args: Sequence[Any] = ()) -> None:
     """Check that an array may be passed for a pointer. Raises ArgumentTypeError where its dtype is
     not what the pointer points to, and ArgumentValueError where it has gaps, it is read-only and
     the pointer is not const, or its memory is gone.
@@ -252,35 +228,27 @@ def check_array(
     An array with gaps is taken where the arguments, `args`, give its strides to parameters whose
     names say so.
     """
-    kind = parameter.type
-    dtype = array.dtype
+    kind, dtype = slot.parameter.type, array.dtype
 
     def refused(what: str, hint: str = "") -> ArgumentValueError:
-        sentence = (
-            f"The array for parameter {parameter.shown} of kernel '{signature.kernel}' {what}."
-        )
-        return ArgumentValueError(place_message(signature, parameter, sentence, hint))
+        return ArgumentValueError(slot.message(f"{slot.argument('array')} {what}.", hint))
 
     wanted = "numbers" if dtype.hasobject else ""
     if not wanted and kind is not None and kind.pointee is not None:
         wanted = _element_problem(kind.pointee, dtype)
-        if not wanted and dtype.names is not None and parameter.layout is not None:
-            _compare_fields(signature, parameter, kind.pointee, dtype)
+        if not wanted and dtype.names is not None and slot.parameter.layout is not None:
+            _compare_fields(slot, kind.pointee, dtype)
     if wanted:
         pointee = f"'{kind.pointee.name}'" if kind and kind.pointee else "anything but objects"
-        sentence = (
-            f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to {pointee}, "
-            f"and the array has dtype '{dtype}'."
-        )
         hint = f"pass an array of {wanted}, as by 'astype' or 'view'; or {_UNCHECKED}"
         if wanted in ("int8", "uint8"):
             hint = f"pass its bytes, by '.view(np.{wanted})'; or {_UNCHECKED}"
-        raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
+        raise slot.refused(f"points to {pointee}, and the array has dtype '{dtype}'.", hint)
     if array.size == 0:
         return
     if address == 0:
         raise refused(f"has {array.size} elements and no memory: it was freed")
-    if not _has_strides(signature, parameter, array, args):
+    if not _has_strides(slot, array, args):
         raise refused(
             f"has gaps: its shape is {array.shape} and its strides are {array.strides} bytes, and "
             "a pointer says nothing of them",
@@ -290,11 +258,10 @@ def check_array(
     unit, alignment = _unit_of(kind), kind.pointee.alignment if kind and kind.pointee else 1
     if array.nbytes % unit:
         sentence = (
-            f"Parameter {parameter.shown} of kernel '{signature.kernel}' points to elements of "
-            f"{unit} bytes, and the array has {array.nbytes} bytes, which are no whole number "
-            "of them."
+            f"{slot.shown} points to elements of {unit} bytes, and the array has {array.nbytes} "
+            "bytes, which are no whole number of them."
         )
-        raise ArgumentValueError(place_message(signature, parameter, sentence))
+        raise ArgumentValueError(slot.message(sentence))
     if alignment > 1 and address % alignment:
         raise refused(
             f"begins {address % alignment} bytes beyond a multiple of {alignment}, and what the "
@@ -311,63 +278,48 @@ def check_array(
 # -- all kinds of arguments ---------------------------------------------------------------------
 
 
-def passing_of(
-    signature: KernelSignature,
-    parameter: RawParameter,
-    kind: type,
-    backend: Backend,
-    checks: Checks,
-) -> Passing:
+def passing_of(slot: Slot, kind: type, backend: Backend, checks: Checks) -> Passing:
     """Return how arguments of a type are passed to a parameter. Raises ArgumentTypeError where the
     parameter takes no argument of this type.
     """
-    wanted, is_array = parameter.type, issubclass(kind, backend.array_type)
+    wanted, is_array = slot.parameter.type, issubclass(kind, backend.array_type)
     if is_array and wanted is not None and wanted.kind == "pointer":
         return Passing("Q", None, True)
     if is_packed(kind) and backend.capabilities.in_host_memory:
-        raise mismatch(signature, parameter, kind, "it describes an array on a GPU.")
-    handle = object_handle(signature, parameter, kind, backend, checks)
+        raise slot.mismatch(kind, "it describes an array on a GPU.")
+    handle = object_handle(slot, kind, backend, checks)
     if handle is not None:
         return Passing("Q", handle)
     if wanted is not None and wanted.kind != "pointer":
-        return Passing(*by_value(signature, parameter, kind, checks))
+        return Passing(*by_value(slot, kind, checks))
     if is_array:
         return Passing("Q", None, True)
     if wanted is None:
-        return _by_size(signature, parameter, kind, backend, checks)
-    return _as_pointer(signature, parameter, kind, backend, checks)
+        return _by_size(slot, kind)
+    return _as_pointer(slot, kind, backend, checks)
 
 
-def _as_pointer(
-    signature: KernelSignature,
-    parameter: RawParameter,
-    kind: type,
-    backend: Backend,
-    checks: Checks,
-) -> Passing:
+def _as_pointer(slot: Slot, kind: type, backend: Backend, checks: Checks) -> Passing:
     """Return how something that is no array is passed for a pointer: None, an address."""
     if kind is type(None):
         return _NULL
     if is_handle(kind):  # memory pointers
         return Passing("Q", handle_of)
     if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
-        raise mismatch(signature, parameter, kind, "pass an array, or None for a null pointer.")
+        raise slot.mismatch(kind, "pass an array, or None for a null pointer.")
 
     def checked(value: Any) -> tuple[int]:
         address = int(value)
         problem = ""
-        is_checked = checks != "off" and parameter.is_used
+        is_checked = checks != "off" and slot.parameter.is_used
         if is_checked and not 0 < address < 1 << 64:
             problem = "no memory lies there"
         elif is_checked:
             problem = backend.check_address(address)
         if problem:
-            sentence = (
-                f"Parameter {parameter.shown} of kernel '{signature.kernel}' is a pointer, and "
-                f"the number {value} was given: {problem}."
-            )
+            rest = f"is a pointer, and the number {value} was given: {problem}."
             hint = "pass an array, or None for a null pointer; or " + _UNCHECKED
-            report(ArgumentTypeError(place_message(signature, parameter, sentence, hint)), checks)
+            report(slot.refused(rest, hint), checks)
         return (address & 0xFFFFFFFFFFFFFFFF,)
 
     return Passing("Q", checked)
@@ -383,21 +335,15 @@ def check_values(
         try:
             struct.pack("<" + passing.format, value)
         except (struct.error, OverflowError, TypeError, ValueError):
-            raise number_error(signature, parameter, value) from None
+            raise number_error(Slot(signature, parameter), value) from None
 
 
 # -- where only sizes are known ------------------------------------------------------------------
 
 
-def _by_size(
-    signature: KernelSignature,
-    parameter: RawParameter,
-    kind: type,
-    backend: Backend,
-    checks: Checks,
-) -> Passing:
+def _by_size(slot: Slot, kind: type) -> Passing:
     """Return how an argument is passed where the driver's size of its parameter is all there is."""
-    size = parameter.size
+    size = slot.parameter.size
     if kind is type(None) and size == 8:
         return _NULL
     is_integer = issubclass(kind, int | np.integer) and not issubclass(kind, bool)
@@ -405,7 +351,7 @@ def _by_size(
         actual = np.dtype(kind).itemsize
         if actual == size:
             return Passing(f"{size}s", lambda value: (value.tobytes(),))
-        raise mismatch(signature, parameter, kind, f"pass a NumPy scalar of {size} bytes.")
+        raise slot.mismatch(kind, f"pass a NumPy scalar of {size} bytes.")
     if issubclass(kind, bool) and size == 1:
         return Passing("?")
     if is_integer and size in INTEGER_FORMATS:
@@ -417,11 +363,8 @@ def _by_size(
                     return (struct.pack("<" + form, int(value)),)
                 except struct.error:
                     continue
-            sentence = (
-                f"Parameter {parameter.shown} of kernel '{signature.kernel}' has {size} bytes, "
-                f"and {value} does not fit."
-            )
-            raise ScalarOverflowError(place_message(signature, parameter, sentence))
+            sentence = f"{slot.shown} has {size} bytes, and {value} does not fit."
+            raise ScalarOverflowError(slot.message(sentence))
 
         return Passing(f"{size}s", convert)
     if issubclass(kind, float) and size in (4, 8):
@@ -438,8 +381,8 @@ def _by_size(
         def copied(value: Any) -> tuple[Any, ...]:
             data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)
             if len(data) != size:
-                raise mismatch(signature, parameter, kind, f"pass {size} bytes.")
+                raise slot.mismatch(kind, f"pass {size} bytes.")
             return (data,)
 
         return Passing(f"{size}s", copied)
-    raise mismatch(signature, parameter, kind)
+    raise slot.mismatch(kind)

@@ -20,14 +20,12 @@ from typing import Any, Literal
 import numpy as np
 
 from kerneltk.backends.base import Backend, capabilities_of
-from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.cuda_cpp.signature import Slot
 from kerneltk.cuda_cpp.structs.layout import difference
 from kerneltk.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     ScalarOverflowError,
-    Snippet,
-    render_message,
 )
 from kerneltk.interop.texture_objects import What, class_of, handle_of
 from kerneltk.object_code.reflection import ParameterType
@@ -42,16 +40,6 @@ SAME_FIELDS = "give the dtype the struct's fields, in its order"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 _COMPONENT_KINDS = {"i": "int", "u": "uint", "f": "float", "b": "bool"}
-
-
-def place_message(
-    signature: KernelSignature, parameter: RawParameter, sentence: str, hint: str = ""
-) -> str:
-    """Return a message about a parameter, at its declaration where that is known."""
-    snippets: list[Snippet] = [parameter.snippet] if parameter.snippet else []
-    if not snippets:
-        sentence += f"\n  The kernel: {signature}"
-    return render_message(sentence, *snippets, hint=hint)
 
 
 def report(error: ArgumentTypeError | ArgumentValueError, checks: Checks) -> None:
@@ -69,24 +57,6 @@ def _is_own(file: str) -> bool:
     return file.startswith(_PACKAGE) or file.endswith("contextlib.py")
 
 
-def mismatch(
-    signature: KernelSignature, parameter: RawParameter, kind: type, hint: str = ""
-) -> ArgumentTypeError:
-    """Return the error for an argument of a type that a parameter does not take."""
-    wanted = parameter.type
-    name = f"'{wanted.name}'" if wanted else f"of {parameter.size} bytes"
-    by = "a pointer" if wanted and wanted.kind == "pointer" else name
-    return ArgumentTypeError(
-        place_message(
-            signature,
-            parameter,
-            f"Parameter {parameter.shown} of kernel '{signature.kernel}' is {by}, and an object "
-            f"of type '{kind.__name__}' was given.",
-            hint,
-        )
-    )
-
-
 def is_packed(kind: type) -> bool:
     """Return whether a type is CuPy's for values that are packed for a launch, such as what
     ``cupy.ndarray.mdspan`` returns: their ``ptr`` is where the bytes lie on the host.
@@ -102,20 +72,15 @@ def is_handle(kind: type) -> bool:
 _OBJECT_TYPES = re.compile(r"\b(?:cuda|CU)_?(?:(tex)(?:ture)?|(surf)(?:ace)?)Object(?:_t)?\b", re.I)
 
 
-def object_handle(
-    signature: KernelSignature,
-    parameter: RawParameter,
-    kind: type,
-    backend: Backend,
-    checks: Checks,
-) -> Conversion | None:
+def object_handle(slot: Slot, kind: type, backend: Backend, checks: Checks) -> Conversion | None:
     """Return how arguments of a type become the handle of a texture or a surface; None where
     neither the parameter nor the type is one's. Raises ArgumentTypeError where they do not go
     together.
 
     A number may be a handle, as in CUDA; `checks` is whether it is looked for.
     """
-    found, wanted = class_of(kind), parameter.type
+    found, parameter = class_of(kind), slot.parameter
+    wanted = parameter.type
     declared = _OBJECT_TYPES.search(parameter.declared)
     is_number = wanted is None or wanted.kind in ("int", "uint")
     asked: What | None = None
@@ -126,37 +91,29 @@ def object_handle(
             return None
         if issubclass(kind, int | np.integer) and not issubclass(kind, bool):
             is_checked = checks != "off"
-            return _Handle(signature, parameter, asked, backend, checks) if is_checked else None
+            return _Handle(slot, asked, backend, checks) if is_checked else None
         hint = f"pass the object that 'kerneltk.{asked}(x)' makes."
-        raise mismatch(signature, parameter, kind, hint)
+        raise slot.mismatch(kind, hint)
     if not is_number or parameter.size != 8:
-        raise mismatch(signature, parameter, kind)
+        raise slot.mismatch(kind)
     if asked not in (None, found.what):
-        raise mismatch(signature, parameter, kind, f"pass a {asked} object.")
+        raise slot.mismatch(kind, f"pass a {asked} object.")
     if found.backend != backend.name:
         place = capabilities_of(found.backend).location
         sentence = (
-            f"The {found.what} for parameter {parameter.shown} of kernel '{signature.kernel}' is "
-            f"in {place}, and the kernel runs on arrays in {backend.capabilities.location}."
+            f"{slot.argument(found.what)} is in {place}, and the kernel runs on arrays in "
+            f"{backend.capabilities.location}."
         )
         hint = f"make the {found.what} of an array that is there, too."
-        raise ArgumentTypeError(place_message(signature, parameter, sentence, hint))
+        raise ArgumentTypeError(slot.message(sentence, hint))
     return handle_of
 
 
 class _Handle:
     """Takes a number for the handle of an object that there is."""
 
-    def __init__(
-        self,
-        signature: KernelSignature,
-        parameter: RawParameter,
-        what: What,
-        backend: Backend,
-        checks: Checks,
-    ) -> None:
-        self._checks = checks
-        self._signature, self._parameter = signature, parameter
+    def __init__(self, slot: Slot, what: What, backend: Backend, checks: Checks) -> None:
+        self._slot, self._checks = slot, checks
         self._what, self._backend = what, backend
 
     def __call__(self, value: Any) -> tuple[int]:
@@ -164,47 +121,39 @@ class _Handle:
         if 0 <= handle < 1 << 64 and self._backend.is_live(handle, self._what):
             return (handle,)
         sentence = (
-            f"Parameter {self._parameter.shown} of kernel '{self._signature.kernel}' is a "
-            f"{self._what} object, and there is none with the handle {handle}."
+            f"{self._slot.shown} is a {self._what} object, and there is none with the handle "
+            f"{handle}."
         )
         hint = "pass the object itself: its handle is good as long as there is the object."
-        error = ArgumentValueError(place_message(self._signature, self._parameter, sentence, hint))
-        report(error, self._checks)
+        report(ArgumentValueError(self._slot.message(sentence, hint)), self._checks)
         return (handle & 0xFFFFFFFFFFFFFFFF,)
 
 
-def by_value(
-    signature: KernelSignature, parameter: RawParameter, kind: type, checks: Checks = "error"
-) -> tuple[str, Conversion | None]:
+def by_value(slot: Slot, kind: type, checks: Checks = "error") -> tuple[str, Conversion | None]:
     """Return the ``struct`` format of a parameter that is no pointer, and how arguments of a type
     become its values; None where they are packed as they are. Raises ArgumentTypeError where the
     parameter takes no argument of this type. `checks` is whether fields of structs are compared.
     """
-    wanted = parameter.type
+    wanted = slot.parameter.type
     assert wanted is not None
     if wanted.kind in ("struct", "vector", "complex"):
-        return f"{wanted.size}s", _Record(signature, parameter, kind, checks)
+        return f"{wanted.size}s", _Record(slot, kind, checks)
     if is_handle(kind):
         if wanted.kind in ("int", "uint") and wanted.size == 8:
             return "Q", handle_of
-        raise mismatch(signature, parameter, kind)
+        raise slot.mismatch(kind)
     if wanted.size > 8:
-        raise ArgumentTypeError(
-            place_message(
-                signature,
-                parameter,
-                f"Parameter {parameter.shown} of kernel '{signature.kernel}' is '{wanted.name}', "
-                "which no argument can be passed for.",
-                "GPUs have no such type, or NumPy has none of its kind: pass it in an array.",
-            )
+        raise slot.refused(
+            f"is '{wanted.name}', which no argument can be passed for.",
+            "GPUs have no such type, or NumPy has none of its kind: pass it in an array.",
         )
     if not _is_number(kind):
         hint = "pass a number, for example 'x.item()'." if hasattr(kind, "dtype") else ""
-        raise mismatch(signature, parameter, kind, hint)
+        raise slot.mismatch(kind, hint)
     format_ = _format_of(wanted)
     if _is_packed_right(wanted, kind):
         return format_, None
-    return format_, _Number(signature, parameter)
+    return format_, _Number(slot)
 
 
 def _is_number(kind: type) -> bool:
@@ -245,14 +194,9 @@ def _range_of(wanted: ParameterType) -> tuple[int, int]:
 class _Number:
     """Converts a number to a parameter's type, or to that of one component."""
 
-    def __init__(
-        self,
-        signature: KernelSignature,
-        parameter: RawParameter,
-        wanted: ParameterType | None = None,
-    ) -> None:
-        self._signature, self._parameter = signature, parameter
-        chosen = wanted or parameter.type
+    def __init__(self, slot: Slot, wanted: ParameterType | None = None) -> None:
+        self._slot = slot
+        chosen = wanted or slot.parameter.type
         assert chosen is not None
         self._wanted = chosen
 
@@ -266,7 +210,7 @@ class _Number:
         wanted = self._wanted
         if isinstance(value, np.ndarray):
             if value.ndim:
-                raise mismatch(self._signature, self._parameter, type(value), "pass a number.")
+                raise self._slot.mismatch(type(value), "pass a number.")
             value = value[()]
         if isinstance(value, ctypes._SimpleCData):
             value = value.value
@@ -315,11 +259,6 @@ class _Number:
             raise self._refused(value, "is not a number") from None
         return number
 
-    def _where(self) -> str:
-        wanted = self._parameter.type
-        name = wanted.name if wanted is not None else f"{self._parameter.size} bytes"
-        return f"Parameter {self._parameter.shown} of kernel '{self._signature.kernel}' is '{name}'"
-
     def overflow(self, value: Any) -> ScalarOverflowError:
         """Return the error for a number beyond the range."""
         shown = _shown(value)
@@ -328,19 +267,23 @@ class _Number:
             said = f"{shown} does not fit: it holds {low} to {high}"
         else:
             said = f"{shown} is beyond its range"
-        sentence = f"{self._where()}, and {said}."
-        return ScalarOverflowError(place_message(self._signature, self._parameter, sentence))
+        sentence = f"{self._slot.shown} is {self._declared}, and {said}."
+        return ScalarOverflowError(self._slot.message(sentence))
 
     def _refused(self, value: Any, why: str, hint: str = "") -> ArgumentTypeError:
-        sentence = f"{self._where()}, and {_shown(value)} {why}."
-        return ArgumentTypeError(place_message(self._signature, self._parameter, sentence, hint))
+        return self._slot.refused(f"is {self._declared}, and {_shown(value)} {why}.", hint)
+
+    @property
+    def _declared(self) -> str:
+        kind = self._slot.parameter.type
+        return f"'{kind.name}'" if kind is not None else f"'{self._slot.parameter.size} bytes'"
 
 
-def number_error(signature: KernelSignature, parameter: RawParameter, value: Any) -> Exception:
+def number_error(slot: Slot, value: Any) -> Exception:
     """Return the error for a number that ``struct`` does not pack for a parameter."""
-    number = _Number(signature, parameter) if parameter.type is not None else None
-    if number is None:
-        return mismatch(signature, parameter, type(value))
+    if slot.parameter.type is None:
+        return slot.mismatch(type(value))
+    number = _Number(slot)
     try:
         number.convert(value)
     except (ArgumentTypeError, ScalarOverflowError) as error:
@@ -377,23 +320,21 @@ def _component_of(wanted: ParameterType) -> ParameterType:
 class _Record:
     """Makes a struct, a vector or a complex number of an argument."""
 
-    def __init__(
-        self, signature: KernelSignature, parameter: RawParameter, kind: type, checks: Checks
-    ) -> None:
-        wanted = parameter.type
+    def __init__(self, slot: Slot, kind: type, checks: Checks) -> None:
+        wanted = slot.parameter.type
         assert wanted is not None
         self._checks = checks
         self._compared: np.dtype[Any] | None = None  # the last dtype whose fields are the struct's
-        self._signature, self._parameter, self._wanted = signature, parameter, wanted
+        self._slot, self._wanted = slot, wanted
         self._number: _Number | None = None
         self._count = 0
         if wanted.kind in ("vector", "complex"):
             component = _component_of(wanted)
-            self._number = _Number(signature, parameter, component)
+            self._number = _Number(slot, component)
             self._count = wanted.count
             self._format = f"<{wanted.count}{_format_of(component)}"
         if not self._takes(kind):
-            raise mismatch(signature, parameter, kind, self._hint())
+            raise slot.mismatch(kind, self._hint())
 
     def _takes(self, kind: type) -> bool:
         if is_packed(kind):
@@ -442,9 +383,9 @@ class _Record:
             return ctypes.string_at(value.ptr, size)
         if isinstance(value, np.void | np.ndarray) and not value.dtype.isnative:
             hint = "give its fields this machine's byte order."
-            raise mismatch(self._signature, self._parameter, type(value), hint)
+            raise self._slot.mismatch(type(value), hint)
         if self._is_plain(value) and (value.dtype.itemsize != 1 or value.dtype.kind not in "iu"):
-            raise mismatch(self._signature, self._parameter, type(value), self._hint())
+            raise self._slot.mismatch(type(value), self._hint())
         if isinstance(value, np.void | np.ndarray) and value.dtype is not self._compared:
             self._compare(value.dtype)
         data = value.tobytes() if isinstance(value, np.void | np.ndarray) else bytes(value)
@@ -457,7 +398,7 @@ class _Record:
 
     def _compare(self, dtype: np.dtype[Any]) -> None:
         """Raise for a structured dtype whose fields are not the struct's."""
-        layout = self._parameter.layout
+        layout = self._slot.parameter.layout
         is_compared = self._checks != "off" and dtype.names is not None
         if is_compared and layout is not None and dtype.itemsize == self._wanted.size:
             problem = difference(layout, dtype)
@@ -468,9 +409,5 @@ class _Record:
         self._compared = dtype
 
     def _wrong(self, what: str, hint: str = "") -> ArgumentTypeError:
-        sentence = (
-            f"Parameter {self._parameter.shown} of kernel '{self._signature.kernel}' is "
-            f"'{self._wanted.name}' {what}."
-        )
-        sentence = sentence.replace("' has", "', which has")
-        return ArgumentTypeError(place_message(self._signature, self._parameter, sentence, hint))
+        rest = f"is '{self._wanted.name}' {what}.".replace("' has", "', which has")
+        return self._slot.refused(rest, hint)

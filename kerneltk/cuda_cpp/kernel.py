@@ -29,7 +29,7 @@ from kerneltk.cuda_cpp.arguments import (
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.by_value import Checks, report
 from kerneltk.cuda_cpp.program import RawProgram
-from kerneltk.cuda_cpp.signature import LoadedKernel
+from kerneltk.cuda_cpp.signature import LoadedKernel, Slot
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
 from kerneltk.interop.texture_objects import class_of
 from kerneltk.launch.compiled import BoundLauncher, LauncherTemplate
@@ -437,7 +437,7 @@ class _RawLaunches(GridLaunches):
             if not passing.is_array or not parameter.is_used:
                 continue
             with warned_of(self._checks):
-                check_array(signature, parameter, array, backend.describe(array)[1], args)
+                check_array(Slot(signature, parameter), array, backend.describe(array)[1], args)
                 backend.check_usable(array, parameter.name or f"#{k + 1}", False)
 
     def refuse_number(self, args: Sequence[Any]) -> None:
@@ -474,7 +474,7 @@ def make_launcher(
     """
     signature, backend = loaded.signature, loaded.backend
     passings = [
-        passing_of(signature, parameter, type(value), backend, checks)
+        passing_of(Slot(signature, parameter), type(value), backend, checks)
         for parameter, value in zip(signature.parameters, values, strict=True)
     ]
     call = backend.grid_call(mode, signature.kernel)

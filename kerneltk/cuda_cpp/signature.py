@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kerneltk.backends.base import Backend, Function, GridLimits
 from kerneltk.core.records import record
 from kerneltk.cuda_cpp.structs.layout import Layout
-from kerneltk.errors import Snippet
+from kerneltk.errors import ArgumentTypeError, Snippet, render_message
 from kerneltk.object_code.reflection import ParameterType
 
 if TYPE_CHECKING:
@@ -56,6 +56,45 @@ class KernelSignature:
 
     def __str__(self) -> str:
         return f"{self.kernel}({', '.join(parameter.declared for parameter in self.parameters)})"
+
+
+@record
+class Slot:
+    """A parameter of a kernel, for which an argument is passed."""
+
+    signature: KernelSignature
+    parameter: RawParameter
+
+    @property
+    def shown(self) -> str:
+        """How sentences of messages begin."""
+        return f"Parameter {self._place}"
+
+    def argument(self, what: str) -> str:
+        """How sentences about the argument begin; `what` is it, such as ``"array"``."""
+        return f"The {what} for parameter {self._place}"
+
+    @property
+    def _place(self) -> str:
+        return f"{self.parameter.shown} of kernel '{self.signature.kernel}'"
+
+    def message(self, sentence: str, hint: str = "") -> str:
+        """Return a message about it, at its declaration where that is known."""
+        snippet = self.parameter.snippet
+        if snippet is None:
+            return render_message(f"{sentence}\n  The kernel: {self.signature}", hint=hint)
+        return render_message(sentence, snippet, hint=hint)
+
+    def refused(self, rest: str, hint: str = "") -> ArgumentTypeError:
+        """Return the error for an argument that it does not take; `rest` is behind `shown`."""
+        return ArgumentTypeError(self.message(f"{self.shown} {rest}", hint))
+
+    def mismatch(self, kind: type, hint: str = "") -> ArgumentTypeError:
+        """Return the error for an argument of a type that it does not take."""
+        wanted = self.parameter.type
+        name = f"'{wanted.name}'" if wanted else f"of {self.parameter.size} bytes"
+        by = "a pointer" if wanted and wanted.kind == "pointer" else name
+        return self.refused(f"is {by}, and an object of type '{kind.__name__}' was given.", hint)
 
 
 @record

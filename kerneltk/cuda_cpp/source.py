@@ -635,7 +635,7 @@ class RawSource:
             *(
                 f"'{access.file or self.name}', line {access.line}: lanes of a warp do not meet "
                 f"before an access to volatile memory {access.reason}, and do not run in step "
-                "there."
+                "there.\n  Hint: put '__syncwarp()' before it."
                 for access in found.unmarked
             ),
         )
@@ -857,7 +857,7 @@ class RawSource:
             head.insert(0, "#define KERNELTK_VOLATILE")
         return TranslationUnit(
             backend,
-            self._assembled([*head, *found.directives], name, found.code, lines),
+            self._assembled([*head, *directives], name, found.code, lines),
             "",
             options,
             self._origins(name),

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
+from kerneltk.cuda_cpp.syntax.preprocess import blank_noise, closing_of
 
 _MAX_DEPTH = 16
 _OPENING = re.compile(r"\(\s*\{")
+_BRACKETS = "(){}[]"
 _BRACKET = re.compile(r"[(){}\[\];]")
 _LEAVES = re.compile(r"\b(?:return|goto|co_return|co_yield)\b")
 _JUMPS = re.compile(r"\b(?:break|continue)\b")
@@ -87,7 +88,7 @@ def _without_statement_expressions(source: str, code: str, depth: int = 0) -> st
     for opening in _OPENING.finditer(code):
         if opening.start() < position:
             continue
-        end = _closing(code, opening.end() - 1)
+        end = closing_of(code, opening.end() - 1, _BRACKETS)
         behind = _GAP.match(code, end + 1)
         stop = behind.end() if behind and end >= 0 else -1
         if stop < 0 or not code.startswith(")", stop):
@@ -119,7 +120,7 @@ def _with_result(source: str, code: str, depth: int) -> str:
     while _STATEMENT.match(code, begin):
         # Behind its braces there may be another one.
         opening = code.find("{", begin)
-        closing = _closing(code, opening) if opening >= 0 else -1
+        closing = closing_of(code, opening, _BRACKETS) if opening >= 0 else -1
         begin = _behind_gap(code, closing + 1) if closing >= 0 else len(code)
         if begin >= separators[-1]:
             return _without_statement_expressions(source, code, depth)
@@ -144,14 +145,3 @@ def _separators(code: str) -> list[int]:
         else:
             depth += 1 if bracket[0] in "({[" else -1
     return found
-
-
-def _closing(code: str, opening: int) -> int:
-    """Return where the bracket at `opening` is closed; -1 for nowhere."""
-    depth = 0
-    for bracket in _BRACKET.finditer(code, opening):
-        if bracket[0] != ";":
-            depth += 1 if bracket[0] in "({[" else -1
-            if depth == 0:
-                return bracket.start()
-    return -1

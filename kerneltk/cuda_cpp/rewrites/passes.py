@@ -97,11 +97,9 @@ def _with_meetings(found: DeviceSource, to: RewriteTarget) -> DeviceSource:
 
     templates = [name.partition("<")[0].rpartition("::")[2].strip() for name in to.instantiated]
     made = with_meetings(found.code, to.directives, templates)
-    is_plain = (made.source, made.directives) == (found.code, found.directives)
     return found._replace(
         code=made.source,
-        directives=made.directives,
-        plain="" if is_plain else found.code,
+        plain="" if made.source == found.code else found.code,
         unmarked=made.unmarked,
     )
 
@@ -171,9 +169,9 @@ def rewritten(source: str, to: RewriteTarget) -> DeviceSource:
     --------
     >>> source = "__global__ void f(volatile int* x) { x[0] = 1; }"
     >>> print(rewritten(source, RewriteTarget(is_host=True)).code)
-    __global__ void f(volatile int* x) { _KT_KERNEL(1, 1) _KT_TARGET(0, x[0]) = 1; }
+    __global__ void f(volatile int* x) { _KT_KERNEL(1) _KT_TARGET(0, x[0]) = 1; }
     """
-    found = DeviceSource(source, to.directives)
+    found = DeviceSource(source)
     for each in REWRITES:
         if each.concerns(found.code, to):
             found = each.run(found, to)
@@ -183,7 +181,7 @@ def rewritten(source: str, to: RewriteTarget) -> DeviceSource:
 def device_source(source: str, to: RewriteTarget) -> DeviceSource:
     """Return the rewritten source, from the compile cache if it is there."""
     if not any(each.concerns(source, to) for each in REWRITES):
-        return DeviceSource(source, to.directives)
+        return DeviceSource(source)
     found: DeviceSource = derive(
         "CUDA C++ source",
         ("device source", repr(to), source),

@@ -233,7 +233,6 @@ class Meetings(NamedTuple):
 
     # Line by line as it was; the source itself where there is no access.
     source: str
-    directives: tuple[str, ...] = ()  # the directives before it
     unmarked: tuple[Unmarked, ...] = ()
 
 
@@ -255,7 +254,6 @@ class DeviceSource(NamedTuple):
     """A source as a target's compiler is given it."""
 
     code: str
-    directives: tuple[str, ...] = ()  # before it
     plain: str = ""  # the code without meeting points; empty where it has none
     headers: tuple[str, ...] = ()  # of the package, which inline PTX needs as C++
     needs_20: bool = False  # whether it needs C++20

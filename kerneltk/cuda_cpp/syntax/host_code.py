@@ -31,6 +31,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     closing_parenthesis,
     declared_name,
     function_declarator,
+    unwrapped,
 )
 
 if TYPE_CHECKING:
@@ -533,14 +534,11 @@ class HostReader:
             return _TEST_MACRO.fullmatch(spelled) is not None
         return not has_unknown_macro(head)
 
-    def _leave_out(self, node: Node, scope: Scope) -> None:
-        self.host.spans[self.tree.span(node, scope)] = ""
-
     def read_instantiation(self, node: Node, scope: Scope) -> None:
         """Leave out an explicit instantiation: name expressions ask for kernels, and what they
         need is instantiated anyway.
         """
-        self._leave_out(node, scope)
+        self.host.spans[self.tree.span(node, scope)] = ""
 
     def read_class(self, node: Node, scope: Scope) -> None:
         """Leave out a class of the host, or the members that only the host can call."""
@@ -758,9 +756,7 @@ def _functions_in_macro(prepared: Prepared, directive: Directive) -> Iterator[Sp
     own = prepare(re.sub(r"#(?=\s*\w)|##", lambda found: " " * len(found[0]), plain))
     tree = SourceTree(own, own.plain, own.words)
     for outer in tree.root.named_children:
-        node = outer
-        while node.type in ("template_declaration", "linkage_specification"):
-            node = node.named_children[-1]
+        node = unwrapped(outer)
         if node.type != "function_definition":
             continue
         start, end = tree.head_start(outer), node.end_byte

@@ -34,12 +34,12 @@ _COMMENT = re.compile(f"{STRING}|{COMMENT}")
 _LITERAL = re.compile(f"{STRING}|{CHARACTER}|{COMMENT}")
 _DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([^\W\d]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
+_BLANKS = re.compile(rf"({STRING}|{CHARACTER})|\s+")
 _INCLUDE = re.compile(r"(<[^>\n]+>|\"[^\"\n]+\")")
 _NAME = re.compile(r"[^\W\d]\w*")
 _WHOLE_NAME = re.compile(r"(?<!\w)[^\W\d]\w*")
+_NAME_OR_LITERAL = re.compile(rf"{STRING}|{CHARACTER}|(?<!\w)(?<!\d\.)[^\W\d]\w*")
 _OPENING = re.compile(r"\s*\(")
-_PARENTHESIS = re.compile(r"[()]")
-_TYPE = re.compile(r"[\w\s:<>,*&]+")
 _PIECE = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[^\W\d]\w*|\d[\w.]*|##?|\s+|.", re.DOTALL
 )
@@ -124,7 +124,9 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class _Macro:
+class Macro:
+    """A macro's parameters, None for one without parentheses, and what it stands for."""
+
     parameters: tuple[str, ...] | None
     replacement: str
 
@@ -253,18 +255,13 @@ def _outside(words: list[Word], hidden: list[tuple[int, int]]) -> list[Word]:
 
 
 @lru_cache(maxsize=4)  # what reads and rewrites a source prepares it, each in its turn
-def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
+def prepare(source: str) -> Prepared:
     """Return a source without what belongs to the preprocessor, and where everything was.
 
     Any source is taken; nothing is raised. Nobody changes what is returned.
-
-    Parameters
-    ----------
-    types : re.Pattern, optional
-        Macros are expanded too that stand for a type in which it finds something.
     """
     code, comments, directives = _read_noise(source)
-    macros = _attribute_macros(code, directives, types)
+    macros = _attribute_macros(code, directives)
     shown: list[str] = []
     pieces: list[tuple[int, int, int]] = []
     length = position = 0
@@ -394,7 +391,11 @@ def _read_directive(content: str, start: int) -> Directive:
     )
     found = _DIRECTIVE.match(joined)
     name, argument = (found[1] or "", found[2]) if found else ("", "")
-    return Directive(name, " ".join(argument.split()), start, start + len(content))
+    if '"' in argument or "'" in argument:
+        argument = _BLANKS.sub(lambda found: found[1] or " ", argument).strip()
+    else:
+        argument = " ".join(argument.split())
+    return Directive(name, argument, start, start + len(content))
 
 
 def included_name(
@@ -416,30 +417,36 @@ def included_name(
     return (found[1][1:-1], found[1][0] == '"') if found else None
 
 
-def _attribute_macros(
-    code: str, directives: list[Directive], types: re.Pattern[str] | None
-) -> dict[str, _Macro]:
+def macro_of(directive: Directive) -> tuple[str, Macro] | None:
+    """Return the macro that a directive defines, with its name."""
+    found = _DEFINE.match(directive.argument) if directive.name == "define" else None
+    if found is None:
+        return None
+    parameters = None
+    if found[2]:
+        parameters = tuple(name.strip() for name in found[3].split(",") if name.strip())
+    return found[1], Macro(parameters, found[4].strip())
+
+
+def _attribute_macros(code: str, directives: list[Directive]) -> dict[str, Macro]:
     """Return the macros that stand for attributes, directly or through others, or for scopes."""
-    known: dict[str, _Macro] = {}
-    chosen: dict[str, _Macro] = {}
+    known: dict[str, Macro] = {}
+    chosen: dict[str, Macro] = {}
     for directive in directives:
-        found = _DEFINE.match(directive.argument) if directive.name == "define" else None
-        if found is None:
+        if (found := macro_of(directive)) is None:
             continue
-        parameters = None
-        if found[2]:
-            parameters = tuple(name.strip() for name in found[3].split(",") if name.strip())
-        macro = _Macro(parameters, found[4].strip())
+        name, macro = found
+        macro = Macro(macro.parameters, _mask_literals(macro.replacement))
         # Of several definitions, `#define HD` for other compilers, the one that says most.
-        if found[1] not in known or _says(macro, chosen) >= max(1, _says(known[found[1]], chosen)):
-            known[found[1]] = macro
-        if _matters(known[found[1]], chosen):
-            chosen[found[1]] = known[found[1]]
+        if name not in known or _says(macro, chosen) >= max(1, _says(known[name], chosen)):
+            known[name] = macro
+        if _matters(known[name], chosen):
+            chosen[name] = known[name]
     for head, replacement in _LIBRARY_MACROS.items():
         name, _, parameter = head.rstrip(")").partition("(")
         if name not in known and name in code:
             parameters = (parameter,) if parameter else None
-            known[name] = chosen[name] = _Macro(parameters, replacement)
+            known[name] = chosen[name] = Macro(parameters, replacement)
     # A macro may be defined before the one it uses.
     users: dict[str, list[str]] = {}
     for name, macro in known.items():
@@ -471,25 +478,19 @@ def _attribute_macros(
             is_pragma or all(token in _QUALIFIERS for token in tokens)
         ):
             chosen.setdefault(name, macro)
-        elif (
-            types is not None
-            and types.search(macro.replacement)
-            and _TYPE.fullmatch(macro.replacement)
-        ):
-            chosen[name] = macro
     # The grammar knows keywords, whatever compilers that lack one define it as.
     known_words = _WORDS | CXX_KEYWORDS
     return {name: macro for name, macro in chosen.items() if name not in known_words}
 
 
-def _says(macro: _Macro, chosen: dict[str, _Macro]) -> int:
+def _says(macro: Macro, chosen: dict[str, Macro]) -> int:
     """Return how much a macro says of what is declared: 2 for what is there for devices."""
     if not _DEVICE_WORDS.isdisjoint(_NAME.findall(macro.replacement)):
         return 2
     return int(_matters(macro, chosen))
 
 
-def _matters(macro: _Macro, chosen: dict[str, _Macro]) -> bool:
+def _matters(macro: Macro, chosen: dict[str, Macro]) -> bool:
     source = macro.replacement
     if source.count("{") != source.count("}"):
         return True
@@ -500,33 +501,40 @@ def _matters(macro: _Macro, chosen: dict[str, _Macro]) -> bool:
 
 
 def _expand_use(
-    code: str, name: str, end: int, macros: dict[str, _Macro], budget: int
+    code: str, name: str, end: int, macros: dict[str, Macro], budget: int
 ) -> tuple[str, int] | None:
     """Return the expansion of a macro's use, and where the use ends; None where it is no use."""
-    given = _arguments_of(macros[name], code, end)
+    given = arguments_of(macros[name], code, end, code)
     if given is None:
         return None
-    pieces = _expand(name, given[0], macros, (name,), [budget])
+    pieces = expand(name, given[0], macros, (name,), [budget])
     # Newlines would be where the source has none.
     return None if pieces is None else (" " + " ".join(pieces.split()) + " ", given[1])
 
 
-def _arguments_of(macro: _Macro, code: str, end: int) -> tuple[list[str], int] | None:
+def arguments_of(macro: Macro, code: str, end: int, source: str) -> tuple[list[str], int] | None:
     """Return the arguments of a macro's use, whose name ends at `end`, and where the use ends; None
     where it is no use.
+
+    Parameters
+    ----------
+    source : str
+        What the arguments are taken from: character for character as `code`, which has no literals.
     """
     if macro.parameters is None:
         return [], end
     behind = behind_parentheses(code, end)
     if behind < 0:
         return None
-    return split_arguments(code[code.index("(", end) + 1 : behind - 1]), behind
+    begin = code.index("(", end) + 1
+    spans = comma_spans(code[begin : behind - 1], "()[]{}")
+    return [source[begin + first : begin + last] for first, last in spans], behind
 
 
-def _expand(
+def expand(
     name: str,
     arguments: list[str],
-    macros: dict[str, _Macro],
+    macros: Mapping[str, Macro],
     active: tuple[str, ...],
     budget: list[int],
 ) -> str | None:
@@ -538,14 +546,14 @@ def _expand(
         return None
     parts: list[str] = []
     position = 0
-    for found in _NAME.finditer(source):
+    for found in _NAME_OR_LITERAL.finditer(source):
         inner = found[0]
         if found.start() < position or inner not in macros or inner in active:
             continue
-        given = _arguments_of(macros[inner], source, found.end())
+        given = arguments_of(macros[inner], source, found.end(), source)
         if given is None:
             continue
-        expanded = _expand(inner, given[0], macros, (*active, inner), budget)
+        expanded = expand(inner, given[0], macros, (*active, inner), budget)
         if expanded is None:
             return None
         parts += source[position : found.start()], expanded
@@ -553,9 +561,9 @@ def _expand(
     return "".join((*parts, source[position:]))
 
 
-def _substitute(macro: _Macro, arguments: list[str]) -> str:
+def _substitute(macro: Macro, arguments: list[str]) -> str:
     if macro.parameters is None:
-        return _mask_literals(macro.replacement)
+        return macro.replacement
     values: dict[str, str] = {}
     for index, parameter in enumerate(macro.parameters):
         if parameter.endswith("..."):
@@ -565,7 +573,7 @@ def _substitute(macro: _Macro, arguments: list[str]) -> str:
             values[parameter] = arguments[index].strip() if index < len(arguments) else ""
     parts: list[str] = []
     pasting = False
-    for piece in _PIECE.findall(_mask_literals(macro.replacement)):
+    for piece in _PIECE.findall(macro.replacement):
         if piece == "##":
             while parts and parts[-1].isspace():
                 parts.pop()
@@ -586,14 +594,26 @@ def _mask_literals(source: str) -> str:
             return "0"
         return found[0] if found[0] in ('""', '"C"', '"C++"') else '" "'
 
+    if '"' not in source and "'" not in source:
+        return source
     return re.sub(r"\"(?:\\.|[^\"\\])*\"|(?<!\w)'(?:\\.|[^'\\])*'", replace, source)
 
 
-def closing_of(source: str, opening: int) -> int:
-    """Return where the parenthesis at `opening` is closed, or -1."""
+def closing_of(source: str, opening: int, brackets: str = "()", ends: str = "") -> int:
+    """Return where the first bracket from `opening` on is closed; -1 for nowhere.
+
+    Parameters
+    ----------
+    brackets : str
+        The opening and the closing one, of several kinds one behind the other.
+    ends : str
+        Characters before which it must be closed.
+    """
     depth = 0
-    for found in _PARENTHESIS.finditer(source, opening):
-        depth += 1 if found[0] == "(" else -1
+    for found in re.compile(f"[{re.escape(brackets + ends)}]").finditer(source, opening):
+        if found[0] in ends:
+            return -1
+        depth += 1 if found[0] in brackets[::2] else -1
         if depth == 0:
             return found.start()
     return -1

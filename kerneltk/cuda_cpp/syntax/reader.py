@@ -160,13 +160,6 @@ class _Found:
         )
 
 
-def _uses_with_operators(plain: str, host: HostCode) -> Iterator[tuple[int, int]]:
-    """Yield where lines use macros of the source with an operator as an argument."""
-    for use in _OPERATOR_USE.finditer(plain):
-        if host.is_macro(use[1]):
-            yield use.span()
-
-
 class _Branch:
     """Reads a source with one branch of each conditional."""
 
@@ -177,8 +170,9 @@ class _Branch:
         if self.tree.root.has_error:
             # Uses without a semicolon hide from the grammar what is between and behind them, and so
             # do operators that are arguments.
-            unread = [*self.macros, *_uses_with_operators(plain, found.host)]
-            if unread:
+            uses = _OPERATOR_USE.finditer(plain)
+            with_operators = [use.span() for use in uses if found.host.is_macro(use[1])]
+            if unread := [*self.macros, *with_operators]:
                 self.tree = SourceTree(found.prepared, blank_spans(plain, unread), words)
         self.kernels = KernelReader(self.tree, found.kernels)
         self.host = HostReader(self.tree, found.host)

@@ -24,11 +24,13 @@ from kerneltk.cuda_cpp.syntax.preprocess import Prepared, included_name, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     SCOPES,
+    WRAPPERS,
     Lines,
     Scope,
     SourceTree,
     declared_name,
     function_declarator,
+    unwrapped,
 )
 from kerneltk.cuda_cpp.syntax.unsupported import unsupported_in_macro, unsupported_words
 
@@ -159,7 +161,8 @@ class _Finder:
         reason = "" if found is None else found[1]
         if missing is not None:
             reason = f"<{missing}> cannot run on CPU cores: the host backend of kerneltk has none."
-            self._leave_out_missing_headers()
+            # All of them: a compiler ends at the first one.
+            self._blank.update((start, end) for _, start, end in self._missing_headers)
         for start, end in lines:
             self._blank.add((start, end))
             self._missing = self._missing or _Cause("header", start, reason)
@@ -167,22 +170,22 @@ class _Finder:
 
     def _library_in(self, lines: list[tuple[int, int]]) -> str | None:
         """Return the header that CPU cores do not have which lines include; None for none."""
-        for directive in self.prepared.directives:
-            named = included_name(directive)
-            is_there = any(s < directive.end and directive.start < e for s, e in lines)
-            is_library = is_there and named is not None and _LIBRARY_HEADER.fullmatch(named[0])
-            if named is not None and is_library and not self._has_header(named[0]):
-                return named[0]
+        for name, start, end in self._missing_headers:
+            if any(first < end and start < last for first, last in lines):
+                return name
         return None
 
-    def _leave_out_missing_headers(self) -> None:
-        """Leave out all such headers: a compiler ends at the first one."""
-        for directive in self.prepared.directives:
-            named = included_name(directive)
-            if named is None or _LIBRARY_HEADER.fullmatch(named[0]) is None:
-                continue
-            if not self._has_header(named[0]):
-                self._blank.add((directive.start, directive.end))
+    @cached_property
+    def _missing_headers(self) -> list[tuple[str, int, int]]:
+        """The headers of CUDA's libraries that are included and not there, with the characters of
+        their lines.
+        """
+        included = ((included_name(d), d.start, d.end) for d in self.prepared.directives)
+        return [
+            (named[0], start, end)
+            for named, start, end in included
+            if named and _LIBRARY_HEADER.fullmatch(named[0]) and not self._has_header(named[0])
+        ]
 
     def refuse_assembly(self) -> None:
         """Refuse all functions with assembly, one of which an assembler does not know."""
@@ -292,10 +295,8 @@ class _Finder:
         """Leave a declaration out, with its template's head; others may miss it. False for a
         specialization, in whose place another one would be taken.
         """
-        inner: Node | None = node
-        while inner is not None and inner.type in ("template_declaration", "linkage_specification"):
-            inner = inner.named_children[-1] if inner.named_children else None
-        if inner is None or (inner.type in CLASSES and _is_special(inner)):
+        inner = unwrapped(node)
+        if inner.type in WRAPPERS or (inner.type in CLASSES and _is_special(inner)):
             return False
         declared = tuple(_declared_by(tree, inner)) if cause.word else ()
         self._names.update((name, cause) for name in declared)

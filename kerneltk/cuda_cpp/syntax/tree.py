@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word
+from kerneltk.cuda_cpp.syntax.preprocess import Prepared, Word, closing_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -25,6 +25,7 @@ _BODIES = frozenset(("function_definition", "field_declaration_list", "compound_
 _LINE = re.compile(r"(\d+)(?:\s+\"(.*)\")?")
 CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
 SCOPES = frozenset(("translation_unit", "declaration_list"))
+WRAPPERS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 LOOPS = frozenset(("while_statement", "for_statement", "do_statement"))
 
 
@@ -43,9 +44,9 @@ def parse(plain: str) -> Node:
     return _parser().parse(plain.encode("ascii")).root_node
 
 
-def source_of(node: Node) -> str:
-    """Return a node's source."""
-    return (node.text or b"").decode("ascii")
+def source_of(node: Node | None) -> str:
+    """Return a node's source; nothing for none."""
+    return (node.text or b"").decode("ascii") if node is not None else ""
 
 
 def within(node: Node) -> Iterator[Node]:
@@ -55,6 +56,13 @@ def within(node: Node) -> Iterator[Node]:
         node = pending.pop()
         yield node
         pending += reversed(node.children)
+
+
+def unwrapped(node: Node) -> Node:
+    """Return the declaration inside of a template's, a linkage's or a friend's."""
+    while node.type in WRAPPERS and node.named_children:
+        node = node.named_children[-1]
+    return node
 
 
 class Lines:
@@ -190,18 +198,10 @@ class SourceTree:
 
 
 def closing_parenthesis(source: str, opening: int) -> int:
-    """Return the position behind the parenthesis that closes the one at `opening`, or -1."""
-    depth = 0
-    for found in re.compile(r"[();{}]").finditer(source, opening):
-        if found[0] == "(":
-            depth += 1
-        elif found[0] == ")":
-            depth -= 1
-            if depth == 0:
-                return found.end()
-        else:
-            return -1
-    return -1
+    """Return the position behind the parenthesis that closes the one at `opening` in the same
+    statement, or -1.
+    """
+    return closing_of(source, opening, ends=";{}") + 1 or -1
 
 
 def closing_brace(source: str, before: int) -> int:
@@ -210,12 +210,7 @@ def closing_brace(source: str, before: int) -> int:
     """
     if before < 0 or re.compile(r"\s*\{").match(source, before) is None:
         return -1
-    depth = 0
-    for found in re.compile(r"[{}]").finditer(source, before):
-        depth += 1 if found[0] == "{" else -1
-        if depth == 0:
-            return found.end()
-    return -1
+    return closing_of(source, before, "{}") + 1 or -1
 
 
 def inner_declarator(node: Node) -> Node | None:

@@ -15,7 +15,7 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import capabilities_of
 from kerneltk.cuda_cpp.arguments import check_array, guards_of, passing_of
 from kerneltk.cuda_cpp.by_value import Checks
-from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, Slot
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflowError
 from kerneltk.launch.launcher_spec import MultipleOf
 from kerneltk.object_code.reflection import ParameterType
@@ -102,7 +102,9 @@ class Gpu:
 
 def passing(kind: ParameterType | None, size: int, backend: Any = Gpu) -> Any:
     parameter = RawParameter("x", "view x", kind, 0, size)
-    return passing_of(KernelSignature("k", (parameter,), size), parameter, Span, backend, True)
+    return passing_of(
+        Slot(KernelSignature("k", (parameter,), size), parameter), Span, backend, True
+    )
 
 
 DATA = bytes(range(24))
@@ -141,7 +143,8 @@ def pointer_to(pointee: ParameterType | None, *, const: bool = False) -> RawPara
 
 def check(parameter: RawParameter, array: Any, address: int | None = None) -> None:
     signature = KernelSignature("k", (parameter,), 8)
-    check_array(signature, parameter, array, array.ctypes.data if address is None else address)
+    found = array.ctypes.data if address is None else address
+    check_array(Slot(signature, parameter), array, found)
 
 
 NUMBERS: dict[str, ParameterType] = {
@@ -274,7 +277,7 @@ def test_strides_that_arguments_give(array: Any, values: dict[str, Any], taken: 
     signature = KernelSignature("k", (x, *others), 8)
 
     def check_it() -> None:
-        check_array(signature, x, array, array.ctypes.data, (array, *values.values()))
+        check_array(Slot(signature, x), array, array.ctypes.data, (array, *values.values()))
 
     if taken:
         check_it()
@@ -320,7 +323,7 @@ def passed(
     parameter: RawParameter, value: Any, checks: Checks = "error", backend: Any = Gpu
 ) -> Any:
     signature = KernelSignature("k", (parameter,), parameter.size)
-    found = passing_of(signature, parameter, type(value), backend, checks)
+    found = passing_of(Slot(signature, parameter), type(value), backend, checks)
     values = found.convert(value) if found.convert else (value,)
     return struct.pack("<" + found.format, *values)
 

@@ -12,7 +12,7 @@ import pytest
 
 import kerneltk
 from kerneltk.cuda_cpp.by_value import by_value, number_error
-from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter
+from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, Slot
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
 from kerneltk.object_code.reflection import ParameterType
 
@@ -85,7 +85,7 @@ def packed(kind: ParameterType, value: Any) -> bytes:
     """Return the bytes that a value is passed as."""
     parameter = RawParameter("v", f"{kind.name} v", kind, 0, kind.size)
     signature = KernelSignature("k", (parameter,), kind.size)
-    format_, convert = by_value(signature, parameter, type(value))
+    format_, convert = by_value(Slot(signature, parameter), type(value))
     return struct.pack("<" + format_, *(convert(value) if convert else (value,)))
 
 
@@ -195,7 +195,7 @@ def test_half_precision_numbers() -> None:
     signature = KernelSignature("k", (parameter,), 2)
     for value in (65520, np.float32(1e5), np.array(-7e4)):
         # Where `struct` itself refuses a number, the launcher asks for the error.
-        error = number_error(signature, parameter, value)
+        error = number_error(Slot(signature, parameter), value)
         assert isinstance(error, ScalarOverflowError)
 
 

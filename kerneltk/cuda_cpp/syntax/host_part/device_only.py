@@ -246,7 +246,7 @@ class _Finder:
         self._constexpr: set[str] = set()
         self._counts = Counter(_all_declared(prepared.code))
         self._shared = 0  # bytes of static shared memory in the function that is read
-        self._declared = self._macros | _declared_names(prepared.code)
+        self._declared = self._macros | set(_all_declared(prepared.code))
         if "std" in self._macros or _OPENS_STD.search(prepared.code):
             self._declared.add("std")
 
@@ -678,13 +678,8 @@ _NO_TYPES = frozenset(
 _TYPED = re.compile(r"([^\W\d]\w*)\s*(?:<[^<>;{}]*>)?[\s*&]+\Z")
 
 
-def _declared_names(code: str) -> set[str]:
-    """Return the names that a source may declare by itself: behind a type."""
-    return set(_all_declared(code))
-
-
 def _all_declared(code: str) -> Iterator[str]:
-    """Yield the name of each declaration that a source may have."""
+    """Yield the name of each declaration that a source may have: behind a type."""
     for found in _DECLARED_INSIDE.finditer(code):
         yield found[1]
     for found in _DECLARED.finditer(code):

@@ -27,23 +27,24 @@ from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     SCOPES,
+    WRAPPERS,
     Lines,
     Scope,
     SourceTree,
     declared_name,
     function_declarator,
+    unwrapped,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_HEADS = frozenset(("template_declaration", "linkage_specification", "friend_declaration"))
 _ITEMS = CLASSES | {
     "alias_declaration", "concept_definition", "declaration", "enum_specifier",
     "expression_statement", "namespace_alias_definition", "template_instantiation",
     "type_definition", "using_declaration",
 }  # fmt: skip
-_AROUND = _HEADS | {"namespace_definition", "declaration"}
+_AROUND = WRAPPERS | {"namespace_definition", "declaration"}
 _VIRTUAL = re.compile(r"\b(?:virtual|override|final)\b")
 # What is declared twice, where to leave one of the two out would choose the other, and what users
 # assert.
@@ -207,7 +208,7 @@ class _Finder:
         body = item.child_by_field_name("body")
         others = body.named_children if body is not None else []
         for other in others:
-            found = function_declarator(_inner_of(other))
+            found = function_declarator(unwrapped(other))
             other_name = declared_name(found) if found is not None else None
             if other != member and other_name is not None and tree.slice(other_name) == name:
                 return False  # a call of this one would be one of that
@@ -257,7 +258,7 @@ class _Finder:
     def _remove(self, tree: SourceTree, node: Node, instead: str = "") -> None:
         """Leave out a declaration with its template's head; something stands in its place."""
         outer = node
-        while outer.parent is not None and outer.parent.type in _HEADS:
+        while outer.parent is not None and outer.parent.type in WRAPPERS:
             outer = outer.parent
         start, end = tree.span(node, Scope(start=tree.head_start(outer)))
         self.edits[start, end] = instead
@@ -285,13 +286,6 @@ def _is_asked_about(tree: SourceTree, name: str, is_untyped: bool) -> bool:
     if name.isidentifier():
         return name in asked_about(tree.plain)
     return ASKS.search(tree.plain) is not None
-
-
-def _inner_of(node: Node) -> Node:
-    """Return the declaration inside a template or a friend declaration."""
-    while node.type in _HEADS and node.named_children:
-        node = node.named_children[-1]
-    return node
 
 
 def _classes(root: Node) -> Iterator[Node]:

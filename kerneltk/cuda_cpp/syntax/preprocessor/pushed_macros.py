@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kerneltk.core.lexer import CHARACTER, COMMENT, STRING, joined_lines, with_edits
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, prepare
 from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import (
     FOLLOWING,
@@ -30,8 +30,7 @@ _MOVE = re.compile(r"\s*(push|pop)_macro\s*\(\s*\"\s*(\w+)\s*\"\s*\)")
 _BARE_MOVE = re.compile(_MOVE.pattern + r"\s*\)")
 _QUOTED_MOVE = re.compile(r"\s*\"\s*(push|pop)_macro\s*\(\s*\\\"\s*(\w+)\s*\\\"\s*\)\s*\"\s*\)")
 _MADE_BY = re.compile(r"(\w+)\((\w+)\)\s*_Pragma\s*\(\s*#\s*\2\s*\)\s*\Z")
-_DEFINED = re.compile(r"\s*(?:#|%:)\s*define\s+([^\W\d]\w*)(.*)\Z", re.DOTALL)
-_COMMENT = re.compile(f"({STRING}|{CHARACTER})|{COMMENT}")
+_NAME = re.compile(r"[^\W\d]\w*")
 _MAY_PUSH = re.compile(r"include[ \t]*<(?:cub|thrust|cuda)/")  # macros that a source defines
 # What NVRTC defines by itself, and sources push to include what has the name otherwise.
 _PREDEFINED = {
@@ -251,11 +250,9 @@ class _Rewriting:
 
     def _definition_of(self, directive: Directive) -> tuple[_Name, str] | None:
         """Return the name that a line defines, and how, where it is pushed somewhere."""
-        content = joined_lines(self._source[directive.start : directive.end])
-        content = _COMMENT.sub(lambda found: found[1] or " ", content)
-        found = _DEFINED.match(content)
-        known = self._names.get(found[1]) if found is not None else None
-        return None if found is None or known is None else (known, found[2].rstrip())
+        found = _NAME.match(directive.argument)
+        known = self._names.get(found[0]) if found is not None else None
+        return None if found is None or known is None else (known, found.string[found.end() :])
 
     def _find_edits(self, moves: Sequence[_Move]) -> None:
         at = {move[0]: move for move in moves}

@@ -112,6 +112,11 @@ class Instruction(NamedTuple):
         """Return the error that names it."""
         return RefusedError(self.word)
 
+    def refuse_if(self, is_refused: object) -> None:
+        """Raise the error that names it, if a condition holds."""
+        if is_refused:
+            raise self.refuse()
+
     @property
     def kinds(self) -> list[str]:
         """Its PTX types, in order."""
@@ -149,6 +154,11 @@ class Instruction(NamedTuple):
         for word in self.modifiers:
             if word not in words and word not in _TYPES and not _HINTS.fullmatch(word):
                 raise self.refuse()
+
+    def expect(self, count: int, *words: str) -> tuple[Operand, ...]:
+        """Return its operands, as `take`; refuse modifiers, as `only`."""
+        self.only(*words)
+        return self.take(count)
 
     @property
     def is_shared(self) -> bool:
@@ -243,8 +253,7 @@ def _result(code: str, of: Instruction) -> str:
 def _float(of: Instruction, f32: str, f64: str) -> str:
     """Return the call of a function of floats."""
     name = {"f32": f32, "f64": f64}.get(of.kind, "")
-    if not name:
-        raise of.refuse()
+    of.refuse_if(not name)
     d, *rest = of.operands
     arguments = ", ".join(_flushed(operand.read(of.kind), of) for operand in rest)
     return d.write(_result(f"{name}({arguments})", of))
@@ -264,11 +273,9 @@ def _half(of: Instruction, name: str) -> str:
 def _arithmetic(of: Instruction) -> str:
     """Addition, subtraction, and float's multiplication, division and fused operations."""
     count = {"fma": 4, "mad": 4}.get(of.opcode, 3)
-    of.take(count)
-    of.only(*_ROUNDINGS, "ftz", "sat", "approx", "full", "relu", "cc")
+    of.expect(count, *_ROUNDINGS, "ftz", "sat", "approx", "full", "relu", "cc")
     if of.kind in _HALVES:
-        if of.has("relu") and of.opcode != "fma":
-            raise of.refuse()
+        of.refuse_if(of.has("relu") and of.opcode != "fma")
         suffix = "2" if of.kind.endswith("x2") else ""
         suffix += "_relu" if of.has("relu") else "_sat" if of.has("sat") else ""
         return _half(of, f"__h{of.opcode}{suffix}")
@@ -281,8 +288,7 @@ def _arithmetic(of: Instruction) -> str:
     d, *rest = of.operands
     if of.opcode == "div":
         return d.write(f"kerneltk::ptx::divide({', '.join(o.read(of.kind) for o in rest)})")
-    if of.opcode not in ("add", "sub"):
-        raise of.refuse()
+    of.refuse_if(of.opcode not in ("add", "sub"))
     if of.has("cc"):
         return _carry(of)
     call = "add_saturated" if of.has("sat") else "add"
@@ -297,8 +303,7 @@ def _unsigned(kind: str) -> str:
 
 def _carry(of: Instruction) -> str:
     """Addition and subtraction with the carry, which all instructions of a thread share."""
-    d, *rest = of.take(3)
-    of.only("cc")
+    d, *rest = of.expect(3, "cc")
     operands = ", ".join(operand.read(_unsigned(of.kind)) for operand in rest)
     name = "subtract" if of.opcode.startswith("sub") else "add"
     takes = "true" if of.opcode.endswith("c") else "false"
@@ -314,12 +319,10 @@ def _multiply(of: Instruction) -> str:
     has_addend = of.opcode in ("mad", "madc")
     d, a, b, *c = of.take(4 if has_addend else 3)
     kind = of.kind
-    if kind not in ("u16", "s16", "u32", "s32", "u64", "s64", "b32", "b64"):
-        raise of.refuse()
+    of.refuse_if(kind not in ("u16", "s16", "u32", "s32", "u64", "s64", "b32", "b64"))
     operands = f"{a.read(kind)}, {b.read(kind)}"
     if of.has("wide"):
-        if kind not in _WIDER:
-            raise of.refuse()
+        of.refuse_if(kind not in _WIDER)
         wide = _WIDER[kind]
         product, kind = f"kerneltk::ptx::multiply_wide<{_TYPES[wide]}>({operands})", wide
     elif of.has("hi"):
@@ -341,18 +344,15 @@ def _multiply(of: Instruction) -> str:
 
 def _multiply_24(of: Instruction) -> str:
     """Products of the lower 24 bits: the lower or the upper 32 of their 48, also with an addend."""
-    of.only("lo", "hi")
-    d, a, b, *c = of.take(4 if of.opcode == "mad24" else 3)
-    if of.kind not in ("u32", "s32"):
-        raise of.refuse()
+    d, a, b, *c = of.expect(4 if of.opcode == "mad24" else 3, "lo", "hi")
+    of.refuse_if(of.kind not in ("u32", "s32"))
     operands = f"{a.read(of.kind)}, {b.read(of.kind)}"
     product = f"kerneltk::ptx::multiply_24<{of.flag('hi')}>({operands})"
     return d.write(f"kerneltk::ptx::add({product}, {c[0].read(of.kind)})" if c else product)
 
 
 def _extreme(of: Instruction) -> str:
-    d, a, b = of.take(3)
-    of.only("ftz", "NaN")
+    d, a, b = of.expect(3, "ftz", "NaN")
     if of.kind in _HALVES:
         suffix = ("2" if of.kind.endswith("x2") else "") + ("_nan" if of.has("NaN") else "")
         return _half(of, f"__h{of.opcode}{suffix}")
@@ -362,8 +362,7 @@ def _extreme(of: Instruction) -> str:
 
 
 def _sign(of: Instruction) -> str:
-    d, a = of.take(2)
-    of.only("ftz")
+    d, a = of.expect(2, "ftz")
     if of.kind in _HALVES:
         return _half(of, f"__h{of.opcode}{'2' if of.kind.endswith('x2') else ''}")
     name = {"abs": "absolute", "neg": "negative"}[of.opcode]
@@ -372,13 +371,11 @@ def _sign(of: Instruction) -> str:
 
 def _approximate(of: Instruction) -> str:
     """Functions of one float."""
-    of.take(2)
-    of.only("approx", "ftz", *_ROUNDINGS)
+    of.expect(2, "approx", "ftz", *_ROUNDINGS)
     if of.kind in _HALVES:
         pair = "2" if of.kind.endswith("x2") else ""
         names = {"ex2": f"h{pair}exp2", "tanh": f"h{pair}tanh"}
-        if of.opcode not in names:
-            raise of.refuse()
+        of.refuse_if(of.opcode not in names)
         return _half(of, names[of.opcode])
     rounded = {"rcp": ("__frcp", "__drcp"), "sqrt": ("__fsqrt", "__dsqrt")}
     if of.opcode in rounded and (not of.has("approx") or of.kind == "f64"):
@@ -393,8 +390,7 @@ def _approximate(of: Instruction) -> str:
 def _bitwise(of: Instruction) -> str:
     d, *rest = of.operands
     of.only()
-    if len(rest) != (1 if of.opcode in ("not", "cnot") else 2):
-        raise of.refuse()
+    of.refuse_if(len(rest) != (1 if of.opcode in ("not", "cnot") else 2))
     values = [operand.read(of.kind) for operand in rest]
     c_type = _TYPES[of.kind]
     if of.opcode == "cnot":
@@ -414,10 +410,8 @@ def _called(
     """
 
     def rule(of: Instruction) -> str:
-        d, *rest = of.take(len(kinds) + 1)
-        of.only(*only)
-        if d.kind == "pair":
-            raise of.refuse()
+        d, *rest = of.expect(len(kinds) + 1, *only)
+        of.refuse_if(d.kind == "pair")
         operands = ", ".join(o.read(k or of.kind) for o, k in zip(rest, kinds, strict=True))
         return d.write(f"{name if isinstance(name, str) else name(of)}({operands})")
 
@@ -433,11 +427,9 @@ def _permutation(of: Instruction) -> str:
 
 
 def _dot(of: Instruction) -> str:
-    d, a, b, c = of.take(4)
-    of.only("lo", "hi")
+    d, a, b, c = of.expect(4, "lo", "hi")
     kinds = of.kinds
-    if len(kinds) != 2:
-        raise of.refuse()
+    of.refuse_if(len(kinds) != 2)
     lane = {"dp4a": 8, "dp2a": 16}[of.opcode]
     first = _TYPES[f"{kinds[0][0]}{lane}"]
     second = _TYPES[f"{kinds[1][0]}8"]
@@ -464,8 +456,7 @@ def _compare(of: Instruction) -> str:
     words = [word for word in of.modifiers if word in _COMPARISONS]
     combine = [word for word in of.modifiers if word in ("and", "or", "xor")]
     of.only(*_COMPARISONS, "and", "or", "xor", "ftz")
-    if len(words) != 1 or len(rest) != len(combine) or kind in ("f16x2", "bf16x2"):
-        raise of.refuse()
+    of.refuse_if(len(words) != 1 or len(rest) != len(combine) or kind in ("f16x2", "bf16x2"))
     expression = re.sub(r"\b([ab])\b", r"_kt_\1", _COMPARISONS[words[0]])
     sign = {"and": "&&", "or": "||", "xor": "!="}
     joined = f"({expression})"
@@ -486,8 +477,7 @@ def _compare(of: Instruction) -> str:
         if d.kind == "pair":
             return f"{{ {head}{d.parts[0].write(joined)} {d.parts[1].write(other)} }}"
         return f"{{ {head}{d.write(joined)} }}"
-    if len(of.kinds) != 2:
-        raise of.refuse()
+    of.refuse_if(len(of.kinds) != 2)
     result = _TYPES[of.kinds[0]]
     one = "-1" if of.kinds[0] in ("u16", "s16", "u32", "s32") else "1"
     value = f"{joined} ? static_cast<{result}>({one}) : static_cast<{result}>(0)"
@@ -495,8 +485,7 @@ def _compare(of: Instruction) -> str:
 
 
 def _select(of: Instruction) -> str:
-    d, a, b, c = of.take(4)
-    of.only("ftz")
+    d, a, b, c = of.expect(4, "ftz")
     if of.opcode == "slct":
         kind = of.kinds[0]
         sign = _flushed(c.read(of.kind), of)
@@ -505,15 +494,13 @@ def _select(of: Instruction) -> str:
 
 
 def _move(of: Instruction) -> str:
-    d, a = of.take(2)
-    of.only()
+    d, a = of.expect(2)
     return d.write(a.read(of.kind))
 
 
 def _address_space(of: Instruction) -> str:
     """Conversions between address spaces, which are one."""
-    d, a = of.take(2)
-    of.only("to")
+    d, a = of.expect(2, "to")
     if of.kind == "u32":
         if of.has("to"):
             return d.write(f"static_cast<unsigned int>({a.read('u64')})")
@@ -532,11 +519,9 @@ def _convert_bytes(of: Instruction) -> str:
     kind = next(_BYTES[word] for word in of.modifiers if word in _BYTES)
     if of.modifiers[-1] in _BYTES:
         d, a = of.take(2)
-        if of.kinds != ["f16x2"] or of.has("satfinite"):
-            raise of.refuse()
+        of.refuse_if(of.kinds != ["f16x2"] or of.has("satfinite"))
         return d.write(f"__nv_cvt_fp8x2_to_halfraw2({a.read('b16')}, {kind})")
-    if not of.has("satfinite") or of.kind not in ("f32", "f16x2"):
-        raise of.refuse()
+    of.refuse_if(not of.has("satfinite") or of.kind not in ("f32", "f16x2"))
     if of.kind == "f16x2":
         d, a = of.take(2)
         value = f"static_cast<__half2_raw>({a.read('f16x2')})"
@@ -554,17 +539,14 @@ def _convert(of: Instruction) -> str:
     of.only(*_ROUNDINGS, *integral, "ftz", "sat", "relu", "rna", "tf32", "satfinite")
     if of.has("tf32"):
         d, a = of.take(2)
-        if of.has("relu") or not of.has("rna", "rn"):
-            raise of.refuse()
+        of.refuse_if(of.has("relu") or not of.has("rna", "rn"))
         ties, finite = (of.flag(word) for word in ("rna", "satfinite"))
         return d.write(f"kerneltk::ptx::to_tf32<{ties}, {finite}>({a.read('f32')})")
-    if len(of.kinds) != 2 or of.has("satfinite"):
-        raise of.refuse()
+    of.refuse_if(len(of.kinds) != 2 or of.has("satfinite"))
     to, start = of.kinds
     if to.endswith("x2") and start == "f32":
         d, a, b = of.take(3)
-        if of.rounding != "rn" or of.has("sat"):
-            raise of.refuse()
+        of.refuse_if(of.rounding != "rn" or of.has("sat"))
         relu = of.flag("relu")
         return d.write(
             f"kerneltk::ptx::to_halves<{_TYPES[to]}, {relu}>({a.read('f32')}, {b.read('f32')})"
@@ -584,11 +566,9 @@ def _convert(of: Instruction) -> str:
                 value = f"kerneltk::ptx::integral_{direction}({value})"
             if to in floats:
                 return d.write(f"static_cast<{_TYPES[to]}>({value})")
-            if not direction:
-                raise of.refuse()
+            of.refuse_if(not direction)
             return d.write(f"kerneltk::saturate<{_TYPES[to]}>({value})")
-        if start in _HALVES or direction:
-            raise of.refuse()
+        of.refuse_if(start in _HALVES or direction)
         return d.write(f"{_TYPES[to]}({value})")
     if start in floats and to in floats:
         if direction:
@@ -614,8 +594,7 @@ def _convert(of: Instruction) -> str:
 def _load(of: Instruction) -> str:
     d, address, *rest = of.operands
     of.only("v2", "v4", "v8")
-    if rest or of.kind in _HALVES or of.has("b128"):
-        raise of.refuse()
+    of.refuse_if(rest or of.kind in _HALVES or of.has("b128"))
     c_type = _TYPES[of.kind]
     pointer = address.address(f"const {c_type}", of.is_shared)
     strong = "strong_" if _STRONG & set(of.modifiers) else ""
@@ -637,8 +616,7 @@ def _aligned(pointer: str, count: int, kind: str) -> str:
 def _store(of: Instruction) -> str:
     address, value, *rest = of.operands
     of.only("v2", "v4", "v8")
-    if rest or of.kind in _HALVES or of.has("async", "b128"):
-        raise of.refuse()
+    of.refuse_if(rest or of.kind in _HALVES or of.has("async", "b128"))
     strong = "strong_" if _STRONG & set(of.modifiers) else ""
     pointer = address.address(_TYPES[of.kind], of.is_shared)
     parts = value.parts if value.kind == "vector" else (value,)
@@ -663,10 +641,8 @@ def _atomic(of: Instruction) -> str:
     d, address, *values = (Operand("sink"), *of.operands) if is_reduction else of.operands
     names = [word for word in of.modifiers if word in _ATOMICS]
     of.only(*_ATOMICS)
-    if len(names) != 1 or of.kind in _HALVES or of.has("async"):
-        raise of.refuse()
-    if len(values) != (2 if names[0] == "cas" else 1):
-        raise of.refuse()
+    of.refuse_if(len(names) != 1 or of.kind in _HALVES or of.has("async"))
+    of.refuse_if(len(values) != (2 if names[0] == "cas" else 1))
     operands = ", ".join(value.read(of.kind) for value in values)
     pointer = address.address(_TYPES[of.kind], of.is_shared)
     fences = "__threadfence(); " if of.has("acquire", "release", "acq_rel") else ""
@@ -675,15 +651,13 @@ def _atomic(of: Instruction) -> str:
 
 def _barrier(of: Instruction) -> str:
     """Barriers of a block, all of it or a number of its threads, and of a warp."""
-    if of.has("cluster"):
-        raise of.refuse()
+    of.refuse_if(of.has("cluster"))
     of.only("sync", "arrive", "aligned", "red", "popc", "and", "or", "warp")
     if of.has("warp"):
         return f"__syncwarp({of.take(1)[0].read('u32')});"
     if of.has("red"):
         d, *rest = of.operands
-        if len(rest) != 2:
-            raise of.refuse()
+        of.refuse_if(len(rest) != 2)
         names = {"popc": "count", "and": "and", "or": "or"}
         word = next(names[word] for word in of.modifiers if word in names)
         return d.write(f"static_cast<unsigned int>(__syncthreads_{word}({rest[1].read('pred')}))")
@@ -695,16 +669,13 @@ def _barrier(of: Instruction) -> str:
 
 def _async_copy(of: Instruction) -> str:
     """``cp.async``: a copy is done when it is asked for."""
-    if of.has("bulk", "mbarrier", "tensor", "reduce"):
-        raise of.refuse()
+    of.refuse_if(of.has("bulk", "mbarrier", "tensor", "reduce"))
     if of.has("commit_group", "wait_group", "wait_all"):
         return "(void)0;"
     of.only("async")
-    if of.has("L2::cache_hint"):
-        raise of.refuse()
+    of.refuse_if(of.has("L2::cache_hint"))
     to, start, size, *rest = of.operands
-    if len(rest) > 1:
-        raise of.refuse()
+    of.refuse_if(len(rest) > 1)
     # How much of it there is: a number, or a predicate where there is none.
     filled = (
         rest[0].code if rest and rest[0].kind == "register" else (rest or [size])[0].read("u32")
@@ -716,8 +687,7 @@ def _async_copy(of: Instruction) -> str:
 
 
 def _shuffle(of: Instruction) -> str:
-    of.only("sync", "up", "down", "bfly", "idx")
-    d, a, b, c, mask = of.take(5)
+    d, a, b, c, mask = of.expect(5, "sync", "up", "down", "bfly", "idx")
     kind = next(word for word in of.modifiers if word in ("up", "down", "bfly", "idx"))
     operands = ", ".join(o.read("u32") for o in (a, b, c, mask))
     call = f"kerneltk::ptx::shuffle_{kind}({operands}, _kt_inside)"
@@ -726,8 +696,7 @@ def _shuffle(of: Instruction) -> str:
 
 
 def _vote(of: Instruction) -> str:
-    of.only("sync", "all", "any", "uni", "ballot", "pred")
-    d, a, mask = of.take(3)
+    d, a, mask = of.expect(3, "sync", "all", "any", "uni", "ballot", "pred")
     operands = f"{mask.read('u32')}, {a.read('pred')}"
     if of.has("ballot"):
         return d.write(f"__ballot_sync({operands})")
@@ -737,8 +706,7 @@ def _vote(of: Instruction) -> str:
 
 
 def _match(of: Instruction) -> str:
-    of.only("sync", "all", "any")
-    d, a, mask = of.take(3)
+    d, a, mask = of.expect(3, "sync", "all", "any")
     operands = f"{mask.read('u32')}, {a.read(of.kind)}"
     if of.has("any"):
         return d.write(f"__match_any_sync({operands})")
@@ -748,11 +716,9 @@ def _match(of: Instruction) -> str:
 
 
 def _warp_reduction(of: Instruction) -> str:
-    of.only("sync", "add", "min", "max", "and", "or", "xor")
-    d, a, mask = of.take(3)
+    d, a, mask = of.expect(3, "sync", "add", "min", "max", "and", "or", "xor")
     name = next(word for word in of.modifiers if word in ("add", "min", "max", "and", "or", "xor"))
-    if of.kind not in ("b32", "u32", "s32"):
-        raise of.refuse()
+    of.refuse_if(of.kind not in ("b32", "u32", "s32"))
     return d.write(f"__reduce_{name}_sync({mask.read('u32')}, {a.read(of.kind)})")
 
 
@@ -766,11 +732,9 @@ def _elect(of: Instruction) -> str:
 
 
 def _load_matrix(of: Instruction) -> str:
-    of.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans")
-    d, address = of.take(2)
+    d, address = of.expect(2, "sync", "aligned", "m8n8", "x1", "x2", "x4", "trans")
     parts = d.parts if d.kind == "vector" else (d,)
-    if of.kind != "b16" or not of.has(f"x{len(parts)}"):
-        raise of.refuse()
+    of.refuse_if(of.kind != "b16" or not of.has(f"x{len(parts)}"))
     trans = of.flag("trans")
     pointer = address.address("const char", True)
     writes = " ".join(part.write(f"_kt_rows[{k}]") for k, part in enumerate(parts))
@@ -794,12 +758,10 @@ _DEPTHS = {
 
 def _multiply_matrices(of: Instruction) -> str:
     """``mma.sync`` of 16 rows and 8 columns."""
-    if not of.has("row") or not of.has("col"):
-        raise of.refuse()
+    of.refuse_if(not of.has("row") or not of.has("col"))
     kinds = [word for word in of.modifiers if word in _TYPES or word == "tf32"]
     shape = next((word for word in of.modifiers if re.fullmatch(r"m\d+n\d+k\d+", word)), "")
-    of.only("sync", "aligned", shape, "row", "col", "tf32", "satfinite")
-    d, a, b, c = of.take(4)
+    d, a, b, c = of.expect(4, "sync", "aligned", shape, "row", "col", "tf32", "satfinite")
     if len(kinds) != 4 or kinds[0] != kinds[3] or kinds[1] != kinds[2] or of.has("satfinite"):
         raise of.refuse()
     types = _FRAGMENTS.get((kinds[1], kinds[0]))
@@ -824,8 +786,7 @@ def _multiply_matrices(of: Instruction) -> str:
 
 
 def _branch(of: Instruction) -> str:
-    of.only("uni")
-    (target,) = of.take(1)
+    (target,) = of.expect(1, "uni")
     return f"goto _kt_l_{target.code.replace('$', '_')};"
 
 
@@ -895,8 +856,7 @@ _RULES: dict[str, Callable[[Instruction], str]] = {
 def _video(of: Instruction, name: str) -> str:
     d, a, b, *c = of.operands
     of.only("add")
-    if len(of.kinds) != 3 or of.kinds[1] != of.kinds[2] or len(c) != 1:
-        raise of.refuse()
+    of.refuse_if(len(of.kinds) != 3 or of.kinds[1] != of.kinds[2] or len(c) != 1)
     sign = "s" if of.kinds[1] in _SIGNED else "u"
     lanes = f"{name.format(sign)}({a.read('u32')}, {b.read('u32')})"
     if not of.has("add"):

@@ -172,21 +172,15 @@ constexpr T&& target(T&& value, place, unsigned int) {
 
 }  // namespace kerneltk::grid
 
-// Where a function is called, its first line, and the bits of its numbers: each function with meeting
-// points has its own. These are for macros in what has none.
-constexpr ::kerneltk::grid::word _kt_here = 0;
-constexpr int _kt_first_line = 0;
-constexpr unsigned int _kt_bits = 24;
-
-#define _KT_KERNEL(line, bits)              \
-    constexpr int _kt_first_line = line;    \
+// Where a function is called, and the bits of its numbers: each function with meeting points has its
+// own.
+#define _KT_KERNEL(bits)                    \
     constexpr unsigned int _kt_bits = bits; \
     constexpr ::kerneltk::grid::word _kt_here = 0; \
     ::kerneltk::grid::position = 0;
 // Not const: the compiler would evaluate the initializer of a const variable itself, and find 0. In
 // exchange constants of the function do not read it.
-#define _KT_FUNCTION(line, bits)            \
-    constexpr int _kt_first_line = line;    \
+#define _KT_FUNCTION(bits)                  \
     constexpr unsigned int _kt_bits = bits; \
     ::kerneltk::grid::word _kt_here =       \
         __builtin_is_constant_evaluated() ? 0 : ::kerneltk::grid::position;
@@ -201,5 +195,5 @@ constexpr unsigned int _kt_bits = 24;
     (::kerneltk::grid::call_with(_KT_PLACE, outer, _KT_CALL(number, __VA_ARGS__)))
 // Before a declaration whose constructor is called.
 #define _KT_CONSTRUCT(number, ...) ::kerneltk::grid::call_from(_KT_PLACE, number);
-// Before the body of a range-based loop.
+// Before the body of a loop.
 #define _KT_ROUND(number, ...) if (!(_KT_MEET(number, true))) {} else

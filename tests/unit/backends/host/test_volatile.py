@@ -162,10 +162,9 @@ def test_the_compilers_messages_show_the_users_columns() -> None:
 
 
 def test_what_cannot_be_put_in_step_is_told() -> None:
-    # No reference can be bound to a bit-field, and it is not seen that the macro's argument is one.
+    # No reference can be bound to a bit-field.
     code = """struct S { volatile int a : 5; };
-#define ADD(to, n) to += n
-__global__ void f(int* x) { __shared__ S s; s.a = 3; ADD(s.a, 4); x[0] = s.a; }"""
+__global__ void f(int* x) { __shared__ S s; s.a = 3; s.a += 4; x[0] = s.a; }"""
     x = np.zeros(1, np.int32)
     kernel = kerneltk.RawKernel(code, "f")
     with pytest.warns(RuntimeWarning, match="'f' is compiled without points where the lanes"):

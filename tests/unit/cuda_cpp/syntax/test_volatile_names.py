@@ -13,7 +13,7 @@ from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 def inside(body: str, head: str = "") -> str:
     """Return a kernel's body after the rewrite."""
     text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
-    begin = re.search(r"_KT_KERNEL\(1, \d+\) ", found := with_meetings(text).source)
+    begin = re.search(r"_KT_KERNEL\(\d+\) ", found := with_meetings(text).source)
     return found[begin.end() :].removesuffix(" }") if begin else body
 
 
@@ -37,7 +37,7 @@ def test_members_are_known_by_their_names() -> None:
     body = "__shared__ S s; s.a = s.b; s.c = 1; s.p[2] = s.a;"
     assert inside(body, head) == (
         "__shared__ S s; _KT_TARGET(0, s.a) = s.b; _KT_LOAD(2, s.c) = 1; "
-        "_KT_TARGET(5, _KT_LOAD(3, s.p)[2]) = _KT_LOAD(4, s.a);"
+        "_KT_TARGET(5, _KT_LOAD(4, s.p)[2]) = _KT_LOAD(3, s.a);"
     )
 
 
@@ -110,10 +110,14 @@ VIEW = "template <class T> struct V { T* p; V(T* q) : p(q) {} __device__ void g(
     [
         ("#define DECLARE(n, p) volatile int* n = p;\n", "DECLARE(s, y) s[t] = 1;", STORED),
         ("#define DECLARE volatile int* s = y\n", "DECLARE; s[t] = 1;", STORED),
-        ("#define VOL(p) ((volatile int*)(p))\n", "VOL(y)[t] = 1;", "_KT_LOAD(0, VOL(y))[t]) = 1;"),
-        ("#define ONCE(x) (*(volatile __typeof__(x)*)&(x))\n", "ONCE(*y) = 1;", "ONCE(*y)) = 1;"),
-        ("#define SHARED ((volatile int*)y)\n", "SHARED[t] = 1;", "_KT_TARGET(0, SHARED[t]) = 1;"),
-        ("#define S(n) s##n\n", "volatile int* s1; S(1)[t] = 1;", "_KT_LOAD(0, S(1))[t]) = 1;"),
+        (
+            "#define VOL(p) ((volatile int*)(p))\n",
+            "VOL(y)[t] = 1;",
+            "_KT_TARGET(0, ((volatile int*)(y))[t]) = 1;",
+        ),
+        ("#define ONCE(x) (*(volatile __typeof__(x)*)&(x))\n", "ONCE(*y) = 1;", "&(*y))) = 1;"),
+        ("#define SHARED ((volatile int*)y)\n", "SHARED[t] = 1;", "((volatile int*)y)[t]) = 1;"),
+        ("#define S(n) s##n\n", "volatile int* s1; S(1)[t] = 1;", "_KT_TARGET(0, s1[t]) = 1;"),
         ("typedef volatile int I, *P;\n", "P s = y; s[t] = 1;", STORED),
         ("template <class T> using P = volatile T*;\n", "P<int> s = y; s[t] = 1;", STORED),
         ("__device__ auto g(int* p) -> volatile int& { return *p; }\n", "g(y) = 1;", "g(y)) = 1;"),
@@ -138,7 +142,7 @@ VIEW = "template <class T> struct V { T* p; V(T* q) : p(q) {} __device__ void g(
         (
             "struct P { int a; __device__ void set() volatile { a = 1; } };\n",
             "",
-            "{ _KT_FUNCTION(1, 1) _KT_TARGET(0, a) = 1; }",
+            "{ _KT_FUNCTION(1) _KT_TARGET(0, a) = 1; }",
         ),
         (VIEW, "V v(x); v.g();", "_KT_TARGET(0, *p) = 1;"),
         (
@@ -154,12 +158,12 @@ VIEW = "template <class T> struct V { T* p; V(T* q) : p(q) {} __device__ void g(
         (
             "",
             "auto g = [q = x, v = x[1]] { q[0] = v; };",
-            "[q = x, v = _KT_LOAD(0, x[1])] { _KT_FUNCTION(1, 2) _KT_TARGET(1, q[0]) = ",
+            "[q = x, v = _KT_LOAD(0, x[1])] { _KT_FUNCTION(2) _KT_TARGET(1, q[0]) = ",
         ),
         (
             "#define BODY { volatile int* s = y; s[t] = 1; }\n",
             "BODY",
-            "_KT_TARGET((__LINE__ - _kt_first_line) * 256 + 96, s[t]) = 1; }",
+            "_KT_TARGET(0, s[t]) = 1; }",
         ),
     ],
 )

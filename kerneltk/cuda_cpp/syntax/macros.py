@@ -1,0 +1,127 @@
+"""CUDA C++ source in which macros have been replaced by what they stand for.
+
+Who puts code around expressions has one source to look at, instead of macros that may mean another
+thing at each of their uses.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kerneltk.core.lexer import with_edits
+from kerneltk.cuda_cpp.syntax.preprocess import (
+    Directive,
+    Macro,
+    Prepared,
+    arguments_of,
+    blank_spans,
+    expand,
+    macro_of,
+    prepare,
+)
+
+# What says more than a number. A `#` makes a string of source, which should stay as it is.
+_MEANING = re.compile(r"(?<!\w)[^\W\d]|[\[\]{};=*]")
+_LEFT = re.compile(r"(?<!#)#(?!#)|,\s*##|__VA_OPT__")
+_NAME = re.compile(r"(?<!\w)(?<!\d\.)[^\W\d]\w*")
+_MOST_CHARACTERS = 1 << 20
+
+
+class Expanded(NamedTuple):
+    """A source whose macros are expanded."""
+
+    source: str  # line by line as it was
+    left: Mapping[str, str]  # what macros stand for that are not, or not everywhere
+
+
+def with_expanded_macros(source: str) -> Expanded:
+    r"""Return a source with its own macros expanded.
+
+    Those stay that are defined under a condition and used under another one, make strings of their
+    arguments, or are numbers.
+
+    Examples
+    --------
+    >>> print(with_expanded_macros("#define STEP(n) s[t] += s[t + n];\nSTEP(2)").source)
+    #define STEP(n) s[t] += s[t + n];
+    s[t] += s[t + 2];
+    """
+    prepared = prepare(source)
+    table = _Table(prepared)
+    code, text = prepared.code, blank_spans(source, prepared.comments)
+    starts = [directive.start for directive in prepared.directives]
+    edits: list[tuple[int, int, str]] = []
+    budget = [_MOST_CHARACTERS]
+    position = 0
+    for use in _NAME.finditer(code) if table.has_any else ():
+        name, start = use[0], use.start()
+        known = table.known_at(start, name) if start >= position else {}
+        given = arguments_of(known[name], code, use.end(), text) if name in known else None
+        if given is None or bisect_left(starts, start) < bisect_left(starts, given[1]):
+            continue
+        arguments, position = [" ".join(argument.splitlines()) for argument in given[0]], given[1]
+        expanded = expand(name, arguments, known, (name,), budget)
+        # A name that stays would be expanded once more.
+        if expanded is not None and known.keys().isdisjoint(_NAME.findall(expanded)):
+            edits.append((start, position, expanded + "\n" * code.count("\n", start, position)))
+        else:
+            table.leave(name, known[name])
+    return Expanded(with_edits(source, edits), table.left)
+
+
+class _Table:
+    """The macros of a source that are known for sure where they are used.
+
+    Attributes
+    ----------
+    left : dict of str to str
+        What the others stand for.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.left: dict[str, str] = {}
+        self._prepared = prepared
+        self._pending = [d for d in prepared.directives[::-1] if d.name in ("define", "undef")]
+        self._known: dict[str, tuple[Macro, str]] = {}  # with the condition of their definition
+        self._by_guard: dict[str, dict[str, Macro]] = {}  # those that are known under a condition
+        self.has_any = bool(self._pending)
+
+    def known_at(self, position: int, name: str) -> Mapping[str, Macro]:
+        """Return the macros by their names, or nothing if there is none of this name. Positions
+        ascend from call to call.
+        """
+        while self._pending and self._pending[-1].end <= position:
+            self._read(self._pending.pop())
+            self._by_guard.clear()
+        if name not in self._known:
+            return {}
+        guard = self._prepared.guard_of(position)
+        if guard not in self._by_guard:
+            self._by_guard[guard] = {
+                other: macro for other, (macro, own) in self._known.items() if own in ("", guard)
+            }
+        return self._by_guard[guard]
+
+    def leave(self, name: str, macro: Macro) -> None:
+        """Take note that a macro stays."""
+        self.left[name] = f"{self.left.get(name, '')} {macro.replacement}"
+
+    def _read(self, directive: Directive) -> None:
+        guard = self._prepared.guard_of(directive.start)
+        name, macro = macro_of(directive) or (directive.argument, None)
+        before, own = self._known.pop(name, (None, guard))
+        if guard and before is not None and own != guard:
+            self.leave(name, before)  # it may be one or the other
+        is_sure = not guard or (own == guard and name not in self.left)
+        if macro is None or not _MEANING.search(macro.replacement):
+            return
+        names = _NAME.findall(macro.replacement)
+        if not is_sure or name in names or _LEFT.search(macro.replacement):
+            self.leave(name, macro)
+            return
+        self._known[name] = macro, guard
+        if guard:
+            self.leave(name, macro)  # elsewhere
