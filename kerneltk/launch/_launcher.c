@@ -238,7 +238,7 @@ static PyObject *key_of(Launcher *l, PyObject *args) {
     enum step step = MISSED;
     if (PyTuple_GET_SIZE(values) == l->arguments)
         step = read_call(l, &c, &PyTuple_GET_ITEM(values, 0));
-    if (step == GO) key = make_key(l, &c, extra);
+    if (step == GO) key = make_key(&c, extra);
     release(&c);
     if (step == GO || step == FAILED) return key;
     PyObject *pair = in_python(l);
@@ -392,7 +392,6 @@ static int prepare_module(PyObject *module) {
         {&str_nbytes, "nbytes"}, {&str_ptr, "ptr"},             {&str_tobytes, "tobytes"},
         {&str_view, "view"},     {&str_u2, "u2"},               {&str_real, "real"},
         {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
-        {&str_new_buffer, "new_buffer"},
         {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
         {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_shortcut, "_shortcut"},
         {&str_shortcut_out, "_shortcut_out"}, {&str_out, "out"},
@@ -400,12 +399,7 @@ static int prepare_module(PyObject *module) {
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         if (!(*names[k].name = PyUnicode_InternFromString(names[k].value))) return -1;
-    PyObject *structs = PyImport_ImportModule("struct");
-    if (!structs) return -1;
     if (!(number_zero = PyLong_FromLong(0))) return -1;
-    struct_type = PyObject_GetAttrString(structs, "Struct");
-    Py_DECREF(structs);
-    if (!struct_type) return -1;
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
     called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +37,14 @@ from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.interop import exchange
 from kerneltk.launch import launcher_sources
 from kerneltk.launch.called import built_module
-from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
+from kerneltk.launch.launcher_spec import (
+    GRID_COLUMNS,
+    LOOP_COLUMNS,
+    Argument,
+    LauncherSpec,
+    MultipleOf,
+    Structure,
+)
 
 if TYPE_CHECKING:
     from kerneltk.launch.interpreter import Interpreter
@@ -52,6 +63,9 @@ _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
 _NUMBERS = (int, float, complex, np.generic)
 _VARYING = -1
+_STACK_BLOCK = 1024  # bytes of a block that no memory is allocated for
+_64_BITS = 2**64 - 1
+_CODE = re.compile(r"(\d*)([a-zA-Z?])")
 # Scalars of NumPy that have their value behind the object's head, by the letter of ``struct``.
 _SCALARS: dict[type, str] = {
     kind: np.dtype(kind).char.translate({ord("l"): "q", ord("L"): "Q"})
@@ -141,13 +155,13 @@ def _reads_numpy(module: ModuleType) -> bool:
     base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
     frozen = base[0]
     frozen.flags.writeable = False
-    for array in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
-        flags = array.flags
+    for one in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
+        flags = one.flags
         known = (
-            array.ctypes.data, array.shape, array.strides, array.dtype,
+            one.ctypes.data, one.shape, one.strides, one.dtype,
             flags.c_contiguous, flags.f_contiguous, flags.writeable,
         )  # fmt: skip
-        if module.numpy_fields(array) != known:
+        if module.numpy_fields(one) != known:
             return False
     return all(_keeps_value(kind) for kind in _SCALARS)
 
@@ -192,13 +206,13 @@ def extension_module() -> Any:
     return _loader.module()
 
 
-def dlpack_device(array: Any) -> tuple[int, int] | None:
+def dlpack_device(given: Any) -> tuple[int, int] | None:
     """DLPack's numbers of an array's memory, where the extension module reads arrays of its
     library; else None.
     """
     found: tuple[int, int] | None = None
     if launcher_class() is not None:
-        found = _loader.module().dlpack_device(array)  # type: ignore[union-attr]
+        found = _loader.module().dlpack_device(given)  # type: ignore[union-attr]
     return found
 
 
@@ -236,7 +250,7 @@ def _value(value: LaunchValue) -> tuple[int, int]:
     number = value.value if isinstance(value, Bound) else value
     if not isinstance(number, int):
         raise _NotDescribedError
-    return _CONSTANT, number & (2**64 - 1)
+    return _CONSTANT, number & _64_BITS
 
 
 def _leaf(argument: Argument) -> tuple[Any, ...]:
@@ -339,7 +353,13 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
             0 if call.stream_function is None else call.stream_function(),
             0 if arrays.new_array_function is None else arrays.new_array_function(),
         ),
-        (arrays.allocate, arrays.allocate_memory, launching.launch, launching.failed),
+        (
+            arrays.allocate,
+            arrays.allocate_memory,
+            launching.launch,
+            launching.failed,
+            RowReader(spec, leaves),
+        ),
     )
 
 
@@ -353,6 +373,79 @@ def description_of(spec: LauncherSpec) -> tuple[Any, ...] | None:
         return _description(spec)
     except _NotDescribedError:
         return None
+
+
+@lru_cache
+def _codes(layout: str) -> tuple[bytes, int]:
+    """Where a ``struct`` format without alignment has its values: each one's letter, offset and
+    size as three ints of C; and the size of them all.
+    """
+    codes = array("i")
+    offset = 0
+    for repeats, letter in _CODE.findall(layout):
+        number, size = int(repeats or 1), struct.calcsize(f"<{letter}")
+        if letter == "s":
+            codes.extend((ord(letter), offset, number))
+        elif letter != "x":
+            for k in range(number):
+                codes.extend((ord(letter), offset + k * size, size))
+        offset += number * size
+    return codes.tobytes(), offset
+
+
+class RowReader:
+    """Makes what a compiled launcher launches by of a plan's row: once, and not at each launch.
+
+    Parameters
+    ----------
+    spec : LauncherSpec
+    leaves : sequence of Argument
+    """
+
+    def __init__(self, spec: LauncherSpec, leaves: Sequence[Argument]) -> None:
+        self._is_grid, self._extents = spec.entry == "grid", [leaf.extents for leaf in leaves]
+        self._first = GRID_COLUMNS if self._is_grid else LOOP_COLUMNS + 2 * len(spec.outputs)
+        self._limits = 3 * len(spec.overlaps)
+
+    def __call__(self, row: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """What ``take_row`` takes; None where Python has to launch."""
+        numbers: list[int] = []
+        shape: tuple[int, ...] = ()
+        grid = chunk = block = scratch = 0
+        order, shapes = "", None
+        if self._is_grid:
+            _, function, shapes, _, pack, launches = row[:GRID_COLUMNS]
+            buffer = launches.new_buffer()
+        else:
+            function, grid, chunk, block, pack, _, new_buffer, _, shape, order, scratch = row[
+                :LOOP_COLUMNS
+            ]
+            if not grid:  # nothing is launched
+                return None
+            buffer = new_buffer()
+        packer = getattr(pack, "__self__", None)
+        if type(packer) is not struct.Struct:  # what packs converts numbers before
+            return None
+        content = bytes(memoryview(buffer.memory))
+        codes, end = _codes(packer.format)
+        if end > len(content):
+            return None
+        at, starts = self._first, array("i", [0])
+        for extents in self._extents:
+            numbers += row[at] if extents is None else row[at : at + extents]
+            at += 1 if extents is None else extents
+            starts.append(len(numbers))
+        numbers += row[at : at + self._limits]
+        return (
+            int(function or 0) & _64_BITS, grid, chunk, block, scratch, len(content),
+            content.rstrip(b"\0") if len(content) > _STACK_BLOCK else content,
+            codes, array("i", buffer.offsets).tobytes(), _as_bytes(numbers), starts.tobytes(),
+            _as_bytes(shape), shapes, shape, order,
+        )  # fmt: skip
+
+
+def _as_bytes(numbers: Sequence[int]) -> bytes:
+    return array("Q", [number & _64_BITS for number in numbers]).tobytes()
 
 
 class _Launching:

@@ -99,6 +99,7 @@ typedef struct {
         int64_t device, size;
         uintptr_t address;
     } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
+    PyObject *read_row; /* a `RowReader` */
     PyObject *resolve; /* returns the address of what launches, or 0 */
     uintptr_t native;
     int is_resolved;
@@ -106,8 +107,7 @@ typedef struct {
 } Launcher;
 
 struct code { /* of a `struct` format */
-    char letter;
-    int offset, size;
+    int letter, offset, size;
 };
 
 struct shape {
@@ -119,23 +119,25 @@ struct shape {
 typedef struct {
     PyObject_HEAD
     PyObject *row, *extra;
-    PyObject *dtypes;       /* what the words' addresses stand for */
-    PyObject *other;        /* another launcher that the plan is for, or NULL */
+    PyObject *key;   /* what the words' addresses stand for is in it */
+    PyObject *read;  /* what `RowReader` has made of the row: all below belongs to it */
+    PyObject *other; /* another launcher that the plan is for, or NULL; the row's */
     int is_slow, code_count, pointer_count, word_count, next_shape;
-    int64_t function, grid, chunk, block, scratch;
+    long long grid, chunk, block, scratch;
+    int64_t function;
     PyObject *shape, *order, *shapes;
-    int64_t *extents; /* of an array in the order of C that a launch allocates, or NULL */
+    const int64_t *extents; /* of an array in the order of C that a launch allocates, or NULL */
     Py_ssize_t ndim;
     Py_ssize_t size; /* of a block; scratch memory that is in it begins as zeros, too */
-    char *content;   /* of a new block, up to `filled` bytes; the others are zeros */
+    const char *content; /* of a new block, up to `filled` bytes; the others are zeros */
     Py_ssize_t filled;
-    char *spare;     /* a block that is not on the stack and that no launch uses, or NULL */
-    struct code *codes;
+    char *spare; /* a block that is not on the stack and that no launch uses, or NULL */
+    const struct code *codes;
     int64_t values[MOST_VALUES]; /* of launches, but for those that change */
-    int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
-    int64_t *numbers;  /* extents of all leaves, then limits of overlaps */
-    Py_ssize_t *extent_starts; /* where among them a leaf's begin, and behind the last one's */
-    int64_t *limits;
+    const int *pointers;    /* offsets of what the parameters' addresses are of; none: the block itself */
+    const int64_t *numbers; /* extents of all leaves, then limits of overlaps */
+    const int *extent_starts; /* where among them a leaf's begin, and behind the last one's */
+    const int64_t *limits;
     int64_t *words;
     struct shape known_shapes[KNOWN_SHAPES];
     const struct library *makers_library; /* whose outputs `makers` make, on `makers_device` */
@@ -144,7 +146,6 @@ typedef struct {
 } Plan;
 
 static PyTypeObject *plan_type, *launcher_type;
-static PyObject *struct_type;
 static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;
-static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C, *str_new_buffer;
+static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C;
 static PyObject *number_zero;

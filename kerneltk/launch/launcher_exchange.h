@@ -167,30 +167,12 @@ static enum step missed(void) {
 
 /* Adds what plans depend on, as it is added for the backend's own arrays. */
 static enum step add_foreign(Launcher *l, struct call *c, const struct leaf *leaf, const struct array *array) {
-    int nd = array->ndim, size = array->itemsize;
-    if (c->word_count + 2 * nd + 5 > MOST_WORDS) return MISSED;
-    int64_t *word = &c->words[c->word_count];
-    *word++ = (int64_t)(uintptr_t)array->dtype;
-    c->dtypes[c->dtype_count++] = array->dtype;
-    *word++ = nd;
-    if (l->is_numpy) {
-        for (int k = 0; k < nd; ++k) {
-            *word++ = array->shape[k];
-            *word++ = array->strides[k] * size;
-        }
-    } else {
-        for (int k = 0; k < nd; ++k) *word++ = array->shape[k];
-        if (l->contiguous.count && is_contiguous(array, 0)) {
-            *word++ = -1;
-        } else {
-            *word++ = nd;
-            for (int k = 0; k < nd; ++k) *word++ = array->strides[k] * size;
-        }
-        if (l->device_path.count) *word++ = array->device;
-        if (leaf->is_written && l->writable.count) *word++ = 1;
-    }
-    c->word_count = (int)(word - c->words);
-    return GO;
+    int is_in_order = l->contiguous.count && is_contiguous(array, 0);
+    enum step step = add_array(c, array->dtype, array->ndim, array->shape, array->strides, array->itemsize,
+                               is_in_order);
+    if (step == GO && l->device_path.count && !add_word(c, array->device)) step = SLOW;
+    if (step == GO && leaf->is_written && l->writable.count && !add_word(c, 1)) step = SLOW;
+    return step;
 }
 
 /* Whether a kernel may write to all outputs of the call's library. This is asked before any array is read:

@@ -125,7 +125,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
         PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(paths) != 5 ||
-        PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 4) {
+        PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 5) {
         PyErr_SetString(PyExc_ValueError, "no such launcher");
         return NULL;
     }
@@ -187,6 +187,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->allocate_memory = or_null(PyTuple_GET_ITEM(functions, 1));
     l->launch = PyTuple_GET_ITEM(functions, 2);
     l->launch_failed = PyTuple_GET_ITEM(functions, 3);
+    l->read_row = PyTuple_GET_ITEM(functions, 4);
     l->known = PyDict_New();
     if (!l->known) goto failed;
     l->dispatch = Py_NewRef(dispatch);
@@ -194,7 +195,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->plans = Py_NewRef(plans);
     l->make_slow = Py_NewRef(make_slow);
     l->has_plans = bound == Py_None;
-    if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, Py_None, NULL))) goto failed;
+    if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, Py_None, NULL, NULL))) goto failed;
     return (PyObject *)l;
 failed:
     Py_DECREF(l);
