@@ -352,30 +352,11 @@ static PyType_Spec plan_spec = {
     plan_slots,
 };
 
-PyDoc_STRVAR(numpy_fields_doc, "numpy_fields(array)\n--\n\nAddress, shape, strides, dtype, and whether it "
-                               "is C-contiguous, F-contiguous and writeable, as launchers read them.");
-
-static PyObject *numpy_fields(PyObject *module, PyObject *object) {
-    (void)module;
-    const struct numpy_array *array = (const struct numpy_array *)object;
-    PyObject *shape = numbers_tuple((const int64_t *)array->dimensions, array->nd, 1);
-    PyObject *strides = shape ? numbers_tuple((const int64_t *)array->strides, array->nd, 1) : NULL;
-    if (!strides) {
-        Py_XDECREF(shape);
-        return NULL;
-    }
-    return Py_BuildValue("(KNNOOOO)", (unsigned long long)(uintptr_t)array->data, shape, strides,
-                         array->descr, array->flags & C_CONTIGUOUS ? Py_True : Py_False,
-                         array->flags & F_CONTIGUOUS ? Py_True : Py_False,
-                         array->flags & WRITEABLE ? Py_True : Py_False);
-}
-
 static PyMethodDef module_methods[] = {
     {"add_library", add_library, METH_VARARGS, add_library_doc},
     {"dlpack_device", dlpack_device, METH_O, dlpack_device_doc},
     {"call_methods", call_methods, METH_O, call_methods_doc},
     {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
-    {"numpy_fields", numpy_fields, METH_O, numpy_fields_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -395,7 +376,7 @@ static int prepare_module(PyObject *module) {
         {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
         {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_shortcut, "_shortcut"},
         {&str_shortcut_out, "_shortcut_out"}, {&str_out, "out"},
-        {&str_call, "__call__"}, {&str_call_kind, "_call_kind"},
+        {&str_call, "__call__"}, {&str_common_call, "_common_call"}, {&str_call_kind, "_call_kind"},
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         if (!(*names[k].name = PyUnicode_InternFromString(names[k].value))) return -1;

@@ -120,7 +120,7 @@ class _Loader:
             found = _built() or _compiled_here(only_made)
             if found is None and only_made:
                 return False
-            if found is not None and _reads_numpy(found):
+            if found is not None and _reads_numpy(found.NUMPY_DTYPE):
                 add_library = found.add_library
                 exchange.read_by(lambda library: add_library(*library[:-2]))  # the rest is Python's
                 self._module = found
@@ -150,20 +150,39 @@ def _compiled_here(only_made: bool) -> ModuleType | None:
     return extension.load(_NAME, source, headers, only_made)
 
 
-def _reads_numpy(module: ModuleType) -> bool:
-    """Whether the module reads NumPy's arrays as NumPy itself does."""
+class _NumpyArray(ctypes.Structure):
+    """What the module reads of NumPy's arrays: ``struct numpy_array``."""
+
+    _fields_ = (
+        ("head", ctypes.c_char * object.__basicsize__),
+        ("data", ctypes.c_void_p),
+        ("nd", ctypes.c_int),
+        ("dimensions", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("base", ctypes.c_void_p),
+        ("descr", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+    )
+
+
+def _reads_numpy(dtype_offset: int) -> bool:
+    """Whether the module, which reads dtypes there, reads arrays as NumPy itself does."""
     base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
     frozen = base[0]
     frozen.flags.writeable = False
     for one in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
+        fields = _NumpyArray.from_address(id(one))
         flags = one.flags
-        known = (
-            one.ctypes.data, one.shape, one.strides, one.dtype,
-            flags.c_contiguous, flags.f_contiguous, flags.writeable,
-        )  # fmt: skip
-        if module.numpy_fields(one) != known:
+        known = flags.c_contiguous | flags.f_contiguous << 1 | flags.writeable << 10
+        if (
+            one.ctypes.data != fields.data
+            or one.shape != tuple(fields.dimensions[: fields.nd])
+            or one.strides != tuple(fields.strides[: fields.nd])
+            or id(one.dtype) != fields.descr
+            or known != fields.flags & 0x403
+        ):
             return False
-    return all(_keeps_value(kind) for kind in _SCALARS)
+    return dtype_offset == _NumpyArray.descr.offset and all(map(_keeps_value, _SCALARS))
 
 
 def _keeps_value(kind: type[Any]) -> bool:

@@ -185,22 +185,15 @@ static void stack_of_thread(struct engine *e, uintptr_t *low, uintptr_t *high) {
     *high = e->native_high;
 }
 
-static void note_frames(struct engine *e, struct finding *f, const void *frame) {
-    uintptr_t low, high, at = (uintptr_t)frame;
-    stack_of_thread(e, &low, &high);
-    f->frames = 0;
-    while (at >= low && at < high - 16 && at % sizeof(void *) == 0 && f->frames < 16) {
-        const uintptr_t *words = (const uintptr_t *)at;
-        f->frame[f->frames++] = words[1];
-        if (words[0] <= at) break; /* a stack grows downwards */
-        at = words[0];
-    }
-}
-
 static __attribute__((noreturn, cold)) void end_with(struct engine *e, struct finding *f,
                                                      const void *frame) {
     struct grid_launch *l = atomic_load(&e->launch);
-    if (frame) note_frames(e, f, frame);
+    if (frame) {
+        uintptr_t low, high;
+        stack_of_thread(e, &low, &high);
+        f->frames = 0;
+        note_frames(f, (uintptr_t)frame, low, high);
+    }
     if (claim_text(e, KT_FAULT)) {
         append_position(e, l->text, sizeof l->text, 1);
         l->finding = *f;
