@@ -39,7 +39,7 @@ def load_terrain() -> Terrain:
     """
     from matplotlib.cbook import get_sample_data
 
-    with get_sample_data("jacksboro_fault_dem.npz") as sample:
+    with np.load(get_sample_data("jacksboro_fault_dem.npz", asfileobj=False)) as sample:
         dx, dy, ymin, ymax = (float(sample[key]) for key in ("dx", "dy", "ymin", "ymax"))
         east = METRES_PER_DEGREE * math.cos(math.radians((ymin + ymax) / 2))
         name = "Jacksboro fault, Tennessee (SRTM)"
