@@ -314,11 +314,6 @@ static PyMethodDef launcher_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef launcher_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, vectorcall), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(launcher_doc, "What launches a kernel; `kerneltk.launch.compiled` makes it.");
 
 static PyType_Slot launcher_slots[] = {
@@ -329,7 +324,7 @@ static PyType_Slot launcher_slots[] = {
     {Py_tp_clear, launcher_clear},
     {Py_tp_dealloc, launcher_dealloc},
     {Py_tp_methods, launcher_methods},
-    {Py_tp_members, launcher_members},
+    {Py_tp_members, vectorcall_members},
     {0, NULL},
 };
 

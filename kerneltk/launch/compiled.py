@@ -18,6 +18,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count
+from operator import attrgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,7 +61,7 @@ _VALUES = (
     "gx", "gy", "gz", "bx", "by", "bz", "shared", "blocks",
 )  # fmt: skip
 _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
-_MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
+_MOST_LEAVES, _MOST_VALUES = 64, 16
 _NUMBERS = (int, float, complex, np.generic)
 _VARYING = -1
 _STACK_BLOCK = 1024  # bytes of a block that no memory is allocated for
@@ -242,17 +243,14 @@ class _NotDescribedError(Exception):
     """Compiled launchers do not know something in a spec."""
 
 
-def path_of(names: str) -> tuple[str, ...]:
-    """The names of attributes with dots between them."""
-    parts = tuple(map(sys.intern, names.split("."))) if names else ()
-    if len(parts) > _MOST_NAMES:
-        raise _NotDescribedError
-    return parts
+def reader_of(names: str) -> Callable[[Any], Any] | None:
+    """The function that reads an attribute, with dots between those of attributes."""
+    return attrgetter(names) if names else None
 
 
 def access_of(arrays: ArrayAccess) -> Any:
     """How the module reads an array's address, or that of its memory."""
-    return path_of(arrays.address) if isinstance(arrays.address, str) else arrays.address
+    return attrgetter(arrays.address) if isinstance(arrays.address, str) else arrays.address
 
 
 def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
@@ -361,7 +359,7 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         spec.outputs,
         tuple(
             map(
-                path_of,
+                reader_of,
                 (arrays.dense, arrays.contiguous, arrays.writable, arrays.memory, arrays.device),
             )
         ),

@@ -66,23 +66,20 @@ static enum step slowly(void) {
     return FAILED;
 }
 
-static PyObject *follow(PyObject *object, const struct path *path) {
-    Py_INCREF(object);
-    for (int k = 0; k < path->count; ++k) {
-        PyObject *next = PyObject_GetAttr(object, path->names[k]);
-        Py_DECREF(object);
-        if (!next) return NULL;
-        object = next;
-    }
-    return object;
+/* Whether what a function says of an array is true; -1 with an exception. */
+static int is_true(PyObject *function, PyObject *object) {
+    PyObject *found = PyObject_CallOneArg(function, object);
+    int result = found ? PyObject_IsTrue(found) : -1;
+    Py_XDECREF(found);
+    return result;
 }
 
-static int is_true(PyObject *object, const struct path *path) {
-    PyObject *found = follow(object, path);
-    if (!found) return -1;
-    int result = PyObject_IsTrue(found);
+static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
+    PyObject *found = PyObject_CallOneArg(function, object);
+    if (!found) return 0;
+    *number = PyLong_AsLongLong(found);
     Py_DECREF(found);
-    return result;
+    return *number != -1 || !PyErr_Occurred();
 }
 
 static int as_address(PyObject *number, uintptr_t *address) {
@@ -94,12 +91,11 @@ static int as_address(PyObject *number, uintptr_t *address) {
 }
 
 static int read_address(const struct access *access, PyObject *object, uintptr_t *address) {
-    if (access->kind == BY_OFFSET) {
+    if (!access->function) {
         *address = *(const uintptr_t *)((const char *)object + access->offset);
         return 1;
     }
-    PyObject *found = access->kind == BY_PATH ? follow(object, &access->path)
-                                              : PyObject_CallOneArg(access->function, object);
+    PyObject *found = PyObject_CallOneArg(access->function, object);
     if (!found) return 0;
     int done = as_address(found, address);
     Py_DECREF(found);
@@ -175,7 +171,7 @@ static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *
     array->memory = memory;
     array->dtype = dtype;
     /* Both can be set. What is equal to a dtype that is kept need not be kept once more. */
-    if (l->device_path.count && !own(c, Py_NewRef(memory))) return slowly();
+    if (l->device_of && !own(c, Py_NewRef(memory))) return slowly();
 #ifdef Py_GIL_DISABLED
     int is_kept = 0;
 #else
@@ -196,8 +192,8 @@ static enum step read_by_attributes(Launcher *l, struct call *c, const struct le
                                     struct array *array) {
     PyObject *object = array->object;
     array->memory = object;
-    if (l->memory.count) {
-        array->memory = follow(object, &l->memory);
+    if (l->memory) {
+        array->memory = PyObject_CallOneArg(l->memory, object);
         if (!own(c, array->memory)) return slowly();
     }
     if (!read_address(&l->address, array->memory, &array->address)) return slowly();
@@ -211,7 +207,7 @@ static enum step read_by_attributes(Launcher *l, struct call *c, const struct le
     int done = add_tuple(c, shape);
     Py_DECREF(shape);
     if (!done) return slowly();
-    int is_contiguous = l->contiguous.count ? is_true(object, &l->contiguous) : 0;
+    int is_contiguous = l->contiguous ? is_true(l->contiguous, object) : 0;
     if (is_contiguous < 0) return slowly();
     if (is_contiguous) {
         if (!add_word(c, -1)) return SLOW;
@@ -247,17 +243,14 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     }
     enum step step = l->has_layout ? read_by_layout(l, c, leaf, array) : read_by_attributes(l, c, leaf, array);
     if (step != GO || !l->has_plans) return step;
-    if (l->device_path.count) {
-        PyObject *device = follow(array->memory, &l->device_path);
-        if (!device) return slowly();
-        long long number = PyLong_AsLongLong(device);
-        Py_DECREF(device);
-        if ((number == -1 && PyErr_Occurred()) || !add_word(c, number)) return slowly();
+    if (l->device_of) {
+        int64_t number;
+        if (!call_for_integer(l->device_of, array->memory, &number) || !add_word(c, number)) return slowly();
         if (c->library && c->device >= 0 && number != c->device) return MISSED;
         if (c->library) c->device = number;
     }
-    if (leaf->is_written && l->writable.count) {
-        int writable = is_true(object, &l->writable);
+    if (leaf->is_written && l->writable) {
+        int writable = is_true(l->writable, object);
         if (writable < 0 || !add_word(c, writable)) return slowly();
     }
     return GO;

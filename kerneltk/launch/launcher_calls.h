@@ -18,11 +18,18 @@ static PyObject *str_shortcut, *str_shortcut_out, *str_out;
 static PyObject *str_call, *str_common_call, *str_call_kind;
 static int are_by_methods; /* whether all calls are those of the methods */
 
+#define KNOWN_SLOTS 8
+
 /* Python before 3.12 keeps its flag for these calls where a program sets another `__call__` of a class: the method that
  * the class had is compared. */
 static int has_own_method(PyTypeObject *type) {
 #if PY_VERSION_HEX < 0x030C0000
-    return _PyType_Lookup(type, str_call) == _PyType_Lookup(type, str_common_call);
+    static unsigned known[KNOWN_SLOTS]; /* versions of classes that have it: they change with the classes */
+    unsigned version = type->tp_version_tag;
+    if (version && known[version % KNOWN_SLOTS] == version) return 1;
+    if (_PyType_Lookup(type, str_call) != _PyType_Lookup(type, str_common_call)) return 0;
+    known[type->tp_version_tag % KNOWN_SLOTS] = type->tp_version_tag;
+    return 1;
 #else
     return type != NULL;
 #endif
@@ -30,7 +37,6 @@ static int has_own_method(PyTypeObject *type) {
 
 /* ---- attributes ---- */
 
-#define KNOWN_SLOTS 8
 #define NO_SLOT (-1)
 
 /* Where objects of a class have a slot, by the version of the class: it changes with the class, and is no other
@@ -246,11 +252,6 @@ static void called_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-static PyMemberDef called_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Called, vectorcall), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(called_doc, "The base of kernels' classes; `kerneltk.launch.called` has it.");
 
 static PyType_Slot called_slots[] = {
@@ -258,7 +259,7 @@ static PyType_Slot called_slots[] = {
     {Py_tp_new, called_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_dealloc, called_dealloc},
-    {Py_tp_members, called_members},
+    {Py_tp_members, vectorcall_members},
     {0, NULL},
 };
 

@@ -23,20 +23,11 @@ enum value_code {
     CONSTANT, BLOCKS_OF,
 };
 
-struct path { /* attributes, one of the other */
-    int count;
-    PyObject *names[3];
-};
-
 struct library;
 
-enum access_kind { BY_PATH, BY_OFFSET, BY_FUNCTION };
-
-struct access {
-    enum access_kind kind;
-    struct path path;
+struct access { /* of an address */
+    PyObject *function; /* NULL: it is read at an offset from the object */
     Py_ssize_t offset;
-    PyObject *function;
 };
 
 struct layout { /* of arrays in memory; see `kerneltk.backends.base.ArrayLayout` */
@@ -89,7 +80,7 @@ typedef struct {
     struct launch_value head[MOST_VALUES], values[MOST_VALUES];
     int changing[MOST_VALUES], changing_count; /* the values that a plan does not have */
     struct overlap *overlaps;
-    struct path dense, contiguous, writable, memory, device_path;
+    PyObject *dense, *contiguous, *writable, *memory, *device_of; /* functions of an array, the last of memory; or NULL */
     struct access address;
     struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
@@ -144,6 +135,12 @@ typedef struct {
     int64_t makers_device;
     PyObject *makers; /* a tuple, or NULL */
 } Plan;
+
+/* Of all types that are called: the function lies behind the object's head. */
+static PyMemberDef vectorcall_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
 
 static PyTypeObject *plan_type, *launcher_type;
 static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;

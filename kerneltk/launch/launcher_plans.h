@@ -201,20 +201,17 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
             else if (l->has_layout && FIELD(char, object, l->layout.contiguous))
                 dense = 1;
             else
-                dense = is_true(object, &l->dense);
+                dense = is_true(l->dense, object);
             if (dense <= 0) return slowly();
         }
         if (leaf->guards & WRITABLE && !array->is_foreign) {
             int writable = l->is_numpy ? ((const struct numpy_array *)object)->flags & WRITEABLE
-                                       : is_true(object, &l->writable);
+                                       : is_true(l->writable, object);
             if (writable <= 0) return slowly();
         }
         if (leaf->guards & ON_DEVICE && !array->is_foreign) {
-            PyObject *device = follow(array->memory, &l->device_path);
-            if (!device) return slowly();
-            long long number = PyLong_AsLongLong(device);
-            Py_DECREF(device);
-            if (number != l->device) return slowly();
+            int64_t number;
+            if (!call_for_integer(l->device_of, array->memory, &number) || number != l->device) return slowly();
         }
         if (leaf->bytes_unit && array->is_foreign) {
             if ((uint64_t)bytes_of(array) % (leaf->bytes_unit + 1)) return SLOW;
