@@ -365,7 +365,7 @@ static int prepare_module(PyObject *module) {
         const char *value;
     } names[] = {
         {&str_dtype, "dtype"},   {&str_shape, "shape"},         {&str_strides, "strides"},
-        {&str_nbytes, "nbytes"}, {&str_ptr, "ptr"},             {&str_tobytes, "tobytes"},
+        {&str_nbytes, "nbytes"}, {&str_tobytes, "tobytes"},
         {&str_view, "view"},     {&str_u2, "u2"},               {&str_real, "real"},
         {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
         {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},

@@ -365,7 +365,12 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         ),
         _layout(arrays, kinds),
         access_of(arrays),
-        (call.current_stream, call.current_device, call.scratch_for, launching.native),
+        (
+            None if call.current_stream is None else launching.current_handle,
+            call.current_device,
+            call.scratch_for,
+            launching.native,
+        ),
         (
             0 if call.stream_function is None else call.stream_function(),
             0 if arrays.new_array_function is None else arrays.new_array_function(),
@@ -475,6 +480,11 @@ class _Launching:
     def _function(self) -> Callable[..., Any]:
         function: Callable[..., Any] = self._call.launch
         return function() if self._call.is_late else function
+
+    def current_handle(self) -> int:
+        """The handle of the stream that launches are queued on."""
+        handle: int = self._call.current_stream().ptr  # type: ignore[misc]
+        return handle
 
     def native(self) -> int:
         """The address of the C function that launches; 0 if there is none."""

@@ -84,7 +84,7 @@ typedef struct {
     struct access address;
     struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
-    intptr_t (*stream_function)(void); /* what `current_stream` says, or NULL */
+    intptr_t (*stream_function)(void); /* what `current_stream` returns, or NULL */
     PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
     struct {
         int64_t device, size;
@@ -143,6 +143,6 @@ static PyMemberDef vectorcall_members[] = {
 };
 
 static PyTypeObject *plan_type, *launcher_type;
-static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;
+static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_tobytes, *str_view;
 static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C;
 static PyObject *number_zero;

@@ -320,19 +320,16 @@ EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long l
                total);
         return KT_TOO_LARGE;
     }
-    sigset_t blocked, before, at_first;
+    sigset_t at_first;
     if (!enter_launch(&l, entry, args, &at_first)) return KT_FAULT;
     l.blocks = total;
     pthread_t threads[MOST_COOPERATIVE];
     struct crew_member members[MOST_COOPERATIVE];
-    kernel_signals(&blocked);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     long long started = 1;
     for (; started < total; ++started) {
         members[started] = (struct crew_member){&l, started};
-        if (pthread_create(&threads[started], NULL, crew, &members[started])) break;
+        if (!create_thread(&threads[started], NULL, 0, 1, crew, &members[started])) break;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started < total) {
         fail_outside(&l, "the system has no thread for each of its blocks");
         abandon(&l, 1);
@@ -397,6 +394,6 @@ EXPORT int kt_raise(void) {
     void *type = raised[0], *value = raised[1], *traceback = raised[2];
     if (!type) return 0;
     raised[0] = raised[1] = raised[2] = NULL;
-    python.restore(type, value, traceback);
+    PyErr_Restore(type, value, traceback);
     return -1;
 }
