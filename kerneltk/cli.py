@@ -10,7 +10,7 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import track
 from rich.table import Table
 
 import kerneltk
@@ -19,7 +19,7 @@ from kerneltk.core.settings import get_settings
 from kerneltk.demo.measure import Outcome, Run, choose_machine
 from kerneltk.demo.picture import draw
 from kerneltk.demo.steps import STEPS
-from kerneltk.demo.terrain import SUFFIXES, DemoInputError, load_terrain
+from kerneltk.demo.terrain import load_terrain
 from kerneltk.errors import KernelToolkitError
 from kerneltk.tools import doctor as checks
 
@@ -38,12 +38,6 @@ def main() -> None:
 
 @main.command()
 @click.option(
-    "--input",
-    "source",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=f"A grid of elevations: {', '.join(SUFFIXES)}. Default: measured data of matplotlib's.",
-)
-@click.option(
     "--output",
     "picture",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
@@ -59,42 +53,29 @@ def main() -> None:
     help="Where to run; auto takes the GPU where there is one.",
 )
 @click.option(
-    "--cell",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Width of a cell of --input, in the unit of its values.",
-)
-@click.option(
     "--megapixels",
     type=click.FloatRange(min=0, min_open=True, max=4096),
     help="Enlarge the grid to this size. Default: 16.8 on the host, 67.1 on a GPU.",
 )
-def demo(
-    source: Path | None,
-    picture: Path,
-    backend: Literal["auto", "host", "cuda"],
-    cell: float | None,
-    megapixels: float | None,
-) -> None:
-    """Run every front-end on terrain, check it against NumPy, time it and draw it."""
+def demo(picture: Path, backend: Literal["auto", "host", "cuda"], megapixels: float | None) -> None:
+    """Run every front-end on measured terrain, check it against NumPy, time it and draw it."""
     if picture.suffix.lower() not in PICTURE_SUFFIXES:
         raise click.BadParameter(
             f"'{picture}' must end in {', '.join(PICTURE_SUFFIXES)}.", param_hint="'--output'"
         )
     if not picture.absolute().parent.is_dir():
         raise click.BadParameter(f"'{picture.parent}' is not a directory.", param_hint="'--output'")
-    if cell is not None and source is None:
-        raise click.UsageError("'--cell' describes the grid of '--input', which is not given.")
     console = Console()
     try:
-        terrain = load_terrain(source, cell)
+        terrain = load_terrain()
         machine = choose_machine(backend)
         run = Run(terrain, machine, None if megapixels is None else round(megapixels * 1e6))
-        copy, outcomes = _run_steps(run, console)
+        copy = run.copy_bandwidth()
+        steps = track(run.outcomes(), "Running", len(STEPS), console=console, transient=True)
+        outcomes = list(steps)
         console.print(_results(run, outcomes, copy))
         caption = f"computed by kerneltk {kerneltk.__version__} on {machine.label}"
         draw(run, picture, caption)
-    except DemoInputError as error:
-        raise click.BadParameter(str(error), param_hint="'--input'") from error
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"The demo needs '{error.name}': python -m pip install 'kerneltk[demo]'."
@@ -109,21 +90,6 @@ def demo(
     wrong = [outcome.step.name for outcome in outcomes if outcome.wrong]
     if wrong:
         raise click.ClickException(f"Results differ from NumPy's: {', '.join(wrong)}.")
-
-
-def _run_steps(run: Run, console: Console) -> tuple[float, list[Outcome]]:
-    """Return the bandwidth of a copy (bytes/s) and what each step did, showing progress."""
-    outcomes: list[Outcome] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("a plain copy", total=len(STEPS) + 1)
-        copy = run.copy_bandwidth()
-        remaining = run.outcomes()
-        for step in STEPS:
-            progress.update(task, advance=1, description=step.name)
-            outcomes.append(next(remaining))
-        progress.update(task, advance=1)
-    return copy, outcomes
 
 
 def _results(run: Run, outcomes: list[Outcome], copy: float) -> Table:

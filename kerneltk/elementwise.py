@@ -9,7 +9,7 @@ from kerneltk.backends.base import capabilities_of
 from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.specialization import LaunchGeometry
-from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
+from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_texts
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.errors import ArgumentValueError
 from kerneltk.launch import dispatch
@@ -88,13 +88,10 @@ class ElementwiseKernel(ExpressionKernel[ElementwiseDefinition]):
         loop_prep: str = "",
         after_loop: str = "",
     ) -> None:
-        in_params = checked_text("in_params", in_params)
-        out_params = checked_text("out_params", out_params)
-        operation = checked_text("operation", operation)
-        name = checked_text("name", name)
-        preamble = checked_text("preamble", preamble)
-        loop_prep = checked_text("loop_prep", loop_prep)
-        after_loop = checked_text("after_loop", after_loop)
+        in_params, out_params, operation, name, preamble, loop_prep, after_loop = checked_texts(
+            in_params=in_params, out_params=out_params, operation=operation, name=name,
+            preamble=preamble, loop_prep=loop_prep, after_loop=after_loop,
+        )  # fmt: skip
         check_name(name)
         compile_options = checked_options(options)
         signature = parse_signature(in_params, out_params)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from kerneltk.backends import base
 from kerneltk.backends.base import Backend, Compiler, Function, Module
 from kerneltk.cache.derived import NOT_READ, Entry
-from kerneltk.cache.fingerprint import Trace, fingerprint, searched_directories, trace
+from kerneltk.cache.fingerprint import Trace, searched_directories, trace
 from kerneltk.core.artifacts import ObjectCode, Target, TranslationUnit
 from kerneltk.core.records import lasting_lock
 from kerneltk.errors import KernelToolkitError
@@ -30,12 +30,7 @@ def _lock_of(key: str) -> Any:
 
 def key_of(unit: TranslationUnit, backend: Compiler, target: Target) -> str:
     """The key of a unit's object code in the cache."""
-    return fingerprint(
-        unit,
-        target,
-        include_directories=backend.include_directories(unit),
-        backend_options=backend.backend_options(unit),
-    )
+    return trace_of(unit, backend, target).key
 
 
 def _kept(key: str) -> ObjectCode | None:

@@ -16,7 +16,13 @@ from kerneltk.codegen.definition import check_name
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.core.arrays import ArraySpec
-from kerneltk.core.artifacts import BackendName, TranslationUnit, checked_options, checked_text
+from kerneltk.core.artifacts import (
+    BackendName,
+    TranslationUnit,
+    checked_options,
+    checked_text,
+    checked_texts,
+)
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import cached_property
 from kerneltk.errors import (
@@ -114,13 +120,13 @@ class ReductionKernel(ExpressionKernel[ReductionDefinition]):
         options: Sequence[str] = (),
     ) -> None:
         identity_text = _identity_text(identity)
-        in_params = checked_text("in_params", in_params)
-        out_params = checked_text("out_params", out_params)
-        map_expr = checked_text("map_expr", map_expr)
-        reduce_expr = checked_text("reduce_expr", reduce_expr)
-        post_map_expr = checked_text("post_map_expr", post_map_expr)
-        identity_text = checked_text("identity", identity_text)
-        name = checked_text("name", name)
+        in_params, out_params, map_expr, reduce_expr, post_map_expr, identity_text, name = (
+            checked_texts(
+                in_params=in_params, out_params=out_params, map_expr=map_expr,
+                reduce_expr=reduce_expr, post_map_expr=post_map_expr, identity=identity_text,
+                name=name,
+            )
+        )  # fmt: skip
         if reduce_type is not None:
             reduce_type = checked_text("reduce_type", reduce_type)
         preamble = checked_text("preamble", preamble)

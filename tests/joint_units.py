@@ -14,11 +14,11 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from kerneltk import pipeline
 from kerneltk.backends import base
 from kerneltk.backends.base import Compiler
 from kerneltk.backends.host import precompiled, toolchain
 from kerneltk.cache.derived import Entry
-from kerneltk.cache.fingerprint import fingerprint
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.errors import CompileError
 
@@ -92,12 +92,7 @@ class JointUnits:
                 raise  # together alone: the way they are joined is wrong
             return b""
         for number, unit in enumerate(group):
-            key = fingerprint(
-                unit,
-                target,
-                include_directories=compiler.include_directories(unit),
-                backend_options=compiler.backend_options(unit),
-            )
+            key = pipeline.key_of(unit, compiler, target)
             renamed = _renamed(unit, number)
             named = (
                 (name, its[1]) for (name, _), its in zip(unit.exports, renamed.exports, strict=True)

@@ -61,7 +61,7 @@ _CODE: dict[Stage, tuple[str, ...]] = {
     ),
 }
 
-_SUFFIXES = (".py", ".j2", ".so", ".pyd")
+_SUFFIXES = (".py", ".j2", ".so")
 _NO_CODE = ("__pycache__", "include", "stand_ins")  # the key of object code has the headers
 _TICK_NS = 20_000_000  # by which a file's times may be behind the clock
 _DIGEST_SIZE = 32  # bytes
@@ -192,10 +192,6 @@ def _own_cache() -> Cache:
     return Cache(None)
 
 
-def _cache_of(_: Stage, is_shared: bool) -> Cache:
-    return get_cache() if is_shared else _own_cache()
-
-
 NOT_READ = (
     TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError
 )  # fmt: skip
@@ -259,14 +255,18 @@ class Entry:
         self._is_shared = code is not None
         self.key = string_key("derived 1", stage, code or "", *inputs)
 
+    @property
+    def _cache(self) -> Cache:
+        return get_cache() if self._is_shared else _own_cache()
+
     def get(self) -> bytes | None:
         """Return the bytes of this entry; None for nothing."""
-        return _cache_of(self._stage, self._is_shared).get(self.key)
+        return self._cache.get(self.key)
 
     def put(self, data: bytes) -> None:
         """Write the bytes of this entry; for this process only where the code has changed."""
         self._is_shared = self._is_shared and _is_unchanged(self._stage)
-        _cache_of(self._stage, self._is_shared).put(self.key, data)
+        self._cache.put(self.key, data)
 
     def read(self, read: Callable[[Any], T]) -> T | None:
         """Return `read` of the record; None where there is none, or one of another stage, for which

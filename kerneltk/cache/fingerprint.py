@@ -103,14 +103,14 @@ _headers: dict[str, _Header] = {}
 _own_headers: set[tuple[str, _Stamp | None]] = set()
 
 
-def fingerprint(
+def trace(
     unit: TranslationUnit,
     target: Target,
     *,
     include_directories: Sequence[Path] = (),
     backend_options: Sequence[str] = (),
-) -> str:
-    """Return the cache key of the object code of `unit` for `target`.
+) -> Trace:
+    """Return the cache key of the object code of `unit` for `target`, with what was looked for.
 
     Parameters
     ----------
@@ -121,31 +121,11 @@ def fingerprint(
     include_directories : sequence of Path
         Directories that are searched for headers besides the package's own, those that the
         unit's options name, and for names in quotes the including file's (the working directory
-        for the unit itself). Leave out the compiler's own.
+        for the unit itself). Leave out the compiler's own. A header that is not found counts by
+        its name.
     backend_options : sequence of str
         Options that the backend adds. Directories and files named in them are not searched.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits (SHA-256). A header that is not found counts by its name.
     """
-    return trace(
-        unit,
-        target,
-        include_directories=include_directories,
-        backend_options=backend_options,
-    ).key
-
-
-def trace(
-    unit: TranslationUnit,
-    target: Target,
-    *,
-    include_directories: Sequence[Path] = (),
-    backend_options: Sequence[str] = (),
-) -> Trace:
-    """Return the `fingerprint` with what was looked for on the way."""
     source = _encode(unit.source)
     parts, directives, search = _looked_for(
         unit, source, target, include_directories, backend_options
@@ -366,7 +346,7 @@ def _directive(is_quoted: bool, name: bytes) -> _Directive:
 class Trace(NamedTuple):
     """A unit's key, and what tells without the unit that its headers are what they were."""
 
-    key: str
+    key: str  # SHA-256, as 64 hexadecimal digits
     is_lasting: bool  # whether the unit would have this key again
     directives: tuple[tuple[bool, str], ...]  # of each header, whether in quotes, and its name
     search: tuple[str, ...]  # the directories, in order

@@ -23,16 +23,14 @@ import os
 import stat
 import struct
 import tempfile
-import threading
 import time
-import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kerneltk.core.records import pattern
+from kerneltk.core.records import lasting_lock, pattern
 from kerneltk.core.settings import get_settings
 
 _MAGIC = b"KTKCACHE"
@@ -54,11 +52,8 @@ _STALE_AGE = 3600.0  # seconds after which a temporary file's writer counts as d
 _ATTEMPTS = 4  # publications tried while somebody else removes directories
 
 # A file that is a link, a pipe or a device in an entry's place must neither be followed nor block.
-_COMMON_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_READ_FLAGS = (
-    os.O_RDONLY | _COMMON_FLAGS | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-)
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON_FLAGS
+_READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _ABSENT = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.ESTALE})
 
 
@@ -134,8 +129,7 @@ class Cache:
         self._memory_size = 0
         self._unscanned = 0  # bytes published by this process since its last scan
         self._problem: str | None = None
-        self._lock = threading.Lock()
-        _caches.add(self)
+        self._lock = lasting_lock()
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes that were put under `key` (64 lower-case hexadecimal digits), or None.
@@ -263,23 +257,14 @@ class Cache:
                 _, (dropped, _) = self._memory.popitem(last=False)
                 self._memory_size -= len(dropped)
 
-    def _after_fork_in_child(self) -> None:
-        # Another thread of the parent may have held the lock, and would never release it here.
-        self._lock = threading.Lock()
-        self._memory_size = sum(len(data) for data, _ in self._memory.values())
-
     # One file.
 
     def _entry_path(self, key: str) -> str:
         return f"{self._root}/{key[:2]}/{key}.ktk"
 
-    def _check_directory(self) -> None:
-        """Raise PermissionError where entries could come from somebody else."""
+    def _read(self, key: str) -> bytes | None:
         # A group that may write was named by the owner; its files still fail is_ours.
         check_directory(self._root)
-
-    def _read(self, key: str) -> bytes | None:
-        self._check_directory()
         path = self._entry_path(key)
         descriptor = os.open(path, _READ_FLAGS)
         try:
@@ -311,7 +296,7 @@ class Cache:
             try:
                 if attempt:
                     os.makedirs(self._root, 0o700, exist_ok=True)
-                self._check_directory()
+                check_directory(self._root)
                 if attempt:
                     with suppress(FileExistsError):
                         os.mkdir(shard, 0o700)
@@ -327,7 +312,7 @@ class Cache:
         """Yield path, key (None for a temporary file) and status of each file of this cache."""
         if self._directory is None:
             return
-        self._check_directory()
+        check_directory(self._root)
         with os.scandir(self._root) as found:
             shards = [
                 item.path
@@ -447,7 +432,7 @@ class Cache:
             return False, None
         path, action = self._root, "written"
         try:
-            self._check_directory()
+            check_directory(self._root)
         except FileNotFoundError:
             action = "created"
             while not os.path.lexists(path):
@@ -460,18 +445,6 @@ class Cache:
             reason = f"'{path}' is not writable"
             return False, self._describe(action, PermissionError(errno.EACCES, reason))
         return True, None
-
-
-_caches: weakref.WeakSet[Cache] = weakref.WeakSet()
-
-
-def _after_fork_in_child() -> None:
-    for cache in list(_caches):
-        cache._after_fork_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _check_key(key: str) -> None:
@@ -556,8 +529,6 @@ def check_directory(path: str | os.PathLike[str], *, by_path: bool = False) -> N
     status = os.stat(path)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if os.name != "posix":
-        return
     if status.st_uid not in (os.geteuid(), 0):
         raise PermissionError(
             errno.EPERM, f"it belongs to user {status.st_uid}, whose code would be run"
@@ -572,8 +543,6 @@ def is_ours(status: os.stat_result) -> bool:
     """Return whether a file can only have been written by this user or by root."""
     if not stat.S_ISREG(status.st_mode):
         return False
-    if os.name != "posix":
-        return True
     writable_by_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return status.st_uid in (os.geteuid(), 0) and not writable_by_others
 

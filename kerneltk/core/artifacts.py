@@ -9,7 +9,7 @@ import functools
 import importlib.util
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, field
 from functools import cache
 from pathlib import Path
@@ -232,6 +232,11 @@ def checked_text(name: str, text: object, errors: str = "strict") -> str:
     except UnicodeEncodeError:
         raise SignatureError(f"'{name}' holds a lone surrogate, which is no character.") from None
     return str.__str__(text)
+
+
+def checked_texts(**texts: object) -> Iterator[str]:
+    """Each text as of :func:`checked_text`, by its name."""
+    return (checked_text(name, text) for name, text in texts.items())
 
 
 def checked_options(options: object) -> tuple[str, ...]:

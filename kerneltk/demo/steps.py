@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,13 +22,12 @@ STEEP = 20.0
 """The slope (degrees) from which ground counts as steep."""
 
 TILE = 16
-"""Cells along each side of a tile, where the terrain is as large."""
+"""Cells along each side of a tile."""
 
 RADIUS = 3
 """Cells from the middle of a neighbourhood to its sides."""
 
 _FILE = Path(__file__).with_name("position.cu")
-_RELIEF_FILE = Path(__file__).with_name("relief.cu")
 _SIDE = 32  # of the squares that the blocks of `_FILE` work on
 _BLOCK = (_SIDE, 4)
 
@@ -66,7 +64,7 @@ class Step:
     build: Callable[[Any], Callable[..., Any]]
     arguments: tuple[str, ...]
     results: Mapping[str, DTypeLike]
-    reference: Callable[..., tuple[NDArray[Any], ...]]
+    reference: Callable[..., tuple[Any, ...]]
     axes: tuple[int, ...] = ()
     rtol: float = 0.0
     atol: float = 0.0
@@ -79,29 +77,24 @@ class Step:
         return {"axis": self.axes, "keepdims": True} if self.axes else {}
 
     def shape_of_results(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the results' shape for a first argument of `shape`.
-
-        It is that shape, with one element along each axis that is reduced.
+        """Return the results' shape for a first argument of `shape`: the same, with one element
+        along each axis that is reduced.
         """
         return tuple(1 if axis in self.axes else extent for axis, extent in enumerate(shape))
 
 
-def tile_side(terrain: Terrain) -> int:
-    """Return the cells along each side of a tile: at least one whole tile is on the terrain."""
-    return min(TILE, *map(int, terrain.elevation.shape))
-
-
 def prepare(terrain: Terrain, elevation: NDArray[Any]) -> dict[str, Any]:
     """Return the fields that the steps start from: `elevation` as stored, by tiles, scalars."""
+    rows, columns = elevation.shape
+    down, across = rows // TILE, columns // TILE
+    whole = elevation[: down * TILE, : across * TILE]
     return {
         "stored": elevation,
-        "tiles": _by_tiles(elevation, tile_side(terrain)),
+        "tiles": whole.reshape(down, TILE, across, TILE),
         "scale": 1.0,
         "offset": 0.0,
-        "feet_per_metre": 3.28084,
-        "datum": -100.0,
-        "columns": elevation.shape[1],
-        "rows": elevation.shape[0],
+        "columns": columns,
+        "rows": rows,
         "dx": terrain.dx,
         "dy": terrain.dy,
         "light_east": math.sin(AZIMUTH) * math.cos(ALTITUDE),
@@ -111,43 +104,53 @@ def prepare(terrain: Terrain, elevation: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _by_tiles(grid: NDArray[Any], side: int) -> NDArray[Any]:
-    """Return a view (tiles down, side, tiles across, side) of the whole tiles of a grid."""
-    down, across = (extent // side for extent in grid.shape)
-    whole = grid[: down * side, : across * side]
-    steps = (whole.strides[0] * side, whole.strides[0], whole.strides[1] * side, whole.strides[1])
-    return np.lib.stride_tricks.as_strided(
-        whole, (down, side, across, side), steps, writeable=False
-    )
+# -- element by element ----------------------------------------------------------------------------
 
 
-def _decode(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ElementwiseKernel(
+def _decode(lib: Any) -> Any:
+    return lib.ElementwiseKernel(
         "T stored, float32 scale, float32 offset",
         "float32 height",
         "height = scale * float(stored) + offset",
         name="decode",
     )
-    return kernel
 
 
-def _decode_numpy(stored: NDArray[Any], scale: float, offset: float) -> tuple[NDArray[Any], ...]:
+def _decode_numpy(stored: Any, scale: float, offset: float) -> tuple[Any]:
     return (np.float32(scale) * stored.astype(np.float32) + np.float32(offset),)
 
 
-def _linear(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ElementwiseKernel(
-        "T x, T a, T b", "T y", "y = a * x + b", name="linear"
+def _steep(lib: Any) -> Any:
+    return lib.ElementwiseKernel(
+        "float32 slope, float32 limit", "bool steep", "steep = slope >= limit", name="steep"
     )
-    return kernel
 
 
-def _linear_numpy(x: NDArray[Any], a: float, b: float) -> tuple[NDArray[Any], ...]:
-    return (a * x + b,)
+def _steep_numpy(slope: Any, limit: float) -> tuple[Any]:
+    return (slope >= np.float32(limit),)
 
 
-def _relief(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ElementwiseKernel(
+def _grey(lib: Any) -> Any:
+    return lib.ElementwiseKernel(
+        "float32 shade, bool steep, float32 light_up",
+        "uint8 grey",
+        "grey = (unsigned char)(255.0f * (steep ? shade : 0.5f * (shade + light_up)))",
+        name="grey",
+    )
+
+
+def _grey_numpy(shade: Any, steep: Any, light_up: float) -> tuple[Any]:
+    level = np.where(steep, shade, np.float32(0.5) * (shade + np.float32(light_up)))
+    return ((np.float32(255) * level).astype(np.uint8),)
+
+
+# -- slope and hillshade ---------------------------------------------------------------------------
+
+_RELIEF = ("height", "rows", "columns", "dx", "dy", "light_east", "light_north", "light_up")
+
+
+def _relief(lib: Any) -> Any:
+    return lib.ElementwiseKernel(
         "raw float32 height, int64 rows, int64 columns, float32 dx, float32 dy, "
         "float32 light_east, float32 light_north, float32 light_up",
         "float32 slope, float32 shade",
@@ -167,81 +170,35 @@ def _relief(lib: Any) -> Callable[..., Any]:
         """,
         name="relief",
     )
-    return kernel
 
 
-def _relief_file(lib: Any) -> Callable[..., Any]:
-    if lib is kerneltk:
-        kernel = kerneltk.load(_RELIEF_FILE).relief
-    else:
-        kernel = lib.RawKernel(_RELIEF_FILE.read_text(encoding="utf-8"), "relief")
-
+def _relief_by_thread(lib: Any) -> Any:
     def launch(height: Any, rows: int, columns: int, *rest: Any) -> None:
-        numbers = (value if hasattr(value, "dtype") else np.float32(value) for value in rest)
-        arguments = (height, np.int32(rows), np.int32(columns), *numbers)
-        kernel(_grid_of(height), _BLOCK, arguments)
+        grid = -(-columns // _BLOCK[0]), -(-rows // _BLOCK[1])
+        relief_by_thread[grid, _BLOCK](height, *rest)
 
-    return launch
-
-
-def _relief_by_thread(lib: Any) -> Callable[..., Any]:
-    if lib is not kerneltk:
-        return _relief(lib)
-
-    def launch(height: Any, rows: int, columns: int, *rest: Any) -> None:
-        relief_by_thread[_grid_of(height), _BLOCK](height, *rest)
-
-    return launch
+    return launch if lib is kerneltk else _relief(lib)
 
 
-def _relief_by_index(lib: Any) -> Callable[..., Any]:
-    if lib is not kerneltk:
-        return _relief(lib)
-
+def _relief_by_index(lib: Any) -> Any:
     def call(height: Any, rows: int, columns: int, *rest: Any) -> None:
         *numbers, slope, shade = rest
         relief_by_index(height, *numbers, out=(slope, shade))
 
-    return call
-
-
-def _grid_of(height: Any) -> tuple[int, int]:
-    """Return the blocks of `_BLOCK` threads that have one for each cell."""
-    rows, columns = height.shape
-    return -(-columns // _BLOCK[0]), -(-rows // _BLOCK[1])
+    return call if lib is kerneltk else _relief(lib)
 
 
 def _relief_numpy(
-    height: NDArray[np.float32],
-    rows: int,
-    columns: int,
-    dx: float,
-    dy: float,
-    light_east: float,
-    light_north: float,
-    light_up: float,
-) -> tuple[NDArray[Any], ...]:
-    to_south, to_east = np.gradient(height.reshape(rows, columns), dy, dx)
+    height: Any, rows: int, columns: int, dx: float, dy: float, *light: float
+) -> tuple[Any, Any]:
+    to_south, to_east = np.gradient(height, dy, dx)
     square = to_east * to_east + to_south * to_south
-    slope = np.degrees(np.arctan(np.sqrt(square)))
-    lit = (light_up - light_east * to_east + light_north * to_south) / np.sqrt(1 + square)
-    return slope, np.where(lit < 0, np.float32(0), lit)
+    east, north, up = light
+    lit = (up - east * to_east + north * to_south) / np.sqrt(1 + square)
+    return np.degrees(np.arctan(np.sqrt(square))), np.where(lit < 0, np.float32(0), lit)
 
 
-def _standardise(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ElementwiseKernel(
-        "T x, T row_mean, T column_gain",
-        "T y",
-        "y = (x - row_mean) * column_gain",
-        name="standardise",
-    )
-    return kernel
-
-
-def _standardise_numpy(
-    x: NDArray[Any], row_mean: NDArray[Any], column_gain: NDArray[Any]
-) -> tuple[NDArray[Any], ...]:
-    return ((x - row_mean) * column_gain,)
+# -- rows and reductions ---------------------------------------------------------------------------
 
 
 def _departure_of(height: Any, departure: Any) -> None:
@@ -253,50 +210,18 @@ def _departure_of(height: Any, departure: Any) -> None:
     departure[...] = apart / np.maximum(deviation, 1)
 
 
-def _departure(lib: Any) -> Callable[..., Any]:
-    fused: Callable[..., Any] = kerneltk.fuse(_departure_of)
-    return fused if lib is kerneltk else _departure_of
+def _departure(lib: Any) -> Any:
+    return kerneltk.fuse(_departure_of) if lib is kerneltk else _departure_of
 
 
-def _departure_numpy(height: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def _departure_numpy(height: Any) -> tuple[Any]:
     departure = np.empty_like(height)
     _departure_of(height.astype(np.float64), departure)
     return (departure,)
 
 
-def _steep(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ElementwiseKernel(
-        "float32 slope, float32 limit", "bool steep", "steep = slope >= limit", name="steep"
-    )
-    return kernel
-
-
-def _steep_numpy(slope: NDArray[np.float32], limit: float) -> tuple[NDArray[Any], ...]:
-    return (slope >= np.float32(limit),)
-
-
-def _grey(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ElementwiseKernel(
-        "float32 shade, bool steep, float32 light_up",
-        "uint8 grey",
-        # A NaN (no data) fails the comparison, and becomes black.
-        "const float level = steep ? shade : 0.5f * (shade + light_up);"
-        "grey = level > 0.0f ? (unsigned char)(255.0f * level) : 0",
-        name="grey",
-    )
-    return kernel
-
-
-def _grey_numpy(
-    shade: NDArray[np.float32], steep: NDArray[np.bool_], light_up: float
-) -> tuple[NDArray[Any], ...]:
-    level = np.where(steep, shade, np.float32(0.5) * (shade + np.float32(light_up)))
-    return (np.where(level > 0, np.float32(255) * level, 0).astype(np.uint8),)
-
-
-# Cells that are not known (NaN) do not count; where none is known, nor are the results. The rule by
-# which two sets are put together is that of Chan, Golub and LeVeque (1979). CuPy's class takes this
-# source too: it has no INFINITY, and makes the last expression a macro, on one line.
+# The rule by which two sets are put together is that of Chan, Golub and LeVeque (1979). CuPy's
+# class takes this source too: it makes the last expression a macro, on one line.
 _MOMENTS = """
 struct moments {
     double count, mean, squares;  // squares: the sum of those of the distances from the mean
@@ -317,114 +242,77 @@ __device__ moments together(const moments& a, const moments& b) {
 """
 
 
-def _statistics(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ReductionKernel(
+def _statistics(lib: Any) -> Any:
+    return lib.ReductionKernel(
         "T height",
         "float32 low, float32 high, float32 mean, float32 variance",
-        "height == height ? moments(height) : moments()",
+        "moments(height)",
         "together(a, b)",
-        'low = a.count > 0 ? a.low : nanf(""), high = a.count > 0 ? a.high : nanf(""), '
-        'mean = a.count > 0 ? a.mean : nanf(""), variance = a.squares / a.count',
+        "low = a.low, high = a.high, mean = a.mean, variance = a.squares / a.count",
         "moments()",
         "statistics",
         reduce_type="moments",
         preamble=_MOMENTS,
     )
-    return kernel
 
 
-def _statistics_numpy(axes: tuple[int, ...], height: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    low = np.fmin.reduce(height, axis=axes, keepdims=True)
-    high = np.fmax.reduce(height, axis=axes, keepdims=True)
-    known = height == height
-    count: Any = height.size // low.size
-    where: Any = True
-    if not known.all():
-        count, where = np.count_nonzero(known, axis=axes, keepdims=True), known
-    above = np.subtract(height, low, dtype=np.float64)
-    mean = np.sum(above, axis=axes, keepdims=True, where=where) / count
-    above -= mean
-    above *= above
-    squares = np.sum(above, axis=axes, keepdims=True, where=where)
-    return low, high, mean + low, squares / count
+def _statistics_step(name: str, shows: str, field: str, prefix: str, axes: tuple[int, ...]) -> Step:
+    def reference(height: Any) -> tuple[Any, ...]:
+        exact = height.astype(np.float64)
+        reductions = np.min, np.max, np.mean, np.var
+        return tuple(reduce(exact, axis=axes, keepdims=True) for reduce in reductions)
+
+    results = {f"{prefix}_{part}": np.float32 for part in ("low", "high", "mean", "variance")}
+    return Step(name, shows, _statistics, (field,), results, reference, axes, 1e-6, 1e-6)
 
 
-def _gain(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ReductionKernel(
-        "T height",
-        "float32 gain",
-        "height == height ? moments(height) : moments()",
-        "together(a, b)",
-        "gain = 1 / fmax(sqrt(a.squares / a.count), 1e-3)",
-        "moments()",
-        "gain",
-        reduce_type="moments",
-        preamble=_MOMENTS,
-    )
-    return kernel
-
-
-def _gain_numpy(height: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    variance = _statistics_numpy((0,), height)[3]
-    return (1 / np.fmax(np.sqrt(variance), 1e-3),)
-
-
-def _highest(lib: Any) -> Callable[..., Any]:
-    kernel: Callable[..., Any] = lib.ReductionKernel(
+def _highest(lib: Any) -> Any:
+    return lib.ReductionKernel(
         "float32 height",
         "float32 highest, int64 place",
-        "{height == height ? height : -INFINITY, _J}",
+        "{height, _J}",
         "a.value > b.value || (a.value == b.value && a.index < b.index) ? a : b",
         "highest = a.value; place = a.index",
         None,
         "highest",
         reduce_type="float32 value, int64 index",
     )
-    return kernel
 
 
-def _highest_numpy(height: NDArray[np.float32]) -> tuple[NDArray[Any], ...]:
-    place = np.argmax(height)  # a NaN comes before every number
-    if np.isnan(height.flat[place]):
-        place = np.nanargmax(height)
+def _highest_numpy(height: Any) -> tuple[Any, Any]:
+    place = np.argmax(height)
     return np.full((1, 1), height.flat[place]), np.full((1, 1), place)
 
 
-def _highest_cupy(height: Any) -> tuple[Any, Any]:
-    return height.max(), height.argmax()
+# -- a .cu file ------------------------------------------------------------------------------------
 
 
-def _position(lib: Any) -> Callable[..., Any]:
+def _position(lib: Any) -> Any:
     if lib is kerneltk:
         kernel = kerneltk.load(_FILE).position[RADIUS]
     else:
-        name = f"position<{RADIUS}>"
-        module = lib.RawModule(
-            code=_FILE.read_text(encoding="utf-8"),
-            options=("--std=c++17",),
-            name_expressions=(name,),
-        )
+        name, code = f"position<{RADIUS}>", _FILE.read_text(encoding="utf-8")
+        module = lib.RawModule(code=code, options=("--std=c++17",), name_expressions=(name,))
         kernel = module.get_function(name)
 
     def launch(height: Any, above: Any) -> None:
-        rows, columns = map(np.int32, height.shape)
-        grid = (-(-height.shape[1] // _SIDE), -(-height.shape[0] // _SIDE))
-        kernel(grid, _BLOCK, (height, above, rows, columns))
+        rows, columns = height.shape
+        grid = -(-columns // _SIDE), -(-rows // _SIDE)
+        kernel(grid, _BLOCK, (height, above, np.int32(rows), np.int32(columns)))
 
     return launch
 
 
-def _position_numpy(height: NDArray[np.float32]) -> tuple[NDArray[Any], ...]:
-    rows, columns = height.shape
+def _position_numpy(height: Any) -> tuple[Any]:
     width, strip = 2 * RADIUS + 1, 64  # strips of rows stay in the caches
     padded = np.pad(height, RADIUS, "edge")
     above = np.empty_like(height)
-    for top in range(0, rows, strip):
+    for top in range(0, len(height), strip):
         cells = padded[top : top + strip + 2 * RADIUS]
-        across = np.zeros((len(cells), columns))
+        across = np.zeros((len(cells), height.shape[1]))
         for x in range(width):
-            across += cells[:, x : x + columns]
-        total = np.zeros((len(cells) - 2 * RADIUS, columns))
+            across += cells[:, x : x + height.shape[1]]
+        total = np.zeros((len(cells) - 2 * RADIUS, height.shape[1]))
         for y in range(width):
             total += across[y : y + len(total)]
         above[top : top + strip] = height[top : top + strip] - total / width**2
@@ -442,20 +330,10 @@ STEPS: tuple[Step, ...] = (
         rtol=1e-6,
     ),
     Step(
-        "a*x + b, to feet",
-        "Python scalars",
-        _linear,
-        ("height", "feet_per_metre", "datum"),
-        {"feet": np.float32},
-        _linear_numpy,
-        rtol=1e-6,
-        atol=1e-4,
-    ),
-    Step(
         "slope and hillshade",
         "raw neighbours, two outputs",
         _relief,
-        ("height", "rows", "columns", "dx", "dy", "light_east", "light_north", "light_up"),
+        _RELIEF,
         {"slope": np.float32, "shade": np.float32},
         _relief_numpy,
         rtol=1e-5,
@@ -463,52 +341,20 @@ STEPS: tuple[Step, ...] = (
     ),
     *(
         Step(
-            f"slope and hillshade, {name}",
+            f"slope and hillshade, @{suffix}",
             shows,
             build,
-            ("height", "rows", "columns", "dx", "dy", "light_east", "light_north", "light_up"),
+            _RELIEF,
             {f"slope_{suffix}": np.float32, f"shade_{suffix}": np.float32},
             _relief_numpy,
             rtol=1e-5,
             atol=1e-5,
             same_as=("slope", "shade"),
         )
-        for name, shows, build, suffix in (
-            (".cu file", "the same in CUDA C++", _relief_file, "cu"),
-            ("@rawkernel", "the same in Python, by thread", _relief_by_thread, "rawkernel"),
-            ("@kernel", "the same in Python, by index", _relief_by_index, "kernel"),
+        for suffix, shows, build in (
+            ("rawkernel", "the same in Python, by thread", _relief_by_thread),
+            ("kernel", "the same in Python, by index", _relief_by_index),
         )
-    ),
-    Step(
-        "row statistics",
-        "reduction, four outputs",
-        _statistics,
-        ("height",),
-        {f"row_{name}": np.float32 for name in ("low", "high", "mean", "variance")},
-        functools.partial(_statistics_numpy, (1,)),
-        axes=(1,),
-        rtol=1e-6,
-        atol=1e-6,
-    ),
-    Step(
-        "column gain",
-        "reduction, outer axis",
-        _gain,
-        ("height",),
-        {"column_gain": np.float32},
-        _gain_numpy,
-        axes=(0,),
-        rtol=1e-6,
-    ),
-    Step(
-        "standardise",
-        "broadcast row and column",
-        _standardise,
-        ("height", "row_mean", "column_gain"),
-        {"standard": np.float32},
-        _standardise_numpy,
-        rtol=1e-6,
-        atol=1e-6,
     ),
     Step(
         "departure from the row",
@@ -536,28 +382,8 @@ STEPS: tuple[Step, ...] = (
         {"grey": np.uint8},
         _grey_numpy,
     ),
-    Step(
-        "tile statistics",
-        "reduction, two axes",
-        _statistics,
-        ("tiles",),
-        {f"tile_{name}": np.float32 for name in ("low", "high", "mean", "variance")},
-        functools.partial(_statistics_numpy, (1, 3)),
-        axes=(1, 3),
-        rtol=1e-6,
-        atol=1e-6,
-    ),
-    Step(
-        "overall statistics",
-        "reduction, all axes",
-        _statistics,
-        ("height",),
-        {f"whole_{name}": np.float32 for name in ("low", "high", "mean", "variance")},
-        functools.partial(_statistics_numpy, (0, 1)),
-        axes=(0, 1),
-        rtol=1e-6,
-        atol=1e-6,
-    ),
+    _statistics_step("tile statistics", "reduction, two axes", "tiles", "tile", (1, 3)),
+    _statistics_step("overall statistics", "reduction, all axes", "height", "whole", (0, 1)),
     Step(
         "highest point",
         "value and index, ties to the first",
@@ -566,7 +392,7 @@ STEPS: tuple[Step, ...] = (
         {"highest": np.float32, "place": np.int64},
         _highest_numpy,
         axes=(0, 1),
-        rival=_highest_cupy,
+        rival=lambda height: (height.max(), height.argmax()),
     ),
     Step(
         "position in the landscape",

@@ -238,7 +238,7 @@ static PyObject *key_of(Launcher *l, PyObject *args) {
     enum step step = MISSED;
     if (PyTuple_GET_SIZE(values) == l->arguments)
         step = read_call(l, &c, &PyTuple_GET_ITEM(values, 0));
-    if (step == GO) key = make_key(l, &c, extra);
+    if (step == GO) key = make_key(&c, extra);
     release(&c);
     if (step == GO || step == FAILED) return key;
     PyObject *pair = in_python(l);
@@ -314,11 +314,6 @@ static PyMethodDef launcher_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef launcher_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, vectorcall), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(launcher_doc, "What launches a kernel; `kerneltk.launch.compiled` makes it.");
 
 static PyType_Slot launcher_slots[] = {
@@ -329,7 +324,7 @@ static PyType_Slot launcher_slots[] = {
     {Py_tp_clear, launcher_clear},
     {Py_tp_dealloc, launcher_dealloc},
     {Py_tp_methods, launcher_methods},
-    {Py_tp_members, launcher_members},
+    {Py_tp_members, vectorcall_members},
     {0, NULL},
 };
 
@@ -352,30 +347,11 @@ static PyType_Spec plan_spec = {
     plan_slots,
 };
 
-PyDoc_STRVAR(numpy_fields_doc, "numpy_fields(array)\n--\n\nAddress, shape, strides, dtype, and whether it "
-                               "is C-contiguous, F-contiguous and writeable, as launchers read them.");
-
-static PyObject *numpy_fields(PyObject *module, PyObject *object) {
-    (void)module;
-    const struct numpy_array *array = (const struct numpy_array *)object;
-    PyObject *shape = numbers_tuple((const int64_t *)array->dimensions, array->nd, 1);
-    PyObject *strides = shape ? numbers_tuple((const int64_t *)array->strides, array->nd, 1) : NULL;
-    if (!strides) {
-        Py_XDECREF(shape);
-        return NULL;
-    }
-    return Py_BuildValue("(KNNOOOO)", (unsigned long long)(uintptr_t)array->data, shape, strides,
-                         array->descr, array->flags & C_CONTIGUOUS ? Py_True : Py_False,
-                         array->flags & F_CONTIGUOUS ? Py_True : Py_False,
-                         array->flags & WRITEABLE ? Py_True : Py_False);
-}
-
 static PyMethodDef module_methods[] = {
     {"add_library", add_library, METH_VARARGS, add_library_doc},
     {"dlpack_device", dlpack_device, METH_O, dlpack_device_doc},
     {"call_methods", call_methods, METH_O, call_methods_doc},
     {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
-    {"numpy_fields", numpy_fields, METH_O, numpy_fields_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -389,23 +365,17 @@ static int prepare_module(PyObject *module) {
         const char *value;
     } names[] = {
         {&str_dtype, "dtype"},   {&str_shape, "shape"},         {&str_strides, "strides"},
-        {&str_nbytes, "nbytes"}, {&str_ptr, "ptr"},             {&str_tobytes, "tobytes"},
+        {&str_nbytes, "nbytes"}, {&str_tobytes, "tobytes"},
         {&str_view, "view"},     {&str_u2, "u2"},               {&str_real, "real"},
         {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
-        {&str_new_buffer, "new_buffer"},
         {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
         {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_shortcut, "_shortcut"},
         {&str_shortcut_out, "_shortcut_out"}, {&str_out, "out"},
-        {&str_call, "__call__"}, {&str_call_kind, "_call_kind"},
+        {&str_call, "__call__"}, {&str_common_call, "_common_call"}, {&str_call_kind, "_call_kind"},
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         if (!(*names[k].name = PyUnicode_InternFromString(names[k].value))) return -1;
-    PyObject *structs = PyImport_ImportModule("struct");
-    if (!structs) return -1;
     if (!(number_zero = PyLong_FromLong(0))) return -1;
-    struct_type = PyObject_GetAttrString(structs, "Struct");
-    Py_DECREF(structs);
-    if (!struct_type) return -1;
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
     called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);

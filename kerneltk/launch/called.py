@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import index
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeVar
 
 from kerneltk.core.records import lasting_lock
 from kerneltk.launch import launcher_sources
@@ -54,7 +55,21 @@ if TYPE_CHECKING or _module is None:
         _call_kind: ClassVar[int]
 
 else:
-    Called = _module.Called
+
+    class Called(_module.Called):
+        """The base of kernels' classes."""
+
+        __slots__ = ()
+        _call_kind: ClassVar[int]
+
+        def __getstate__(self) -> object:
+            """The attributes, as of any object: the default refuses bases in C that have state."""
+            return object.__getstate__(self)
+
+        def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+            """As for protocols from 2 on: older ones give the object to its first base in C."""
+            return object.__reduce_ex__(self, max(index(protocol), 2))
+
 
 C = TypeVar("C", bound=type[Any])
 
@@ -64,6 +79,7 @@ def common_calls(kind: CallKind) -> Callable[[C], C]:
 
     def decorate(decorated: C) -> C:
         decorated._call_kind = _KINDS.index(kind)
+        decorated._common_call = decorated.__call__  # another may be set later
         if _module is not None:
             _module.call_by_kind(decorated)
         return decorated

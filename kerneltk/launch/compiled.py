@@ -10,10 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
+from operator import attrgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +38,14 @@ from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.interop import exchange
 from kerneltk.launch import launcher_sources
 from kerneltk.launch.called import built_module
-from kerneltk.launch.launcher_spec import Argument, LauncherSpec, MultipleOf, Structure
+from kerneltk.launch.launcher_spec import (
+    GRID_COLUMNS,
+    LOOP_COLUMNS,
+    Argument,
+    LauncherSpec,
+    MultipleOf,
+    Structure,
+)
 
 if TYPE_CHECKING:
     from kerneltk.launch.interpreter import Interpreter
@@ -49,9 +61,12 @@ _VALUES = (
     "gx", "gy", "gz", "bx", "by", "bz", "shared", "blocks",
 )  # fmt: skip
 _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
-_MOST_LEAVES, _MOST_VALUES, _MOST_NAMES = 64, 16, 3
+_MOST_LEAVES, _MOST_VALUES = 64, 16
 _NUMBERS = (int, float, complex, np.generic)
 _VARYING = -1
+_STACK_BLOCK = 1024  # bytes of a block that no memory is allocated for
+_64_BITS = 2**64 - 1
+_CODE = re.compile(r"(\d*)([a-zA-Z?])")
 # Scalars of NumPy that have their value behind the object's head, by the letter of ``struct``.
 _SCALARS: dict[type, str] = {
     kind: np.dtype(kind).char.translate({ord("l"): "q", ord("L"): "Q"})
@@ -106,7 +121,7 @@ class _Loader:
             found = _built() or _compiled_here(only_made)
             if found is None and only_made:
                 return False
-            if found is not None and _reads_numpy(found):
+            if found is not None and _reads_numpy(found.NUMPY_DTYPE):
                 add_library = found.add_library
                 exchange.read_by(lambda library: add_library(*library[:-2]))  # the rest is Python's
                 self._module = found
@@ -136,20 +151,39 @@ def _compiled_here(only_made: bool) -> ModuleType | None:
     return extension.load(_NAME, source, headers, only_made)
 
 
-def _reads_numpy(module: ModuleType) -> bool:
-    """Whether the module reads NumPy's arrays as NumPy itself does."""
+class _NumpyArray(ctypes.Structure):
+    """What the module reads of NumPy's arrays: ``struct numpy_array``."""
+
+    _fields_ = (
+        ("head", ctypes.c_char * object.__basicsize__),
+        ("data", ctypes.c_void_p),
+        ("nd", ctypes.c_int),
+        ("dimensions", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("base", ctypes.c_void_p),
+        ("descr", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+    )
+
+
+def _reads_numpy(dtype_offset: int) -> bool:
+    """Whether the module, which reads dtypes there, reads arrays as NumPy itself does."""
     base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
     frozen = base[0]
     frozen.flags.writeable = False
-    for array in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
-        flags = array.flags
-        known = (
-            array.ctypes.data, array.shape, array.strides, array.dtype,
-            flags.c_contiguous, flags.f_contiguous, flags.writeable,
-        )  # fmt: skip
-        if module.numpy_fields(array) != known:
+    for one in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
+        fields = _NumpyArray.from_address(id(one))
+        flags = one.flags
+        known = flags.c_contiguous | flags.f_contiguous << 1 | flags.writeable << 10
+        if (
+            one.ctypes.data != fields.data
+            or one.shape != tuple(fields.dimensions[: fields.nd])
+            or one.strides != tuple(fields.strides[: fields.nd])
+            or id(one.dtype) != fields.descr
+            or known != fields.flags & 0x403
+        ):
             return False
-    return all(_keeps_value(kind) for kind in _SCALARS)
+    return dtype_offset == _NumpyArray.descr.offset and all(map(_keeps_value, _SCALARS))
 
 
 def _keeps_value(kind: type[Any]) -> bool:
@@ -192,13 +226,13 @@ def extension_module() -> Any:
     return _loader.module()
 
 
-def dlpack_device(array: Any) -> tuple[int, int] | None:
+def dlpack_device(given: Any) -> tuple[int, int] | None:
     """DLPack's numbers of an array's memory, where the extension module reads arrays of its
     library; else None.
     """
     found: tuple[int, int] | None = None
     if launcher_class() is not None:
-        found = _loader.module().dlpack_device(array)  # type: ignore[union-attr]
+        found = _loader.module().dlpack_device(given)  # type: ignore[union-attr]
     return found
 
 
@@ -209,17 +243,14 @@ class _NotDescribedError(Exception):
     """Compiled launchers do not know something in a spec."""
 
 
-def path_of(names: str) -> tuple[str, ...]:
-    """The names of attributes with dots between them."""
-    parts = tuple(map(sys.intern, names.split("."))) if names else ()
-    if len(parts) > _MOST_NAMES:
-        raise _NotDescribedError
-    return parts
+def reader_of(names: str) -> Callable[[Any], Any] | None:
+    """The function that reads an attribute, with dots between those of attributes."""
+    return attrgetter(names) if names else None
 
 
 def access_of(arrays: ArrayAccess) -> Any:
     """How the module reads an array's address, or that of its memory."""
-    return path_of(arrays.address) if isinstance(arrays.address, str) else arrays.address
+    return attrgetter(arrays.address) if isinstance(arrays.address, str) else arrays.address
 
 
 def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
@@ -236,7 +267,7 @@ def _value(value: LaunchValue) -> tuple[int, int]:
     number = value.value if isinstance(value, Bound) else value
     if not isinstance(number, int):
         raise _NotDescribedError
-    return _CONSTANT, number & (2**64 - 1)
+    return _CONSTANT, number & _64_BITS
 
 
 def _leaf(argument: Argument) -> tuple[Any, ...]:
@@ -328,18 +359,29 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         spec.outputs,
         tuple(
             map(
-                path_of,
+                reader_of,
                 (arrays.dense, arrays.contiguous, arrays.writable, arrays.memory, arrays.device),
             )
         ),
         _layout(arrays, kinds),
         access_of(arrays),
-        (call.current_stream, call.current_device, call.scratch_for, launching.native),
+        (
+            None if call.current_stream is None else launching.current_handle,
+            call.current_device,
+            call.scratch_for,
+            launching.native,
+        ),
         (
             0 if call.stream_function is None else call.stream_function(),
             0 if arrays.new_array_function is None else arrays.new_array_function(),
         ),
-        (arrays.allocate, arrays.allocate_memory, launching.launch, launching.failed),
+        (
+            arrays.allocate,
+            arrays.allocate_memory,
+            launching.launch,
+            launching.failed,
+            RowReader(spec, leaves),
+        ),
     )
 
 
@@ -355,6 +397,79 @@ def description_of(spec: LauncherSpec) -> tuple[Any, ...] | None:
         return None
 
 
+@lru_cache
+def _codes(layout: str) -> tuple[bytes, int]:
+    """Where a ``struct`` format without alignment has its values: each one's letter, offset and
+    size as three ints of C; and the size of them all.
+    """
+    codes = array("i")
+    offset = 0
+    for repeats, letter in _CODE.findall(layout):
+        number, size = int(repeats or 1), struct.calcsize(f"<{letter}")
+        if letter == "s":
+            codes.extend((ord(letter), offset, number))
+        elif letter != "x":
+            for k in range(number):
+                codes.extend((ord(letter), offset + k * size, size))
+        offset += number * size
+    return codes.tobytes(), offset
+
+
+class RowReader:
+    """Makes what a compiled launcher launches by of a plan's row: once, and not at each launch.
+
+    Parameters
+    ----------
+    spec : LauncherSpec
+    leaves : sequence of Argument
+    """
+
+    def __init__(self, spec: LauncherSpec, leaves: Sequence[Argument]) -> None:
+        self._is_grid, self._extents = spec.entry == "grid", [leaf.extents for leaf in leaves]
+        self._first = GRID_COLUMNS if self._is_grid else LOOP_COLUMNS + 2 * len(spec.outputs)
+        self._limits = 3 * len(spec.overlaps)
+
+    def __call__(self, row: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """What ``take_row`` takes; None where Python has to launch."""
+        numbers: list[int] = []
+        shape: tuple[int, ...] = ()
+        grid = chunk = block = scratch = 0
+        order, shapes = "", None
+        if self._is_grid:
+            _, function, shapes, _, pack, launches = row[:GRID_COLUMNS]
+            buffer = launches.new_buffer()
+        else:
+            function, grid, chunk, block, pack, _, new_buffer, _, shape, order, scratch = row[
+                :LOOP_COLUMNS
+            ]
+            if not grid:  # nothing is launched
+                return None
+            buffer = new_buffer()
+        packer = getattr(pack, "__self__", None)
+        if type(packer) is not struct.Struct:  # what packs converts numbers before
+            return None
+        content = bytes(memoryview(buffer.memory))
+        codes, end = _codes(packer.format)
+        if end > len(content):
+            return None
+        at, starts = self._first, array("i", [0])
+        for extents in self._extents:
+            numbers += row[at] if extents is None else row[at : at + extents]
+            at += 1 if extents is None else extents
+            starts.append(len(numbers))
+        numbers += row[at : at + self._limits]
+        return (
+            int(function or 0) & _64_BITS, grid, chunk, block, scratch, len(content),
+            content.rstrip(b"\0") if len(content) > _STACK_BLOCK else content,
+            codes, array("i", buffer.offsets).tobytes(), _as_bytes(numbers), starts.tobytes(),
+            _as_bytes(shape), shapes, shape, order,
+        )  # fmt: skip
+
+
+def _as_bytes(numbers: Sequence[int]) -> bytes:
+    return array("Q", [number & _64_BITS for number in numbers]).tobytes()
+
+
 class _Launching:
     """What a launcher launches by, which is found by the first launch."""
 
@@ -365,6 +480,11 @@ class _Launching:
     def _function(self) -> Callable[..., Any]:
         function: Callable[..., Any] = self._call.launch
         return function() if self._call.is_late else function
+
+    def current_handle(self) -> int:
+        """The handle of the stream that launches are queued on."""
+        handle: int = self._call.current_stream().ptr  # type: ignore[misc]
+        return handle
 
     def native(self) -> int:
         """The address of the C function that launches; 0 if there is none."""

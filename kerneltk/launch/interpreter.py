@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from kerneltk.backends.base import Access, ArrayAccess, BlocksOf, Bound, LaunchValue, record_bytes
-from kerneltk.launch.launcher_spec import Argument, Guard, LauncherSpec, MultipleOf, Structure
+from kerneltk.launch.launcher_spec import (
+    GRID_COLUMNS,
+    LOOP_COLUMNS,
+    Argument,
+    Guard,
+    LauncherSpec,
+    MultipleOf,
+    Structure,
+)
 
 _PACK_ERRORS = (struct.error, OverflowError, TypeError, ValueError)
 _FLOAT32_MAX = (2 - 2**-23) * 2.0**127
@@ -28,7 +36,6 @@ _FACTS = {
     "grid": (*_OF_ALL, "gx", "gy", "gz", "bx", "by", "bz", "shared", "blocks"),
     "loop": (*_OF_ALL, "grid", "chunk", "block"),
 }
-_GRID_COLUMNS, _LOOP_COLUMNS = 6, 11  # of a plan, before those of outputs and extents
 
 if TYPE_CHECKING:
     from kerneltk.launch.launch_config import GridShape, GridShapes
@@ -172,7 +179,7 @@ class Interpreter:
             for name in (arrays.contiguous, device, arrays.writable)
         )
         self._writable: Any = writable
-        self._keyed_writable = [k for k in self._read if self._writable and leaves[k].written]
+        self._keyed = sorted(self._read + self._records)
         self._is_loop = spec.entry == "loop"
         self._device = spec.device if call.current_device is not None else None
         self._function, self._is_late = call.launch, call.is_late
@@ -191,7 +198,7 @@ class Interpreter:
             self._written = [k for k in written if is_all or "writable" in leaves[k].guards]
         self._takes_scratch = spec.has_scratch and call.scratch_for is not None
         # Where a plan has the outputs' dtypes and sizes, the leaves' extents, the overlaps' limits.
-        at = _GRID_COLUMNS if spec.entry == "grid" else _LOOP_COLUMNS
+        at = GRID_COLUMNS if spec.entry == "grid" else LOOP_COLUMNS
         self._sizes = {k: slice(at + 2 * n, at + 2 * n + 2) for n, k in enumerate(spec.outputs)}
         at += 2 * len(spec.outputs)
         counts = (1 if leaf.extents is None else leaf.extents for leaf in leaves)
@@ -287,23 +294,26 @@ class Interpreter:
         """The key of a plan, as the extension module has it."""
         key: list[Any] = []
         contiguous, device_of = self._contiguous, self._device_of
-        for k in self._read:
-            array = values[k]
-            strides = (contiguous is not None and contiguous(array)) or array.strides
-            key += (array.dtype, array.shape, strides)
+        for k in self._keyed:
+            value = values[k]
+            key.append(value.dtype)
+            if k in self._records:
+                continue
+            key += (len(value.shape), *value.shape)
+            if contiguous is not None and contiguous(value):
+                key.append(-1)
+            else:
+                key += (len(value.strides), *value.strides)
             if device_of is not None:
-                key.append(device_of(array))
-        for k in self._keyed_writable:
-            key.append(self._writable(values[k]))
-        for k in self._records:
-            key.append(values[k].dtype)
-        if self._is_loop:
-            current = self._call.current_device
-            key += (extra,) if current is None else (current(), extra)
+                key.append(device_of(value))
+            if self._writable and self._leaves[k].written:
+                key.append(int(self._writable(value)))
+        if self._is_loop and self._call.current_device is not None:
+            key.append(self._call.current_device())
         if self._read:
-            offsets = tuple([addresses[k] & 15 for k in self._read])
-            key.append(any(offsets) and offsets)
-        return tuple(key)
+            offsets = [addresses[k] & 15 for k in self._read]
+            key += [1 + offset for offset in offsets] if any(offsets) else [0]
+        return *key, extra
 
     def _planned(self, values: Sequence[Any], addresses: Sequence[Any], extra: Any) -> Any:
         """The row of the plan for arguments, or None."""
@@ -393,7 +403,7 @@ class GridInterpreter(Interpreter):
                 return self._dispatch(grid, block, args, shared, stream)
             if row[0] is not self._of_rows:
                 return row[0](grid, block, args, shared, stream)
-        function, shapes, buffers, pack_into, loaded = row[1:_GRID_COLUMNS]
+        function, shapes, buffers, pack_into, loaded = row[1:GRID_COLUMNS]
         self._check(loaded, args, values, addresses)
         shape = self._shape(shapes, grid, block, shared)
         if shape is None:  # a grid that is too large for this kernel

@@ -17,8 +17,8 @@ struct call {
     struct array arrays[MOST_LEAVES];
     int64_t words[MOST_WORDS];
     int word_count;
-    PyObject *dtypes[MOST_LEAVES];
-    int dtype_count;
+    PyObject *dtypes[MOST_LEAVES]; /* among the words, there are their addresses */
+    int dtypes_at[MOST_LEAVES], dtype_count;
     const struct library *library; /* whose some of the arrays are; NULL: all are the backend's own */
     int64_t device;                /* of all arrays then, or -1 */
     int has_own;                   /* whether there are arrays of the backend's own */
@@ -66,23 +66,20 @@ static enum step slowly(void) {
     return FAILED;
 }
 
-static PyObject *follow(PyObject *object, const struct path *path) {
-    Py_INCREF(object);
-    for (int k = 0; k < path->count; ++k) {
-        PyObject *next = PyObject_GetAttr(object, path->names[k]);
-        Py_DECREF(object);
-        if (!next) return NULL;
-        object = next;
-    }
-    return object;
+/* Whether what a function says of an array is true; -1 with an exception. */
+static int is_true(PyObject *function, PyObject *object) {
+    PyObject *found = PyObject_CallOneArg(function, object);
+    int result = found ? PyObject_IsTrue(found) : -1;
+    Py_XDECREF(found);
+    return result;
 }
 
-static int is_true(PyObject *object, const struct path *path) {
-    PyObject *found = follow(object, path);
-    if (!found) return -1;
-    int result = PyObject_IsTrue(found);
+static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
+    PyObject *found = PyObject_CallOneArg(function, object);
+    if (!found) return 0;
+    *number = PyLong_AsLongLong(found);
     Py_DECREF(found);
-    return result;
+    return *number != -1 || !PyErr_Occurred();
 }
 
 static int as_address(PyObject *number, uintptr_t *address) {
@@ -94,12 +91,11 @@ static int as_address(PyObject *number, uintptr_t *address) {
 }
 
 static int read_address(const struct access *access, PyObject *object, uintptr_t *address) {
-    if (access->kind == BY_OFFSET) {
+    if (!access->function) {
         *address = *(const uintptr_t *)((const char *)object + access->offset);
         return 1;
     }
-    PyObject *found = access->kind == BY_PATH ? follow(object, &access->path)
-                                              : PyObject_CallOneArg(access->function, object);
+    PyObject *found = PyObject_CallOneArg(access->function, object);
     if (!found) return 0;
     int done = as_address(found, address);
     Py_DECREF(found);
@@ -125,8 +121,23 @@ static int add_tuple(struct call *c, PyObject *tuple) {
 }
 
 static int add_dtype(struct call *c, PyObject *dtype) {
+    c->dtypes_at[c->dtype_count] = c->word_count;
     c->dtypes[c->dtype_count++] = dtype;
     return add_word(c, (int64_t)(uintptr_t)dtype);
+}
+
+/* Adds an array's dtype, shape and strides in units of bytes, or that it is in the order of C without gaps. */
+static inline enum step add_array(struct call *c, PyObject *dtype, Py_ssize_t nd, const int64_t *shape,
+                                  const int64_t *strides, int unit, int is_in_order) {
+    if (nd > MOST_WORDS || c->word_count + 2 * nd + 3 > MOST_WORDS) return SLOW;
+    add_dtype(c, dtype);
+    int64_t *word = &c->words[c->word_count];
+    *word++ = nd;
+    for (Py_ssize_t k = 0; k < nd; ++k) *word++ = shape[k];
+    *word++ = is_in_order ? -1 : nd;
+    for (Py_ssize_t k = 0; !is_in_order && k < nd; ++k) *word++ = strides[k] * unit;
+    c->word_count = (int)(word - c->words);
+    return GO;
 }
 
 /* Whether a dtype is the one that is compared; another thread may change that, and frees nothing before this one
@@ -151,16 +162,6 @@ static PyObject *numbers_tuple(const int64_t *numbers, int count, int64_t unit) 
 
 #define FIELD(type, object, offset) (*(type const *)((const char *)(object) + (offset)))
 
-/* Adds the numbers of a vector of C++. */
-static int add_vector(struct call *c, const void *object, Py_ssize_t offset) {
-    const int64_t *number = FIELD(const int64_t *, object, offset);
-    const int64_t *end = FIELD(const int64_t *, object, offset + (Py_ssize_t)sizeof(void *));
-    if (end - number > MOST_WORDS || !add_word(c, end - number)) return 0;
-    for (; number < end; ++number)
-        if (!add_word(c, *number)) return 0;
-    return 1;
-}
-
 /* As read_array, but for what is read of the memory's owner. */
 static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
     const struct layout *layout = &l->layout;
@@ -170,7 +171,7 @@ static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *
     array->memory = memory;
     array->dtype = dtype;
     /* Both can be set. What is equal to a dtype that is kept need not be kept once more. */
-    if (l->device_path.count && !own(c, Py_NewRef(memory))) return slowly();
+    if (l->device_of && !own(c, Py_NewRef(memory))) return slowly();
 #ifdef Py_GIL_DISABLED
     int is_kept = 0;
 #else
@@ -179,9 +180,11 @@ static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *
     if (!is_kept && !own(c, Py_NewRef(dtype))) return slowly();
     array->address = FIELD(uintptr_t, memory, layout->address);
     if (!l->has_plans) return GO;
-    if (!add_dtype(c, dtype) || !add_vector(c, array->object, layout->shape)) return SLOW;
-    if (FIELD(char, array->object, layout->contiguous)) return add_word(c, -1) ? GO : SLOW;
-    return add_vector(c, array->object, layout->strides) ? GO : SLOW;
+    /* Both are vectors of C++: where they begin and end. */
+    const int64_t *shape = FIELD(const int64_t *, array->object, layout->shape);
+    const int64_t *end = FIELD(const int64_t *, array->object, layout->shape + (Py_ssize_t)sizeof(void *));
+    const int64_t *strides = FIELD(const int64_t *, array->object, layout->strides);
+    return add_array(c, dtype, end - shape, shape, strides, 1, FIELD(char, array->object, layout->contiguous));
 }
 
 /* As read_array, by attributes, but for what is read of the memory's owner. */
@@ -189,8 +192,8 @@ static enum step read_by_attributes(Launcher *l, struct call *c, const struct le
                                     struct array *array) {
     PyObject *object = array->object;
     array->memory = object;
-    if (l->memory.count) {
-        array->memory = follow(object, &l->memory);
+    if (l->memory) {
+        array->memory = PyObject_CallOneArg(l->memory, object);
         if (!own(c, array->memory)) return slowly();
     }
     if (!read_address(&l->address, array->memory, &array->address)) return slowly();
@@ -204,7 +207,7 @@ static enum step read_by_attributes(Launcher *l, struct call *c, const struct le
     int done = add_tuple(c, shape);
     Py_DECREF(shape);
     if (!done) return slowly();
-    int is_contiguous = l->contiguous.count ? is_true(object, &l->contiguous) : 0;
+    int is_contiguous = l->contiguous ? is_true(l->contiguous, object) : 0;
     if (is_contiguous < 0) return slowly();
     if (is_contiguous) {
         if (!add_word(c, -1)) return SLOW;
@@ -233,32 +236,21 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         array->dtype = Py_NewRef(known->descr); /* an array's dtype can be set */
         if (!own(c, array->dtype)) return slowly();
         if (!l->has_plans) return GO;
-        int nd = known->nd;
-        if (c->word_count + 2 * nd + 3 > MOST_WORDS) return SLOW;
-        int64_t *word = &c->words[c->word_count];
-        *word++ = (int64_t)(uintptr_t)known->descr;
-        *word++ = nd | (leaf->is_written && !(known->flags & WRITEABLE)) << 8;
-        for (int k = 0; k < nd; ++k) {
-            *word++ = known->dimensions[k];
-            *word++ = known->strides[k];
-        }
-        c->word_count = (int)(word - c->words);
-        c->dtypes[c->dtype_count++] = known->descr;
-        return GO;
+        enum step step = add_array(c, known->descr, known->nd, (const int64_t *)known->dimensions,
+                                   (const int64_t *)known->strides, 1, 0);
+        if (step != GO || !leaf->is_written) return step;
+        return add_word(c, (known->flags & WRITEABLE) != 0) ? GO : SLOW;
     }
     enum step step = l->has_layout ? read_by_layout(l, c, leaf, array) : read_by_attributes(l, c, leaf, array);
     if (step != GO || !l->has_plans) return step;
-    if (l->device_path.count) {
-        PyObject *device = follow(array->memory, &l->device_path);
-        if (!device) return slowly();
-        long long number = PyLong_AsLongLong(device);
-        Py_DECREF(device);
-        if ((number == -1 && PyErr_Occurred()) || !add_word(c, number)) return slowly();
+    if (l->device_of) {
+        int64_t number;
+        if (!call_for_integer(l->device_of, array->memory, &number) || !add_word(c, number)) return slowly();
         if (c->library && c->device >= 0 && number != c->device) return MISSED;
         if (c->library) c->device = number;
     }
-    if (leaf->is_written && l->writable.count) {
-        int writable = is_true(object, &l->writable);
+    if (leaf->is_written && l->writable) {
+        int writable = is_true(l->writable, object);
         if (writable < 0 || !add_word(c, writable)) return slowly();
     }
     return GO;
@@ -337,81 +329,24 @@ static enum step read_arguments(Launcher *l, struct call *c) {
         if (c->library && device != c->device) return MISSED;
         if (!add_word(c, device)) return SLOW;
     }
-    if (!read || !every) return add_word(c, 0) ? GO : SLOW;
+    if (!read) return GO;
+    if (!every) return add_word(c, 0) ? GO : SLOW;
     for (int k = 0; k < l->leaf_count; ++k)
         if (l->leaves[k].marshal == ADDRESS && l->leaves[k].is_given)
             if (!add_word(c, 1 + (int64_t)(c->arrays[k].address & 15))) return SLOW;
     return GO;
 }
 
-/* ---- keys, as launchers in Python have them ---- */
-
-static int append_new(PyObject *list, PyObject *object) {
-    if (!object) return 0;
-    int failed = PyList_Append(list, object);
-    Py_DECREF(object);
-    return !failed;
-}
-
-static int append_array(Launcher *l, struct call *c, int index, PyObject *list) {
-    PyObject *object = c->values[index];
-    const struct array *array = &c->arrays[index];
-    if (array->is_foreign) {
-        int has_no_strides = l->contiguous.count && is_contiguous(array, 0);
-        return !PyList_Append(list, array->dtype) && append_new(list, numbers_tuple(array->shape, array->ndim, 1)) &&
-               append_new(list, has_no_strides ? Py_NewRef(Py_True)
-                                               : numbers_tuple(array->strides, array->ndim, array->itemsize)) &&
-               (!l->device_path.count || append_new(list, PyLong_FromLong(array->device)));
+/* The key of a call's plan, whose arguments were read: the words, with dtypes in place of their addresses. It is that of
+ * `Interpreter.key_of`. */
+static PyObject *make_key(const struct call *c, PyObject *extra) {
+    PyObject *key = PyTuple_New(c->word_count + 1);
+    for (int k = 0, known = 0; key && k < c->word_count; ++k) {
+        int is_dtype = known < c->dtype_count && c->dtypes_at[known] == k;
+        PyObject *word = is_dtype ? Py_NewRef(c->dtypes[known++]) : PyLong_FromLongLong(c->words[k]);
+        if (!word) Py_CLEAR(key);
+        if (key) PyTuple_SET_ITEM(key, k, word);
     }
-    if (l->is_numpy) {
-        const struct numpy_array *known = (const struct numpy_array *)object;
-        return !PyList_Append(list, known->descr) &&
-               append_new(list, numbers_tuple((const int64_t *)known->dimensions, known->nd, 1)) &&
-               append_new(list, numbers_tuple((const int64_t *)known->strides, known->nd, 1));
-    }
-    if (!append_new(list, PyObject_GetAttr(object, str_dtype))) return 0;
-    if (!append_new(list, PyObject_GetAttr(object, str_shape))) return 0;
-    PyObject *strides = l->contiguous.count ? follow(object, &l->contiguous) : Py_NewRef(Py_False);
-    if (!strides) return 0;
-    int is_contiguous = PyObject_IsTrue(strides);
-    if (is_contiguous <= 0) {
-        Py_DECREF(strides);
-        if (is_contiguous < 0) return 0;
-        strides = PyObject_GetAttr(object, str_strides);
-    }
-    if (!append_new(list, strides)) return 0;
-    return !l->device_path.count || append_new(list, follow(c->arrays[index].memory, &l->device_path));
-}
-
-/* The key of a call's plan, whose arguments were read. */
-static PyObject *make_key(Launcher *l, struct call *c, PyObject *extra) {
-    PyObject *list = PyList_New(0), *alignments = PyList_New(0), *key = NULL;
-    unsigned every = 0;
-    int read = 0;
-    if (!list || !alignments) goto done;
-    for (int k = 0; k < l->leaf_count; ++k) {
-        if (l->leaves[k].marshal != ADDRESS || !l->leaves[k].is_given) continue;
-        if (!append_array(l, c, k, list)) goto done;
-        unsigned beyond = (unsigned)(c->arrays[k].address & 15);
-        if (!append_new(alignments, PyLong_FromLong((long)beyond))) goto done;
-        every |= beyond;
-        read = 1;
-    }
-    for (int k = 0; k < l->leaf_count && l->writable.count; ++k) {
-        const struct leaf *leaf = &l->leaves[k];
-        if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written) continue;
-        PyObject *writable = c->arrays[k].is_foreign ? Py_NewRef(Py_True) : follow(c->values[k], &l->writable);
-        if (!append_new(list, writable)) goto done;
-    }
-    for (int k = 0; k < l->leaf_count; ++k)
-        if (l->leaves[k].marshal == BYTES)
-            if (!append_new(list, PyObject_GetAttr(c->values[k], str_dtype))) goto done;
-    if (l->current_device_in_key && !append_new(list, PyObject_CallNoArgs(l->current_device))) goto done;
-    if (!l->is_grid && PyList_Append(list, extra)) goto done;
-    if (read && !append_new(list, every ? PyList_AsTuple(alignments) : PyLong_FromLong(0))) goto done;
-    key = PyList_AsTuple(list);
-done:
-    Py_XDECREF(list);
-    Py_XDECREF(alignments);
+    if (key) PyTuple_SET_ITEM(key, c->word_count, Py_NewRef(extra));
     return key;
 }

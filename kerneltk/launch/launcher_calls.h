@@ -15,43 +15,28 @@ typedef struct {
 static PyTypeObject *called_type;
 static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launch;
 static PyObject *str_shortcut, *str_shortcut_out, *str_out;
-static PyObject *str_call, *str_call_kind;
+static PyObject *str_call, *str_common_call, *str_call_kind;
 static int are_by_methods; /* whether all calls are those of the methods */
 
-#if PY_VERSION_HEX < 0x030C0000
-/* Python's own flag for these calls stays where a program sets another `__call__` of a class: the method
- * that the class had is compared. Later versions drop the flag. */
-#define MOST_CLASSES 16
-static struct {
-    PyTypeObject *type;
-    PyObject *method;
-} classes[MOST_CLASSES];
-static int class_count;
+#define KNOWN_SLOTS 8
 
+/* Python before 3.12 keeps its flag for these calls where a program sets another `__call__` of a class: the method that
+ * the class had is compared. */
 static int has_own_method(PyTypeObject *type) {
-    for (int k = 0; k < class_count; ++k)
-        if (classes[k].type == type) return _PyType_Lookup(type, str_call) == classes[k].method;
-    return 0;
-}
-
-static int add_class(PyTypeObject *type) {
-    PyObject *method = _PyType_Lookup(type, str_call);
-    if (class_count == MOST_CLASSES || !method) {
-        PyErr_SetString(PyExc_ValueError, "no method '__call__', or too many classes");
-        return 0;
-    }
-    classes[class_count].type = (PyTypeObject *)Py_NewRef((PyObject *)type);
-    classes[class_count++].method = Py_NewRef(method);
+#if PY_VERSION_HEX < 0x030C0000
+    static unsigned known[KNOWN_SLOTS]; /* versions of classes that have it: they change with the classes */
+    unsigned version = type->tp_version_tag;
+    if (version && known[version % KNOWN_SLOTS] == version) return 1;
+    if (_PyType_Lookup(type, str_call) != _PyType_Lookup(type, str_common_call)) return 0;
+    known[type->tp_version_tag % KNOWN_SLOTS] = type->tp_version_tag;
     return 1;
-}
 #else
-static int has_own_method(PyTypeObject *type) { return type != NULL; }
-static int add_class(PyTypeObject *type) { return type != NULL; }
+    return type != NULL;
 #endif
+}
 
 /* ---- attributes ---- */
 
-#define KNOWN_SLOTS 8
 #define NO_SLOT (-1)
 
 /* Where objects of a class have a slot, by the version of the class: it changes with the class, and is no other
@@ -267,36 +252,6 @@ static void called_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(state_doc, "__getstate__()\n--\n\nThe attributes, as of any object: how it is called comes with "
-                        "its class.");
-
-/* The default refuses objects that have more than attributes. */
-static PyObject *called_state(PyObject *self, PyObject *nothing) {
-    (void)nothing;
-    return PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__getstate__", "O", self);
-}
-
-PyDoc_STRVAR(reduce_doc, "__reduce_ex__(protocol)\n--\n\nAs pickles of version 2 and later have it.");
-
-/* The older ones give the object to its first base in C. */
-static PyObject *called_reduce(PyObject *self, PyObject *protocol) {
-    long number = PyLong_AsLong(protocol);
-    if (number == -1 && PyErr_Occurred()) return NULL;
-    return PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__reduce_ex__", "Ol", self,
-                               number < 2 ? 2 : number);
-}
-
-static PyMethodDef called_methods[] = {
-    {"__getstate__", called_state, METH_NOARGS, state_doc},
-    {"__reduce_ex__", called_reduce, METH_O, reduce_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMemberDef called_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Called, vectorcall), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(called_doc, "The base of kernels' classes; `kerneltk.launch.called` has it.");
 
 static PyType_Slot called_slots[] = {
@@ -304,8 +259,7 @@ static PyType_Slot called_slots[] = {
     {Py_tp_new, called_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_dealloc, called_dealloc},
-    {Py_tp_methods, called_methods},
-    {Py_tp_members, called_members},
+    {Py_tp_members, vectorcall_members},
     {0, NULL},
 };
 
@@ -326,7 +280,6 @@ static PyObject *call_by_kind(PyObject *module, PyObject *type) {
         PyErr_SetString(PyExc_TypeError, "no subclass of 'Called'");
         return NULL;
     }
-    if (!add_class((PyTypeObject *)type)) return NULL;
     /* Python leaves the flag out where a class in Python has `__call__`, which might say another thing. */
     ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
     PyType_Modified((PyTypeObject *)type);

@@ -23,20 +23,11 @@ enum value_code {
     CONSTANT, BLOCKS_OF,
 };
 
-struct path { /* attributes, one of the other */
-    int count;
-    PyObject *names[3];
-};
-
 struct library;
 
-enum access_kind { BY_PATH, BY_OFFSET, BY_FUNCTION };
-
-struct access {
-    enum access_kind kind;
-    struct path path;
+struct access { /* of an address */
+    PyObject *function; /* NULL: it is read at an offset from the object */
     Py_ssize_t offset;
-    PyObject *function;
 };
 
 struct layout { /* of arrays in memory; see `kerneltk.backends.base.ArrayLayout` */
@@ -89,16 +80,17 @@ typedef struct {
     struct launch_value head[MOST_VALUES], values[MOST_VALUES];
     int changing[MOST_VALUES], changing_count; /* the values that a plan does not have */
     struct overlap *overlaps;
-    struct path dense, contiguous, writable, memory, device_path;
+    PyObject *dense, *contiguous, *writable, *memory, *device_of; /* functions of an array, the last of memory; or NULL */
     struct access address;
     struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
-    intptr_t (*stream_function)(void); /* what `current_stream` says, or NULL */
+    intptr_t (*stream_function)(void); /* what `current_stream` returns, or NULL */
     PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
     struct {
         int64_t device, size;
         uintptr_t address;
     } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
+    PyObject *read_row; /* a `RowReader` */
     PyObject *resolve; /* returns the address of what launches, or 0 */
     uintptr_t native;
     int is_resolved;
@@ -106,8 +98,7 @@ typedef struct {
 } Launcher;
 
 struct code { /* of a `struct` format */
-    char letter;
-    int offset, size;
+    int letter, offset, size;
 };
 
 struct shape {
@@ -119,23 +110,25 @@ struct shape {
 typedef struct {
     PyObject_HEAD
     PyObject *row, *extra;
-    PyObject *dtypes;       /* what the words' addresses stand for */
-    PyObject *other;        /* another launcher that the plan is for, or NULL */
+    PyObject *key;   /* what the words' addresses stand for is in it */
+    PyObject *read;  /* what `RowReader` has made of the row: all below belongs to it */
+    PyObject *other; /* another launcher that the plan is for, or NULL; the row's */
     int is_slow, code_count, pointer_count, word_count, next_shape;
-    int64_t function, grid, chunk, block, scratch;
+    long long grid, chunk, block, scratch;
+    int64_t function;
     PyObject *shape, *order, *shapes;
-    int64_t *extents; /* of an array in the order of C that a launch allocates, or NULL */
+    const int64_t *extents; /* of an array in the order of C that a launch allocates, or NULL */
     Py_ssize_t ndim;
     Py_ssize_t size; /* of a block; scratch memory that is in it begins as zeros, too */
-    char *content;   /* of a new block, up to `filled` bytes; the others are zeros */
+    const char *content; /* of a new block, up to `filled` bytes; the others are zeros */
     Py_ssize_t filled;
-    char *spare;     /* a block that is not on the stack and that no launch uses, or NULL */
-    struct code *codes;
+    char *spare; /* a block that is not on the stack and that no launch uses, or NULL */
+    const struct code *codes;
     int64_t values[MOST_VALUES]; /* of launches, but for those that change */
-    int *pointers;     /* offsets of what the parameters' addresses are of; none: the block itself */
-    int64_t *numbers;  /* extents of all leaves, then limits of overlaps */
-    Py_ssize_t *extent_starts; /* where among them a leaf's begin, and behind the last one's */
-    int64_t *limits;
+    const int *pointers;    /* offsets of what the parameters' addresses are of; none: the block itself */
+    const int64_t *numbers; /* extents of all leaves, then limits of overlaps */
+    const int *extent_starts; /* where among them a leaf's begin, and behind the last one's */
+    const int64_t *limits;
     int64_t *words;
     struct shape known_shapes[KNOWN_SHAPES];
     const struct library *makers_library; /* whose outputs `makers` make, on `makers_device` */
@@ -143,8 +136,13 @@ typedef struct {
     PyObject *makers; /* a tuple, or NULL */
 } Plan;
 
+/* Of all types that are called: the function lies behind the object's head. */
+static PyMemberDef vectorcall_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyTypeObject *plan_type, *launcher_type;
-static PyObject *struct_type;
-static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_ptr, *str_tobytes, *str_view;
-static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C, *str_new_buffer;
+static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_tobytes, *str_view;
+static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C;
 static PyObject *number_zero;

@@ -81,9 +81,7 @@ static int is_lazy(const struct library *library, PyObject *object, int code) {
     }
     if (code != DL_FLOAT && code != DL_COMPLEX) return 0;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(library->is_lazy); ++k) {
-        PyObject *found = PyObject_CallOneArg(PyTuple_GET_ITEM(library->is_lazy, k), object);
-        int result = found ? PyObject_IsTrue(found) : -1;
-        Py_XDECREF(found);
+        int result = is_true(PyTuple_GET_ITEM(library->is_lazy, k), object);
         if (result) return result;
     }
     return 0;
@@ -116,11 +114,7 @@ static int is_beyond(const struct library *library, const struct array *array) {
     if (!storage) return -1;
     int done = call_method_for_number(storage, str_nbytes, &owned);
     Py_DECREF(storage);
-    PyObject *offset = done ? PyObject_CallOneArg(library->offset, array->object) : NULL;
-    if (!offset) return -1;
-    first = PyLong_AsLongLong(offset);
-    Py_DECREF(offset);
-    if (first == -1 && PyErr_Occurred()) return -1;
+    if (!done || !call_for_integer(library->offset, array->object, &first)) return -1;
     return (first + last + 1) * array->itemsize > owned;
 }
 
@@ -130,10 +124,7 @@ static int may_write(const struct library *library, PyObject *object) {
     int is_required = required ? PyObject_IsTrue(required) : -1;
     Py_XDECREF(required);
     if (is_required <= 0) return is_required < 0 ? -1 : 1;
-    PyObject *found = PyObject_CallOneArg(library->may_write, object);
-    int result = found ? PyObject_IsTrue(found) : -1;
-    Py_XDECREF(found);
-    return result;
+    return is_true(library->may_write, object);
 }
 
 /* ---- arrays ---- */
@@ -167,30 +158,12 @@ static enum step missed(void) {
 
 /* Adds what plans depend on, as it is added for the backend's own arrays. */
 static enum step add_foreign(Launcher *l, struct call *c, const struct leaf *leaf, const struct array *array) {
-    int nd = array->ndim, size = array->itemsize;
-    if (c->word_count + 2 * nd + 5 > MOST_WORDS) return MISSED;
-    int64_t *word = &c->words[c->word_count];
-    *word++ = (int64_t)(uintptr_t)array->dtype;
-    c->dtypes[c->dtype_count++] = array->dtype;
-    *word++ = nd;
-    if (l->is_numpy) {
-        for (int k = 0; k < nd; ++k) {
-            *word++ = array->shape[k];
-            *word++ = array->strides[k] * size;
-        }
-    } else {
-        for (int k = 0; k < nd; ++k) *word++ = array->shape[k];
-        if (l->contiguous.count && is_contiguous(array, 0)) {
-            *word++ = -1;
-        } else {
-            *word++ = nd;
-            for (int k = 0; k < nd; ++k) *word++ = array->strides[k] * size;
-        }
-        if (l->device_path.count) *word++ = array->device;
-        if (leaf->is_written && l->writable.count) *word++ = 1;
-    }
-    c->word_count = (int)(word - c->words);
-    return GO;
+    int is_in_order = l->contiguous && is_contiguous(array, 0);
+    enum step step = add_array(c, array->dtype, array->ndim, array->shape, array->strides, array->itemsize,
+                               is_in_order);
+    if (step == GO && l->device_of && !add_word(c, array->device)) step = SLOW;
+    if (step == GO && leaf->is_written && l->writable && !add_word(c, 1)) step = SLOW;
+    return step;
 }
 
 /* Whether a kernel may write to all outputs of the call's library. This is asked before any array is read:

@@ -359,9 +359,7 @@ static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintp
         if (current == -1 && PyErr_Occurred()) return 0;
         own = (uintptr_t)current;
     } else {
-        PyObject *current = PyObject_CallNoArgs(l->current_stream);
-        PyObject *handle = current ? PyObject_GetAttr(current, str_ptr) : NULL;
-        Py_XDECREF(current);
+        PyObject *handle = PyObject_CallNoArgs(l->current_stream);
         int done = handle && as_address(handle, &own);
         Py_XDECREF(handle);
         if (!done) return 0;

@@ -2,23 +2,9 @@
 
 /* ---- making launchers ---- */
 
-static int read_path(PyObject *names, struct path *path) {
-    Py_ssize_t count = PyTuple_Check(names) ? PyTuple_GET_SIZE(names) : 4;
-    if (count > 3) {
-        PyErr_SetString(PyExc_ValueError, "a path has up to three names");
-        return 0;
-    }
-    path->count = (int)count;
-    for (Py_ssize_t k = 0; k < count; ++k) path->names[k] = PyTuple_GET_ITEM(names, k);
-    return 1;
-}
-
-static int parse_access(PyObject *given, struct access *access) {
-    if (PyTuple_Check(given)) return read_path(given, &access->path); /* BY_PATH, as it is cleared */
-    access->kind = PyLong_Check(given) ? BY_OFFSET : BY_FUNCTION;
-    access->function = given;
-    if (access->kind == BY_OFFSET) access->offset = PyLong_AsSsize_t(given);
-    return 1;
+static void read_access(PyObject *given, struct access *access) {
+    access->function = PyLong_Check(given) ? NULL : given;
+    if (!access->function) access->offset = PyLong_AsSsize_t(given);
 }
 
 static int read_node(PyObject *form, struct node *node, Launcher *l) {
@@ -105,7 +91,7 @@ static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : o
 
 /* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */
 static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *words) {
-    PyObject *nodes, *leaves, *packed, *head, *values, *overlaps, *outputs, *paths, *calls, *functions;
+    PyObject *nodes, *leaves, *packed, *head, *values, *overlaps, *outputs, *readers, *calls, *functions;
     unsigned long long stream_function, new_array;
     PyObject *address, *layout, *bound, *plans, *dispatch, *unplanned, *make_slow;
     int is_grid, is_numpy, takes_scratch, key_has_device;
@@ -119,13 +105,13 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     if (!PyArg_ParseTuple(args, "ppppL(ii)sO!O!O!O!O!O!O!O!OOO!(KK)O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
                           &key_has_device, &device, &devices[0], &devices[1], &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
                           &nodes, &PyTuple_Type, &packed, &PyTuple_Type, &head, &PyTuple_Type, &values,
-                          &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &paths,
+                          &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &readers,
                           &layout, &address, &PyTuple_Type, &calls, &stream_function, &new_array, &PyTuple_Type, &functions, &bound, &plans,
                           &dispatch, &unplanned, &make_slow))
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
-        PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(paths) != 5 ||
-        PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 4) {
+        PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(readers) != 5 ||
+        PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 5) {
         PyErr_SetString(PyExc_ValueError, "no such launcher");
         return NULL;
     }
@@ -165,9 +151,8 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(overlaps, k), "ii", &overlap->input, &overlap->output))
             goto failed;
     }
-    struct path *own_paths[] = {&l->dense, &l->contiguous, &l->writable, &l->memory, &l->device_path};
-    for (int k = 0; k < 5; ++k)
-        if (!read_path(PyTuple_GET_ITEM(paths, k), own_paths[k])) goto failed;
+    PyObject **of_arrays[] = {&l->dense, &l->contiguous, &l->writable, &l->memory, &l->device_of};
+    for (int k = 0; k < 5; ++k) *of_arrays[k] = or_null(PyTuple_GET_ITEM(readers, k));
     if (layout != Py_None) {
         struct layout *known = &l->layout;
         if (!PyArg_ParseTuple(layout, "OOnnnnnn", &known->kind, &known->memory_kind, &known->dtype,
@@ -176,7 +161,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
             goto failed;
         l->has_layout = 1;
     }
-    if (!parse_access(address, &l->address)) goto failed;
+    read_access(address, &l->address);
     l->stream_function = (intptr_t(*)(void))(uintptr_t)stream_function;
     l->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
     l->current_stream = or_null(PyTuple_GET_ITEM(calls, 0));
@@ -187,6 +172,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->allocate_memory = or_null(PyTuple_GET_ITEM(functions, 1));
     l->launch = PyTuple_GET_ITEM(functions, 2);
     l->launch_failed = PyTuple_GET_ITEM(functions, 3);
+    l->read_row = PyTuple_GET_ITEM(functions, 4);
     l->known = PyDict_New();
     if (!l->known) goto failed;
     l->dispatch = Py_NewRef(dispatch);
@@ -194,7 +180,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->plans = Py_NewRef(plans);
     l->make_slow = Py_NewRef(make_slow);
     l->has_plans = bound == Py_None;
-    if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, Py_None, NULL))) goto failed;
+    if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, Py_None, NULL, NULL))) goto failed;
     return (PyObject *)l;
 failed:
     Py_DECREF(l);

@@ -31,7 +31,7 @@ typedef struct {
     Py_ssize_t count;
     struct shortcut_argument *arguments;
     int passed[MOST_LEAVES], passed_count;
-    struct path memory; /* where an array's address is read */
+    PyObject *memory; /* the function of an array's memory, or NULL */
     struct access address;
     Py_ssize_t distance_count;
     struct distance *distances;
@@ -134,7 +134,7 @@ static int has_names(const Shortcut *s) {
 }
 
 static int read_distant(const Shortcut *s, PyObject *array, uintptr_t *address) {
-    PyObject *memory = follow(array, &s->memory);
+    PyObject *memory = s->memory ? PyObject_CallOneArg(s->memory, array) : Py_NewRef(array);
     int done = memory && read_address(&s->address, memory, address);
     Py_XDECREF(memory);
     return done;
@@ -316,8 +316,9 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
         Py_DECREF(s);
         return PyErr_NoMemory();
     }
-    int done = read_indices(passed, s->passed, &s->passed_count, (int)s->count) && read_path(memory, &s->memory) &&
-               parse_access(address, &s->address);
+    s->memory = or_null(memory);
+    read_access(address, &s->address);
+    int done = read_indices(passed, s->passed, &s->passed_count, (int)s->count);
     for (Py_ssize_t k = 0; done && k < s->count; ++k) {
         struct shortcut_argument *argument = &s->arguments[k];
         PyObject *foreign;
@@ -374,11 +375,6 @@ static void shortcut_dealloc(Shortcut *s) {
     Py_DECREF(type);
 }
 
-static PyMemberDef shortcut_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Shortcut, vectorcall), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(shortcut_doc, "Calls what is for arguments of some kinds; `kerneltk.launch.shortcuts` makes it.");
 
 static PyType_Slot shortcut_slots[] = {
@@ -388,7 +384,7 @@ static PyType_Slot shortcut_slots[] = {
     {Py_tp_traverse, shortcut_traverse},
     {Py_tp_clear, shortcut_clear},
     {Py_tp_dealloc, shortcut_dealloc},
-    {Py_tp_members, shortcut_members},
+    {Py_tp_members, vectorcall_members},
     {0, NULL},
 };
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from kerneltk.launch.launch_config import GridLaunches
 
 
+GRID_COLUMNS, LOOP_COLUMNS = 6, 11
+"""Items of a plan's row, before those of outputs and extents."""
+
+
 class MultipleOf(NamedTuple):
     """A guard: an array's address, or its bytes together, are a multiple of a number."""
 

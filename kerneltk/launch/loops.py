@@ -66,7 +66,8 @@ class Launch(NamedTuple):
         The ``struct`` format of what changes from call to call.
     size, constant_offset : int
         Of the argument block (bytes).
-    constants : bytes
+    constants : str
+        Of the argument block, as hexadecimal digits.
     scratch : int
         Bytes.
     raw_geometry : tuple of tuple of int
@@ -78,7 +79,7 @@ class Launch(NamedTuple):
     dynamic: str
     size: int
     constant_offset: int
-    constants: bytes
+    constants: str
     scratch: int
     raw_geometry: tuple[tuple[int, ...], ...]
 
@@ -93,25 +94,10 @@ class Launch(NamedTuple):
             block.dynamic.format,
             block.size,
             block.constant_offset,
-            geometry.constants,
+            geometry.constants.hex(),
             geometry.scratch,
             geometry.raw_geometry,
         )
-
-    def as_fields(self) -> tuple[Any, ...]:
-        """Its fields as JSON has them."""
-        return self._replace(constants=self.constants.hex())  # type: ignore[arg-type]
-
-    @classmethod
-    def from_fields(cls, fields: Sequence[Any]) -> Launch:
-        """Read what `as_fields` returned. Raises TypeError or ValueError for anything else."""
-        grid, chunk, block, dynamic, size, offset, constants, scratch, raws = fields
-        raw_geometry = tuple(tuple(map(int, row)) for row in raws)
-        numbers = int(grid), int(chunk), int(block)
-        return cls(
-            *numbers, str(dynamic), int(size), int(offset), bytes.fromhex(constants), int(scratch),
-            raw_geometry,
-        )  # fmt: skip
 
 
 def _chunk(geometry: LaunchGeometry) -> int:
@@ -146,7 +132,8 @@ class KeptLaunches:
             return None
         _, key, fast_compile, shared, fields = record
         try:
-            found, launch = _provenance(shared), Launch.from_fields(fields)
+            found, launch = _provenance(shared), reader_of(Launch)(fields)
+            bytes.fromhex(launch.constants)
             if len(bytes.fromhex(key)) != len(_NO_KEY) // 2:
                 return None
         except NOT_READ:
@@ -178,7 +165,7 @@ class KeptLaunches:
             return
         record = (
             _case_of(resolved, options), trace.key, unit.fast_compile, _shared(provenance),
-            launch.as_fields(),
+            launch,
         )  # fmt: skip
         self._records(resolved, backend).add(record, 1)
 
@@ -668,7 +655,7 @@ class LoopDispatcher(Dispatcher):
                 backend.make_buffer,
                 launch.size + behind,
                 launch.constant_offset,
-                launch.constants,
+                bytes.fromhex(launch.constants),
             ),
             [],
             resolved.out_shape,

@@ -6,6 +6,7 @@ Python, with the same results.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter, is_
@@ -253,7 +254,9 @@ def shortcut_of(
             kind.type,
             kind.dtype,
             offsets.get(kind.type, 0),
-            tuple((compiled.path_of(name), value) for name, value in kind.attributes),
+            tuple(
+                (tuple(map(sys.intern, name.split("."))), value) for name, value in kind.attributes
+            ),
             () if kind.constant is MISSING else (kind.constant,),
             kind.foreign,
         )
@@ -270,7 +273,7 @@ def shortcut_of(
         otherwise,
         guard,
         tuple((owner, name, () if value is MISSING else (value,)) for owner, name, value in names),
-        compiled.path_of(access.memory),
+        compiled.reader_of(access.memory),
         compiled.access_of(access),
         tuple(map(tuple, apart)),
         None if layout is None else layout.kind,

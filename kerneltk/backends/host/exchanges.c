@@ -115,30 +115,21 @@ static void locate(const struct engine *e, const struct grid_launch *l, struct f
     for (int k = 0; k < l->array_count; ++k) {
         const struct array_note *a = &l->arrays[k];
         if (!is_inside(f->address, f->size, a->start, a->size)) continue;
-        f->kind = IN_ARRAY;
         f->index = a->index;
-        f->offset = (int64_t)(f->address - a->start);
-        f->object_size = a->size;
+        belongs_to(f, IN_ARRAY, NULL, a->start, a->size);
         return;
     }
     for (size_t k = 0; k < m->shared_count; ++k) {
         const struct shared_variable *s = &m->shared[k];
-        size_t size = s->size ? s->size : e->head->dynamic_shared;
-        uintptr_t start = (uintptr_t)e->origin + (uintptr_t)s->begin;
+        uintptr_t start;
+        size_t size = find_shared(e, s, &start);
         if (!is_inside(f->address, f->size, start, size)) continue;
-        f->kind = s->size ? IN_SHARED : IN_DYNAMIC;
-        f->name = s->name;
-        f->offset = (int64_t)(f->address - start);
-        f->object_size = size;
+        belongs_to(f, s->size ? IN_SHARED : IN_DYNAMIC, s->name, start, size);
         return;
     }
     for (size_t k = 0; k < m->global_count; ++k) {
         const struct global_variable *g = &m->globals[k];
-        if (!is_inside(f->address, f->size, g->begin, g->size)) continue;
-        f->kind = IN_GLOBAL;
-        f->name = g->name;
-        f->offset = (int64_t)(f->address - g->begin);
-        return;
+        if (is_inside(f->address, f->size, g->begin, g->size)) belongs_to(f, IN_GLOBAL, g->name, g->begin, g->size);
     }
 }
 

@@ -268,33 +268,7 @@ static void new_stack(struct fiber *f, void (*begin)(struct engine *)) {
     f->stack_pointer = stack;
 }
 #else
-#include <ucontext.h>
-/* A stack pointer is then the address of a context, which lies at the top of its stack. */
-static _Thread_local void *switch_argument;
-static _Thread_local void (*switch_begin)(struct engine *);
-
-static void begin_context(void) { switch_begin((struct engine *)switch_argument); }
-
-static void kt_switch(void **save, void *to, void *argument) {
-    ucontext_t here;
-    *save = &here;
-    switch_argument = argument;
-    swapcontext(&here, (ucontext_t *)to);
-}
-#define SWITCH(from, to, e) kt_switch(&(from)->stack_pointer, (to)->stack_pointer, e)
-
-static void new_stack(struct fiber *f, void (*begin)(struct engine *)) {
-    void *top = f->top;
-    char *low = f->low;
-    ucontext_t *context = (ucontext_t *)(((uintptr_t)top - sizeof *context) & ~(uintptr_t)63);
-    getcontext(context);
-    context->uc_stack.ss_sp = low;
-    context->uc_stack.ss_size = (size_t)((char *)context - low);
-    context->uc_link = NULL;
-    switch_begin = begin;
-    makecontext(context, begin_context, 0);
-    f->stack_pointer = context;
-}
+#error "The host backend is for x86-64 and AArch64."
 #endif
 
 static inline __attribute__((always_inline)) void switch_to(struct engine *e, struct fiber *from, struct fiber *to) {

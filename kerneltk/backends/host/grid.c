@@ -446,56 +446,40 @@ static int is_within(uintptr_t address, struct code_range range) {
     return address >= range.begin && address < range.end;
 }
 
-static uintptr_t program_counter(void *context) {
-    const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
-#if defined(__x86_64__)
-    return (uintptr_t)machine->gregs[REG_RIP];
-#elif defined(__aarch64__)
-    return (uintptr_t)machine->pc;
+/* Registers of the code that a signal has come to. */
+#define MACHINE(context) (((const ucontext_t *)(context))->uc_mcontext)
+#ifdef __x86_64__
+#define REGISTER(context, x86, arm) ((uintptr_t)MACHINE(context).gregs[x86])
 #else
-    (void)machine;
-    return 0;
+#define REGISTER(context, x86, arm) ((uintptr_t)MACHINE(context).arm)
 #endif
-}
 
-static uintptr_t frame_of(void *context) {
-    const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
-#if defined(__x86_64__)
-    return (uintptr_t)machine->gregs[REG_RBP];
-#elif defined(__aarch64__)
-    return (uintptr_t)machine->regs[29];
-#else
-    (void)machine;
-    return 0;
-#endif
-}
-
-static uintptr_t stack_pointer_of(void *context) {
-    const mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
-#if defined(__x86_64__)
-    return (uintptr_t)machine->gregs[REG_RSP];
-#elif defined(__aarch64__)
-    return (uintptr_t)machine->sp;
-#else
-    (void)machine;
-    return 0;
-#endif
-}
+static uintptr_t program_counter(void *context) { return REGISTER(context, REG_RIP, pc); }
+static uintptr_t frame_of(void *context) { return REGISTER(context, REG_RBP, regs[29]); }
+static uintptr_t stack_pointer_of(void *context) { return REGISTER(context, REG_RSP, sp); }
 
 /* Who called a function that a signal has come to before it has a frame of its own, or after that: the
  * frames name this caller's callers only. 0 if it is not seen. */
 static uintptr_t caller_without_frame(const struct grid_launch *l, void *context) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
     const uintptr_t *top = (const uintptr_t *)stack_pointer_of(context);
     for (int k = 0; k < 2; ++k) /* the frame's address may have been saved above it */
         if ((uintptr_t)(top + k) < frame_of(context) && is_within(top[k], l->code)) return top[k];
-#elif defined(__aarch64__)
-    uintptr_t link = (uintptr_t)((ucontext_t *)context)->uc_mcontext.regs[30];
-    if (is_within(link, l->code)) return link;
 #else
-    (void)l, (void)context;
+    uintptr_t link = (uintptr_t)MACHINE(context).regs[30];
+    if (is_within(link, l->code)) return link;
 #endif
     return 0;
+}
+
+/* Writes down the return addresses of frames within a stack, behind those that are known. */
+static void note_frames(struct finding *f, uintptr_t frame, uintptr_t low, uintptr_t high) {
+    while (frame >= low && frame + 16 <= high && frame % sizeof(void *) == 0 && f->frames < 16) {
+        const uintptr_t *words = (const uintptr_t *)frame;
+        f->frame[f->frames++] = words[1];
+        if (words[0] <= frame) break; /* a stack grows downwards */
+        frame = words[0];
+    }
 }
 
 /* Writes down where the machine code is that a signal has come to, with its callers (the first, if it is
@@ -512,13 +496,7 @@ static void note_place(struct engine *e, struct grid_launch *l, void *context, u
         low = stack_pointer_of(context);
         high = e->native_end;
     }
-    while (frame >= low && frame + 16 <= high && frame % sizeof(void *) == 0 &&
-           l->finding.frames < 16) {
-        const uintptr_t *words = (const uintptr_t *)frame;
-        l->finding.frame[l->finding.frames++] = words[1];
-        if (words[0] <= frame) break;
-        frame = words[0];
-    }
+    note_frames(&l->finding, frame, low, high);
 }
 
 /* Writes down what the CPU refused; 0 if this thread is in no launch of a grid. */

@@ -88,26 +88,38 @@ static void install_stop(void) {
     atomic_store_explicit(&installed, 1, memory_order_release);
 }
 
-static void install_grid_handlers(void) {
-    take_signal(SIGSEGV);
-    take_signal(SIGBUS);
-    install_stop();
+static void prepare_launch(struct grid_launch *l, kernel_function entry) {
+    memset(l, 0, offsetof(struct grid_launch, text) + 1);
+    l->entry = entry;
 }
 
-/* Begins a launch by this thread; 0 if it is in one. Its signals are those that a kernel needs until
+/* Begins the text of a launch that is refused. */
+static void begin_fault(const char *kernel) {
+    fault_text[0] = 0;
+    fault_finding.kind = 0;
+    append(fault_text, sizeof fault_text, "kernel '%s': ", kernel ? kernel : "?");
+}
+
+/* Begins a launch of a grid by this thread; 0 if it is in one. Its signals are those that a kernel needs until
  * leave_launch. */
-static int enter_launch(const struct grid_launch *l, sigset_t *before) {
+static int enter_launch(struct grid_launch *l, kernel_function entry, const void *args, sigset_t *before) {
+    prepare_launch(l, entry);
+    l->head = (const struct launch_head *)args;
+    l->arrays = noted_arrays;
+    l->array_count = noted_array_count;
     if (is_inside_grid || (own_engine && atomic_load(&own_engine->launch))) {
-        fault_text[0] = 0;
-        fault_finding.kind = 0;
-        append(fault_text, sizeof fault_text,
-               "kernel '%s': it was launched from inside a kernel, by the thread that runs it",
-               l->head->kernel ? l->head->kernel : "?");
+        begin_fault(l->head->kernel);
+        append(fault_text, sizeof fault_text, "it was launched from inside a kernel, by the thread that runs it");
         return 0;
     }
     sigset_t needed;
     needed_signals(&needed);
     pthread_sigmask(SIG_UNBLOCK, &needed, before);
+    install_handlers();
+    take_signal(SIGSEGV);
+    take_signal(SIGBUS);
+    install_stop();
+    begin_watch(l);
     return 1;
 }
 
@@ -184,18 +196,10 @@ static void call_child(struct engine *e, kernel_function entry, const void *bloc
 static int run_grid(kernel_function entry, const void *args, long long total, long long grain,
                     int threads, const struct child *own) {
     struct grid_launch l;
-    memset(&l, 0, offsetof(struct grid_launch, text) + 1);
-    l.entry = entry;
-    l.head = (const struct launch_head *)args;
-    if (total <= 0) return 0;
-    l.arrays = noted_arrays;
-    l.array_count = noted_array_count;
-    l.own = own;
     sigset_t before;
-    if (!enter_launch(&l, &before)) return KT_FAULT;
-    install_handlers();
-    install_grid_handlers();
-    begin_watch(&l);
+    if (total <= 0) return 0;
+    if (!enter_launch(&l, entry, args, &before)) return KT_FAULT;
+    l.own = own;
     if (total > threads && threads > 1) {
         /* How long one block takes says how many are worth another thread's waking. */
         int64_t begin = nanoseconds();
@@ -231,8 +235,7 @@ EXPORT int kt_launch(kernel_function function, const void *args, long long total
     if (own_engine && atomic_load(&own_engine->launch)) /* from inside a kernel, which can be ended */
         return launch_items(function, args, total, -grain, threads);
     struct grid_launch l;
-    memset(&l, 0, offsetof(struct grid_launch, text) + 1);
-    l.entry = function;
+    prepare_launch(&l, function);
     l.plain = args;
     install_stop();
     begin_watch(&l);
@@ -310,35 +313,23 @@ EXPORT int kt_cooperative_limit(void) { return MOST_COOPERATIVE; }
 /* Runs all blocks at the same time, so that they may wait for each other. */
 EXPORT int kt_launch_cooperative(kernel_function entry, const void *args, long long total) {
     struct grid_launch l;
-    memset(&l, 0, offsetof(struct grid_launch, text) + 1);
-    l.entry = entry;
-    l.head = (const struct launch_head *)args;
-    l.blocks = total;
     if (total <= 0) return 0;
     if (total > MOST_COOPERATIVE) {
-        fault_text[0] = 0;
-        append(fault_text, sizeof fault_text,
-               "kernel '%s': a cooperative launch can have %d blocks, not %lld",
-               l.head->kernel ? l.head->kernel : "?", MOST_COOPERATIVE, total);
+        begin_fault(((const struct launch_head *)args)->kernel);
+        append(fault_text, sizeof fault_text, "a cooperative launch can have %d blocks, not %lld", MOST_COOPERATIVE,
+               total);
         return KT_TOO_LARGE;
     }
-    l.arrays = noted_arrays;
-    l.array_count = noted_array_count;
-    sigset_t blocked, before, at_first;
-    if (!enter_launch(&l, &at_first)) return KT_FAULT;
-    install_handlers();
-    install_grid_handlers();
-    begin_watch(&l);
+    sigset_t at_first;
+    if (!enter_launch(&l, entry, args, &at_first)) return KT_FAULT;
+    l.blocks = total;
     pthread_t threads[MOST_COOPERATIVE];
     struct crew_member members[MOST_COOPERATIVE];
-    kernel_signals(&blocked);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     long long started = 1;
     for (; started < total; ++started) {
         members[started] = (struct crew_member){&l, started};
-        if (pthread_create(&threads[started], NULL, crew, &members[started])) break;
+        if (!create_thread(&threads[started], NULL, 0, 1, crew, &members[started])) break;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started < total) {
         fail_outside(&l, "the system has no thread for each of its blocks");
         abandon(&l, 1);
@@ -403,6 +394,6 @@ EXPORT int kt_raise(void) {
     void *type = raised[0], *value = raised[1], *traceback = raised[2];
     if (!type) return 0;
     raised[0] = raised[1] = raised[2] = NULL;
-    python.restore(type, value, traceback);
+    PyErr_Restore(type, value, traceback);
     return -1;
 }

@@ -73,6 +73,20 @@ static inline int is_inside(uintptr_t at, size_t size, uintptr_t start, size_t h
     return offset <= have && size <= have - offset;
 }
 
+/* Writes down the object that an access belongs to. */
+static void belongs_to(struct finding *f, int kind, const char *name, uintptr_t start, size_t size) {
+    f->kind = kind;
+    f->name = name;
+    f->offset = (int64_t)(f->address - start);
+    f->object_size = size;
+}
+
+/* Where a shared variable of this thread is, of how many bytes. */
+static size_t find_shared(const struct engine *e, const struct shared_variable *s, uintptr_t *start) {
+    *start = (uintptr_t)e->origin + (uintptr_t)s->begin;
+    return s->size ? s->size : e->head->dynamic_shared;
+}
+
 /* exchanges.c */
 static void begin_exchanges(struct engine *e);
 static void note_access(struct engine *e, uintptr_t at, size_t size, unsigned how,
@@ -185,22 +199,15 @@ static void stack_of_thread(struct engine *e, uintptr_t *low, uintptr_t *high) {
     *high = e->native_high;
 }
 
-static void note_frames(struct engine *e, struct finding *f, const void *frame) {
-    uintptr_t low, high, at = (uintptr_t)frame;
-    stack_of_thread(e, &low, &high);
-    f->frames = 0;
-    while (at >= low && at < high - 16 && at % sizeof(void *) == 0 && f->frames < 16) {
-        const uintptr_t *words = (const uintptr_t *)at;
-        f->frame[f->frames++] = words[1];
-        if (words[0] <= at) break; /* a stack grows downwards */
-        at = words[0];
-    }
-}
-
 static __attribute__((noreturn, cold)) void end_with(struct engine *e, struct finding *f,
                                                      const void *frame) {
     struct grid_launch *l = atomic_load(&e->launch);
-    if (frame) note_frames(e, f, frame);
+    if (frame) {
+        uintptr_t low, high;
+        stack_of_thread(e, &low, &high);
+        f->frames = 0;
+        note_frames(f, (uintptr_t)frame, low, high);
+    }
     if (claim_text(e, KT_FAULT)) {
         append_position(e, l->text, sizeof l->text, 1);
         l->finding = *f;
@@ -282,16 +289,13 @@ static int check_shared(struct engine *e, struct grid_launch *l, struct finding 
     uintptr_t best = UINTPTR_MAX;
     for (size_t k = low ? low - 1 : 0; k <= low && k < m->shared_count; ++k) {
         const struct shared_variable *s = &m->shared[k];
-        size_t size = s->size ? s->size : e->head->dynamic_shared;
-        uintptr_t start = (uintptr_t)e->origin + (uintptr_t)s->begin;
+        uintptr_t start;
+        size_t size = find_shared(e, s, &start);
         if (is_inside(f->address, f->size, start, size)) return !s->is_own;
         uintptr_t apart = distance(f->address, f->size, start, size);
         if (apart > best) continue;
         best = apart;
-        f->kind = s->size ? IN_SHARED : IN_DYNAMIC;
-        f->name = s->name;
-        f->offset = (int64_t)(f->address - start);
-        f->object_size = size;
+        belongs_to(f, s->size ? IN_SHARED : IN_DYNAMIC, s->name, start, size);
     }
     struct allocation near;
     if (is_allocated(e, f->address, f->size, &near)) return 1;
@@ -314,10 +318,7 @@ static int check_global(struct engine *e, struct finding *f, const void *frame) 
         best = apart;
         /* The first variable of a section has no gap of another one's in front of it. */
         is_wrong |= f->address < g->begin && apart < FRONT_GAP;
-        f->kind = IN_GLOBAL;
-        f->name = g->name;
-        f->offset = (int64_t)(f->address - g->begin);
-        f->object_size = g->size;
+        belongs_to(f, IN_GLOBAL, g->name, g->begin, g->size);
     }
     if (is_wrong) end_with(e, f, frame);
     return 0;
@@ -333,10 +334,9 @@ static uintptr_t nearest_array(const struct grid_launch *l, struct finding *f) {
         /* What lies behind an array is rather meant than what lies in front of the next. */
         if (apart > best || (apart == best && f->address < a->start)) continue;
         best = apart;
-        f->kind = is_inside(f->address, f->size, a->start, a->size) ? READ_ONLY : IN_ARRAY;
         f->index = a->index;
-        f->offset = (int64_t)(f->address - a->start);
-        f->object_size = a->size;
+        belongs_to(f, is_inside(f->address, f->size, a->start, a->size) ? READ_ONLY : IN_ARRAY, NULL, a->start,
+                   a->size);
     }
     return best;
 }
@@ -369,9 +369,7 @@ static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct gr
     struct allocation near;
     if (is_allocated(e, at, size, &near)) return 1;
     if (near.start && distance(at, size, near.start, near.size) <= 64) {
-        f.kind = IN_HEAP;
-        f.offset = (int64_t)(at - near.start);
-        f.object_size = near.size;
+        belongs_to(&f, IN_HEAP, NULL, near.start, near.size);
         end_with(e, &f, frame);
     }
     if (is_of_c_library(at, size)) return 0;

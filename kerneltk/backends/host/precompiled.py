@@ -27,7 +27,7 @@ from pathlib import Path
 
 from kerneltk.backends import processes
 from kerneltk.cache.derived import Entry
-from kerneltk.cache.fingerprint import fingerprint
+from kerneltk.cache.fingerprint import trace
 from kerneltk.core.artifacts import Target, TranslationUnit
 from kerneltk.core.lexer import includes_by_option
 
@@ -80,7 +80,7 @@ def options_for(
     if not prelude or includes_by_option(options):  # what is included first could change the rest
         return ()
     unit = _unit_of(prelude, options)
-    key = fingerprint(unit, target)
+    key = trace(unit, target).key
     with _lock:
         if key in _refused:
             return ()
@@ -99,7 +99,7 @@ def options_for(
 def refuse(prelude: str, options: Sequence[str], target: Target) -> None:
     """Take a prelude precompiled no more in this process: g++ failed with it, and only with it."""
     with _lock:
-        _refused.add(fingerprint(_unit_of(prelude, options), target))
+        _refused.add(trace(_unit_of(prelude, options), target).key)
 
 
 def _unit_of(prelude: str, options: Sequence[str]) -> TranslationUnit:
@@ -150,7 +150,7 @@ def _collect(key: str, *, is_last: bool = False) -> None:
     del _jobs[key]
     with suppress(OSError), open(job.output, "rb") as file:
         # Headers may have changed between the key and the time when g++ read them.
-        if status == 0 and fingerprint(job.unit, job.target) == key and (data := file.read()):
+        if status == 0 and trace(job.unit, job.target).key == key and (data := file.read()):
             _entry_of(key).put(data)
 
 

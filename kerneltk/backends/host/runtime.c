@@ -114,7 +114,8 @@ static int slot_of(int number) {
 
 /* Writes down what a thread of a grid did; 0 if it is in none. */
 static int describe_signal(int number, siginfo_t *info, void *context);
-static void kernel_signals(sigset_t *blocked);
+static int create_thread(pthread_t *thread, const cpu_set_t *cpus, int is_detached, int runs_kernels,
+                         void *(*run)(void *), void *argument);
 static __attribute__((noreturn)) void leave_kernel_by(int code);
 
 static void on_signal(int number, siginfo_t *info, void *context) {
@@ -276,23 +277,13 @@ static void steer_workers(int wanted) {
 }
 
 static void create_workers(int wanted) {
-    if (workers >= wanted) return;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes)) return;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (CPU_COUNT(&steered) > 0) pthread_attr_setaffinity_np(&attributes, sizeof steered, &steered);
-    kernel_signals(&all); /* all others stay with the application's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (workers < wanted) {
+    for (; workers < wanted; ++workers) {
         pthread_t thread;
+        const cpu_set_t *cpus = CPU_COUNT(&steered) > 0 ? &steered : NULL;
         atomic_store(&tids[workers + 1], 0);
         /* With too few threads the launch is still right: the caller takes what is left. */
-        if (pthread_create(&thread, &attributes, worker, (void *)(intptr_t)(workers + 1))) break;
-        ++workers;
+        if (!create_thread(&thread, cpus, 1, 1, worker, (void *)(intptr_t)(workers + 1))) break;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
 }
 
 /* Takes the pool for this launch; 0 if somebody else has it. */

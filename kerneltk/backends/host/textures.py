@@ -134,6 +134,15 @@ def is_live(handle: int, what: str) -> bool:
     return table.what(handle) == (_TEXTURE if what == "texture" else _SURFACE)
 
 
+def _check_kind(name: str, value: object, kind: type) -> None:
+    """Raise ArgumentTypeError for an argument of another class of descriptors."""
+    if not isinstance(value, kind):
+        raise ArgumentTypeError(
+            f"'{name}' must be a {kind.__name__} of kerneltk.textures, not an object of type "
+            f"'{type(value).__name__}'."
+        )
+
+
 def _no_copies(self: object, *_: object) -> Never:
     raise ArgumentTypeError(
         f"An object of type '{type(self).__name__}' cannot be copied or pickled: make another one."
@@ -228,11 +237,7 @@ class CUDAarray:
         depth: int = 0,
         flags: int = 0,
     ) -> None:
-        if not isinstance(desc, ChannelFormatDescriptor):
-            raise ArgumentTypeError(
-                "'desc' must be a ChannelFormatDescriptor of kerneltk.textures, not an object of "
-                f"type '{type(desc).__name__}'."
-            )
+        _check_kind("desc", desc, ChannelFormatDescriptor)
         if flags & ~(ARRAY_LAYERED | ARRAY_SURFACE | ARRAY_CUBEMAP | ARRAY_GATHER):
             raise ArgumentValueError(f"An array in host memory has no flags {flags:#x}.")
         self.desc, self.flags = desc, int(flags)
@@ -370,17 +375,10 @@ class ResourceDescriptor:
         self.width, self.height, self.pitch = int(width), int(height), int(pitchInBytes)
         self.size = int(sizeInBytes)
         if restype == RESOURCE_ARRAY:
-            if not isinstance(cuArr, CUDAarray):
-                raise ArgumentTypeError(
-                    "'cuArr' must be a CUDAarray of kerneltk.textures, not an object of type "
-                    f"'{type(cuArr).__name__}'."
-                )
+            _check_kind("cuArr", cuArr, CUDAarray)
             return
-        if not isinstance(chDesc, ChannelFormatDescriptor):
-            raise ArgumentTypeError(
-                "'chDesc' must be a ChannelFormatDescriptor of kerneltk.textures, not an object of "
-                f"type '{type(chDesc).__name__}'."
-            )
+        _check_kind("chDesc", chDesc, ChannelFormatDescriptor)
+        assert chDesc is not None
         self._check_memory(arr, chDesc)
         self._pinned = pinned((arr,))
 
@@ -541,15 +539,6 @@ def _described(resource: ResourceDescriptor, what: int) -> _Descriptor:
     made.extent[:] = [max(extent, 1) for extent in extents]
     made.format, made.bytes, made.channels = desc.kind, desc.dtype.itemsize, desc.channels
     return made
-
-
-def _check_kind(name: str, value: object, kind: type) -> None:
-    """Raise ArgumentTypeError for an argument of another class of descriptors."""
-    if not isinstance(value, kind):
-        raise ArgumentTypeError(
-            f"'{name}' must be a {kind.__name__} of kerneltk.textures, not an object of type "
-            f"'{type(value).__name__}'."
-        )
 
 
 class TextureObject:

@@ -13,33 +13,26 @@
  * there, on its own stack. The launch goes on unless that raises an exception.
  */
 
-static struct {
-    int (*ensure)(void);
-    void (*release)(int);
-    int (*check)(void);
-    void (*fetch)(void **, void **, void **);
-    void (*restore)(void *, void *, void *);
-} python;
+/* Of CPython, whose process this is. */
+extern int PyGILState_Ensure(void) __attribute__((weak, visibility("default")));
+extern void PyGILState_Release(int) __attribute__((weak, visibility("default")));
+extern int PyErr_CheckSignals(void) __attribute__((weak, visibility("default")));
+extern void PyErr_Fetch(void **, void **, void **) __attribute__((weak, visibility("default")));
+extern void PyErr_Restore(void *, void *, void *) __attribute__((weak, visibility("default")));
 static void *raised[3]; /* type, value and traceback of what a handler raised */
 static _Thread_local struct grid_launch *volatile main_launch; /* NULL while Python runs */
 /* Python runs in the midst of a grid's kernel, whose unit has variables of this thread. */
 static _Thread_local int is_inside_grid;
 
 static int knows_python(void) {
-    if (python.restore) return 1;
-    *(void **)&python.ensure = dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
-    *(void **)&python.release = dlsym(RTLD_DEFAULT, "PyGILState_Release");
-    *(void **)&python.check = dlsym(RTLD_DEFAULT, "PyErr_CheckSignals");
-    *(void **)&python.fetch = dlsym(RTLD_DEFAULT, "PyErr_Fetch");
-    *(void **)&python.restore = dlsym(RTLD_DEFAULT, "PyErr_Restore");
-    return python.ensure && python.release && python.check && python.fetch && python.restore;
+    return PyGILState_Ensure && PyGILState_Release && PyErr_CheckSignals && PyErr_Fetch && PyErr_Restore;
 }
 
 /* Has Python's handlers run. */
 static void call_python(void) {
-    int state = python.ensure();
-    if (python.check()) python.fetch(&raised[0], &raised[1], &raised[2]);
-    python.release(state);
+    int state = PyGILState_Ensure();
+    if (PyErr_CheckSignals()) PyErr_Fetch(&raised[0], &raised[1], &raised[2]);
+    PyGILState_Release(state);
 }
 
 static int is_on_fiber(const struct engine *e, const void *address) {
@@ -218,17 +211,30 @@ static void *watch(void *argument) {
     return NULL;
 }
 
-/* The signals that a thread of ours has to take: blocked, a kernel's own would end the process. */
-static void kernel_signals(sigset_t *blocked) {
-    const int needed[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP};
-    sigfillset(blocked);
-    for (unsigned k = 0; k < sizeof needed / sizeof *needed; ++k) sigdelset(blocked, needed[k]);
-}
-
+/* The signals that a thread in a launch has to take: blocked, a kernel's own would end the process. */
 static void needed_signals(sigset_t *needed) {
     const int each[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP, ASK};
     sigemptyset(needed);
     for (unsigned k = 0; k < sizeof each / sizeof *each; ++k) sigaddset(needed, each[k]);
+}
+
+/* Creates a thread of ours; 0 if there can be none. Signals stay with the application's own threads, but for those
+ * that kernels need. */
+static int create_thread(pthread_t *thread, const cpu_set_t *cpus, int is_detached, int runs_kernels,
+                         void *(*run)(void *), void *argument) {
+    pthread_attr_t attributes;
+    sigset_t blocked, before;
+    if (pthread_attr_init(&attributes)) return 0;
+    if (is_detached) pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (cpus) pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
+    sigfillset(&blocked);
+    const int needed[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP};
+    for (unsigned k = 0; runs_kernels && k < sizeof needed / sizeof *needed; ++k) sigdelset(&blocked, needed[k]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int failed = pthread_create(thread, &attributes, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return !failed;
 }
 
 /* Makes sure that a watchdog is awake. With the lock held. */
@@ -239,15 +245,7 @@ static void need_watchdog(void) {
         return;
     }
     pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes)) return;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    watching = !pthread_create(&thread, &attributes, watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    watching = create_thread(&thread, NULL, 1, 0, watch, NULL);
 }
 
 static void begin_watch(struct grid_launch *l) {

@@ -14,12 +14,12 @@ from kerneltk.cache.store import Cache
 
 def set_cache(monkeypatch: pytest.MonkeyPatch, stage: derived.Stage, cache: Cache) -> None:
     """Have the results of a stage, and no others, in this cache."""
-    others = derived._cache_of
+    others: Any = vars(derived.Entry)["_cache"].fget
 
-    def cache_of(asked: derived.Stage, is_shared: bool) -> Cache:
-        return cache if asked == stage else others(asked, is_shared)
+    def cache_of(entry: derived.Entry) -> Cache:
+        return cache if entry._stage == stage else others(entry)
 
-    monkeypatch.setattr(derived, "_cache_of", cache_of)
+    monkeypatch.setattr(derived.Entry, "_cache", property(cache_of))
 
 
 def record_of(data: bytes | None) -> Any:

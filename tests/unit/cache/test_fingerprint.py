@@ -11,17 +11,22 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kerneltk.cache.fingerprint
 from kerneltk.cache.derived import reader_of
-from kerneltk.cache.fingerprint import Trace, file_stamp, fingerprint, string_key, trace
+from kerneltk.cache.fingerprint import Trace, file_stamp, string_key, trace
 from kerneltk.core.artifacts import LinkInput, Target, TranslationUnit
 
 ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
 TARGET = Target("cuda", "sm_90", "nvrtc 12.9")
 UNIT = TranslationUnit("cuda", 'extern "C" __global__ void k() {}', "k", ("-std=c++17", "-O3"))
+
+
+def fingerprint(unit: TranslationUnit, target: Target, **more: Any) -> str:
+    return trace(unit, target, **more).key
 
 
 def key_of(source: str, *directories: Path, options: tuple[str, ...] = ()) -> str:
@@ -65,10 +70,10 @@ def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
     write(tmp_path / "b.h", "int b;\n")
     script = (
         "import sys; from pathlib import Path; from kerneltk.core.artifacts import *;"
-        "from kerneltk.cache.fingerprint import fingerprint;"
+        "from kerneltk.cache.fingerprint import trace;"
         "unit = TranslationUnit('host', '#include <a.h>\\n#include <b.h>', 'k', ('-O2',));"
         "target = Target('host', 'x86', 'g++ 12');"
-        "print(fingerprint(unit, target, include_directories=[Path(sys.argv[1])]))"
+        "print(trace(unit, target, include_directories=[Path(sys.argv[1])]).key)"
     )
     keys = {
         subprocess.run(

@@ -27,11 +27,3 @@ def test_the_picture_is_written_in_each_format(
     path = tmp_path / f"picture{suffix}"
     draw(run, path, "a caption")
     assert path.stat().st_size > 1000
-
-
-def test_a_picture_of_a_grid_whose_slopes_are_not_known(tmp_path: Path) -> None:
-    run = Run(Terrain("hole", np.array([[1, np.nan], [np.nan, 2]], np.float32), 1, 1, ""), HOST, 1)
-    assert sum(outcome.wrong for outcome in run.outcomes()) == 0
-    assert np.isnan(run.on_terrain("slope")).all()
-    draw(run, tmp_path / "picture.png", "a caption")
-    assert (tmp_path / "picture.png").exists()

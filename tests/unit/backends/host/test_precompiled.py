@@ -91,7 +91,7 @@ def wait() -> None:
 
 def key_of(*more: str, prelude: str = PRELUDE) -> str:
     unit = precompiled._unit_of(prelude, options(*more))
-    return precompiled.fingerprint(unit, toolchain.target())
+    return precompiled.trace(unit, toolchain.target()).key
 
 
 def make(directory: Path, *more: str, prelude: str = PRELUDE) -> bytes:
