@@ -11,7 +11,6 @@ from tests.sampling import one_in
 
 make = ArraySpec.make
 N = 20_000
-X = np.where(np.arange(N) % 3 == 0, -1, np.arange(N)).astype(np.float32)
 ATOMICS = {
     "atomicAdd": ("int64", "uint64", "float16", "bfloat16", "float32", "float64"),
     "atomicSub": ("int64", "uint64", "float16", "float32", "float64"),
