@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -204,14 +204,6 @@ def first_call(name: str, cache: Path) -> FirstCall:
         [Call(caller, tuple(entry), waits) for caller, entry, waits in calls],
         loaded,
     )
-
-
-def fill_cache(names: Iterable[str], cache: Path) -> None:
-    """Have the cache know the first calls of front-ends; one process after the other, since
-    processes find more in it than the one that compiles.
-    """
-    for name in names:
-        first_call(name, cache)
 
 
 def _main() -> None:

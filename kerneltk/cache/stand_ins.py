@@ -1,8 +1,9 @@
 """Stand-ins for headers of CUDA, its libraries and the C++ library, which compilers lack.
 
-They are in tables: those in `templates/stand_ins/TREE` are of one tree, those beside it of each. A
-table is C++ in sections. Lines of ``////`` name the headers of a section, and what is below is the
-source of each, with ``#pragma once`` in front::
+They are in tables: those in `templates/stand_ins/TREE` are of one tree, those beside it of all but
+``"cupy"``, which has CuPy's names for headers of the package. A table is C++ in sections. Lines of
+``////`` name the headers of a section, and what is below is the source of each, with
+``#pragma once`` in front::
 
     //// cuda/std/array cuda/std/tuple
     #include <@BASE@>
@@ -39,10 +40,10 @@ from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.core.records import pattern
 from kerneltk.errors import BackendUnavailableError
 
-Tree = Literal["host", "nvrtc", "nvrtc_fallback"]
+Tree = Literal["cupy", "host", "nvrtc", "nvrtc_fallback"]
 
 _TABLES = INCLUDE_DIRECTORY.parent / "stand_ins"
-_PLACE = pattern(r"headers(?:-\d+)?/(?:host|nvrtc|nvrtc_fallback)-[0-9a-f]{16}/")
+_PLACE = pattern(r"headers(?:-\d+)?/(?:cupy|host|nvrtc|nvrtc_fallback)-[0-9a-f]{16}/")
 _SUFFIX = ".headers"
 _TOUCH_INTERVAL = 86400.0  # seconds between two updates of a directory's time of last use
 _UNUSED_AGE = 30 * 86400.0  # seconds after its last use when a directory is removed
@@ -89,7 +90,7 @@ def read_table(source: bytes, title: str) -> dict[str, Section]:
 def tables(tree: Tree) -> Mapping[str, bytes]:
     """Return the tables of a tree by their names, ``"host/cuda.headers"``."""
     found = {}
-    for inner in (f"{tree}/", ""):
+    for inner in (f"{tree}/", *([""] if tree != "cupy" else [])):
         for name in sorted(os.listdir(f"{_TABLES}/{inner}")):
             if name.endswith(_SUFFIX):
                 with open(f"{_TABLES}/{inner}{name}", "rb") as file:

@@ -32,12 +32,6 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(COMMENT)
 _SPLICE = pattern(r"\\\r?\n")
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
-_OWN_HEADERS = ("kerneltk/", "cupy/")
-# CUDA's own types, the C++ library's, and the special functions that CuPy brings.
-_WITH_OTHERS = (
-    "cupy/float16.cuh", "cupy/bfloat16.cuh", "cupy/cuda_workaround.h", "cupy/structview.cuh",
-    "cupy/unstructured_void.cuh", "cupy/xsf/",
-)  # fmt: skip
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (
@@ -294,14 +288,9 @@ def included_headers(*sources: str) -> frozenset[str]:
 
 
 def foreign_headers(*sources: str) -> frozenset[str]:
-    """Return the headers in ``#include`` lines that this package does not bring itself, or that
-    include others.
-    """
-    return frozenset(
-        name
-        for name in included_headers(*sources)
-        if not name.startswith(_OWN_HEADERS) or name.startswith(_WITH_OTHERS)
-    )
+    """Return the headers in ``#include`` lines that are none of `templates/include`."""
+    headers = included_headers(*sources)
+    return frozenset(name for name in headers if not name.startswith("kerneltk/"))
 
 
 def includes_by_option(options: Iterable[str]) -> bool:
@@ -316,7 +305,7 @@ def includes_by_option(options: Iterable[str]) -> bool:
 def is_library_header(name: str) -> bool:
     """Return whether a header is of a C, C++ or CUDA library, or of this package."""
     return (
-        name.startswith((*_OWN_HEADERS, "cuda", "thrust/", "cub/", "std"))
+        name.startswith(("kerneltk/", "cupy/", "cuda", "thrust/", "cub/", "std"))
         or "." not in name
         or name in _C_HEADERS
     )

@@ -24,7 +24,7 @@ class Family(NamedTuple):
 
 
 def _random(*shape: int, dtype: Any = np.float32, low: float = -2.0, high: float = 2.0) -> Any:
-    generator = np.random.default_rng(hash((shape, np.dtype(dtype).name)) % 2**32 if False else 7)
+    generator = np.random.default_rng(7)
     kind = np.dtype(dtype).kind
     if kind == "b":
         return generator.random(shape) > 0.5

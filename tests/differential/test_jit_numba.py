@@ -95,29 +95,6 @@ def test_numpy_arrays_are_taken_as_they_are(backend: Any) -> None:
     np.testing.assert_array_equal(c, np.arange(100) + 1)
 
 
-# -- matrix products -----------------------------------------------------------------------------
-
-
-TILE = 32
-ROWS = 8
-
-
-@cuda.jit
-def transpose(source, target):
-    tile = cuda.shared.array((TILE, TILE + 1), np.float32)
-    x = cuda.blockIdx.x * TILE + cuda.threadIdx.x
-    y = cuda.blockIdx.y * TILE + cuda.threadIdx.y
-    for j in range(0, TILE, ROWS):
-        if x < source.shape[1] and y + j < source.shape[0]:
-            tile[cuda.threadIdx.y + j, cuda.threadIdx.x] = source[y + j, x]
-    cuda.syncthreads()
-    x = cuda.blockIdx.y * TILE + cuda.threadIdx.x
-    y = cuda.blockIdx.x * TILE + cuda.threadIdx.y
-    for j in range(0, TILE, ROWS):
-        if x < target.shape[1] and y + j < target.shape[0]:
-            target[y + j, x] = tile[cuda.threadIdx.x, cuda.threadIdx.y + j]
-
-
 # -- device functions ----------------------------------------------------------------------------
 
 
@@ -268,17 +245,7 @@ def test_single_instructions(backend: Any) -> None:
     )
 
 
-# -- records, tuples, complex numbers, booleans --------------------------------------------------
-
-
-@cuda.jit
-def inside(points, box, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        good = True
-        for axis in range(2):
-            good = good and box.low[axis] <= points[i, axis] < box.high[axis]
-        out[i] = good
+# -- arrays that take turns ------------------------------------------------------------------------
 
 
 @cuda.jit

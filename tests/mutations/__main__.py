@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from .mutants import DoesNotApplyError, Mutant, read_mutants
+from .mutants import DoesNotApplyError, Mutant, is_test, read_mutants
 from .running import TOP, Outcome, Overlay, Run, all_tests
 
 
@@ -62,6 +62,8 @@ def why_not(mutant: Mutant) -> str:
         mutant.applied_to(path.read_text(encoding="utf-8"))
     except (DoesNotApplyError, SyntaxError) as error:
         return str(error)
+    if gone := [test for test in mutant.tests if not is_test(TOP / "tests", test)]:
+        return f"{mutant.name}: there is no test {', '.join(gone)}: name others."
     return ""
 
 

@@ -19,6 +19,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PLANTED = Path(__file__).parent / "planted"
@@ -114,6 +115,23 @@ def _functions(tree: ast.AST, names: list[str]) -> Iterator[tuple[int, int]]:
                 yield node.lineno - 1, node.end_lineno
         elif isinstance(node, ast.If | ast.Try | ast.With):
             yield from _functions(node, names)
+
+
+def is_test(directory: Path, name: str) -> bool:
+    """Whether there is a test of pytest's name below a directory: a file, or what it defines."""
+    file, *names = name.partition("[")[0].split("::")
+    path = directory / file
+    if not path.exists() or not names:
+        return path.exists()
+    tree = _parsed(path)
+    assigned = (node for node in tree.body if isinstance(node, ast.Assign))  # a TestCase
+    targets = {ast.unparse(target) for node in assigned for target in node.targets}
+    return names[0] in targets or any(_functions(tree, names))
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def read_mutants(directory: Path = PLANTED) -> dict[str, Mutant]:

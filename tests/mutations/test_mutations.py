@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from .__main__ import why_not
-from .mutants import DoesNotApplyError, Mutant, read_mutants
-from .running import TOP, Overlay, _files_of, all_tests
+from .mutants import DoesNotApplyError, Mutant, is_test, read_mutants
+from .running import Overlay, _files_of, all_tests
 
 MUTANTS = read_mutants()
 
@@ -17,9 +18,15 @@ def test_all_faults_apply() -> None:
     assert [problem for problem in map(why_not, MUTANTS.values()) if problem] == []
 
 
-def test_the_tests_are_there() -> None:
-    files = {test.partition("::")[0] for mutant in MUTANTS.values() for test in mutant.tests}
-    assert [name for name in sorted(files) if not (TOP / "tests" / name).exists()] == []
+def test_tests_that_are_gone(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("class T:\n    def test(self): ...\nTestM = M.TestCase\n")
+    there = ["test_a.py", "test_a.py::T::test[x::y]", "test_a.py::TestM::runTest"]
+    gone = ["test_b.py", "test_a.py::test", "test_a.py::T::test_b"]
+    assert [is_test(tmp_path, name) for name in there + gone] == [True] * 3 + [False] * 3
+    one = next(iter(MUTANTS.values()))
+    assert "there is no test golden/test_none.py" in why_not(
+        replace(one, tests=("golden/test_none.py",))
+    )
 
 
 def mutant(*original: str, file: str = "a.py", function: str = "C.f", by: str = "pass") -> Mutant:

@@ -11,6 +11,7 @@ from typing import Literal
 from kerneltk.backends import temporary
 from kerneltk.backends.cuda.architectures import check_options, choose_target
 from kerneltk.backends.cuda.toolkit import find_program, run_program
+from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
@@ -92,8 +93,8 @@ def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
 
 
 def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
-    """Return nothing: nvcc knows its headers and those of the host's compiler."""
-    return ()
+    """Return where CuPy's names are: nvcc knows its headers and those of the host's compiler."""
+    return (stand_ins.directory("cupy"),)
 
 
 def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
@@ -113,7 +114,8 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         source, result = directory / "unit.cu", directory / "unit.out"
         source.write_bytes(unit.source.encode("utf-8", "surrogateescape"))
         # Names in quotes are found from the working directory, as NVRTC finds them.
-        search = [f"-I{INCLUDE_DIRECTORY}", "-I."]
+        own = (INCLUDE_DIRECTORY, *include_directories(unit))
+        search = [*(f"-I{directory}" for directory in own), "-I."]
         command = [_program(), *flags, *search, *backend_options(unit), *_options(unit.options)]
         try:
             status, output, messages = run_program(

@@ -90,13 +90,15 @@ def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
 
 
 def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
-    """Return where CUDA's headers are, for a unit that includes others than this package's."""
+    """Return where CuPy's and CUDA's headers are, for a unit that includes others than this
+    package's.
+    """
     if not foreign_headers(unit.source) and not includes_by_option(unit.options):
         return ()
     directories = tuple(map(Path, cuda_include_directories()))
     # NVRTC has no C library; a user's own source may include its headers.
-    own, fallback = stand_ins.directory("nvrtc"), stand_ins.directory("nvrtc_fallback")
-    return (own, *directories, *_bundled(), fallback)
+    names, own = stand_ins.directory("cupy"), stand_ins.directory("nvrtc")
+    return (names, own, *directories, *_bundled(), stand_ins.directory("nvrtc_fallback"))
 
 
 @cache
@@ -119,10 +121,12 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     check_options(unit, target)
     links = target.architecture.startswith("lto_")
     architecture = target.architecture.replace("lto_", "sm_")
-    options = [f"--gpu-architecture={architecture}", f"-I{INCLUDE_DIRECTORY}"]
+    search = [f"-I{directory}" for directory in include_directories(unit)]
+    # Generated code has what CuPy's names stand for: a user's own directory does not replace them.
+    options = [f"--gpu-architecture={architecture}", f"-I{INCLUDE_DIRECTORY}", *search[:1]]
     options += [*backend_options(unit), *(["-dlto"] if links else [])]
     options += _without_defaults(unit.options, options)
-    options += [f"-I{directory}" for directory in include_directories(unit)]
+    options += search[1:]
     encoded = [os.fsencode(option) for option in options]
     source = unit.source.encode("utf-8", "surrogateescape")
     result, program = nvrtc.nvrtcCreateProgram(source, b"generated code", 0, [], [])

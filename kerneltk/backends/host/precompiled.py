@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kerneltk.backends import processes
+from kerneltk.cache import stand_ins
 from kerneltk.cache.derived import Entry
 from kerneltk.cache.fingerprint import trace
 from kerneltk.core.artifacts import Target, TranslationUnit
@@ -103,7 +104,18 @@ def refuse(prelude: str, options: Sequence[str], target: Target) -> None:
 
 
 def _unit_of(prelude: str, options: Sequence[str]) -> TranslationUnit:
+    """Return a prelude as a unit: the same one for files in different directories."""
+    if not any(option.startswith("-idirafter") for option in options):  # else stand-ins come last
+        options = [option for option in options if not _is_for_others(option)]
     return TranslationUnit("host", prelude, f"{_HEADER}.gch", tuple(options))
+
+
+def _is_for_others(option: str) -> bool:
+    """Whether an option names a directory in which no header of a prelude is found."""
+    path = option.removeprefix("-I")
+    return path != option and not (
+        os.path.isdir(f"{path}/kerneltk") or stand_ins.is_stand_in(f"{path}/")
+    )
 
 
 def _entry_of(key: str) -> Entry:

@@ -737,18 +737,20 @@ _OTHER_INCLUDE = pattern(r"include(?![ \t]*<kerneltk/(?!host_ptx_(?:half|bytes|m
 
 
 def cuda_directories(unit: TranslationUnit) -> tuple[Path, ...]:
-    """Return where the stand-ins for CUDA's headers are, for units that may include any, and with
-    expressions CuPy's special functions.
+    """Return where CuPy's names and the stand-ins for CUDA's headers are, for units that may
+    include any, and with expressions CuPy's special functions.
     """
     if unit.raw:
         is_needed = (
             includes_by_option(unit.options)
             or _OTHER_INCLUDE.search(joined_lines(unit.source)) is not None
         )
-        return (stand_ins.directory("host"),) if is_needed else ()
-    if not foreign_headers(unit.source):
+    else:
+        is_needed = bool(foreign_headers(unit.source))
+    if not is_needed:
         return ()
-    return stand_ins.directory("host"), *cupy_include_directory()
+    own = stand_ins.directory("cupy"), stand_ins.directory("host")
+    return own if unit.raw else (*own, *cupy_include_directory())
 
 
 # What ends a process, and host_ends.hpp defines.

@@ -15,22 +15,17 @@ PARTS = ("stream.hpp", "torch_limits.hpp", "torch_types.hpp")
 KERNEL = 'extern "C" __global__ void f(int* x) { *x = 1; }\n'
 
 
-def headers(*directories: str) -> list[str]:
-    return sorted(
-        str(path.relative_to(INCLUDE_DIRECTORY))
-        for directory in directories
-        for path in (INCLUDE_DIRECTORY / directory).rglob("*")
-        if path.is_file() and path.suffix != ".inc" and path.name not in PARTS
-        and not path.name.startswith("host")
-    )  # fmt: skip
-
-
 def compile_with(names: list[str], target: str, raw: bool) -> None:
     source = "".join(f"#include <{name}>\n" for name in names) + KERNEL
     nvrtc.compile(TranslationUnit("cuda", source, "f", raw=raw), nvrtc.target_for(target))
 
 
-OWN = headers("kerneltk", "cupy")
+OWN = sorted(
+    f"kerneltk/{path.name}"
+    for path in (INCLUDE_DIRECTORY / "kerneltk").iterdir()
+    if path.suffix != ".inc" and path.name not in PARTS and not path.name.startswith("host")
+)
+OWN += sorted(stand_ins.headers("cupy"))
 STAND_INS = sorted({*stand_ins.headers("nvrtc"), *stand_ins.headers("nvrtc_fallback")})
 
 

@@ -37,7 +37,7 @@ FORMATS = {
 
 
 def options() -> tuple[str, ...]:
-    search = (INCLUDE_DIRECTORY, stand_ins.directory("host"))
+    search = (INCLUDE_DIRECTORY, *map(stand_ins.directory, ("cupy", "host")))
     return (*toolchain.backend_options(), *(f"-I{directory}" for directory in search))
 
 

@@ -236,6 +236,12 @@ def test_the_third_unit_has_it_made_and_later_ones_take_it(tmp_path: Path) -> No
     # A new process takes it at once.
     forget()
     assert ask(tmp_path) == PCH
+    # A directory of a user's headers changes nothing, unless it has some of the package's names.
+    assert ask(tmp_path, f"-I{tmp_path}") == PCH
+    assert build(f"-I{tmp_path}", prelude=PRELUDE) == build(f"-I{tmp_path}")
+    assert not precompiled._refused
+    (tmp_path / "other/kerneltk").mkdir(parents=True)
+    assert ask(tmp_path, f"-I{tmp_path / 'other'}") == ()
     # Other options, other headers.
     assert ask(tmp_path, "-DX") == ()
     assert ask(tmp_path, prelude=PRELUDE + "#include <kerneltk/memory.hpp>\n") == ()

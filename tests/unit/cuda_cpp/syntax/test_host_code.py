@@ -53,6 +53,7 @@ def compile_alone(text: str) -> str:
     _, program = library.nvrtcCreateProgram(text.encode(), b"k.cu", 0, [], [])
     directories = [
         INCLUDE_DIRECTORY,
+        stand_ins.directory("cupy"),
         stand_ins.directory("nvrtc"),
         *nvrtc.cuda_include_directories(),
     ]

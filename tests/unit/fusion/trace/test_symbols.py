@@ -27,6 +27,7 @@ from kerneltk.fusion.trace.symbols import (
     slice_start,
     sliced_extent,
 )
+from tests.sampling import half
 
 
 def extent(array: int, axis: int, value: int) -> Symbol:
@@ -184,7 +185,7 @@ def unneeded(x: Any, y: Any, m: Any) -> Any:
 
 
 @pytest.mark.parametrize("number", range(len(CAUGHT)))
-@pytest.mark.parametrize("is_backwards", [False, True])
+@pytest.mark.parametrize("is_backwards", half([False, True]))
 def test_exceptions_that_a_function_catches(number: int, is_backwards: bool) -> None:
     function = CAUGHT[number]
     fused = kerneltk.fuse(function)
