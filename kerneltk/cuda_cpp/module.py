@@ -138,7 +138,8 @@ def read_programs(
         source = read_file(Path(path), options, compiler=compiler, links=links)
         whole = RawProgram(source, None)
         declared = {k.name for k in source.kernels}
-        wanted = [name for name in names if plain_name(name) in declared]
+        has_computed = any("(" in name for name in declared)  # by a macro: FN(sq)
+        wanted = [name for name in names if has_computed or plain_name(name) in declared]
         for name in wanted:
             whole.offering(name)
         programs.append(whole)

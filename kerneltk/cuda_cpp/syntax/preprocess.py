@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from kerneltk.core.identifiers import CXX_KEYWORDS
@@ -127,6 +127,27 @@ class Word:
 class _Macro:
     parameters: tuple[str, ...] | None
     replacement: str
+
+
+@dataclass(slots=True)
+class _Table:
+    """The macros of a source."""
+
+    expanded: dict[str, _Macro]  # those that are expanded
+    known: dict[str, _Macro]
+    # Those that paste tokens, directly or through others: their arguments are expanded as well.
+    pasting: set[str]
+    callers: set[str]  # those that use what an argument names: ``#define ALL(X) X(a) X(b)``
+    # Where macros are defined anew behind an `#undef`, in order; None for the `#undef`.
+    changes: list[tuple[int, str, _Macro | None]]
+
+    def advance(self, position: int) -> None:
+        """Make definitions up to a position count."""
+        while self.changes and self.changes[0][0] < position:
+            _, name, macro = self.changes.pop(0)
+            self.expanded.pop(name, None)
+            if macro is not None:
+                self.expanded[name] = macro
 
 
 @dataclass(slots=True)
@@ -264,7 +285,8 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
         Macros are expanded too that stand for a type in which it finds something.
     """
     code, comments, directives = _read_noise(source)
-    macros = _attribute_macros(code, directives, types)
+    table = _attribute_macros(code, directives, types)
+    macros = table.expanded
     shown: list[str] = []
     pieces: list[tuple[int, int, int]] = []
     length = position = 0
@@ -274,9 +296,10 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
         if len(macros) < _MANY:
             pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
         for found in pattern.finditer(code):
+            table.advance(found.start())
             if found.start() < position or found[0] not in macros:
                 continue  # an argument of the macro before, or none
-            expanded = _expand_use(code, found[0], found.end(), macros, budget)
+            expanded = _expand_use(code, found[0], found.end(), table, budget)
             if expanded is None:
                 continue
             replacement, end = expanded
@@ -418,18 +441,16 @@ def included_name(
 
 def _attribute_macros(
     code: str, directives: list[Directive], types: re.Pattern[str] | None
-) -> dict[str, _Macro]:
+) -> _Table:
     """Return the macros that stand for attributes, directly or through others, or for scopes."""
+    changes = _changes(directives)
     known: dict[str, _Macro] = {}
     chosen: dict[str, _Macro] = {}
     for directive in directives:
         found = _DEFINE.match(directive.argument) if directive.name == "define" else None
         if found is None:
             continue
-        parameters = None
-        if found[2]:
-            parameters = tuple(name.strip() for name in found[3].split(",") if name.strip())
-        macro = _Macro(parameters, found[4].strip())
+        macro = _read_macro(found)
         # Of several definitions, `#define HD` for other compilers, the one that says most.
         if found[1] not in known or _says(macro, chosen) >= max(1, _says(known[found[1]], chosen)):
             known[found[1]] = macro
@@ -453,16 +474,32 @@ def _attribute_macros(
             if name not in chosen:
                 chosen[name] = known[name]
                 pending.append(name)
-    while True:  # and one that pastes the names in there
-        used = {n for m in chosen.values() if m.parameters for n in _NAME.findall(m.replacement)}
-        more = {
-            name: known[name]
-            for name in used - chosen.keys()
-            if name in known and "##" in known[name].replacement
-        }
-        if not more:
-            break
-        chosen |= more
+
+    def closure(names: set[str]) -> set[str]:
+        pending = list(names)
+        while pending:
+            more = set(users.get(pending.pop(), ())) - names
+            names |= more
+            pending += more
+        return names
+
+    # And those that paste the names in there, and lists that they are an argument of.
+    pasting = closure({name for name, macro in known.items() if "##" in macro.replacement})
+    pasting = {name for name in pasting if known[name].parameters}
+    callers = closure({name for name, macro in known.items() if _calls_parameter(macro)})
+    if pasting:  # in the place of a function's name: NAME(add)(float* x)
+        named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, pasting))})\s*\([^()]*\)\s*\(")
+        chosen |= {name: known[name] for name in set(named.findall(code)) - chosen.keys()}
+    pending = list(chosen)
+    while pending:
+        macro = chosen[pending.pop()]
+        used = set(_NAME.findall(macro.replacement)) if macro.parameters else set()
+        more = (used & pasting) - chosen.keys()
+        chosen |= {name: known[name] for name in more}
+        pending += more
+    callers -= chosen.keys()
+    if chosen:
+        chosen |= {name: known[name] for name in callers if known[name].parameters}
     # An empty macro in front of a declaration means nothing; most others are never used in code.
     for name, macro in known.items():
         tokens = re.findall(r'"C"|\S+', macro.replacement)
@@ -479,7 +516,52 @@ def _attribute_macros(
             chosen[name] = macro
     # The grammar knows keywords, whatever compilers that lack one define it as.
     known_words = _WORDS | CXX_KEYWORDS
-    return {name: macro for name, macro in chosen.items() if name not in known_words}
+    chosen = {name: macro for name, macro in chosen.items() if name not in known_words}
+    changes = [change for change in changes if change[1] in chosen]
+    return _Table(chosen, known, pasting, callers, changes)
+
+
+def _read_macro(found: re.Match[str]) -> _Macro:
+    parameters = None
+    if found[2]:
+        parameters = tuple(name.strip() for name in found[3].split(",") if name.strip())
+    return _Macro(parameters, found[4].strip())
+
+
+def _changes(directives: list[Directive]) -> list[tuple[int, str, _Macro | None]]:
+    """Return the definitions of macros that are defined again behind an `#undef`, and those: where
+    all of them are in one branch of one conditional.
+    """
+    named: dict[str, list[tuple[Directive, re.Match[str], int]]] = {}
+    branches = [0]
+    for number, directive in enumerate(directives, 1):
+        if directive.name.startswith("if"):
+            branches.append(number)
+        elif directive.name.startswith("el"):
+            branches[-1] = number
+        elif directive.name == "endif" and len(branches) > 1:
+            branches.pop()
+        elif directive.name in ("define", "undef"):
+            found = _DEFINE.match(directive.argument)
+            if found is not None:
+                named.setdefault(found[1], []).append((directive, found, branches[-1]))
+    found_changes: list[tuple[int, str, _Macro | None]] = []
+    for name, uses in named.items():
+        kinds = [directive.name for directive, _, _ in uses]
+        if kinds.count("define") > 1 and "undef" in kinds and len({b for _, _, b in uses}) == 1:
+            found_changes += (
+                (d.start, name, _read_macro(found) if d.name == "define" else None)
+                for d, found, _ in uses
+            )
+    return sorted(found_changes, key=lambda change: change[0])
+
+
+def _calls_parameter(macro: _Macro) -> bool:
+    return any(
+        re.search(rf"(?<!\w){re.escape(name)}\s*\(", macro.replacement)
+        for name in macro.parameters or ()
+        if not name.endswith("...")
+    )
 
 
 def _says(macro: _Macro, chosen: dict[str, _Macro]) -> int:
@@ -500,13 +582,15 @@ def _matters(macro: _Macro, chosen: dict[str, _Macro]) -> bool:
 
 
 def _expand_use(
-    code: str, name: str, end: int, macros: dict[str, _Macro], budget: int
+    code: str, name: str, end: int, table: _Table, budget: int
 ) -> tuple[str, int] | None:
     """Return the expansion of a macro's use, and where the use ends; None where it is no use."""
-    given = _arguments_of(macros[name], code, end)
+    given = _arguments_of(table.expanded[name], code, end)
     if given is None:
         return None
-    pieces = _expand(name, given[0], macros, (name,), [budget])
+    if name in table.callers and table.expanded.keys().isdisjoint(a.strip() for a in given[0]):
+        return None
+    pieces = _expand(name, given[0], table, (name,), [budget])
     # Newlines would be where the source has none.
     return None if pieces is None else (" " + " ".join(pieces.split()) + " ", given[1])
 
@@ -526,16 +610,28 @@ def _arguments_of(macro: _Macro, code: str, end: int) -> tuple[list[str], int] |
 def _expand(
     name: str,
     arguments: list[str],
-    macros: dict[str, _Macro],
+    table: _Table,
     active: tuple[str, ...],
     budget: list[int],
 ) -> str | None:
     """Return a macro's replacement with its arguments, and the macros in there expanded too."""
-    macro = macros[name]
-    source = _substitute(macro, arguments)
+    everything = replace(table, expanded=table.known)
+
+    def expand_argument(argument: str) -> str:
+        expanded = _rescan(argument, everything, active, budget)
+        return argument if expanded is None else expanded
+
+    macro = table.expanded[name]
+    source = _substitute(macro, arguments, expand_argument if name in table.pasting else None)
     budget[0] -= len(source)
     if len(active) > _MAX_DEPTH or budget[0] < 0:
         return None
+    return _rescan(source, table, active, budget)
+
+
+def _rescan(source: str, table: _Table, active: tuple[str, ...], budget: list[int]) -> str | None:
+    """Return a replacement with the macros in it expanded."""
+    macros = table.expanded
     parts: list[str] = []
     position = 0
     for found in _NAME.finditer(source):
@@ -545,7 +641,7 @@ def _expand(
         given = _arguments_of(macros[inner], source, found.end())
         if given is None:
             continue
-        expanded = _expand(inner, given[0], macros, (*active, inner), budget)
+        expanded = _expand(inner, given[0], table, (*active, inner), budget)
         if expanded is None:
             return None
         parts += source[position : found.start()], expanded
@@ -553,7 +649,10 @@ def _expand(
     return "".join((*parts, source[position:]))
 
 
-def _substitute(macro: _Macro, arguments: list[str]) -> str:
+def _substitute(
+    macro: _Macro, arguments: list[str], expand_argument: Callable[[str], str] | None
+) -> str:
+    """Return a macro's replacement with its arguments, which are expanded first but beside `##`."""
     if macro.parameters is None:
         return _mask_literals(macro.replacement)
     values: dict[str, str] = {}
@@ -565,7 +664,8 @@ def _substitute(macro: _Macro, arguments: list[str]) -> str:
             values[parameter] = arguments[index].strip() if index < len(arguments) else ""
     parts: list[str] = []
     pasting = False
-    for piece in _PIECE.findall(_mask_literals(macro.replacement)):
+    pieces = _PIECE.findall(_mask_literals(macro.replacement))
+    for index, piece in enumerate(pieces):
         if piece == "##":
             while parts and parts[-1].isspace():
                 parts.pop()
@@ -575,7 +675,11 @@ def _substitute(macro: _Macro, arguments: list[str]) -> str:
         elif piece in values and parts and parts[-1].endswith("#"):
             parts[-1] = '""'
         else:
-            parts.append(values.get(piece, piece))
+            value = values.get(piece, piece)
+            behind = next((p for p in pieces[index + 1 :] if not p.isspace()), "")
+            if piece in values and expand_argument and not pasting and behind != "##":
+                value = expand_argument(value)
+            parts.append(value)
             pasting = False
     return "".join(parts)
 
