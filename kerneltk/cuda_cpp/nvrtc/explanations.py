@@ -85,23 +85,32 @@ def explained(error: CompileError, source: RawSource) -> CompileError:
         found = _UNKNOWN.search(message)
         name = found and (found[1] or found[2])
         hint = _POPPED if name == UNKNOWN else _LAUNCHED if _LAUNCH.search(message) else ""
-        if name and not hint and _is_function_of_host(name, source):
-            hint = f"'{name}' is a function of the host: write '__device__' before it."
+        if name and not hint:
+            hint = _hint_of_host(name, source)
         if hint:
             shown = str(error).partition("\n  Hint: ")[0]
             return CompileError(f"{shown}\n  Hint: {hint}", error.source, error.log)
     return error
 
 
-def _is_function_of_host(name: str, source: RawSource) -> bool:
-    """Return whether a source defines a function of that name which is left out."""
-    head = re.compile(rf"[^{{}}]*(?<![\w]){re.escape(name)}\s*\(")
-    return source.has_host_code and any(
-        head.match(blank_noise(own.code[start:end]))
-        for own in (source, *source.included)
-        if name in own.code
-        for start, end in own.summary.host_functions
-    )
+def _hint_of_host(name: str, source: RawSource) -> str:
+    """Return what to write where a source declares a name for the host alone, and so it is left
+    out; empty for other names.
+    """
+    function = re.compile(rf"[^{{}}]*(?<![\w]){re.escape(name)}\s*\(")
+    variable = re.compile(rf"[^(){{}};]*(?<![\w]){re.escape(name)}\s*(?:[\[={{;,]|\Z)")
+    for own in (source, *source.included) if source.has_host_code else ():
+        functions = own.summary.host_functions if name in own.code else ()
+        for span in own.summary.host_code if name in own.code else ():
+            code = blank_noise(own.code[slice(*span)])
+            if span in functions and function.match(code):
+                return f"'{name}' is a function of the host: write '__device__' before it."
+            if span not in functions and variable.match(code):
+                return (
+                    f"'{name}' is a variable of the host: write '__device__' or '__constant__' "
+                    "before it."
+                )
+    return ""
 
 
 def _causes(messages: list[str], source: RawSource) -> Iterator[str]:
