@@ -119,7 +119,7 @@ _HAS_INT128 = "__SIZEOF_INT128__"  # NVRTC defines it with '--device-int128' onl
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = (
     "cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h", "cuda_pipeline",
-    "cuda_awbarrier",
+    "cuda_awbarrier", "cooperative_groups/memcpy_async",
 )  # fmt: skip
 
 

@@ -440,11 +440,12 @@ class _Finder:
         head = self.tree.plain[start : declarators[0].start_byte]
         if re.search(r"\btypedef\b|\b(?:texture|surface)\s*<", head):
             return  # a texture reference has an error of its own
-        if scope != "class":
-            self._read_memory(words, head, declarators, scope)
         function = function_declarator(node)
         name = declared_name(declarators[0])
-        if function is not None and function.child_by_field_name("declarator") == name:
+        is_function = function is not None and function.child_by_field_name("declarator") == name
+        if scope == "namespace" or (scope == "block" and not is_function):
+            self._read_memory(words, head, declarators, scope)
+        if function is not None and is_function:
             self._read_prototype(node, function, words, scope, start)
             return
         if "__global__" in words:

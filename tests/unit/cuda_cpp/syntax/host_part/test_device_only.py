@@ -28,6 +28,7 @@ def found(source: str) -> list[tuple[str, str]]:
         ("__device__ void f() { std::cout << 1; std::max(1, 2); }", [("library", "cout")]),
         ("__device__ void f() { __shared__ int a = 1; __device__ int b; extern int c; }",
          [("shared value", "a"), ("device in function", "b"), ("variable", "c")]),
+        ("__device__ void f() { extern __device__ void g(); __device__ int h(int); }", []),
         ("__constant__ int c[2]; __device__ void f() { c[0] += 1; int d = c[1]; }",
          [("constant written", "c")]),
         ("__device__ void f() { __shared__ double a[4096], b[2048]; __shared__ char c; }",
