@@ -11,6 +11,7 @@ from kerneltk.cuda_cpp.includes import escaped
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.cuda_cpp.syntax.cached import read_host_only
 from kerneltk.cuda_cpp.syntax.declarations import DECLARED, MACRO, HostOnly
+from kerneltk.cuda_cpp.syntax.preprocess import open_brace
 from kerneltk.errors import CompileError, Snippet, render_message
 
 if TYPE_CHECKING:
@@ -107,7 +108,11 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
                 # Another header may declare the same name.
                 or (
                     part.kind == "library"
-                    and (has_unread or not own.isdisjoint((part.name, "std")))
+                    and (
+                        has_unread
+                        or not own.isdisjoint((part.name, "std"))
+                        or open_brace(one.code) >= 0  # the host's code is not known then
+                    )
                 )
                 # It may be the use of a macro, or a member of a class that a header has.
                 or f"{MACRO}{part.name}" in annotated

@@ -334,6 +334,25 @@ def prepare(source: str, types: re.Pattern[str] | None = None) -> Prepared:
     )
 
 
+def open_brace(source: str) -> int:
+    """Return where the first brace is that nothing closes, whatever branches of conditionals are
+    taken; -1 for none.
+    """
+    prepared = prepare(source)
+    found = -1
+    for plain, _ in prepared.variants():
+        opened: list[int] = []
+        for brace in re.finditer(r"[{}]", plain):
+            if brace[0] == "{":
+                opened.append(brace.start())
+            elif opened:
+                opened.pop()
+        if not opened:
+            return -1
+        found = prepared.start_of(opened[0])
+    return found
+
+
 def split_arguments(source: str) -> list[str]:
     """Split at commas outside brackets; ``<`` and ``>`` are no brackets here."""
     return [source[start:end] for start, end in comma_spans(source, "()[]{}")]

@@ -19,8 +19,9 @@ def found(source: str) -> list[tuple[str, str]]:
     [
         ("namespace n { float f(); int v; const int c = 1; }",
          [("function", "f"), ("variable", "v")]),
-        ("struct S { S() = default; S(int); static int n; };",
-         [("function", "S"), ("member", "n")]),
+        ("struct S { S() = default; S(int); static int n; __shared__ int m, k[2]; };",
+         [("function", "S"), ("member", "n"), ("memory of a member", "m"),
+          ("memory of a member", "k")]),
         ("template <class T> T f(T x) { return x; }", [("function", "f")]),
         ("const char* a = 0; const char* const b = 0; char* const c = 0;", [("variable", "a")]),
         ("typedef const int fixed; fixed n = 3; extern const int m;", []),
