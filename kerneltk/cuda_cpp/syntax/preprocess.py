@@ -73,6 +73,7 @@ _LIBRARY_MACROS = {
     "CUTE_NO_UNROLL": "",
     "C10_HOST_DEVICE": "__host__ __device__",
     "C10_DEVICE": "__device__",
+    "C10_ALWAYS_INLINE": "__forceinline__",
     "_CCCL_HOST_DEVICE": "__host__ __device__",
     "_CCCL_DEVICE": "__device__",
     "__CUDA_ALIGN__(n)": "__align__(n)",
