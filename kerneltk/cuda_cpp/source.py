@@ -561,11 +561,11 @@ class RawSource:
             ):
                 needed.append("kerneltk/torch_limits.hpp")
             if _TORCH_COMPLEX.search(source):
-                needed += ["thrust/complex.h", "kerneltk/torch_complex.hpp"]
+                needed += ["thrust/complex.h", "_kt_torch_complex.h"]
             lines += [f"#include <{header}>" for header in needed]
         has_loops = is_extension and _is_named(source, _TORCH_LOOPS)
         if has_loops and not _is_declared(source, _TORCH_LOOPS):
-            lines.append("#include <kerneltk/torch_loops.hpp>")
+            lines.append("#include <_kt_torch_loops.h>")
         return tuple(lines)
 
     @cached_property

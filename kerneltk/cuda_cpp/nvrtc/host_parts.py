@@ -11,7 +11,6 @@ from kerneltk.cuda_cpp.includes import escaped
 from kerneltk.cuda_cpp.options import without_directives
 from kerneltk.cuda_cpp.syntax.cached import read_host_only
 from kerneltk.cuda_cpp.syntax.declarations import DECLARED, MACRO, HostOnly
-from kerneltk.cuda_cpp.syntax.preprocess import open_brace
 from kerneltk.errors import CompileError, Snippet, render_message
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
                     and (
                         has_unread
                         or not own.isdisjoint((part.name, "std"))
-                        or open_brace(one.code) >= 0  # the host's code is not known then
+                        or _has_open_brace(one.code)
                     )
                 )
                 # It may be the use of a macro, or a member of a class that a header has.
@@ -125,6 +124,13 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
     if not source.has_host_code and source.compiler == "nvrtc":
         parts += _foreign_headers(sources)
     return tuple(parts)
+
+
+def _has_open_brace(source: str) -> bool:
+    """Return whether a source's code of the host is not known, since a brace is not closed."""
+    from kerneltk.cuda_cpp.syntax.preprocess import open_brace  # only who has an error needs it
+
+    return open_brace(source) >= 0
 
 
 def has_128_bits(kind: str, options: Sequence[str]) -> bool:
