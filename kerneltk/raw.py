@@ -655,7 +655,9 @@ class CudaFile(RawModule):
         return member
 
     def _member(self, name: str) -> Any:
-        if name in self.kernels and name not in self._programs.last_names:
+        known = self._programs.last_names
+        # FN(sq) is the name of a kernel that only the compiler can tell.
+        if name not in known and (name in self.kernels or any("(" in other for other in known)):
             return self.get_function(name)
         kernel = self._programs.declared(name)
         if kernel.template_parameters:

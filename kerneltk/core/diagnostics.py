@@ -300,7 +300,7 @@ def _hint(
     if wrong in _ONLY_ON_GPUS:
         kind = "a reduction" if reduces else "an elementwise kernel"
         return f"'{wrong}' is there on GPUs only; a CPU runs {kind} without threads."
-    if _CONST.search(error.message):
+    if _CONST.search(error.message) and (reduces or "operation" in sources):
         if reduces:
             return "a reduction only reads its inputs; it writes its outputs, in 'post_map_expr'."
         return "an input is const: declare it as an output, or as '_non_const'."

@@ -124,6 +124,7 @@ def _element_problem(pointee: ParameterType, dtype: np.dtype[Any]) -> str:
         base = pointee.base
         fits = dtype.name == base or (kind == "c" and base == f"float{size * 4}")
         fits = fits or (kind in "iu" and base.lstrip("u") == dtype.name.lstrip("u"))
+        fits = fits or (base == "bfloat16" and dtype == np.uint16)
         fits = fits or (kind == "V" and size == pointee.size)
     else:  # a class: records, bytes, or the numbers that its template is made of
         fits = size in (1, pointee.size) if kind in "SV" else size == 1 and kind in "iub"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,6 +99,9 @@ class ModulePrograms:
 
             close = difflib.get_close_matches(name, list(known), n=1)
             hint = f"\n  Hint: did you mean '{close[0]}'?" if close else ""
+            function = re.compile(rf"\bvoid\s+{re.escape(name)}\s*\(")
+            if any(function.search(program.source.code) for program in self.from_source):
+                hint = f"\n  Hint: '{name}' is declared without '__global__'."
             raise NoSuchKernelError(f"'{self.title}' has no kernel '{name}'.{hint}")
         (kernel,) = found.values()
         return kernel
@@ -138,7 +142,8 @@ def read_programs(
         source = read_file(Path(path), options, compiler=compiler, links=links)
         whole = RawProgram(source, None)
         declared = {k.name for k in source.kernels}
-        wanted = [name for name in names if plain_name(name) in declared]
+        has_computed = any("(" in name for name in declared)  # by a macro: FN(sq)
+        wanted = [name for name in names if has_computed or plain_name(name) in declared]
         for name in wanted:
             whole.offering(name)
         programs.append(whole)

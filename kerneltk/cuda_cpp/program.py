@@ -547,16 +547,19 @@ class RawProgram:
         where that is nothing more.
         """
         is_host = backend.emulates_cuda
+        # Only who has an error needs it.
+        from kerneltk.cuda_cpp.nvrtc.explanations import explained, of_open_brace
+
+        title = title_of(self.requests(), self.source.name)
+        if unclosed := of_open_brace(self.source, title, error.log):
+            raise CompileError(unclosed, error.source, error.log) from None
         part = refused_part(error.log, self.source.host_parts)
         if part is not None and is_host:
-            raise part.error(title_of(self.requests(), self.source.name)) from None
+            raise part.error(title) from None
         refused = self._refused_requests(error)
         if refused is None or refused.keys() <= found.left_out.keys():
             more = (self._refusing(found, error) if is_host else None) or self._reduce(found, error)
             if more is None:
-                # Only who has an error needs it.
-                from kerneltk.cuda_cpp.nvrtc.explanations import explained
-
                 raise explained(self._first_cause(found.first, error), self.source) from None
             return more
         overloaded = {} if is_host else self._overloaded(refused, error)

@@ -76,6 +76,7 @@ _TYPES = {
     "cfloat": ("FLT_MAX", "FLT_MIN", "FLT_EPSILON", "DBL_MAX", "DBL_MIN", "DBL_EPSILON"),
     "climits": ("CHAR_BIT", "INT_MAX", "INT_MIN", "UINT_MAX", "LONG_MAX", "LONG_MIN", "ULONG_MAX",
                 "LLONG_MAX", "LLONG_MIN", "ULLONG_MAX", "SHRT_MAX", "USHRT_MAX"),
+    "array": ("array",),
     "tuple": ("tuple", "make_tuple", "tie"),
     "vector": ("vector",),
     "string": ("string", "to_string"),
@@ -84,9 +85,13 @@ _TYPES = {
     "iterator": ("forward_iterator_tag", "random_access_iterator_tag"),
 }  # fmt: skip
 _TORCH = ("torch/", "ATen/", "c10/", "THC/")
+# Of its headers that only some files include, and whose macros others define themselves.
+_TORCH_LOOPS = ("CUDA_KERNEL_LOOP", "CUDA_KERNEL_LOOP_TYPE")
+_TORCH_COMPLEX = re.compile(r"\bc10\s*::\s*complex\b")
 _TORCH_LIMITS = re.compile(r"\bat\s*::\s*numeric_limits\b")
 _TORCH_TYPES = ("at", "c10", "torch", "C10_HOST_DEVICE", "C10_DEVICE", "C10_LAUNCH_BOUNDS_1",
-                "C10_LAUNCH_BOUNDS_2", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
+                "C10_LAUNCH_BOUNDS_2", "C10_ALWAYS_INLINE", "C10_RESTRICT", "C10_LIKELY",
+                "C10_UNLIKELY", "C10_WARP_SIZE", "CUDA_KERNEL_ASSERT", "gpuAtomicAdd",
                 "gpuAtomicAddNoReturn", "WARP_SHFL", "WARP_SHFL_UP", "WARP_SHFL_DOWN",
                 "WARP_SHFL_XOR", "WARP_BALLOT", "WARP_ANY", "WARP_ACTIVE")  # fmt: skip
 # Characters of a header, and how often it names the C++ library for each so many, if it is one of
@@ -119,7 +124,7 @@ _HAS_INT128 = "__SIZEOF_INT128__"  # NVRTC defines it with '--device-int128' onl
 # What brings CUDA's own definition of uint64_t for NVRTC.
 _CUDA_STD = (
     "cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h", "cuda_pipeline",
-    "cuda_awbarrier",
+    "cuda_awbarrier", "cooperative_groups/memcpy_async",
 )  # fmt: skip
 
 
@@ -555,7 +560,12 @@ class RawSource:
                 i.name == "ATen/NumericLimits.cuh" for i in includes
             ):
                 needed.append("kerneltk/torch_limits.hpp")
+            if _TORCH_COMPLEX.search(source):
+                needed += ["thrust/complex.h", "_kt_torch_complex.h"]
             lines += [f"#include <{header}>" for header in needed]
+        has_loops = is_extension and _is_named(source, _TORCH_LOOPS)
+        if has_loops and not _is_declared(source, _TORCH_LOOPS):
+            lines.append("#include <_kt_torch_loops.h>")
         return tuple(lines)
 
     @cached_property

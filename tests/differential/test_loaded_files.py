@@ -88,17 +88,31 @@ def test_a_call_of_the_hosts_overload_is_an_error_of_nvrtc(tmp_path: Path, head:
 
 
 @pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
-def test_a_function_of_the_host_is_named_as_such(tmp_path: Path, target: str) -> None:
-    (tmp_path / "m.cu").write_text(
-        "static inline int f(int a) { return 1; }\n__global__ void k(int* x) { x[0] = f(3); }\n"
-    )
+@pytest.mark.parametrize(
+    ("declared", "use", "what"),
+    [
+        (
+            "static inline int f(int a) { return 1; }",
+            "f(3)",
+            "a function of the host: write '__device__'",
+        ),
+        (
+            "int f[2] = {1, 2};",
+            "f[1]",
+            "a variable of the host: write '__device__' or '__constant__'",
+        ),
+    ],
+)
+def test_what_is_the_hosts_is_named_as_such(
+    tmp_path: Path, target: str, declared: str, use: str, what: str
+) -> None:
+    (tmp_path / "m.cu").write_text(f"{declared}\n__global__ void k(int* x) {{ x[0] = {use}; }}\n")
     with pytest.raises(CompileError) as error:
         kerneltk.load(tmp_path / "m.cu").k.compile_for(target)
-    assert str(error.value).split("\n")[1:] == [
-        "  m.cu:2: __global__ void k(int* x) { x[0] = f(3); }",
-        " " * 45 + "^",
-        "  Hint: 'f' is a function of the host: write '__device__' before it.",
-    ]
+    *_, shown, caret, hint = str(error.value).split("\n")
+    assert shown == f"  m.cu:2: __global__ void k(int* x) {{ x[0] = {use}; }}"
+    assert caret == " " * 45 + "^"
+    assert hint == f"  Hint: 'f' is {what} before it."
 
 
 # -- other programs -------------------------------------------------------------------------------

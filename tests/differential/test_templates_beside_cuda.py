@@ -82,6 +82,8 @@ HEADS = {
     "types": f"#include <cstdio>\n{TYPES[0]}",
     "same types": TYPES[1],
     "pipeline": "#include <cuda_pipeline.h>",
+    "copies": "#include <cooperative_groups/memcpy_async.h>",
+    "driver": "#include <cuda.h>\n__device__ int f(CUtexObject, CUsurfObject, CUtensorMap*);",
     "complex": "#include <cupy/complex.cuh>",
 }
 

@@ -144,6 +144,7 @@ def _grid_failure(failure: int) -> LaunchError:
         hint = "\n  Hint: KERNELTK_HOST_TIME_LIMIT sets the limit in seconds; 0 is none."
         if not get_settings().host_debug:
             hint += " With KERNELTK_HOST_DEBUG=symbols the source line is reported, too."
+        hint += " Blocks of a raw kernel that wait for each other need 'cooperative=True'."
     end = "" if message.endswith(".") else "."
     return LaunchError(f"In {message}{end}{hint}")
 

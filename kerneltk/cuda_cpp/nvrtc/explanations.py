@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kerneltk.core.diagnostics import read_log
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.host_part.device_only import SHARED_HINT
-from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
+from kerneltk.cuda_cpp.syntax.preprocess import blank_noise, open_brace
 from kerneltk.cuda_cpp.syntax.preprocessor.pushed_macros import UNKNOWN
 from kerneltk.errors import CompileError, Snippet, render_message
 
@@ -57,6 +57,8 @@ _UNKNOWN = re.compile(
 )
 _LAUNCH = re.compile(r"device-side kernel launch|separate compilation mode")
 _LAUNCHED = "kernels that launch kernels are compiled with options=('-rdc=true',)."
+_OF_RUNTIME = re.compile(r"(?:cuda|cu|cublas|cublasLt|cufft|curand|cusparse|cusolver|nccl)[A-Z]\w*")
+_THROWN = re.compile(r"exception handling disabled|does not support exception handling")
 _POPPED = (
     "NVRTC knows no '#pragma pop_macro', and the macro's definition is in a header that is not "
     "read. Define it anew in the place of the pragma."
@@ -85,23 +87,50 @@ def explained(error: CompileError, source: RawSource) -> CompileError:
         found = _UNKNOWN.search(message)
         name = found and (found[1] or found[2])
         hint = _POPPED if name == UNKNOWN else _LAUNCHED if _LAUNCH.search(message) else ""
-        if name and not hint and _is_function_of_host(name, source):
-            hint = f"'{name}' is a function of the host: write '__device__' before it."
+        if _THROWN.search(message):
+            hint = (
+                "device code has no exceptions: return a value that says so, or write '__trap()'."
+            )
+        if name and not hint:
+            hint = _hint_of_host(name, source)
         if hint:
             shown = str(error).partition("\n  Hint: ")[0]
             return CompileError(f"{shown}\n  Hint: {hint}", error.source, error.log)
     return error
 
 
-def _is_function_of_host(name: str, source: RawSource) -> bool:
-    """Return whether a source defines a function of that name which is left out."""
-    head = re.compile(rf"[^{{}}]*(?<![\w]){re.escape(name)}\s*\(")
-    return source.has_host_code and any(
-        head.match(blank_noise(own.code[start:end]))
-        for own in (source, *source.included)
-        if name in own.code
-        for start, end in own.summary.host_functions
-    )
+def of_open_brace(source: RawSource, title: str, log: str) -> str:
+    """Return the message for a brace of a source that nothing closes; empty where there is none:
+    code of the host behind it counts as a kernel's.
+    """
+    is_known = source.has_host_code and not source.included and "unterminated" not in log
+    at = open_brace(source.code) if is_known else -1
+    if at < 0:
+        return ""
+    snippet = Snippet(source.name, source.code, at, at + 1)
+    return render_message(f"Kernel '{title}' does not compile: this '{{' is not closed.", snippet)
+
+
+def _hint_of_host(name: str, source: RawSource) -> str:
+    """Return what to write where a source declares a name for the host alone, and so it is left
+    out; empty for other names.
+    """
+    function = re.compile(rf"[^{{}}]*(?<![\w]){re.escape(name)}\s*\(")
+    variable = re.compile(rf"[^(){{}};]*(?<![\w]){re.escape(name)}\s*(?:[\[={{;,]|\Z)")
+    if _OF_RUNTIME.match(name):
+        return f"'{name}' is a function of CUDA's libraries for the host: call it from Python."
+    for own in (source, *source.included) if source.has_host_code else ():
+        functions = own.summary.host_functions if name in own.code else ()
+        for span in own.summary.host_code if name in own.code else ():
+            code = blank_noise(own.code[slice(*span)])
+            if span in functions and function.match(code):
+                return f"'{name}' is a function of the host: write '__device__' before it."
+            if span not in functions and variable.match(code):
+                return (
+                    f"'{name}' is a variable of the host: write '__device__' or '__constant__' "
+                    "before it."
+                )
+    return ""
 
 
 def _causes(messages: list[str], source: RawSource) -> Iterator[str]:

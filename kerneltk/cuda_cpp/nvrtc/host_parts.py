@@ -107,7 +107,11 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
                 # Another header may declare the same name.
                 or (
                     part.kind == "library"
-                    and (has_unread or not own.isdisjoint((part.name, "std")))
+                    and (
+                        has_unread
+                        or not own.isdisjoint((part.name, "std"))
+                        or _has_open_brace(one.code)
+                    )
                 )
                 # It may be the use of a macro, or a member of a class that a header has.
                 or f"{MACRO}{part.name}" in annotated
@@ -120,6 +124,13 @@ def host_parts(source: RawSource) -> tuple[HostPart, ...]:
     if not source.has_host_code and source.compiler == "nvrtc":
         parts += _foreign_headers(sources)
     return tuple(parts)
+
+
+def _has_open_brace(source: str) -> bool:
+    """Return whether a source's code of the host is not known, since a brace is not closed."""
+    from kerneltk.cuda_cpp.syntax.preprocess import open_brace  # only who has an error needs it
+
+    return open_brace(source) >= 0
 
 
 def has_128_bits(kind: str, options: Sequence[str]) -> bool:

@@ -31,6 +31,7 @@ HostOnlyKind = Literal[
     "host function",
     "variable",
     "member",
+    "memory of a member",
     "lambda",
     "annotated lambda",
     "generic lambda",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -73,6 +73,7 @@ _LIBRARY_MACROS = {
     "CUTE_NO_UNROLL": "",
     "C10_HOST_DEVICE": "__host__ __device__",
     "C10_DEVICE": "__device__",
+    "C10_ALWAYS_INLINE": "__forceinline__",
     "_CCCL_HOST_DEVICE": "__host__ __device__",
     "_CCCL_DEVICE": "__device__",
     "__CUDA_ALIGN__(n)": "__align__(n)",
@@ -129,6 +130,30 @@ class Macro:
 
     parameters: tuple[str, ...] | None
     replacement: str
+
+    def without_literals(self) -> Macro:
+        """Return the same macro with other literals than those of linkage left empty."""
+        return Macro(self.parameters, _mask_literals(self.replacement))
+
+
+@dataclass(slots=True)
+class MacroTable:
+    """The macros of a source."""
+
+    expanded: Mapping[str, Macro]  # those that are expanded
+    known: Mapping[str, Macro] = field(default_factory=dict)
+    # Those that paste tokens, directly or through others: their arguments are expanded as well.
+    pasting: Set[str] = frozenset()
+    callers: Set[str] = frozenset()  # that use what an argument names: ``#define ALL(X) X(a) X(b)``
+    # Where macros are defined anew behind an `#undef`, in order; None for the `#undef`.
+    changes: Sequence[tuple[int, str, Macro | None]] = ()
+
+    def advance(self, position: int) -> None:
+        """Make definitions up to a position count."""
+        while self.changes and self.changes[0][0] < position:
+            (_, name, macro), *self.changes = self.changes
+            others = {other: m for other, m in self.expanded.items() if other != name}
+            self.expanded = others if macro is None else {**others, name: macro}
 
 
 @dataclass(slots=True)
@@ -261,7 +286,8 @@ def prepare(source: str) -> Prepared:
     Any source is taken; nothing is raised. Nobody changes what is returned.
     """
     code, comments, directives = _read_noise(source)
-    macros = _attribute_macros(code, directives)
+    table = _attribute_macros(code, directives)
+    macros = table.expanded
     shown: list[str] = []
     pieces: list[tuple[int, int, int]] = []
     length = position = 0
@@ -271,9 +297,10 @@ def prepare(source: str) -> Prepared:
         if len(macros) < _MANY:
             pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, macros))})(?!\w)")
         for found in pattern.finditer(code):
-            if found.start() < position or found[0] not in macros:
+            table.advance(found.start())
+            if found.start() < position or found[0] not in table.expanded:
                 continue  # an argument of the macro before, or none
-            expanded = _expand_use(code, found[0], found.end(), macros, budget)
+            expanded = _expand_use(code, found[0], found.end(), table, budget)
             if expanded is None:
                 continue
             replacement, end = expanded
@@ -306,6 +333,25 @@ def prepare(source: str) -> Prepared:
         _pieces=pieces,
         _lines=[0, *(found.end() for found in re.finditer("\n", source))],
     )
+
+
+def open_brace(source: str) -> int:
+    """Return where the first brace is that nothing closes, whatever branches of conditionals are
+    taken; -1 for none.
+    """
+    prepared = prepare(source)
+    found = -1
+    for plain, _ in prepared.variants():
+        opened: list[int] = []
+        for brace in re.finditer(r"[{}]", plain):
+            if brace[0] == "{":
+                opened.append(brace.start())
+            elif opened:
+                opened.pop()
+        if not opened:
+            return -1
+        found = prepared.start_of(opened[0])
+    return found
 
 
 def split_arguments(source: str) -> list[str]:
@@ -428,15 +474,16 @@ def macro_of(directive: Directive) -> tuple[str, Macro] | None:
     return found[1], Macro(parameters, found[4].strip())
 
 
-def _attribute_macros(code: str, directives: list[Directive]) -> dict[str, Macro]:
+def _attribute_macros(code: str, directives: list[Directive]) -> MacroTable:
     """Return the macros that stand for attributes, directly or through others, or for scopes."""
+    changes = _changes(directives)
     known: dict[str, Macro] = {}
     chosen: dict[str, Macro] = {}
     for directive in directives:
         if (found := macro_of(directive)) is None:
             continue
         name, macro = found
-        macro = Macro(macro.parameters, _mask_literals(macro.replacement))
+        macro = macro.without_literals()
         # Of several definitions, `#define HD` for other compilers, the one that says most.
         if name not in known or _says(macro, chosen) >= max(1, _says(known[name], chosen)):
             known[name] = macro
@@ -460,16 +507,32 @@ def _attribute_macros(code: str, directives: list[Directive]) -> dict[str, Macro
             if name not in chosen:
                 chosen[name] = known[name]
                 pending.append(name)
-    while True:  # and one that pastes the names in there
-        used = {n for m in chosen.values() if m.parameters for n in _NAME.findall(m.replacement)}
-        more = {
-            name: known[name]
-            for name in used - chosen.keys()
-            if name in known and "##" in known[name].replacement
-        }
-        if not more:
-            break
-        chosen |= more
+
+    def closure(names: set[str]) -> set[str]:
+        pending = list(names)
+        while pending:
+            more = set(users.get(pending.pop(), ())) - names
+            names |= more
+            pending += more
+        return names
+
+    # And those that paste the names in there, and lists that they are an argument of.
+    pasting = closure({name for name, macro in known.items() if "##" in macro.replacement})
+    pasting = {name for name in pasting if known[name].parameters}
+    callers = closure({name for name, macro in known.items() if _calls_parameter(macro)})
+    if pasting:  # in the place of a function's name: NAME(add)(float* x)
+        named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, pasting))})\s*\([^()]*\)\s*\(")
+        chosen |= {name: known[name] for name in set(named.findall(code)) - chosen.keys()}
+    pending = list(chosen)
+    while pending:
+        macro = chosen[pending.pop()]
+        used = set(_NAME.findall(macro.replacement)) if macro.parameters else set()
+        more = (used & pasting) - chosen.keys()
+        chosen |= {name: known[name] for name in more}
+        pending += more
+    callers -= chosen.keys()
+    if chosen:
+        chosen |= {name: known[name] for name in callers if known[name].parameters}
     # An empty macro in front of a declaration means nothing; most others are never used in code.
     for name, macro in known.items():
         tokens = re.findall(r'"C"|\S+', macro.replacement)
@@ -480,7 +543,43 @@ def _attribute_macros(code: str, directives: list[Directive]) -> dict[str, Macro
             chosen.setdefault(name, macro)
     # The grammar knows keywords, whatever compilers that lack one define it as.
     known_words = _WORDS | CXX_KEYWORDS
-    return {name: macro for name, macro in chosen.items() if name not in known_words}
+    chosen = {name: macro for name, macro in chosen.items() if name not in known_words}
+    changes = [change for change in changes if change[1] in chosen]
+    return MacroTable(chosen, known, pasting, callers, changes)
+
+
+def _changes(directives: list[Directive]) -> list[tuple[int, str, Macro | None]]:
+    """Return the definitions of macros that are defined again behind an `#undef`, and those: where
+    all of them are in one branch of one conditional.
+    """
+    named: dict[str, list[tuple[int, Macro | None, int]]] = {}
+    branches = [0]
+    for number, directive in enumerate(directives, 1):
+        if directive.name.startswith("if"):
+            branches.append(number)
+        elif directive.name.startswith("el"):
+            branches[-1] = number
+        elif directive.name == "endif" and len(branches) > 1:
+            branches.pop()
+        elif directive.name in ("define", "undef"):
+            name, macro = macro_of(directive) or (directive.argument, None)
+            named.setdefault(name, []).append((directive.start, macro, branches[-1]))
+    changes: list[tuple[int, str, Macro | None]] = []
+    for name, uses in named.items():
+        definitions = sum(macro is not None for _, macro, _ in uses)
+        if 1 < definitions < len(uses) and len({branch for *_, branch in uses}) == 1:
+            changes += (
+                (start, name, macro and macro.without_literals()) for start, macro, _ in uses
+            )
+    return sorted(changes, key=lambda change: change[0])
+
+
+def _calls_parameter(macro: Macro) -> bool:
+    return any(
+        re.search(rf"(?<!\w){re.escape(name)}\s*\(", macro.replacement)
+        for name in macro.parameters or ()
+        if not name.endswith("...")
+    )
 
 
 def _says(macro: Macro, chosen: dict[str, Macro]) -> int:
@@ -501,13 +600,15 @@ def _matters(macro: Macro, chosen: dict[str, Macro]) -> bool:
 
 
 def _expand_use(
-    code: str, name: str, end: int, macros: dict[str, Macro], budget: int
+    code: str, name: str, end: int, table: MacroTable, budget: int
 ) -> tuple[str, int] | None:
     """Return the expansion of a macro's use, and where the use ends; None where it is no use."""
-    given = arguments_of(macros[name], code, end, code)
+    given = arguments_of(table.expanded[name], code, end, code)
     if given is None:
         return None
-    pieces = expand(name, given[0], macros, (name,), [budget])
+    if name in table.callers and table.expanded.keys().isdisjoint(a.strip() for a in given[0]):
+        return None
+    pieces = expand(name, given[0], table, (name,), [budget])
     # Newlines would be where the source has none.
     return None if pieces is None else (" " + " ".join(pieces.split()) + " ", given[1])
 
@@ -534,16 +635,29 @@ def arguments_of(macro: Macro, code: str, end: int, source: str) -> tuple[list[s
 def expand(
     name: str,
     arguments: list[str],
-    macros: Mapping[str, Macro],
+    table: MacroTable,
     active: tuple[str, ...],
     budget: list[int],
 ) -> str | None:
     """Return a macro's replacement with its arguments, and the macros in there expanded too."""
-    macro = macros[name]
-    source = _substitute(macro, arguments)
+
+    def expand_argument(argument: str) -> str:
+        expanded = _rescan(argument, MacroTable(table.known), active, budget)
+        return argument if expanded is None else expanded
+
+    macro = table.expanded[name]
+    source = _substitute(macro, arguments, expand_argument if name in table.pasting else None)
     budget[0] -= len(source)
     if len(active) > _MAX_DEPTH or budget[0] < 0:
         return None
+    return _rescan(source, table, active, budget)
+
+
+def _rescan(
+    source: str, table: MacroTable, active: tuple[str, ...], budget: list[int]
+) -> str | None:
+    """Return a replacement with the macros in it expanded."""
+    macros = table.expanded
     parts: list[str] = []
     position = 0
     for found in _NAME_OR_LITERAL.finditer(source):
@@ -553,7 +667,7 @@ def expand(
         given = arguments_of(macros[inner], source, found.end(), source)
         if given is None:
             continue
-        expanded = expand(inner, given[0], macros, (*active, inner), budget)
+        expanded = expand(inner, given[0], table, (*active, inner), budget)
         if expanded is None:
             return None
         parts += source[position : found.start()], expanded
@@ -561,7 +675,10 @@ def expand(
     return "".join((*parts, source[position:]))
 
 
-def _substitute(macro: Macro, arguments: list[str]) -> str:
+def _substitute(
+    macro: Macro, arguments: list[str], expand_argument: Callable[[str], str] | None
+) -> str:
+    """Return a macro's replacement with its arguments, which are expanded first but beside `##`."""
     if macro.parameters is None:
         return macro.replacement
     values: dict[str, str] = {}
@@ -573,7 +690,8 @@ def _substitute(macro: Macro, arguments: list[str]) -> str:
             values[parameter] = arguments[index].strip() if index < len(arguments) else ""
     parts: list[str] = []
     pasting = False
-    for piece in _PIECE.findall(macro.replacement):
+    pieces = _PIECE.findall(macro.replacement)
+    for index, piece in enumerate(pieces):
         if piece == "##":
             while parts and parts[-1].isspace():
                 parts.pop()
@@ -583,7 +701,11 @@ def _substitute(macro: Macro, arguments: list[str]) -> str:
         elif piece in values and parts and parts[-1].endswith("#"):
             parts[-1] = '""'
         else:
-            parts.append(values.get(piece, piece))
+            value = values.get(piece, piece)
+            behind = next((p for p in pieces[index + 1 :] if not p.isspace()), "")
+            if piece in values and expand_argument and not pasting and behind != "##":
+                value = expand_argument(value)
+            parts.append(value)
             pasting = False
     return "".join(parts)
 

@@ -90,6 +90,8 @@ def test_names_without_namespaces() -> None:
         module.declared("h")
     with pytest.raises(NoSuchKernelError, match=r"'one\.cu' has no kernel 'ff'\.\n.*mean 'f'\?"):
         module.declared("ff")
+    with pytest.raises(NoSuchKernelError, match=r"no kernel 'g'\.\n.*'g' is declared without"):
+        programs(one=F + "void g(int* x) {}").declared("g")
     with pytest.raises(NoSuchKernelError, match=r"'one\.cu' has no kernel 'something'\.\Z"):
         module.declared("something")
 

@@ -104,7 +104,14 @@ STAND_INS = """
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAApplyUtils.cuh>
 #include <ATen/cuda/DeviceUtils.cuh>
+#include <ATen/cuda/detail/KernelUtils.h>
+#include <ATen/native/cuda/MemoryAccess.cuh>
+#include <ATen/native/cuda/block_reduce.cuh>
+#include <c10/util/complex.h>
 #include <torch/headeronly/core/TensorAccessor.h>
+C10_HOST_DEVICE C10_ALWAYS_INLINE bool is_finite(float x) {
+    return !at::_isnan(x) && !at::_isinf(x);
+}
 struct Model : public torch::CustomClassHolder {
     Model() {}
     static constexpr int MOST = 5;
@@ -119,6 +126,15 @@ __global__ void k(torch::headeronly::HeaderOnlyGenericPackedTensorAccessor<float
     y[threadIdx.x] += int(std::get<0>(seeds) + std::get<1>(seeds));
     y[threadIdx.x] += at::cuda::ATenCeilDiv(int(x.size(0)), 2) + at::ceil_div(int(x.size(1)), 4);
     y[threadIdx.x] += sizeof(Device) / sizeof(int);
+    __shared__ float room[32];
+    const float all = at::native::cuda_utils::BlockReduceSum(1.f, room);
+    if (threadIdx.x == 0) y[0] += all - 32;
+    std::array<int, 2> some{1, 0};
+    using Pair = at::native::memory::aligned_vector<int, 2>;
+    CUDA_KERNEL_LOOP(i, 32) {
+        if (i == 40) continue;
+        y[i] += std::abs(c10::complex<float>(3, 4)) * some[0] + alignof(Pair) + is_finite(INFINITY);
+    }
 }
 """
 
@@ -135,7 +151,7 @@ def test_stand_ins_of_its_headers(tmp_path: Path) -> None:
     state["seed"], state["offset"] = 100, 20
     y = np.zeros(32, np.int32)
     module.k(1, 32, (accessor[0], state[0], y), checks=False)
-    assert y.tolist() == [3 + 16 + 120 + 3 + 2 + 5] * 32
+    assert y.tolist() == [3 + 16 + 120 + 3 + 2 + 5 + 5 + 8] * 32
 
 
 @pytest.mark.parametrize("target", ["sm_90", "host"])

@@ -86,7 +86,12 @@ def test_traits(tmp_path: Path) -> None:
 def test_concepts(tmp_path: Path) -> None:
     path = tmp_path / "concepts.cu"
     path.write_text("""
+#include <compare>
 #include <concepts>
+struct V { int x, y; __device__ auto operator<=>(const V&) const = default; };
+struct F { float x; __device__ constexpr auto operator<=>(const F&) const = default; };
+static_assert((F{1} <=> F{2}) == std::partial_ordering::less && !(F{NAN} >= F{1}));
+static_assert(std::is_lteq(1 <=> 2) && 0 < std::weak_ordering(std::strong_ordering::greater));
 template <std::integral T> __device__ int kind(T) { return 1; }
 template <std::floating_point T> __device__ int kind(T) { return 2; }
 struct B {};
@@ -101,10 +106,10 @@ static_assert(!std::copy_constructible<N> && std::copy_constructible<B>);
 static_assert(std::constructible_from<N, int> && std::move_constructible<B>);
 static_assert(!std::default_initializable<N> && std::default_initializable<B>);
 static_assert(std::invocable<int (*)(int), float> && !std::invocable<int, float>);
-__global__ void k(int* x) { x[0] = kind(3) * 10 + kind(2.f); }
+__global__ void k(int* x) { x[0] = kind(3) * 10 + kind(2.f) * (V{1, 2} < V{1, x[0]}); }
 """)
     module = kerneltk.load(path, options=("--std=c++20",))
     assert module.compile_for("sm_90").code
-    x = np.zeros(1, np.int32)
+    x = np.full(1, 3, np.int32)
     module.k((1,), (1,), (x,))
     assert x[0] == 12

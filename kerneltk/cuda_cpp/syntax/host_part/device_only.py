@@ -440,11 +440,12 @@ class _Finder:
         head = self.tree.plain[start : declarators[0].start_byte]
         if re.search(r"\btypedef\b|\b(?:texture|surface)\s*<", head):
             return  # a texture reference has an error of its own
-        if scope != "class":
-            self._read_memory(words, head, declarators, scope)
         function = function_declarator(node)
         name = declared_name(declarators[0])
-        if function is not None and function.child_by_field_name("declarator") == name:
+        is_function = function is not None and function.child_by_field_name("declarator") == name
+        if scope == "namespace" or (scope == "block" and not is_function):
+            self._read_memory(words, head, declarators, scope)
+        if function is not None and is_function:
             self._read_prototype(node, function, words, scope, start)
             return
         if "__global__" in words:
@@ -455,6 +456,8 @@ class _Finder:
         if scope == "class":
             if is_static and not self._is_const(head, declarators):
                 self._add_variable("member", declarators)
+            elif not is_static and (memory_of(words) is not None or "__shared__" in words):
+                self._add_variable("memory of a member", declarators)
             return
         if scope == "block":
             is_host = re.search(r"\b(extern|thread_local)\b", head) is not None
@@ -708,6 +711,10 @@ _SENTENCES: Mapping[HostOnlyKind, tuple[str, str]] = {
     "member": (
         "'{0}' is a static member that is not const: a variable of the host",
         "declare a '__device__' variable beside the class" + _DEFAULT,
+    ),
+    "memory of a member": (
+        "'{0}' is a member of a class, and lies where its object lies",
+        "leave '__shared__', '__device__' or '__constant__' out",
     ),
     "lambda": (
         "a lambda outside of functions is a function of the host",

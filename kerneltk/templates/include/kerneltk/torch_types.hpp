@@ -155,6 +155,43 @@ template <class T, class = void>
 __host__ __device__ T ceil_div(T a, T b) {
     return (a + b - 1) / b;
 }
+template <class T>
+__host__ __device__ bool _isnan(T x) {
+    return x != x;
+}
+template <class T>
+__host__ __device__ bool _isinf(T x) {
+    return x - x != x - x && x == x;
+}
+
+namespace native {
+namespace memory {
+template <class T, int N>
+struct alignas(sizeof(T) * N) aligned_vector {
+    T val[N];
+};
+}  // namespace memory
+namespace cuda_utils {
+// The sum of a warp is its lane 0's, that of a block its thread 0's.
+template <class T>
+__device__ T WarpReduceSum(T x) {
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_down_sync(0xffffffff, x, distance);
+    return x;
+}
+template <class T>
+__device__ T BlockReduceSum(T x, T* shared) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    x = WarpReduceSum(x);
+    __syncthreads();
+    if (lane == 0) shared[warp] = x;
+    __syncthreads();
+    x = threadIdx.x < blockDim.x / 32 ? shared[lane] : T(0);
+    return warp == 0 ? WarpReduceSum(x) : x;
+}
+}  // namespace cuda_utils
+}  // namespace native
+
 // Of the host; device code may take constants of classes that have one.
 struct Tensor {
     void* impl;
@@ -253,6 +290,10 @@ static __forceinline__ __device__ unsigned int WARP_ACTIVE() { return __activema
 #define C10_HOST_DEVICE __host__ __device__
 #define C10_DEVICE __device__
 #define C10_HOST __host__
+#define C10_ALWAYS_INLINE __forceinline__
+#define C10_RESTRICT __restrict__
+#define C10_LIKELY(condition) (__builtin_expect(static_cast<bool>(condition), 1))
+#define C10_UNLIKELY(condition) (__builtin_expect(static_cast<bool>(condition), 0))
 #define C10_WARP_SIZE 32
 #define C10_LAUNCH_BOUNDS_0 __launch_bounds__(256)
 #define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)

@@ -134,7 +134,7 @@ def test_variables_share_their_memory() -> None:
     [
         ("kernel 'k': a thread has left the kernel", "", ["exited_arrive=True"]),
         ("kernel 'k' did not end within 1 s", "", ["TIME_LIMIT", "KERNELTK_HOST_DEBUG=symbols"]),
-        ("kernel 'k' did not end within 1 s", "symbols", ["TIME_LIMIT"]),
+        ("kernel 'k' did not end within 1 s", "symbols", ["TIME_LIMIT", "'cooperative=True'"]),
         ("kernel 'k': something else.", "", []),
     ],
 )

@@ -83,3 +83,22 @@ def test_static_shared_memory_that_no_block_has(target: str) -> None:
         kerneltk.RawKernel(code, "f").compile_for(target)
     assert "65536 bytes" in str(caught.value) if target == "sm_90" else "49152" in str(caught.value)
     assert "Hint: declare it 'extern __shared__'" in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (x) {", "this '{' is not closed.\n  e.cu:2: __global__ void k(int* x) {"),
+        ("float* d; cudaMalloc(&d, 4);", "Hint: 'cudaMalloc' is a function of CUDA's libraries"),
+        ("if (*x) throw 1;", "Hint: device code has no exceptions: return a value that says so"),
+    ],
+)
+def test_mistakes_before_code_of_the_host(
+    tmp_path: Path, target: str, body: str, expected: str
+) -> None:
+    code = (
+        f"#include <vector>\n__global__ void k(int* x) {{\n{body}\n}}\n"
+        "int main() { std::vector<int> v(3); k<<<1, 1>>>(v.data()); }\n"
+    )
+    assert expected in message_of(tmp_path / "e.cu", code, target)

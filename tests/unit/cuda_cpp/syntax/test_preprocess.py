@@ -26,6 +26,10 @@ def only_kernel(text: str) -> DeclaredKernel:
         ("#define R __restrict__\n#define EMPTY", "EMPTY __global__ void f(float* R x) {}"),
         ("#ifdef X\n#define G\n#else\n#define G __global__\n#endif", "G void f(float* x) {}"),
         ("#define NS_(n) namespace n {\n#define E_ }", "NS_(ns) __global__ void f(float* x) {} E_"),
+        ("#define ALL(X) X(f, +)\n#define K(n, o) __global__ void n(float* x) { *x o##= 1; }",
+         "ALL(K)"),
+        ("#define P_(a, b) a##b\n#define P(a, b) P_(a, b)\n#define S at\n#define N(a) P(a, S)",
+         "__global__ void N(flo)(float* x) {}"),
     ],
 )  # fmt: skip
 def test_macros_of_the_same_text(definitions: str, use: str) -> None:
