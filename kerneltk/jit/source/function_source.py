@@ -183,7 +183,7 @@ def _lines_of_prompt(function: types.FunctionType) -> list[str]:
 
 def _lines_of_compiled(code: types.CodeType) -> list[str]:
     """Return the lines of a compiled text that gives exactly this code, or none."""
-    for text in reversed(compiled.texts):
+    for text in reversed(tuple(compiled.texts)):  # other threads may add to it
         if code.co_name == LAMBDA or code.co_name in text:
             module = _quietly(text, code.co_flags & _ANNOTATIONS)
             if module and code in _codes(module, code.co_name, code.co_firstlineno):
