@@ -12,17 +12,24 @@ from typing import Any
 
 OWN_NAME = "<kernel>"  # under which this package compiles
 
-texts: deque[str] = deque(maxlen=256)  # newest last
-_MOST_CHARACTERS = 1 << 16  # of a text that is kept
 _IGNORED = (OWN_NAME, "<unknown>")  # the latter is that of ast.parse
+_MOST_CHARACTERS = 1 << 24  # of all texts
+
+texts: deque[str] = deque()  # newest last
+_characters = 0
 
 
 def _keep(event: str, arguments: tuple[Any, ...]) -> None:
+    global _characters
     if event == "compile" and len(arguments) == 2:
         source, name = arguments
-        is_text = isinstance(source, str | bytes) and len(source) <= _MOST_CHARACTERS
-        if is_text and isinstance(name, str) and name.startswith("<") and name not in _IGNORED:
-            texts.append(source if isinstance(source, str) else source.decode(errors="replace"))
+        is_named = isinstance(name, str) and name.startswith("<") and name not in _IGNORED
+        if is_named and isinstance(source, str | bytes):
+            text = source if isinstance(source, str) else source.decode(errors="replace")
+            texts.append(text)
+            _characters += len(text)
+            while texts and _characters > _MOST_CHARACTERS:
+                _characters -= len(texts.popleft())
 
 
 sys.addaudithook(_keep)

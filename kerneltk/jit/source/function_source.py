@@ -183,8 +183,9 @@ def _lines_of_prompt(function: types.FunctionType) -> list[str]:
 
 def _lines_of_compiled(code: types.CodeType) -> list[str]:
     """Return the lines of a compiled text that gives exactly this code, or none."""
+    sign = "lambda" if code.co_name == LAMBDA else f"def {code.co_name}"
     for text in reversed(tuple(compiled.texts)):  # other threads may add to it
-        if code.co_name == LAMBDA or code.co_name in text:
+        if sign in text:
             module = _quietly(text, code.co_flags & _ANNOTATIONS)
             if module and code in _codes(module, code.co_name, code.co_firstlineno):
                 return [text]
