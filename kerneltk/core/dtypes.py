@@ -127,7 +127,8 @@ def describe(dtype: np.dtype[Any]) -> DtypeInfo:
         return _describe_structure(dtype)
     row = _ROWS.get(dtype.name)
     if row is None:
-        raise ArgumentTypeError(f"The dtype '{dtype}' has no C type that kernels can use.")
+        hint = "\n  Hint: pass its numbers: 'x.view(np.int64)'." if dtype.kind in "mM" else ""
+        raise ArgumentTypeError(f"The dtype '{dtype}' has no C type that kernels can use.{hint}")
     ctype, format_, header = row
     as_bits = format_ in "BHIQ" and dtype.kind != "u"
     return DtypeInfo(ctype, "", format_, (header,) if header else (), dtype.itemsize, as_bits)

@@ -485,7 +485,7 @@ def override_of(args: Sequence[Any], name: str) -> Callable[..., Any] | None:
 def _check_number(signature: Signature, index: int, value: Any) -> None:
     """Raise for an argument that is neither an array nor, where one may be, a scalar."""
     parameter = signature.parameters[index]
-    kind = type(value).__name__
+    kind, hint = type(value).__name__, ""
     if index >= len(signature.inputs):
         sentence = f"Output '{parameter.name}' must be an array, not an object of type '{kind}'."
     elif scalar_default(value) is None or isinstance(value, type | np.dtype):
@@ -493,9 +493,11 @@ def _check_number(signature: Signature, index: int, value: Any) -> None:
             f"The argument for '{parameter.name}' is of type '{kind}', which is neither an array "
             "nor a number."
         )
+        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            hint = "pass 'np.asarray(x)'."
     else:
         return
-    raise ArgumentTypeError(signature.message(sentence, index))
+    raise ArgumentTypeError(signature.message(sentence, index, hint=hint))
 
 
 def import_arrays(

@@ -134,7 +134,7 @@ def twice(value: Any) -> Any:
 
 
 without_text: dict[str, Any] = {}
-exec("def kernel(x):\n    x[0] = 1\n", without_text)
+exec(compile(ast.parse("def kernel(x):\n    x[0] = 1\n"), "<string>", "exec"), without_text)
 frozen = F32.copy()
 frozen.flags.writeable = False
 odd = np.frombuffer(bytearray(41), np.uint8)[1:33].view(np.float32)

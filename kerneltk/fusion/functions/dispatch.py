@@ -25,7 +25,7 @@ from kerneltk.fusion.functions.selections import (
 from kerneltk.fusion.trace import operations
 from kerneltk.fusion.trace.creation import CREATION
 from kerneltk.fusion.trace.functions import by_function, checked_call, is_selected
-from kerneltk.fusion.trace.lazy import LazyArray, hint_for_torchs
+from kerneltk.fusion.trace.lazy import FIELD_HINT, LazyArray, hint_for_torchs
 from kerneltk.fusion.trace.operations import trace_of
 from kerneltk.fusion.trace.state import at_line, unsupported
 
@@ -93,6 +93,6 @@ def method_of(array: LazyArray, name: str) -> Any:
         raise at_line(
             NoSuchAttributeError,
             f"A traced array has no attribute '{name}': it has those of NumPy's arrays.",
-            hint_for_torchs(name),
+            FIELD_HINT if array.dtype.names else hint_for_torchs(name),
         )
     return own

@@ -529,6 +529,11 @@ class _Execution:
             keys = _all([self.structure(key) for key in result])
             entries = _all([self.structure(entry, part) for entry in result.values()])
             return lambda values: kind(zip(keys(values), entries(values), strict=True))
+        if isinstance(result, str) and "<traced array" in result:
+            raise UnsupportedError(
+                "The function returns a string of an array that has no values yet.\n"
+                "  Hint: return the array, and make the string outside of the function."
+            )
         return _Known(result)
 
 

@@ -101,6 +101,9 @@ _NUMPYS = {  # for what torch has by other names
 }  # fmt: skip
 
 
+FIELD_HINT = "pass the fields of records as arguments of their own: 'f(x[\"name\"])'."
+
+
 def hint_for_torchs(name: str) -> str:
     """What to write for a function or a method of torch's."""
     found = _NUMPYS.get(name) or (f"np.{name}(x)" if callable(getattr(np, name, None)) else None)
@@ -953,7 +956,8 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
             except TypeError:
                 kind = type(item).__name__
                 sentence = f"An index cannot be of type '{kind}'."
-                raise at_line(InvalidIndexError, sentence) from None
+                hint = FIELD_HINT if kind == "str" else ""
+                raise at_line(InvalidIndexError, sentence, hint) from None
     if taken > array.ndim:
         sentence = f"Too many indices: the array has {array.ndim} dimensions."
         raise at_line(InvalidIndexError, sentence)

@@ -8,7 +8,7 @@ struct of its items. What has no bytes, None and an empty tuple, is no member of
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -186,6 +186,7 @@ _HINTS: tuple[tuple[Any, str], ...] = (
     (str | bytes | bytearray, "pass its characters as an array: 'np.frombuffer(text, np.uint8)'."),
     (Mapping, "pass a named tuple or a dataclass instance, whose fields have names, too."),
     (Set | range, "pass an array of its elements."),
+    (Sequence, "pass 'np.asarray(x)'."),
     (type | np.dtype, "name it in the kernel itself, as 'np.float32' or a global variable."),
     (types.ModuleType, "name it in the kernel itself."),
     (

@@ -19,6 +19,7 @@ from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Handlers, Program
 from kerneltk.jit.lowering.expressions.calls import call_node, call_object
 from kerneltk.jit.lowering.expressions.conditions import bool_node, condition_of, ternary_node
+from kerneltk.jit.lowering.expressions.printing import print_text
 from kerneltk.jit.lowering.expressions.subscripts import attribute_node, subscript_node
 from kerneltk.jit.lowering.function import block, captured_block, give_back, lower_function
 from kerneltk.jit.lowering.names import (
@@ -178,14 +179,24 @@ def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
 def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
     condition = condition_of(low, node.test)
     message = ""
-    if node.msg is not None:
+    printed: list[ir.Statement] = []
+    if isinstance(node.msg, ast.JoinedStr):
+        with low.captured() as printed:
+            message = print_text(low, node.msg)
+    elif node.msg is not None:
         found = evaluate(low, node.msg)
         if not isinstance(found, Static):
-            raise low.refuse("The message of 'assert' must be a constant.", low.span(node.msg))
+            raise low.refuse(
+                "The message of 'assert' must be a constant or a formatted string.",
+                low.span(node.msg),
+            )
         message = str(found.value)
     span = low.span(node)
     shown = message or ast.unparse(node.test)
     if not isinstance(condition, Static):
+        if printed:
+            condition = low.temporary(condition)
+            low.emit(ir.If(ir.Not(condition, span), tuple(printed), (), span))
         low.emit(ir.Assert(condition, shown, span))
         return False
     if condition.value:
@@ -194,6 +205,8 @@ def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
     is_mark = isinstance(node.test, ast.Constant) and not (low.is_kernel or low.is_of_elements)
     if low.is_certain and not is_mark:
         raise low.fail(f"This assertion never holds: {shown}.", span)
+    for statement in printed:
+        low.emit(statement)
     low.emit(ir.Assert(ir.Literal_(False, BOOL, span), shown, span))
     return True
 

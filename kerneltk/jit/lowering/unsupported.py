@@ -23,7 +23,10 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Global: ("'global'", "read it without; to change it, write into an array argument."),
     ast.Import: ("An import", "import it at the top of the file."),
     ast.ImportFrom: ("An import", "import it at the top of the file."),
-    ast.JoinedStr: ("A formatted string outside of 'print'", "print it where it is made."),
+    ast.JoinedStr: (
+        "A formatted string outside of 'print' and 'assert'",
+        "print it where it is made.",
+    ),
     ast.List: ("A list", "use a tuple if it does not change, or 'jit.local_memory(dtype, shape)'."),
     ast.ListComp: (
         "A list comprehension",

@@ -22,7 +22,12 @@ def cast_to(target: Number, default: Any = 0) -> Rule:
         values = arguments_of(low, site, ("x",), {"x": default})
         value = values["x"]
         if isinstance(value, Static) and isinstance(value.value, str):
-            raise low.refuse("A string cannot be converted in a kernel.", site.span)
+            try:
+                value = Static(
+                    (target.python_class if target.weak else target.dtype.type)(value.value)
+                )
+            except (ValueError, TypeError) as error:
+                raise low.fail(f"This string cannot be converted: {error}.", site.span) from None
         found = low.as_number(value, site.span_of(0), "What is converted")
         kind = ir.number_type(found)
         if kind.is_complex and not target.is_complex and target != BOOL:

@@ -65,6 +65,15 @@ def print_call(low: FunctionBuilder, node: ast.Call) -> Value:
     return Static(None)
 
 
+def print_text(low: FunctionBuilder, node: ast.JoinedStr) -> str:
+    """Print an f-string if it depends on the thread, and return it as constants alone show it."""
+    parts = _argument(low, node)
+    if all(isinstance(part, str) for part in parts):
+        return "".join(map(str, parts))
+    low.emit(ir.Print((*parts, "\n"), low.span(node)))
+    return ast.unparse(ast.JoinedStr(node.values))[2:-1]
+
+
 def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
     if not isinstance(node, ast.JoinedStr):
         return _shown(low, evaluate(low, node), low.span(node))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ x[0] = countdown(x[1])
     )
 
 
-MADE = eval("lambda a: a")
+MADE = eval(compile(ast.parse("lambda a: a", mode="eval"), "<string>", "eval"))
 
 
 def by_two(a: Any) -> Any:
