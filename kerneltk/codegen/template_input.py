@@ -13,7 +13,7 @@ from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
-from kerneltk.core.lexer import uses_textures
+from kerneltk.core.lexer import NO_INLINE, uses_textures
 from kerneltk.core.records import pattern
 
 _HEADER_ORDER = (
@@ -194,6 +194,13 @@ def _settling(dtype: np.dtype[Any], backend: Capabilities) -> str:
 def template_input(specialization: Specialization) -> TemplateInput:
     """The input of the templates for the unit of a specialization."""
     definition = specialization.definition
+    names, preamble = definition.facts.names, ended(definition.preamble)
+    includes = [f"#include <{h}>\n" for words, h in _BUILT_IN if any(map(words.match, names))]
+    if _takes_addresses_of_bools(specialization):
+        includes.append("#define KERNELTK_BOOL_ADDRESSES\n")
+    if specialization.backend.emulates_cuda and "__noinline__" in names:
+        includes.append("#define _kt_noinline __attribute__((__noinline__))\n")
+        preamble = NO_INLINE.sub("_kt_noinline", preamble)
     context = {
         "headers": _headers(specialization, specialization.headers()),
         "declarations": _declarations(specialization),
@@ -201,16 +208,12 @@ def template_input(specialization: Specialization) -> TemplateInput:
             (name, describe(dtype).ctype) for name, dtype in specialization.binding.variables
         ],
         "members": specialization.arguments.declarations,
-        "preamble": ended(definition.preamble),
+        "preamble": preamble,
         "entry": definition.entry(specialization.backend),
         "scalars": specialization.names(scalars=True),
         "raws": specialization.names(scalars=False),
         **specialization.context(),
     }
-    names = definition.facts.names
-    includes = [f"#include <{h}>\n" for words, h in _BUILT_IN if any(map(words.match, names))]
-    if _takes_addresses_of_bools(specialization):
-        includes.append("#define KERNELTK_BOOL_ADDRESSES\n")
     return TemplateInput(
         f"{specialization.template}.{specialization.backend.template_suffix}.j2",
         context,

@@ -32,6 +32,11 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(COMMENT)
 _SPLICE = pattern(r"\\\r?\n")
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+NO_INLINE = pattern(r"(?<![(\w])__noinline__(?!\w)")
+"""A word that would break ``__attribute__((__noinline__))`` in C++'s headers if it was a macro.
+Sources for CPU cores have ``_kt_noinline`` in its place, of the same length, so that columns stay.
+"""
+
 _OWN_HEADERS = ("kerneltk/", "cupy/")
 # CUDA's own types, the C++ library's, and the special functions that CuPy brings.
 _WITH_OTHERS = (

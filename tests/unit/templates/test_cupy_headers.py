@@ -78,9 +78,10 @@ NAMES = {
     "half": ("half h = half(1.5f); y = float(h)", "#include <cupy/float16.cuh>"),
     "half, no include": ("half h = half(1.5f); y = float(h)", ""),
     "C++'s headers": (
-        "int32_t k = 3; y = std::sqrt(x) + std::max(k, 2) + std::numeric_limits<T>::is_integer",
+        "int32_t k = 3; y = root(x) + std::max(k, 2) + std::numeric_limits<T>::is_integer",
         "#include <cmath>\n#include <cstdint>\n#include <limits>\n#include <type_traits>\n"
-        "#include <algorithm>\n#include <array>\n#include <utility>\n#include <math_constants.h>",
+        "#include <algorithm>\n#include <array>\n#include <utility>\n#include <math_constants.h>\n"
+        "#include <iostream>\n__device__ __noinline__ T root(T v) { return std::sqrt(v); }",
     ),
 }  # fmt: skip
 
