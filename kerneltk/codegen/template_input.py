@@ -13,8 +13,9 @@ from kerneltk.codegen.real_overloads import HEADER, real_overloads
 from kerneltk.codegen.specialization import Specialization, ended
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
-from kerneltk.core.lexer import uses_textures
+from kerneltk.core.lexer import BUILTIN, EXTENSION, NO_INLINE, blanked, uses_textures
 from kerneltk.core.records import pattern
+from kerneltk.errors import CompileError
 
 _HEADER_ORDER = (
     "core.hpp", "host_float_math.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",
@@ -54,6 +55,8 @@ _FLOAT_MATH = frozenset((
 _CALLS_FLOAT_MATH = pattern(rf"(?<!\w)::(?:{'|'.join(sorted(_FLOAT_MATH))})\(")
 _BRANCHES = pattern(r"\b(?:if|for|while|do|switch|goto)\b")
 _NO_CODE = pattern(r"(?://|#).*")  # comments and directives of generated source
+_CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)
+_LOCAL = pattern(r"\bthread_local\b")
 # What core.hpp declares beyond NVRTC's own names; parsing it takes a tenth of a small compile.
 _CORE_NAMES = pattern(
     r"(u?int(8|16|32|64|ptr)_t|INFINITY|NAN|M_[A-Z0-9_]+|min|max|_floor_divide)\Z"
@@ -191,9 +194,43 @@ def _settling(dtype: np.dtype[Any], backend: Capabilities) -> str:
     return "\n".join([*lines, "}"])
 
 
+def _refuse_extensions(definition: KernelDefinition) -> None:
+    """Raise CompileError for what a user wrote, the compilers for CPU cores take and NVRTC does
+    not. Sources with conditions are left to the compiler: a GPU may have the other branch.
+    """
+    sources = [(origin, blanked(source)) for origin, source in definition.origins]
+    if any(_CONDITION.search(plain) for _, plain in sources):
+        return
+    for origin, plain in sources:
+        for found in (
+            *EXTENSION.finditer(plain),
+            *BUILTIN.finditer(plain),
+            *_LOCAL.finditer(plain),
+        ):
+            name = found[0].strip()
+            if "128" in name and any("128" in option for option in definition.options):
+                continue
+            from kerneltk.core.diagnostics import compile_error_message  # for errors only
+
+            *before, line = plain[: found.end() - len(name)].split("\n")
+            place = f"{origin}:{len(before) + 1}:{len(line.encode()) + 1}"
+            log = f"{place}: error: NVRTC has no '{name}'"
+            message = compile_error_message(log, definition.origins, definition.name)
+            raise CompileError(message, plain, log)
+
+
 def template_input(specialization: Specialization) -> TemplateInput:
     """The input of the templates for the unit of a specialization."""
     definition = specialization.definition
+    names, preamble = definition.facts.names, ended(definition.preamble)
+    if specialization.backend.emulates_cuda and definition.known_facts is None:
+        _refuse_extensions(definition)
+    includes = [f"#include <{h}>\n" for words, h in _BUILT_IN if any(map(words.match, names))]
+    if _takes_addresses_of_bools(specialization):
+        includes.append("#define KERNELTK_BOOL_ADDRESSES\n")
+    if specialization.backend.emulates_cuda and "__noinline__" in names:
+        includes.append("#define _kt_noinline __attribute__((__noinline__))\n")
+        preamble = NO_INLINE.sub("_kt_noinline", preamble)
     context = {
         "headers": _headers(specialization, specialization.headers()),
         "declarations": _declarations(specialization),
@@ -201,16 +238,12 @@ def template_input(specialization: Specialization) -> TemplateInput:
             (name, describe(dtype).ctype) for name, dtype in specialization.binding.variables
         ],
         "members": specialization.arguments.declarations,
-        "preamble": ended(definition.preamble),
+        "preamble": preamble,
         "entry": definition.entry(specialization.backend),
         "scalars": specialization.names(scalars=True),
         "raws": specialization.names(scalars=False),
         **specialization.context(),
     }
-    names = definition.facts.names
-    includes = [f"#include <{h}>\n" for words, h in _BUILT_IN if any(map(words.match, names))]
-    if _takes_addresses_of_bools(specialization):
-        includes.append("#define KERNELTK_BOOL_ADDRESSES\n")
     return TemplateInput(
         f"{specialization.template}.{specialization.backend.template_suffix}.j2",
         context,

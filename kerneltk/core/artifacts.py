@@ -240,14 +240,14 @@ def checked_texts(**texts: object) -> Iterator[str]:
 
 
 def checked_options(options: object) -> tuple[str, ...]:
-    """Compile options as a tuple; raises ArgumentTypeError for what is no sequence of strings, and
-    otherwise as :func:`checked_text`.
+    """Compile options as a tuple, without blanks in front of them, which NVRTC skips. Raises
+    ArgumentTypeError for what is no sequence of strings, and otherwise as :func:`checked_text`.
     """
     given = () if isinstance(options, str) or not isinstance(options, Sequence) else options
     if given is not options or not all(isinstance(option, str) for option in given):
         raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
     # A path may be any bytes.
-    return tuple(checked_text("options", option, "surrogateescape") for option in given)
+    return tuple(checked_text("options", o, "surrogateescape").lstrip() for o in given)
 
 
 # -- properties of a backend -----------------------------------------------------------------------

@@ -32,6 +32,23 @@ _TEXTURE_NAME = pattern(
 _COMMENT = pattern(COMMENT)
 _SPLICE = pattern(r"\\\r?\n")
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+BUILTIN = pattern(
+    r"\b__typeof__\b|__builtin_(?!(?:expect|assume|assume_aligned|unreachable|bit_cast|is_constant_evaluated"
+    r"|addressof|copysign|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
+)
+"""Built-in functions of the host's compilers that NVRTC does not have."""
+
+EXTENSION = pattern(
+    r"\b(?:_Float16|_Complex|__complex__|__asm__|__u?int128(?:_t)?|__float128)\b"
+    r"|(?<=[{,])\s*\.[^\W\d]\w*\s*=(?!=)|\?\s*:(?!:)|\bcase\b[^:;?{}\"']*?(?<!sizeof)\.\.\."
+)
+"""Extensions of the host's compilers: words and syntax that NVRTC does not take."""
+
+NO_INLINE = pattern(r"(?<![(\w])__noinline__(?!\w)")
+"""A word that would break ``__attribute__((__noinline__))`` in C++'s headers if it was a macro.
+Sources for CPU cores have ``_kt_noinline`` in its place, of the same length, so that columns stay.
+"""
+
 _C_HEADERS = frozenset(
     f"{name}.h"
     for name in (

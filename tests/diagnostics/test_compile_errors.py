@@ -24,6 +24,10 @@ MISTAKES = {
         {"operation": "y = x + foo"}, "operation", "y = x + foo", ("foo",),
         'identifier "foo" is undefined', "'foo' was not declared in this scope",
     ),
+    "extension": Mistake(
+        {"operation": "T t = x;\ny = _Float16(t)"}, "operation:2", "y = _Float16(t)", ("_Float16",),
+        'identifier "_Float16" is undefined', "NVRTC has no '_Float16'",
+    ),
     "tab": Mistake(
         {"operation": "\ty = x + foo"}, "operation", " y = x + foo", ("foo",),
         'identifier "foo" is undefined', "'foo' was not declared in this scope",

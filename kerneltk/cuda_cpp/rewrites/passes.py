@@ -10,15 +10,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kerneltk.cache.derived import derive, reader_of
+from kerneltk.core.lexer import NO_INLINE
 from kerneltk.core.records import pattern
 from kerneltk.cuda_cpp.rewrites.launch_bounds import with_bounds
 from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA, with_pragma_operators
 from kerneltk.cuda_cpp.syntax.cached import read_source
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 
-# As a macro it would break `__attribute__((__noinline__))` in the C++ library's headers. The name
-# in its place has the same length, so that columns stay.
-NO_INLINE = pattern(r"(?<![(\w])__noinline__(?!\w)")
 VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes one of them
 _APART = pattern(  # s[t + 8], or a loop that counts
     r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]|\bfor\s*\([^;()]*=\s*\d+\w*\s*;"

@@ -36,6 +36,7 @@ def test_options_that_are_none() -> None:
         (("-isystem", "sub", "-w"), ("-isystem", "{here}/sub", "-w")),
         (("-I/abs", "-I", "/abs"), ("-I/abs", "-I", "/abs")),
         (("-I.",), ("-I{here}",)),
+        (("-w", " -Isub"), ("-w", "-I{here}/sub")),
         (("-I",), ("-I",)),  # the compiler says what is missing
         (("-DPATH=sub", "-Isub"), ("-DPATH=sub", "-I{here}/sub")),
         ((), ()),

@@ -990,6 +990,8 @@ def test_every_header_stands_alone_or_is_refused() -> None:
         line = headers[name].partition("#error ")[2].strip()
         assert line.startswith(f"<{name}> cannot run on CPU cores: ")
         assert "'" not in line  # the preprocessor takes it for a character
+    limits = "#include <cuda/std/limits>\nstatic_assert(CHAR_BIT == 8 && UINT_MAX);"
+    assert toolchain.build("unit.cpp", limits, options())[0] is not None  # as with NVRTC
     code, log = toolchain.build("unit.cpp", "#include <cub/device/device_scan.cuh>\n", options())
     assert code is None
     assert "<cub/device/device_scan.cuh> cannot run on CPU cores" in log

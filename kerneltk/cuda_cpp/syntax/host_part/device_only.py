@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kerneltk.core.lexer import BUILTIN, EXTENSION
 from kerneltk.cuda_cpp.syntax.declarations import DECLARED, MACRO, HostOnly
 from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro, last_name
 from kerneltk.cuda_cpp.syntax.kernels import KernelReader
@@ -103,15 +104,6 @@ _INCLUDED = {
 }  # fmt: skip
 _LIBRARY_NAMES = frozenset(("std", *f"{_TEMPLATES}|{_OBJECTS}|{_ALGORITHMS}".split("|"))).union(
     _C_FUNCTIONS, _C_VARIABLES, _INCLUDED
-)
-_BUILTIN = re.compile(
-    r"\b__typeof__\b|__builtin_(?!(?:expect|assume|assume_aligned|unreachable|bit_cast|is_constant_evaluated"
-    r"|addressof|copysign|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
-)
-# Extensions of the host's compilers: words and syntax that NVRTC does not take.
-_EXTENSION = re.compile(
-    r"\b(?:_Float16|_Complex|__complex__|__asm__|__u?int128(?:_t)?|__float128)\b"
-    r"|(?<=[{,])\s*\.[^\W\d]\w*\s*=(?!=)|\?\s*:(?!:)|\bcase\b[^:;?{}\"']*?(?<!sizeof)\.\.\."
 )
 _EXTENSION_TYPE = re.compile(r"\b(?:_Float16|_Complex|__complex__|__u?int128(?:_t)?|__float128)\b")
 _ALIAS = re.compile(
@@ -615,7 +607,7 @@ class _Finder:
         """Find what device code has of the host's compilers."""
         uses = [
             (found[0].strip(), found.end() - len(found[0].strip()), found.end())
-            for found in _EXTENSION.finditer(self.tree.plain, start, end)
+            for found in EXTENSION.finditer(self.tree.plain, start, end)
         ]
         if self._extensions:
             uses += [
@@ -656,7 +648,7 @@ class _Finder:
                 name = found[1] or found[2] or found[3]
                 if name not in self._declared:
                     yield found.start(), name, ""
-        for found in _BUILTIN.finditer(plain, first, last):
+        for found in BUILTIN.finditer(plain, first, last):
             yield found.start(), found[0], ""
         for found in _WORD.finditer(plain, first, last):
             name = found[0]

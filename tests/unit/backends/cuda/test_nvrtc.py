@@ -9,7 +9,7 @@ import pytest
 
 from kerneltk import ArraySpec, CompileError, ElementwiseKernel
 from kerneltk.backends.cuda import nvrtc
-from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.core.artifacts import TranslationUnit, cupy_include_directory
 
 make = ArraySpec.make
 N = 20_000
@@ -57,6 +57,13 @@ def test_fast_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
         options = nvrtc.backend_options(unit("int x;", fast_compile=True))
         assert ("--Ofast-compile=min" in options) is wanted
         assert "--Ofast-compile=min" not in nvrtc.backend_options(unit("int x;"))
+
+
+@pytest.mark.skipif(not cupy_include_directory(), reason="CuPy is not installed")
+def test_cupys_own_headers_are_looked_for_where_they_may_be_meant() -> None:
+    for include, is_there in (("float16.cuh", False), ("xsf/cephes/unity.h", True)):
+        directories = nvrtc.include_directories(unit(f"#include <cupy/{include}>\n"))
+        assert (cupy_include_directory()[0] in directories) == is_there
 
 
 def test_options_of_a_users_own_source() -> None:
