@@ -30,6 +30,7 @@ from kerneltk.fusion.plan.steps import (
     library_function,
     without_axes,
 )
+from kerneltk.fusion.trace.domains import Domain, Span
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose, indices_of_steps
 from kerneltk.fusion.trace.graph import Steps as Views
 from kerneltk.fusion.trace.state import Trace
@@ -595,15 +596,20 @@ def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
         execution = _RoundExecution(outer, rounds.index, made, count)
         steps = [each for step in rounds.steps for each in execution.steps_of(step)]
         if len(execution.given) == count:
-            return _Loop(rounds.values, execution.given, len(made), steps, outer.access)
+            values = rounds.values
+            ends = values[:2] if isinstance(values, Span) else ()
+            reads = [*execution.given, *[outer.expression(end.expression) for end in ends]]
+            return _Loop(values, reads, len(made), steps, outer.access)
         count = len(execution.given)
 
 
 class _Loop:
-    """The rounds of a loop, each of which executes the same steps with another index."""
+    """The rounds of a loop, each of which executes the same steps with another index. The ends of a
+    `Span` are the last values that it reads from outside.
+    """
 
     def __init__(
-        self, values: range, reads: Sequence[Reader], made: int, steps: Sequence[_Step],
+        self, values: Domain, reads: Sequence[Reader], made: int, steps: Sequence[_Step],
         access: ArrayAccess,
     ) -> None:  # fmt: skip
         self.values, self.reads, self.made, self.steps = values, reads, made, steps
@@ -619,8 +625,16 @@ class _Loop:
 
     def run(self, *given: Any) -> None:
         """All rounds, in Python."""
-        for index in self.values:
+        values, given = self._rounds(given)
+        for index in values:
             self.round(*given, index)
+
+    def _rounds(self, given: tuple[Any, ...]) -> tuple[range, tuple[Any, ...]]:
+        """The values of the index, and what each round has from outside."""
+        if isinstance(self.values, range):
+            return self.values, given
+        *own, start, stop = given
+        return range(start, stop, self.values.step), tuple(own)
 
     def round(self, *given: Any) -> None:
         """One round, of what it has from outside and of its index."""
@@ -630,24 +644,25 @@ class _Loop:
 
     def described(self) -> Callable[..., None]:
         """All rounds, each by what executes the steps of calls."""
-        count = len(self.reads) + 1
+        count = len(self.reads) + 1 - 2 * isinstance(self.values, Span)
         values: Values = [*[0] * count, *[None] * (self.made + 1)]
         described = _Described(count, values, None, set(range(len(values))))
         steps = described.steps(self.round, self.steps, lambda _: _Known(None))
         if steps is None:
             return self.run
-        rounds = self.values
+        rounds = self._rounds
         known: tuple[tuple[type, ...], Callable[..., Any]] = (), self.round
 
         def run(*given: Any) -> None:
             nonlocal known
+            values, given = rounds(given)
             types, call = known  # at once: other threads may have other types
             own = tuple(map(type, given))
             if types != own:
                 kinds = [Kind(kind) for kind in (*own, int)]
                 call = shortcut_of(kinds, range(count), steps, self.round, self._access)
                 known = own, call
-            for index in rounds:
+            for index in values:
                 call(*given, index)
 
         return run

@@ -13,6 +13,7 @@ import numpy as np
 from kerneltk.core.dtypes import UndescribedError, described_dtype, described_number
 from kerneltk.core.records import record
 from kerneltk.errors import ArgumentValueError
+from kerneltk.fusion.trace.domains import Domain, Span
 from kerneltk.fusion.trace.symbols import (
     Expression,
     NumberFunction,
@@ -332,7 +333,7 @@ class Loop:
     """Effects of one round of a loop that are those of all of its rounds."""
 
     index: Expression  # the number that each round has another value of
-    values: range
+    values: Domain
     effects: tuple[Effect | Loop, ...]
     outside: tuple[Node, ...]  # values of before that it reads, which are no arrays as they are
     versions: tuple[int, ...]  # of the arrays where it begins
@@ -737,7 +738,11 @@ class Description:
             if isinstance(effect, Loop):
                 outside = [self.numbers[id(node)] for node in effect.outside]
                 index = self._of_expression(effect.index)
-                add(f"loop {index} {effect.values} {outside} {effect.versions}")
+                values: Any = effect.values
+                if isinstance(values, Span):
+                    ends = [self._of_expression(end.expression) for end in values[:2]]
+                    values = ends, values.step
+                add(f"loop {index} {values} {outside} {effect.versions}")
                 add(f"makes {sorted(effect.arrays)}")
                 self._effects(effect.effects)
                 add("ended")
