@@ -51,7 +51,7 @@ from kerneltk.fusion.plan.steps import (
     same_extents,
     without_axes,
 )
-from kerneltk.fusion.plan.write_order import WriteOrder
+from kerneltk.fusion.plan.write_order import WriteOrder, view_reshaped
 from kerneltk.fusion.trace.graph import (
     Apply,
     Call,
@@ -182,6 +182,7 @@ class Planner:
         self._launches(roots)
         self._steps = WriteOrder(self._trace, self._name, self.new_array).ordered(self._steps)
         found = [self._aliases.get(leaf.array, leaf) for leaf in results if leaf is not None]
+        view_reshaped(self._steps, {leaf.array for leaf in found})
         return Plan(self._steps, self._arrays, found)
 
     def _effects(self, effects: Sequence[Effect | Loop]) -> list[Root]:
