@@ -364,18 +364,18 @@ def all_effects(effects: Iterable[Effect | Loop]) -> Iterator[Effect]:
             yield effect
 
 
-def indices_in(node: Node) -> frozenset[Expression]:
-    """The indices of loops that a value depends on by itself."""
-    found = [indices_of(extent.expression) for extent in node.shape]
+def numbers_in(node: Node) -> list[Expression]:
+    """The numbers that a value depends on by itself."""
+    found = [extent.expression for extent in node.shape]
     if isinstance(node, Scalar):
-        found.append(indices_of(node.symbol.expression))
+        found.append(node.symbol.expression)
     elif isinstance(node, View):
-        found.append(indices_of_steps((node.step,)))
-    return frozenset().union(*found)
+        found += numbers_of_steps((node.step,))
+    return found
 
 
-def indices_of_steps(steps: Sequence[ViewStep]) -> frozenset[Expression]:
-    """The indices of loops that views depend on."""
+def numbers_of_steps(steps: Sequence[ViewStep]) -> list[Expression]:
+    """The numbers that views depend on."""
     symbols: list[Any] = []
     for step in steps:
         if isinstance(step, Broadcast):
@@ -383,9 +383,17 @@ def indices_of_steps(steps: Sequence[ViewStep]) -> frozenset[Expression]:
         elif isinstance(step, Index):
             for item in step.items:
                 symbols += (item.start, item.stop) if isinstance(item, Slice) else (item,)
-    return frozenset().union(
-        *(indices_of(symbol.expression) for symbol in symbols if isinstance(symbol, Symbol))
-    )
+    return [symbol.expression for symbol in symbols if isinstance(symbol, Symbol)]
+
+
+def indices_in(node: Node) -> frozenset[Expression]:
+    """The indices of loops that a value depends on by itself."""
+    return frozenset().union(*map(indices_of, numbers_in(node)))
+
+
+def indices_of_steps(steps: Sequence[ViewStep]) -> frozenset[Expression]:
+    """The indices of loops that views depend on."""
+    return frozenset().union(*map(indices_of, numbers_of_steps(steps)))
 
 
 def operands_of(node: Node) -> tuple[Node, ...]:

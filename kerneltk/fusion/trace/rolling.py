@@ -49,6 +49,8 @@ from kerneltk.fusion.trace.graph import (
     all_effects,
     indices_in,
     indices_of_steps,
+    numbers_in,
+    numbers_of_steps,
     operands_of,
     reachable,
     without_views,
@@ -77,7 +79,9 @@ from kerneltk.fusion.trace.symbols import (
 )
 
 _LEAST_ROUNDS = 12
-_LEAST_CARRIED = 256  # with values that rounds take from those before: unrolled, they share kernels
+# With values that rounds take from those before: unrolled, they share kernels.
+_LEAST_CARRIED = 256
+_LEAST_CARRYING = 2048  # operations of all rounds, if there are fewer rounds
 # Unrolled, small launches take half of the time in each later call, and the first is short as well.
 _LEAST_OPERATIONS = 512
 _MOST_TRIES = 8  # rounds that are compared with the one before, until one is like it
@@ -240,6 +244,13 @@ def _frames(rolling: Rolling, frame: types.FrameType) -> Iterator[types.FrameTyp
 # -- variables between two rounds ------------------------------------------------------------------
 
 
+def _contains(expression: Expression, parts: Collection[Expression]) -> bool:
+    """Whether a number is one of some, or is computed from one."""
+    if expression in parts:
+        return True
+    return expression[0] == "call" and any(_contains(one, parts) for one in expression[2])
+
+
 class _Array(NamedTuple):
     """An array that a variable has."""
 
@@ -379,6 +390,7 @@ class _Begun(NamedTuple):
     sources: int
     versions: tuple[int, ...]
     obligations: int
+    operations: int
 
 
 class Rounds:
@@ -462,6 +474,7 @@ class Rounds:
             number, self._index(number), self._variables_in(frame), len(trace.effects),
             len(trace.guards.conditions), len(trace.guards.computed), len(trace.sources),
             tuple(source.version for source in trace.sources), len(self._rolling.obligations),
+            trace.operations,
         )  # fmt: skip
         self._rolling.begun[self._begun.own] = self._key if self._is_dependent else None
 
@@ -506,7 +519,8 @@ class Rounds:
             return
         node = storage.node
         shapes = [[extent.expression for extent in shape] for shape in (node.shape, source.shape)]
-        if storage.array is not None or node.dtype != source.dtype or shapes[0] != shapes[1]:
+        is_own = storage.array is None or trace.sources[storage.array].is_local
+        if not is_own or node.dtype != source.dtype or shapes[0] != shapes[1]:
             raise _UnknownError
         before = trace.storages[array]
         before.node = Cast(before.node.dtype, before.node.shape, before.node)
@@ -522,6 +536,7 @@ class Rounds:
             return None
         ended = self._rolling.ended
         changed: list[Any] = []
+        totals: list[tuple[Expression, Expression]] = []
         for path, one in before.items():
             other = after[path]
             if type(one) is not type(other):
@@ -532,8 +547,11 @@ class Rounds:
                 if not one.is_as(other):
                     changed.append(path)
             elif one[0] == "number" == other[0]:
-                if _general(one[1].expression, ended) != _general(other[1].expression, ended):
-                    return None
+                own, new = one[1].expression, other[1].expression
+                if _general(own, ended) != _general(new, ended):
+                    if own[0] != "call" or not _contains(new, {own}):
+                        return None
+                    totals.append((own, new))  # such as 't += dt'
             elif one != other:
                 return None
         known = reachable([one.node for one in before.values() if type(one) is _Array])
@@ -550,7 +568,9 @@ class Rounds:
             one = before[path]
             if one.array is not None:
                 if one.array in arrays:
-                    return None
+                    if not trace.sources[one.array].is_local:
+                        return None
+                    carried.add(path)
             elif isinstance(one.node, Scalar):
                 own, other = one.node, after[path].node
                 if not isinstance(other, Scalar) or _general(
@@ -560,18 +580,36 @@ class Rounds:
             elif id(one.node) in read:
                 carried.add(path)
         if carried:
-            if any(path[0] != 0 for path in carried) or not self._may_carry(effects):
+            if any(path[0] != 0 for path in carried) or not self._may_carry(begun, effects):
                 raise _UnknownError
             self._wanted |= carried
             return None
-        return self._described(begun, effects, used, made, outside)
+        if totals and not self._are_unused(begun, {own for own, _ in totals}, (*used, *made)):
+            return None
+        loop = self._described(begun, effects, used, made, outside)
+        if loop is not None:
+            self._rolling.totals.update((each, self._key) for both in totals for each in both)
+        return loop
 
-    def _may_carry(self, effects: Sequence[Any]) -> bool:
+    def _are_unused(self, begun: _Begun, totals: Set[Expression], nodes: Iterable[Node]) -> bool:
+        """Whether a round computes nothing of numbers that it changes."""
+        trace = self._trace
+        found = [*islice(trace.guards.conditions, begun.conditions, None)]
+        for _, operands in trace.guards.computed[begun.computed :]:
+            found += [operand.expression for operand in operands]
+        for effect in all_effects(trace.effects[begun.effects :]):
+            found += numbers_of_steps(effect.steps)
+        for node in nodes:
+            found += numbers_in(node)
+        return not any(_contains(expression, totals) for expression in found)
+
+    def _may_carry(self, begun: _Begun, effects: Sequence[Any]) -> bool:
         """Whether what a round leaves to the next one may be in memory between."""
         if any(isinstance(effect, Loop) for effect in effects):
             return True
         is_chain = not effects  # which few kernels compute, unrolled
-        return not is_chain and len(self._values) >= _LEAST_CARRIED
+        rounds, own = len(self._values), self._trace.operations - begun.operations
+        return not is_chain and (rounds >= _LEAST_CARRIED or rounds * own >= _LEAST_CARRYING)
 
     def _described(
         self,
@@ -678,7 +716,7 @@ class DependentRounds(Rounds):
             self._rolling.refused = NotRolledError(self._key, way)
         raise self._rolling.refused
 
-    def _may_carry(self, effects: Sequence[Any]) -> bool:
+    def _may_carry(self, begun: _Begun, effects: Sequence[Any]) -> bool:
         return True
 
     def _alike(self, begun: _Begun, decided: dict[Expression, Any]) -> Domain | None:
@@ -795,6 +833,14 @@ def check_rolled(trace: Trace, outputs: Sequence[Node], numbers: Sequence[Expres
         if loop is not None and not any(loop is one for one in within):
             raise NotRolledError(loop.key)
 
+    def check_numbers(numbers: Iterable[Expression], within: tuple[Loop, ...]) -> None:
+        for expression in numbers:
+            for index in indices_of(expression):
+                check(indices.get(index), within)
+            for total, key in rolling.totals.items():
+                if _contains(expression, (total,)):
+                    raise NotRolledError(key)
+
     def visit(effects: Iterable[Any], nodes: Iterable[Node], within: tuple[Loop, ...]) -> None:
         values = [*nodes]
         for effect in effects:
@@ -804,20 +850,16 @@ def check_rolled(trace: Trace, outputs: Sequence[Node], numbers: Sequence[Expres
                 continue
             values.append(effect.value)
             check(arrays.get(effect.array), within)
-            for index in indices_of_steps(effect.steps):
-                check(indices.get(index), within)
+            check_numbers(numbers_of_steps(effect.steps), within)
         for node in _needed(values, {id(n): n for one in within for n in one.outside})[0]:
             check(homes.get(id(node)), within)
             if isinstance(node, Load):
                 check(arrays.get(node.array), within)
-            for index in indices_in(node):
-                check(indices.get(index), within)
+            check_numbers(numbers_in(node), within)
 
     visit(trace.effects, outputs, ())
     raising = [one.expression for _, operands in trace.guards.computed for one in operands]
-    for expression in (*numbers, *trace.guards.conditions, *raising):
-        for index in indices_of(expression):
-            check(indices.get(index), ())
+    check_numbers((*numbers, *trace.guards.conditions, *raising), ())
 
 
 # -- the name 'range' ------------------------------------------------------------------------------

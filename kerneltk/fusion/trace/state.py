@@ -254,6 +254,8 @@ class Rolling:
         # The indices of rounds that are executed, each that stands for others with its loop's key.
         self.begun: dict[Expression, Any] = {}
         self.ended: set[Expression] = set()  # indices of rounds that stood for others
+        # Numbers that rounds change and do not use, with the loop's key: nothing else may.
+        self.totals: dict[Expression, Any] = {}
         self.obligations: list[Obligation] = []  # that depend on loops which have not ended
 
     def end(self, index: Expression | None = None) -> None:

@@ -20,6 +20,7 @@ ROWS, COLUMNS = 20, 16
 @pytest.fixture(autouse=True)
 def _few_operations_are_rolled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", -1)
+    monkeypatch.setattr(rolling, "_LEAST_CARRYING", 30)
 
 
 def _arguments() -> list[Any]:
@@ -105,9 +106,20 @@ def dependent_ranges(x: Any, y: Any) -> Any:
     return last
 
 
+def carried_array_and_time(x: Any, y: Any) -> Any:
+    step, time = x.shape[0] * 0.25, 0.0
+    both = np.concatenate((x[0], y[0]))
+    for _ in range(30):
+        x[1] += both[:COLUMNS] * 0.5 - step
+        both = np.concatenate((x[1], x[2] * 0.5))
+        time += step
+    return both
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        carried_array_and_time,
         dependent_ranges,
         rows,
         time_steps,
@@ -301,6 +313,32 @@ def left_by_a_dependent_range(x: Any, y: Any) -> Any:
     return last
 
 
+def grown_by_an_inner_loop(x: Any, y: Any) -> None:
+    j = 0
+    for i in range(ROWS):
+        x[i] += j
+        both = j + 1, j + 2
+        for j in both:
+            y[0] += j
+
+
+def time_is_used_behind(x: Any, y: Any) -> Any:
+    step, time = x.shape[0] * 0.25, 0.0
+    for i in range(ROWS):
+        x[i] += step
+        time += step
+    return x + time
+
+
+def time_decides(x: Any, y: Any) -> Any:
+    step, time = x.shape[0] * 0.25, 0.0
+    for i in range(ROWS):
+        x[i] += step
+        time += step
+        if time > 60:
+            break
+
+
 def divided_behind_a_dependent_range(x: Any, y: Any) -> Any:
     caught = 0
     for i in range(1, COLUMNS):
@@ -325,7 +363,8 @@ def returned_by_a_dependent_range(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize(
     "function",
     [
-        left_by_a_dependent_range, divided_behind_a_dependent_range, returned_by_a_dependent_range,
+        left_by_a_dependent_range, time_is_used_behind, time_decides, grown_by_an_inner_loop,
+        divided_behind_a_dependent_range, returned_by_a_dependent_range,
         two_parities, first_ones, appended, counted, swapped, left_behind, by_table, one_view,
         ranges_in_a_list, in_a_comprehension, through_a_name, state_of_defaults, selected_before,
         state_of_a_function, state_of_a_class, order_of_a_dict, caught, returned_from_finally,
