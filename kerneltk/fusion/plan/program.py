@@ -10,7 +10,7 @@ import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from kerneltk.fusion.plan.steps import (
     library_function,
     without_axes,
 )
-from kerneltk.fusion.trace.domains import Domain, Span
 from kerneltk.fusion.trace.graph import Index, Item, Node, Shape, Slice, Transpose, indices_of_steps
 from kerneltk.fusion.trace.graph import Steps as Views
 from kerneltk.fusion.trace.state import Trace
@@ -46,6 +45,9 @@ from kerneltk.fusion.trace.symbols import (
 from kerneltk.fusion.trace.users import is_named_tuple, with_parts
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
+
+if TYPE_CHECKING:
+    from kerneltk.fusion.trace.domains import Domain
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
@@ -599,7 +601,7 @@ def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
         steps = [each for step in rounds.steps for each in execution.steps_of(step)]
         if len(execution.given) == count:
             values = rounds.values
-            ends = values[:2] if isinstance(values, Span) else ()
+            ends = () if isinstance(values, range) else values[:2]
             reads = [*execution.given, *[outer.expression(end.expression) for end in ends]]
             return _Loop(values, reads, len(made), steps, outer.access)
         count = len(execution.given)
@@ -646,7 +648,7 @@ class _Loop:
 
     def described(self) -> Callable[..., None]:
         """All rounds, each by what executes the steps of calls."""
-        count = len(self.reads) + 1 - 2 * isinstance(self.values, Span)
+        count = len(self.reads) + 1 - 2 * (not isinstance(self.values, range))
         values: Values = [*[0] * count, *[None] * (self.made + 1)]
         described = _Described(count, values, None, set(range(len(values))))
         steps = described.steps(self.round, self.steps, lambda _: _Known(None))

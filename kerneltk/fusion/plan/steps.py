@@ -27,7 +27,6 @@ from kerneltk.core.artifacts import Capabilities, described_backend
 from kerneltk.core.dtypes import UndescribedError
 from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.fusion.trace.domains import Domain, Span, rounds_in
 from kerneltk.fusion.trace.graph import (
     OURS,
     Broadcast,
@@ -59,6 +58,7 @@ from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parameters import parse_signature
 
 if TYPE_CHECKING:
+    from kerneltk.fusion.trace.domains import Domain
     from kerneltk.reduction import ReductionKernel
 
     Kernel: TypeAlias = "FusedElementwise | ReductionKernel"
@@ -275,6 +275,8 @@ def all_launches(
     for step in steps:
         rounds = step.kernel
         if isinstance(rounds, Rounds):
+            from kerneltk.fusion.trace.domains import rounds_in  # a plan may have none
+
             for index in rounds_in(rounds.values, at):
                 yield from all_launches(rounds.steps, {**at, rounds.index: index})
         else:
@@ -644,8 +646,13 @@ class _Reader:
 
     def _rounds(self, index: Any, start: Any, stop: Any, step: int, launches: Any) -> Rounds:
         made = [self._launch(*launch) for launch in launches]
-        is_span = isinstance(start, Symbol)
-        values: Domain = Span(start, stop, step) if is_span else range(start, stop, step)
+        values: Domain
+        if isinstance(start, Symbol):
+            from kerneltk.fusion.trace.domains import Span  # a plan may have none
+
+            values = Span(start, stop, step)
+        else:
+            values = range(start, stop, step)
         return Rounds(("index", *index), values, made)
 
     def plan(self, steps: Any, arrays: int, results: Any) -> Plan:

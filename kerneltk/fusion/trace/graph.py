@@ -6,14 +6,13 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, fields
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from kerneltk.core.dtypes import UndescribedError, described_dtype, described_number
 from kerneltk.core.records import record
 from kerneltk.errors import ArgumentValueError
-from kerneltk.fusion.trace.domains import Domain, Span
 from kerneltk.fusion.trace.symbols import (
     Expression,
     NumberFunction,
@@ -26,6 +25,9 @@ from kerneltk.fusion.trace.symbols import (
     sliced_extent,
 )
 from kerneltk.fusion.trace.users import Location
+
+if TYPE_CHECKING:  # functions without loops do not load it
+    from kerneltk.fusion.trace.domains import Domain
 
 Shape: TypeAlias = tuple[Symbol, ...]
 Bound: TypeAlias = int | Symbol | None
@@ -747,7 +749,7 @@ class Description:
                 outside = [self.numbers[id(node)] for node in effect.outside]
                 index = self._of_expression(effect.index)
                 values: Any = effect.values
-                if isinstance(values, Span):
+                if not isinstance(values, range):
                     ends = [self._of_expression(end.expression) for end in values[:2]]
                     values = ends, values.step
                 add(f"loop {index} {values} {outside} {effect.versions}")

@@ -607,9 +607,9 @@ class Rounds:
         """Whether what a round leaves to the next one may be in memory between."""
         if any(isinstance(effect, Loop) for effect in effects):
             return True
-        is_chain = not effects  # which few kernels compute, unrolled
         rounds, own = len(self._values), self._trace.operations - begun.operations
-        return not is_chain and (rounds >= _LEAST_CARRIED or rounds * own >= _LEAST_CARRYING)
+        is_chain = not effects  # which few kernels compute, unrolled
+        return rounds * own >= _LEAST_CARRYING or (not is_chain and rounds >= _LEAST_CARRIED)
 
     def _described(
         self,

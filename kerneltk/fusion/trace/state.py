@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from kerneltk.errors import (
     UnsupportedError,
     render_message,
 )
-from kerneltk.fusion.trace.domains import Obligation
 from kerneltk.fusion.trace.graph import (
     Apply,
     Broadcast,
@@ -57,6 +56,9 @@ from kerneltk.fusion.trace.symbols import (
     is_one,
 )
 from kerneltk.fusion.trace.users import Location, in_try, user_location, user_snippet
+
+if TYPE_CHECKING:  # functions without loops do not load it
+    from kerneltk.fusion.trace.domains import Obligation
 
 
 class _Refusals(threading.local):
