@@ -317,9 +317,8 @@ def grown_by_an_inner_loop(x: Any, y: Any) -> None:
     j = 0
     for i in range(ROWS):
         x[i] += j
-        both = j + 1, j + 2
-        for j in both:
-            y[0] += j
+        for j in (j + 1, j + 2):  # noqa: B020
+            y[0] += 1 + 0 * j
 
 
 def time_is_used_behind(x: Any, y: Any) -> Any:
