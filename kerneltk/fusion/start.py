@@ -69,6 +69,7 @@ from kerneltk.schedule.rows import OLDER, Device
 NUMBERS = (bool, int, float, complex, np.generic)
 
 _MOST_UNROLLED = 8  # loops that are found one by one
+_MOST_TRIES = 40  # ways of rolling them
 
 
 def _further() -> Any:
@@ -131,15 +132,19 @@ def traced(
     classes of arguments that are other libraries' arrays, `varying` what `Reads` takes.
     """
     unrolled: set[Any] = set()
-    is_counting = True
+    ways: dict[Any, Any] = {}
+    is_counting, tries = True, 0
     given = (function, name, args, keywords, backend, target, device, kinds, varying)
     while True:
         environment = Environment(args, [v.shape for v in args if is_array(v)])
-        rolling = Rolling(unrolled, environment, _is_executed, is_counting)
+        rolling = Rolling(unrolled, environment, _is_executed, is_counting, ways)
         try:
             return _traced(*given, rolling)
         except NotRolledError as error:
-            unrolled.add(error.key)
+            if error.way is None:
+                unrolled.add(error.key)
+            else:
+                ways[error.key] = error.way
         except ManyOperationsError:
             is_counting = False
         except Exception as error:
@@ -148,7 +153,8 @@ def traced(
             if is_counting and rolling.refused is None:
                 raise
             return _traced(*given, None)  # to raise what the function itself does
-        if len(unrolled) > _MOST_UNROLLED:
+        tries += 1
+        if len(unrolled) > _MOST_UNROLLED or tries > _MOST_TRIES:
             return _traced(*given, None)
 
 
@@ -282,7 +288,7 @@ def finished(
     shape = with_parts(result, collect)
     nodes = [output.node for output in outputs]
     values = reachable([*nodes, *(effect.value for effect in all_effects(trace.effects))])
-    if trace.rolling is not None and trace.rolling.loops:
+    if trace.rolling is not None and (trace.rolling.loops or trace.rolling.begun):
         _of_loops().check_rolled(trace, nodes, numbers)
     _note_unneeded(trace, values, numbers)
     trace.name_equals(values)

@@ -28,6 +28,8 @@ _HEADS = (
 _INNER = (
     "for j in range(n):", "for j in range(1, n):", "for j in range(i):", "for j in range(i, n):",
     "for j in range(3):", "for j in range(n - 1, 0, -1):", "for j in range(min(i + 1, n)):",
+    "for j in range(i):", "for j in range(i + 1, n):", "for j in range(i - 1, -1, -1):",
+    "for j in range(n - i):", "for j in range(i % 5, i, 2):", "for j in range(i // 2, i + 1):",
 )  # fmt: skip
 _ROWS = (
     "{a}[i]", "{a}[i]", "{a}[i - 1]", "{a}[-1 - i]", "{a}[0]", "{a}[i, ::-1]", "{a}[m - 1 - i]",
@@ -37,7 +39,15 @@ _ROWS = (
 )  # fmt: skip
 _CELLS = (
     "{a}[i, j]", "{a}[i, j - 1]", "{a}[j % m, 0]", "v[j]", "i * j", "acc", "{a}[i - 1, j]", "k",
-    "j",
+    "j", "{a}[i, :j].max(initial=0)", "{a}[:i, j].min(initial=0)", "temp",
+    "{a}[j % m, i % n]", "total",
+)  # fmt: skip
+_IN_INNER = (
+    "{a}[i, j] = {cell}", "{a}[i, j] += {cell}", "{a}[i, j] -= {cell}",
+    "{a}[j % m, i % n] = {cell}",
+    "acc = acc * 0.5 + {cell}", "total += {cell}", "total = total + {a}[i, j]", "temp = {cell}",
+    "v[j] = {cell}", "k = j", "number = j + i", "if j == 4: break", "if j < i: {a}[i, j] = 0",
+    "{a}[i, j:] -= {a}[i, j]", "{a}[i, :j] = {a}[i, j] + {cell}", "hold = {a}[i, j]",
 )  # fmt: skip
 _WAYS = (
     "{} + {}", "{} - {}", "0.5 * {} + {}", "np.maximum({}, {})", "np.where({0} > {1}, {0}, {1})",
@@ -80,17 +90,20 @@ class _Writer:
     def body(self, depth: int) -> list[str]:
         lines = []
         for _ in range(self.dice.randint(1, 3)):
-            if depth and self.dice.random() < 0.2:
-                target = "{a}[i, j]".format(**self.names())
-                way = self.one(("=", "+=", "-="))
-                lines += [self.one(_INNER), f"    {target} {way} {self.value(_CELLS)}"]
+            if depth and self.dice.random() < 0.4:
+                lines += self.dice.choices((["total = 0.0"], []), (1, 3))[0]
+                lines.append(self.one(_INNER))
+                for _ in range(self.dice.choice((1, 1, 2, 3))):
+                    cell = self.value(_CELLS)
+                    statement = self.one(_IN_INNER).format(cell=cell, **self.names())
+                    lines.append(f"    {statement}")
             else:
                 lines.append(self.one(_STATEMENTS).format(row=self.value(_ROWS), **self.names()))
         return lines
 
     def loop(self) -> list[str]:
         lines = [f"    {line}" for line in self.body(1)]
-        if self.dice.random() < 0.25:
+        if self.dice.random() < 0.45:
             return [
                 "for t in range(13):",
                 f"    {self.one(_HEADS)}",
@@ -103,7 +116,7 @@ _BEFORE = (
     "carried = v * 1", "late = v", "made = np.zeros(n)", "acc = v[0]", "number = 0",
     "items = [v, v]",
     "table = {0: 1, 1: 2, 2: 3}", "old = x.copy()", "weights = np.arange(float(m))", "count = 0",
-    "pairs = [0] * 99", "temp = hold = w = 0",
+    "pairs = [0] * 99", "temp = hold = w = k = total = 0",
 )  # fmt: skip
 _INSIDE = (
     "def step(q): return q * 0.5", "def bump():", "    nonlocal count", "    count += 1",
@@ -118,16 +131,18 @@ def generate(seed: int) -> Program:
     for _ in range(dice.randint(1, 2)):
         lines += writer.loop()
     results = dice.sample(
-        ("carried", "made", "acc", "late", "x", "y + 1", "temp", "number", "hold"), 3
+        ("carried", "made", "acc", "late", "x", "y + 1", "temp", "number", "hold", "total", "k"), 3
     )
     lines.append(f"return {', '.join(results)}")
-    calls = [((17, 15), "f8", "apart"), ((17, 15), "f8", "apart"), ((21, 15), "f8", "apart")]
+    one, other = dice.choice((((17, 15), (21, 15)), ((15, 17), (19, 20))))
+    calls = [(one, "f8", "apart"), (one, "f8", "apart"), (other, "f8", "apart")]
     if dice.random() < 0.3:
-        calls.append(((17, 15), "f4", "apart"))
+        calls.append((one, "f4", "apart"))
     return Program(seed, lines, calls)
 
 
 def outcome_of(program: Program, *, xp: Any = np) -> Outcome:
     """Whether the fused function does what the function does, in each of the calls."""
-    with mock.patch.object(rolling, "_LEAST_OPERATIONS", -1):
+    few = {"_LEAST_OPERATIONS": -1, "_LEAST_CARRYING": 40}
+    with mock.patch.multiple(rolling, **few):
         return partial.outcome_of(program, len(program.calls), xp)

@@ -28,6 +28,7 @@ from kerneltk.fusion.plan.steps import (
     Target,
     kernel_of,
 )
+from kerneltk.fusion.trace.domains import rounds_in
 from kerneltk.fusion.trace.graph import (
     Index,
     Item,
@@ -36,12 +37,16 @@ from kerneltk.fusion.trace.graph import (
     Steps,
     Transpose,
 )
+from kerneltk.fusion.trace.state import Element
 from kerneltk.fusion.trace.symbols import (
+    Environment,
     Expression,
     Symbol,
     constant,
+    evaluated,
     index_end,
     indices_of,
+    leaves_of,
     product,
     sliced_extent,
 )
@@ -154,6 +159,11 @@ _OPERATIONS: dict[Any, str] = {
     sliced_extent: "sliced_extent({}, {}, {}, {})",
 }
 _PRODUCTS = (operator.mul, product)
+_OF_FLOATS = {
+    operator.add: "({} + {})", operator.sub: "({} - {})", operator.mul: "({} * {})",
+    operator.truediv: "({} / {})", operator.neg: "(-{})",
+}  # fmt: skip
+_EXACT_BITS = 53  # of integers that a double has
 
 
 class _Writer:
@@ -167,8 +177,8 @@ class _Writer:
         self._made: dict[int, int] = {}  # dimensions of those that rounds make
         self._numbers: dict[tuple[Expression, Any], str] = {}
         self._columns: dict[tuple[Expression, Any], tuple[str, Rounds]] = {}
-        self._indices: dict[Expression, tuple[str, Rounds]] = {}
-        self._loops: list[Rounds] = []
+        self._indices: dict[Expression, tuple[str, Rounds, int]] = {}  # with how many bits
+        self._loops: list[tuple[Rounds, int]] = []  # with how many loops there are around
         self._includes: dict[str, None] = {}
         self._bodies: dict[str, str] = {}  # namespaces, by what is in them
         self._lines: list[str] = []
@@ -208,9 +218,9 @@ class _Writer:
             (clipped if dtype is None else _itself, [e]) for e, dtype in self._numbers
         ]
         for (e, dtype), (_, rounds) in self._columns.items():
-            each = [_in_round(e, {rounds.index: k}) for k in rounds.values]
+            each = [_in_round(e, {rounds.index: k}) for k in rounds_in(rounds.values)]
             numbers.append((functools.partial(column, dtype), each))
-        ends = [{own.index: own.values[k] for own in self._loops} for k in (0, -1)]
+        ends = [self._round_at(*places) for places in ((0, 0), (0, -1), (-1, 0), (-1, -1))]
         limits: list[_Computed] = [
             (functools.partial(is_within, most), [_in_round(n.expression, end) for n in shape])
             for shape, most in self._sizes
@@ -218,6 +228,14 @@ class _Writer:
         ]
         kernel: Any = kernel_of(definition)
         return LoopKernel(kernel, tuple(read), tuple(written), tuple(numbers), tuple(limits))
+
+    def _round_at(self, *places: int) -> dict[Expression, int]:
+        """The indices of the first (0) or the last (-1) rounds, of loops at even and odd depths."""
+        at: dict[Expression, int] = {}
+        for own, depth in self._loops:
+            values = rounds_in(own.values, at)
+            at[own.index] = values[places[depth % 2]] if values else values.start
+        return at
 
     # -- numbers -------------------------------------------------------------------------------
 
@@ -236,10 +254,14 @@ class _Writer:
             return f"{int(value)}LL" if is_own else self._number(expression, None), size
         if kind == "index":
             own = self._indices.get(expression)
-            return own[0] if own else self._number(expression, None), _EXTENT_BITS
+            if own is None:
+                return self._number(expression, None), int(expression[2]).bit_length()
+            return own[0], own[2]
         is_end = kind == "call" and expression[1] is index_end  # which may be None
         if not is_end and not self._indices_of(expression):
             name = self._number(expression, None)
+            if all(leaf[0] in ("constant", "index") for leaf in leaves_of([expression])):
+                return name, int(evaluated(expression, Environment((), ()))).bit_length()
             return name, _EXTENT_BITS if kind == "extent" else _BITS
         function, operands = expression[1:]
         found = [self._integer(operand) for operand in operands]
@@ -266,12 +288,42 @@ class _Writer:
         if not indices:
             return self._number(expression, dtype)
         (index, *others) = indices
-        if others:
-            raise _NotOneKernelError
-        name, rounds = self._indices[index]
+        name, rounds, _ = self._indices[index]
+        if others or not isinstance(rounds.values, range):
+            return self._computed(expression, dtype)
         key = expression, dtype
         column, _ = self._columns.setdefault(key, (f"c{len(self._columns)}", rounds))
         return f"{column}[{name}_round]"
+
+    def _computed(self, expression: Expression, dtype: np.dtype[Any]) -> str:
+        """A number of a body that is computed in each round: as Python does, then converted."""
+        while expression[0] == "call" and isinstance(expression[1], Element) and dtype.kind == "f":
+            (expression,) = expression[2]  # which a cast does as well
+        text, is_integer = self._as_python(expression)
+        if dtype.name not in ("float32", "float64") and not (dtype.kind in "iu" and is_integer):
+            raise _NotOneKernelError
+        return f"static_cast<{describe(dtype).ctype}>({text})"
+
+    def _as_python(self, expression: Expression) -> tuple[str, bool]:
+        """A number, and whether it is an integer; else it is a double."""
+        if expression[0] == "call" and expression[1] in _OF_FLOATS and self._indices_of(expression):
+            operands = [self._as_python(one) for one in expression[2]]
+            if expression[1] is operator.truediv or not all(is_own for _, is_own in operands):
+                doubles = [f"double({text})" for text, _ in operands]
+                return _OF_FLOATS[expression[1]].format(*doubles), False
+        if expression[0] == "constant" and type(expression[2]) is float:
+            return self._number(expression, np.dtype(np.float64)), False
+        text, size = self._integer(expression)
+        if size > _EXACT_BITS or (expression[0] != "index" and not self._is_integer(expression)):
+            raise _NotOneKernelError
+        return text, True
+
+    def _is_integer(self, expression: Expression) -> bool:
+        """Whether a number is an integer in all calls."""
+        kind = expression[0]
+        if kind == "call":
+            return all(map(self._is_integer, expression[2]))
+        return kind in ("index", "extent") or (kind == "constant" and type(expression[2]) is int)
 
     def _shape(self, shape: Shape) -> str:
         extents = [self._integer(extent.expression)[0] for extent in shape]
@@ -317,12 +369,18 @@ class _Writer:
     def rounds(self, rounds: Rounds) -> None:
         """A loop."""
         values, name = rounds.values, f"i{len(self._loops)}"
-        self._loops.append(rounds)
-        self._indices[rounds.index] = name, rounds
-        start, count, by = (
-            self._integer(constant(number).expression)[0]
-            for number in (values.start, len(values), values.step)
-        )
+        self._loops.append((rounds, len(self._indices)))
+        by, _ = self._integer(constant(values.step).expression)
+        if isinstance(values, range):
+            start, count = (
+                self._integer(constant(number).expression)[0]
+                for number in (values.start, len(values))
+            )
+            bits = max(values.start.bit_length(), values.stop.bit_length())
+        else:
+            (start, low), (stop, high) = (self._integer(end.expression) for end in values[:2])
+            count, bits = f"rounds({start}, {stop}, {by})", max(low, high)
+        self._indices[rounds.index] = name, rounds, bits
         self._line(
             f"for (long long {name} = {start}, {name}_round = 0; {name}_round < {count}; "
             f"{name} += {by}, ++{name}_round) {{"

@@ -51,7 +51,7 @@ from kerneltk.fusion.plan.steps import (
     same_extents,
     without_axes,
 )
-from kerneltk.fusion.plan.write_order import WriteOrder
+from kerneltk.fusion.plan.write_order import WriteOrder, view_reshaped
 from kerneltk.fusion.trace.graph import (
     Apply,
     Call,
@@ -77,7 +77,7 @@ from kerneltk.fusion.trace.graph import (
 )
 from kerneltk.fusion.trace.rolling import check_round
 from kerneltk.fusion.trace.state import Trace
-from kerneltk.fusion.trace.symbols import applied, constant, is_one, product
+from kerneltk.fusion.trace.symbols import Expression, applied, constant, is_one, product
 from kerneltk.schedule.rows import (
     OLDER,
     Device,
@@ -127,7 +127,7 @@ class Planner:
         self._turned: set[int] = set()
         self._layouts: dict[int, Layout] = {}
         self._part_layouts: dict[tuple[int, Steps], Layout] = {}
-        self._round: Loop | None = None  # whose rounds are planned by one
+        self._around: tuple[Expression, ...] = ()  # indices of loops, one round of which it plans
 
     @property
     def is_online(self) -> bool:
@@ -182,6 +182,7 @@ class Planner:
         self._launches(roots)
         self._steps = WriteOrder(self._trace, self._name, self.new_array).ordered(self._steps)
         found = [self._aliases.get(leaf.array, leaf) for leaf in results if leaf is not None]
+        view_reshaped(self._steps, {leaf.array for leaf in found})
         return Plan(self._steps, self._arrays, found)
 
     def _effects(self, effects: Sequence[Effect | Loop]) -> list[Root]:
@@ -211,9 +212,12 @@ class Planner:
         missing = [node for node in missing if self._in_memory(node) is None]
         if missing:
             self._stored_by([Root(node, Target(self.new_array())) for node in missing])
+        rolling = trace.rolling
+        assert rolling is not None
         first, known = self._arrays, len(trace.guards.conditions)
+        begun = len(rolling.obligations)
         inner = Planner(trace, self._name, self._backend, self._device)
-        inner._arrays, inner._round = first, loop
+        inner._arrays, inner._around = first, (*self._around, loop.index)
         inner._stored, inner._nodes = dict(self._stored), list(self._nodes)
         inner._launches(inner._effects(loop.effects))
         made = set(range(len(trace.sources), first))
@@ -221,7 +225,7 @@ class Planner:
         steps = order.ordered(inner._steps)
         self._arrays = inner._arrays
         decided = dict(islice(trace.guards.conditions.items(), known, None))
-        check_round(trace, loop, decided)
+        check_round(trace, loop, decided, {*self._around}, begun)
         operands = Operands()
         targets: dict[int, Target] = {}
         for step in steps:

@@ -10,7 +10,7 @@ import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +45,9 @@ from kerneltk.fusion.trace.symbols import (
 from kerneltk.fusion.trace.users import is_named_tuple, with_parts
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
+
+if TYPE_CHECKING:
+    from kerneltk.fusion.trace.domains import Domain
 
 Values = list[Any]
 """A call's arguments, and behind them its arrays by their numbers in the trace."""
@@ -407,6 +410,8 @@ class _Execution:
             return [(new, slot)]
         function = library_function(call, self._library, node.dtype)
         if isinstance(function, np.ufunc):
+            if len(node.shape) == 1:  # NumPy takes a microsecond longer with 'out'
+                return [(_Called(function, reads, None, False), slot)]
             called = _Called(function, [*reads, itemgetter(slot)], None, False)
             return [(new, slot), (called, _NOWHERE)]
         return [(_Called(function, [self._shape(node.shape), *reads], None, False), slot)]
@@ -600,15 +605,20 @@ def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
         execution = _RoundExecution(outer, rounds.index, made, count)
         steps = [each for step in rounds.steps for each in execution.steps_of(step)]
         if len(execution.given) == count:
-            return _Loop(rounds.values, execution.given, len(made), steps, outer.access)
+            values = rounds.values
+            ends = () if isinstance(values, range) else values[:2]
+            reads = [*execution.given, *[outer.expression(end.expression) for end in ends]]
+            return _Loop(values, reads, len(made), steps, outer.access)
         count = len(execution.given)
 
 
 class _Loop:
-    """The rounds of a loop, each of which executes the same steps with another index."""
+    """The rounds of a loop, each of which executes the same steps with another index. The ends of a
+    `Span` are the last values that it reads from outside.
+    """
 
     def __init__(
-        self, values: range, reads: Sequence[Reader], made: int, steps: Sequence[_Step],
+        self, values: Domain, reads: Sequence[Reader], made: int, steps: Sequence[_Step],
         access: ArrayAccess,
     ) -> None:  # fmt: skip
         self.values, self.reads, self.made, self.steps = values, reads, made, steps
@@ -624,8 +634,16 @@ class _Loop:
 
     def run(self, *given: Any) -> None:
         """All rounds, in Python."""
-        for index in self.values:
+        values, given = self._rounds(given)
+        for index in values:
             self.round(*given, index)
+
+    def _rounds(self, given: tuple[Any, ...]) -> tuple[range, tuple[Any, ...]]:
+        """The values of the index, and what each round has from outside."""
+        if isinstance(self.values, range):
+            return self.values, given
+        *own, start, stop = given
+        return range(start, stop, self.values.step), tuple(own)
 
     def round(self, *given: Any) -> None:
         """One round, of what it has from outside and of its index."""
@@ -635,24 +653,25 @@ class _Loop:
 
     def described(self) -> Callable[..., None]:
         """All rounds, each by what executes the steps of calls."""
-        count = len(self.reads) + 1
+        count = len(self.reads) + 1 - 2 * (not isinstance(self.values, range))
         values: Values = [*[0] * count, *[None] * (self.made + 1)]
         described = _Described(count, values, None, set(range(len(values))))
         steps = described.steps(self.round, self.steps, lambda _: _Known(None))
         if steps is None:
             return self.run
-        rounds = self.values
+        rounds = self._rounds
         known: tuple[tuple[type, ...], Callable[..., Any]] = (), self.round
 
         def run(*given: Any) -> None:
             nonlocal known
+            values, given = rounds(given)
             types, call = known  # at once: other threads may have other types
             own = tuple(map(type, given))
             if types != own:
                 kinds = [Kind(kind) for kind in (*own, int)]
                 call = shortcut_of(kinds, range(count), steps, self.round, self._access)
                 known = own, call
-            for index in rounds:
+            for index in values:
                 call(*given, index)
 
         return run

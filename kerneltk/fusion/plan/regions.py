@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
 from typing import Any
 
 from kerneltk.fusion.trace.graph import Broadcast, Index, Slice, Steps, Transpose
-from kerneltk.fusion.trace.symbols import Guards, Symbol, applied, as_symbol, index_end
+from kerneltk.fusion.trace.symbols import Guards, Symbol, applied, are_apart, as_symbol, index_end
 
 _Spans = list[tuple[Any, ...]]  # of each axis: start, stop and step of slices of slices
 
@@ -56,25 +55,6 @@ def same_elements(one: Steps, other: Steps) -> bool:
         ]
 
     return one == other or plain(one) == plain(other)
-
-
-def are_apart(extent: int, count: int, *bounds: Any) -> bool:
-    """Whether two parts of an axis have no index in common: `count` slices of slices, and others,
-    each by start, stop and step.
-    """
-    one, other = range(extent), range(extent)
-    for at in range(0, len(bounds), 3):
-        item = slice(*bounds[at : at + 3])
-        if at < 3 * count:
-            one = one[item]
-        else:
-            other = other[item]
-    if not one or not other:
-        return True
-    if max(one) < min(other) or max(other) < min(one):
-        return True
-    apart = gcd(*(own.step for own in (one, other) if len(own) > 1))
-    return apart > 1 and (one[0] - other[0]) % apart != 0
 
 
 def have_no_element_in_common(

@@ -10,9 +10,10 @@ import functools
 import importlib
 import operator
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -57,6 +58,7 @@ from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
 from kerneltk.signature.parameters import parse_signature
 
 if TYPE_CHECKING:
+    from kerneltk.fusion.trace.domains import Domain
     from kerneltk.reduction import ReductionKernel
 
     Kernel: TypeAlias = "FusedElementwise | ReductionKernel"
@@ -208,7 +210,7 @@ class Rounds:
     """The launches of one round of a loop, in place of a kernel."""
 
     index: Expression  # of which each round has another value
-    values: range
+    values: Domain
     steps: Sequence[Step]
 
     @property
@@ -266,12 +268,17 @@ class Plan:
     notes: list[Any] = field(default_factory=list)
 
 
-def all_launches(steps: Sequence[Step]) -> Iterator[Step]:
-    """The launches of some steps: those of a loop for each of its rounds."""
+def all_launches(
+    steps: Sequence[Step], at: Mapping[Expression, int] = MappingProxyType({})
+) -> Iterator[Step]:
+    """The launches of some steps, in the round of such indices: those of a loop for each round."""
     for step in steps:
-        if isinstance(step.kernel, Rounds):
-            for _ in step.kernel.values:
-                yield from all_launches(step.kernel.steps)
+        rounds = step.kernel
+        if isinstance(rounds, Rounds):
+            from kerneltk.fusion.trace.domains import rounds_in  # a plan may have none
+
+            for index in rounds_in(rounds.values, at):
+                yield from all_launches(rounds.steps, {**at, rounds.index: index})
         else:
             yield step
 
@@ -504,7 +511,8 @@ class _Writer:
             rounds = value.values
             launches = ["tuple", *[self.value(_parts_of(step)) for step in value.steps]]
             index = self.value(value.index[1:])
-            return ["rounds", index, rounds.start, rounds.stop, rounds.step, launches]
+            ends = [self.value(end) for end in (rounds.start, rounds.stop)]
+            return ["rounds", index, *ends, rounds.step, launches]
         if isinstance(value, np.dtype):
             return ["dtype", self._dtype(value)]
         if isinstance(value, Node):
@@ -637,9 +645,16 @@ class _Reader:
         maker = WaitingDefinition if kind == "WaitingDefinition" else ElementwiseDefinition
         return maker(parse_signature(inputs, outputs), self._name, **values)
 
-    def _rounds(self, index: Any, start: int, stop: int, step: int, launches: Any) -> Rounds:
+    def _rounds(self, index: Any, start: Any, stop: Any, step: int, launches: Any) -> Rounds:
         made = [self._launch(*launch) for launch in launches]
-        return Rounds(("index", *index), range(start, stop, step), made)
+        values: Domain
+        if isinstance(start, Symbol):
+            from kerneltk.fusion.trace.domains import Span  # a plan may have none
+
+            values = Span(start, stop, step)
+        else:
+            values = range(start, stop, step)
+        return Rounds(("index", *index), values, made)
 
     def plan(self, steps: Any, arrays: int, results: Any) -> Plan:
         """A plan."""

@@ -15,6 +15,7 @@ from kerneltk.fusion.plan.regions import have_no_element_in_common, same_element
 from kerneltk.fusion.plan.steps import (
     FusedElementwise,
     Leaf,
+    LibraryCall,
     Operands,
     Step,
     Target,
@@ -191,6 +192,31 @@ class WriteOrder:
         operands = Operands()
         definition = elementwise_definition(self._name, [value], shape, _stored, operands)
         return Step(kernel_of(definition), operands, [target], [node], shape, target.is_new)
+
+
+_COPYING = LibraryCall("reshape", (("copies", True),))
+
+
+def view_reshaped(steps: Sequence[Step], results: Set[int]) -> None:
+    """Have reshapes copy nothing where the launches that read them come before the next write to
+    their array.
+    """
+    for place, step in enumerate(steps):
+        if step.kernel != _COPYING or step.nodes[0].options:  # type: ignore[attr-defined]
+            continue
+        (leaf,) = step.leaves()
+        views, is_written = {step.targets[0].array}, False
+        for later in steps[place + 1 :]:
+            written = {target.array for target in later.targets}
+            is_written = is_written or leaf.array in written
+            is_read = not views.isdisjoint(own.array for own in later.leaves())
+            if (is_read and is_written) or not views.isdisjoint(written):
+                break
+            if is_read and isinstance(later.kernel, LibraryCall):
+                views |= written  # which may be a view of it
+        else:
+            if views.isdisjoint(results):
+                step.kernel = LibraryCall("reshape", (("copies", False),))
 
 
 def _stored(node: Node) -> Leaf | None:

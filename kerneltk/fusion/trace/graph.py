@@ -6,7 +6,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, fields
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from kerneltk.fusion.trace.symbols import (
     sliced_extent,
 )
 from kerneltk.fusion.trace.users import Location
+
+if TYPE_CHECKING:  # functions without loops do not load it
+    from kerneltk.fusion.trace.domains import Domain
 
 Shape: TypeAlias = tuple[Symbol, ...]
 Bound: TypeAlias = int | Symbol | None
@@ -333,7 +336,7 @@ class Loop:
     """Effects of one round of a loop that are those of all of its rounds."""
 
     index: Expression  # the number that each round has another value of
-    values: range
+    values: Domain
     effects: tuple[Effect | Loop, ...]
     outside: tuple[Node, ...]  # values of before that it reads, which are no arrays as they are
     versions: tuple[int, ...]  # of the arrays where it begins
@@ -364,18 +367,18 @@ def all_effects(effects: Iterable[Effect | Loop]) -> Iterator[Effect]:
             yield effect
 
 
-def indices_in(node: Node) -> frozenset[Expression]:
-    """The indices of loops that a value depends on by itself."""
-    found = [indices_of(extent.expression) for extent in node.shape]
+def numbers_in(node: Node) -> list[Expression]:
+    """The numbers that a value depends on by itself."""
+    found = [extent.expression for extent in node.shape]
     if isinstance(node, Scalar):
-        found.append(indices_of(node.symbol.expression))
+        found.append(node.symbol.expression)
     elif isinstance(node, View):
-        found.append(indices_of_steps((node.step,)))
-    return frozenset().union(*found)
+        found += numbers_of_steps((node.step,))
+    return found
 
 
-def indices_of_steps(steps: Sequence[ViewStep]) -> frozenset[Expression]:
-    """The indices of loops that views depend on."""
+def numbers_of_steps(steps: Sequence[ViewStep]) -> list[Expression]:
+    """The numbers that views depend on."""
     symbols: list[Any] = []
     for step in steps:
         if isinstance(step, Broadcast):
@@ -383,9 +386,17 @@ def indices_of_steps(steps: Sequence[ViewStep]) -> frozenset[Expression]:
         elif isinstance(step, Index):
             for item in step.items:
                 symbols += (item.start, item.stop) if isinstance(item, Slice) else (item,)
-    return frozenset().union(
-        *(indices_of(symbol.expression) for symbol in symbols if isinstance(symbol, Symbol))
-    )
+    return [symbol.expression for symbol in symbols if isinstance(symbol, Symbol)]
+
+
+def indices_in(node: Node) -> frozenset[Expression]:
+    """The indices of loops that a value depends on by itself."""
+    return frozenset().union(*map(indices_of, numbers_in(node)))
+
+
+def indices_of_steps(steps: Sequence[ViewStep]) -> frozenset[Expression]:
+    """The indices of loops that views depend on."""
+    return frozenset().union(*map(indices_of, numbers_of_steps(steps)))
 
 
 def operands_of(node: Node) -> tuple[Node, ...]:
@@ -738,7 +749,11 @@ class Description:
             if isinstance(effect, Loop):
                 outside = [self.numbers[id(node)] for node in effect.outside]
                 index = self._of_expression(effect.index)
-                add(f"loop {index} {effect.values} {outside} {effect.versions}")
+                values: Any = effect.values
+                if not isinstance(values, range):
+                    ends = [self._of_expression(end.expression) for end in values[:2]]
+                    values = ends, values.step
+                add(f"loop {index} {values} {outside} {effect.versions}")
                 add(f"makes {sorted(effect.arrays)}")
                 self._effects(effect.effects)
                 add("ended")

@@ -42,7 +42,7 @@ from kerneltk.fusion.trace.symbols import (
     operands_change_type,
     product,
 )
-from kerneltk.fusion.trace.users import is_asked_inside, kind_of_results
+from kerneltk.fusion.trace.users import is_asked_inside, kind_of_results, user_location
 
 Binary = Callable[[Any, Any], Any]
 
@@ -675,9 +675,13 @@ class LazyArray(Operators):
         found = self._asked()
         if found is not None:
             return bool(found)
+        location = user_location()
         raise unsupported(
             "The truth of an array is not known while the function is traced.",
-            "write 'np.where(condition, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', 'not'.",
+            "fuse what one round does, and call that in the 'while'; or write 'for' over a range."
+            if location is not None and location.is_while
+            else "write 'np.where(condition, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', "
+            "'not'.",
         )
 
     def __iter__(self) -> Any:

@@ -6,6 +6,10 @@ is every round between: its effects become those of one `Loop`. The first round 
 executed, so that variables have the values of the last one behind the loop. Variables that a round
 changes and a later one reads are in memory between.
 
+An inner range whose ends depend on the index of a loop around it has other rounds in each of that
+one's (`DependentRounds`). Its first rounds are executed with their indices as functions of the
+outer one, and one round stands for all others, the last one included.
+
 What cannot be described so is unrolled, as all other loops are: `NotRolledError` has the function
 traced again with that.
 """
@@ -16,14 +20,22 @@ import builtins
 import dis
 import functools
 import inspect
+import operator
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.fusion.trace.domains import (
+    Domain,
+    Obligation,
+    Span,
+    rounds_in,
+    rounds_that_hold,
+)
 from kerneltk.fusion.trace.graph import (
     Broadcast,
     Cast,
@@ -37,35 +49,43 @@ from kerneltk.fusion.trace.graph import (
     all_effects,
     indices_in,
     indices_of_steps,
+    numbers_in,
+    numbers_of_steps,
     operands_of,
     reachable,
     without_views,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber
+from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.state import (
+    MOST_FIRST,
     ManyOperationsError,
     NotRolledError,
     Rolling,
     StandIn,
     Storage,
     Trace,
+    Way,
 )
 from kerneltk.fusion.trace.symbols import (
     Environment,
     Expression,
     Guards,
     Symbol,
-    decision,
+    applied,
+    constant,
     evaluated,
     indices_of,
     leaves_of,
 )
 
 _LEAST_ROUNDS = 12
-_LEAST_CARRIED = 256  # with values that rounds take from those before: unrolled, they share kernels
+# With values that rounds take from those before: unrolled, they share kernels.
+_LEAST_CARRIED = 256
+_LEAST_CARRYING = 2048  # operations of all rounds, if there are fewer rounds
 # Unrolled, small launches take half of the time in each later call, and the first is short as well.
 _LEAST_OPERATIONS = 512
-_MOST_TRIES = 5  # rounds that are compared with the one before, until one is like it
+_MOST_TRIES = 8  # rounds that are compared with the one before, until one is like it
+_DEPENDENT = "dependent"
 
 
 class _UnknownError(Exception):
@@ -96,6 +116,26 @@ def _loop_variables(code: types.CodeType) -> dict[int, str]:
     return found
 
 
+@functools.lru_cache(maxsize=1024)
+def _own_variables(code: types.CodeType) -> frozenset[str]:
+    """The variables that are read only in bodies of loops which assign them in each round: no round
+    leaves anything in them for another one.
+    """
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    bodies: dict[str, list[range]] = {}
+    for begun, put in pairwise(steps):
+        if begun.opname == "FOR_ITER" and put.opname == "STORE_FAST":
+            bodies.setdefault(put.argval, []).append(range(put.offset + 1, begun.argval))
+    found = set(bodies)
+    for step in steps:
+        if "FAST" in step.opname and step.opname != "STORE_FAST":
+            names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+            for name in found.intersection(names):
+                if not any(step.offset in body for body in bodies[name]):
+                    found.remove(name)
+    return frozenset(found)
+
+
 def _begin(step: dis.Instruction) -> tuple[int, int] | None:
     """Where an instruction's expression begins; None where the code has no positions."""
     positions = step.positions
@@ -118,6 +158,60 @@ def rounds_of(trace: Trace, frame: types.FrameType, values: range) -> Any:
         rolling.families += 1
         return _counted(trace, values)
     return Rounds(trace, values, key, variable)
+
+
+def _dependent(trace: Trace, frame: types.FrameType, args: Sequence[Any]) -> Any:
+    """A range of numbers of which some depend on the index of a round that is executed; None where
+    it is one as any other.
+    """
+    code, at = frame.f_code, frame.f_lasti
+    rolling, key = trace.rolling, (code, at, _DEPENDENT)
+    if rolling is None or rolling.is_counting or key in rolling.unrolled:
+        return None
+    variable = _loop_variables(code).get(at)
+    if variable is None or code.co_flags & _NO_FRAMES or len(args) > 3:
+        return None
+    given = (0, *args) if len(args) == 1 else args
+    start, stop = map(symbol_of, given[:2])
+    step = given[2] if len(given) == 3 else 1
+    if start is None or stop is None or {type(start.value), type(stop.value), type(step)} != {int}:
+        return None
+    used = indices_of(start.expression) | indices_of(stop.expression)
+    if used.isdisjoint(rolling.begun):
+        return None
+    way = rolling.ways.get(key, Way())
+    values = range(start.value, stop.value, step)
+    start, stop = (Symbol(_fixed(trace, end.expression), end.value) for end in (start, stop))
+    ends = start, stop, constant(step)
+    if len(values) < max(way.first + 3, way.least):
+        trace.guards.decide(_count, *ends)
+        indices = [applied(operator.add, start, constant(value - start.value)) for value in values]
+        return [one.value if one.is_constant else LazyNumber(trace, one) for one in indices]
+    trace.guards.decide(_has_rounds, *ends, constant(way.first))
+    rolling.families += 1
+    return DependentRounds(trace, Span(start, stop, step), key, variable, way)
+
+
+def _fixed(trace: Trace, expression: Expression) -> Expression:
+    """An expression of constants, and of indices of rounds that are executed."""
+    rolling = trace.rolling
+    assert rolling is not None
+    if expression in rolling.begun or expression[0] == "constant":
+        return expression
+    if expression[0] == "call":
+        return (*expression[:2], tuple(_fixed(trace, one) for one in expression[2]))
+    value = evaluated(expression, rolling.environment)
+    return constant(trace.guards.value(Symbol(expression, value))).expression
+
+
+def _count(start: int, stop: int, step: int) -> int:
+    """How many rounds a loop has."""
+    return len(range(start, stop, step))
+
+
+def _has_rounds(start: int, stop: int, step: int, count: int) -> bool:
+    """Whether a loop has at least so many rounds."""
+    return len(range(start, stop, step)) >= count
 
 
 def _counted(trace: Trace, values: range) -> Iterator[int]:
@@ -150,6 +244,13 @@ def _frames(rolling: Rolling, frame: types.FrameType) -> Iterator[types.FrameTyp
 # -- variables between two rounds ------------------------------------------------------------------
 
 
+def _contains(expression: Expression, parts: Collection[Expression]) -> bool:
+    """Whether a number is one of some, or is computed from one."""
+    if expression in parts:
+        return True
+    return expression[0] == "call" and any(_contains(one, parts) for one in expression[2])
+
+
 class _Array(NamedTuple):
     """An array that a variable has."""
 
@@ -158,14 +259,13 @@ class _Array(NamedTuple):
     node: Node
     array: int | None
 
-    @property
-    def kind(self) -> Any:
+    def kind(self, ended: Collection[Expression]) -> Any:
         """What two rounds must agree in."""
         own = self.value
         return (
             own.dtype, self.storage.is_scalar, type(self.storage),
-            [_general(extent.expression) for extent in own.extents],
-            [_general_step(step) for step in own.steps],
+            [_general(extent.expression, ended) for extent in own.extents],
+            [_general_step(step, ended) for step in own.steps],
         )  # fmt: skip
 
     def is_as(self, other: _Array) -> bool:
@@ -177,30 +277,32 @@ class _Array(NamedTuple):
         return self.storage is other.storage and self.node is other.node
 
 
-def _general(expression: Any) -> Any:
-    """A number, whatever round's index it has."""
+def _general(expression: Any, ended: Collection[Expression] = ()) -> Any:
+    """A number, whatever round's index it has. Those of inner loops that have ended are no values
+    of any round: nothing may be computed of them.
+    """
     if expression[0] == "index":
-        return expression[:2]
+        return expression[: 1 if expression in ended else 2]
     if expression[0] == "call":
-        return expression[0], expression[1], tuple(map(_general, expression[2]))
+        operands = tuple(_general(one, ended) for one in expression[2])
+        return expression[0], expression[1], operands
     return expression
 
 
-def _general_step(step: ViewStep) -> Any:
+def _general_step(step: ViewStep, ended: Collection[Expression]) -> Any:
+    def general(item: Any) -> Any:
+        return _general(item.expression, ended) if isinstance(item, Symbol) else item
+
     if isinstance(step, Broadcast):
-        return [_general(extent.expression) for extent in step.shape]
+        return [*map(general, step.shape)]
     if not isinstance(step, Index):
         return step
     return [
-        [_general_item(part) for part in (item.start, item.stop, item.step)]
+        [general(part) for part in (item.start, item.stop, item.step)]
         if isinstance(item, Slice)
-        else _general_item(item)
+        else general(item)
         for item in step.items
     ]
-
-
-def _general_item(item: Any) -> Any:
-    return _general(item.expression) if isinstance(item, Symbol) else item
 
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, slice, range)
@@ -223,8 +325,9 @@ def _variables(frames: Iterable[types.FrameType], variable: str) -> dict[Any, An
     """What the variables of some functions have, but for the loop's own in the first one."""
     found: dict[Any, Any] = {}
     for depth, frame in enumerate(frames):
+        own = _own_variables(frame.f_code)
         for name, value in frame.f_locals.items():
-            if depth or name != variable:
+            if name not in own and (depth or name != variable):
                 _note((depth, name), value, found, ())
     return found
 
@@ -286,10 +389,14 @@ class _Begun(NamedTuple):
     computed: int
     sources: int
     versions: tuple[int, ...]
+    obligations: int
+    operations: int
 
 
 class Rounds:
     """What a ``for`` goes through in place of a range."""
+
+    _is_dependent = False
 
     def __init__(self, trace: Trace, values: range, key: Any, variable: str) -> None:
         self._trace, self._values, self._key, self._variable = trace, values, key, variable
@@ -301,6 +408,7 @@ class Rounds:
         self._tries = _MOST_TRIES
         self._is_rolled = False
         self._begun: _Begun | None = None
+        self._last: Expression | None = None
         self._cells: dict[Any, int] = {}  # variables that are in memory between rounds
         self._wanted: set[Any] = set()
 
@@ -312,17 +420,24 @@ class Rounds:
         if self._tries:
             try:
                 self._ended(frame)
-                if self._next and self._tries:
-                    self._begin(frame)
+                # There is another round between this one and the last one.
+                if self._tries and 0 < self._next < len(self._values) - 2:
+                    self._begin(frame, self._next)
             except _UnknownError:
                 self._give_up()
         number = self._next
         if number >= len(self._values):
+            if self._last is not None:
+                self._rolling.end(self._last)
             raise StopIteration
         self._next = number + 1
         value = self._values[number]
         if number == len(self._values) - 1 or not self._tries:
-            return value
+            if not self._tries or self._rolling.begun:
+                return value
+            # Inner ranges that depend on it are rolled as in the other rounds.
+            self._last = self._index(number)
+            self._rolling.begun[self._last] = None
         return LazyNumber(self._trace, Symbol(self._index(number), value))
 
     def _index(self, number: int) -> Expression:
@@ -337,9 +452,7 @@ class Rounds:
     def _variables_in(self, frame: types.FrameType) -> dict[Any, Any]:
         return _variables(_frames(self._rolling, frame), self._variable)
 
-    def _begin(self, frame: types.FrameType) -> None:
-        if self._next >= len(self._values) - 2:  # none between this round and the last one
-            return
+    def _begin(self, frame: types.FrameType, number: int) -> None:
         trace = self._trace
         trace.settle()
         variables = self._variables_in(frame)
@@ -358,10 +471,12 @@ class Rounds:
                 if isinstance(without_views(node), Load):
                     entry.storage.node = Cast(node.dtype, node.shape, node)
         self._begun = _Begun(
-            self._next, self._index(self._next), self._variables_in(frame), len(trace.effects),
+            number, self._index(number), self._variables_in(frame), len(trace.effects),
             len(trace.guards.conditions), len(trace.guards.computed), len(trace.sources),
-            tuple(source.version for source in trace.sources),
+            tuple(source.version for source in trace.sources), len(self._rolling.obligations),
+            trace.operations,
         )  # fmt: skip
+        self._rolling.begun[self._begun.own] = self._key if self._is_dependent else None
 
     def _ended(self, frame: types.FrameType) -> None:
         """Go on behind the rounds that are like the one that has ended."""
@@ -369,6 +484,7 @@ class Rounds:
         if begun is None:
             return
         trace = self._trace
+        self._rolling.end(begun.own)
         trace.settle()
         after = self._variables_in(frame)
         for path, array in self._cells.items():
@@ -376,15 +492,21 @@ class Rounds:
         after = self._variables_in(frame)
         loop = self._loop(begun, after)
         if loop is None:
-            self._tries -= 1
-            if not self._tries:
-                self._give_up()
+            self._not_alike(begun)
             return
         self._is_rolled = True
         self._tries = _MOST_TRIES
-        self._next = begun.number + len(loop.values)
+        if isinstance(loop.values, range):
+            self._next = begun.number + len(loop.values)
         trace.effects[begun.effects :] = [loop]
         self._rolling.loops.append(loop)
+
+    def _not_alike(self, begun: _Begun) -> None:
+        """Go on behind a round that stands for itself alone."""
+        self._rolling.close(begun.obligations)
+        self._tries -= 1
+        if not self._tries:
+            self._give_up()
 
     def _put_back(self, entry: Any, array: int) -> None:
         """Store what a variable has in the array that has it between rounds."""
@@ -397,7 +519,8 @@ class Rounds:
             return
         node = storage.node
         shapes = [[extent.expression for extent in shape] for shape in (node.shape, source.shape)]
-        if storage.array is not None or node.dtype != source.dtype or shapes[0] != shapes[1]:
+        is_own = storage.array is None or trace.sources[storage.array].is_local
+        if not is_own or node.dtype != source.dtype or shapes[0] != shapes[1]:
             raise _UnknownError
         before = trace.storages[array]
         before.node = Cast(before.node.dtype, before.node.shape, before.node)
@@ -411,19 +534,24 @@ class Rounds:
         trace, before = self._trace, begun.variables
         if before.keys() != after.keys():
             return None
+        ended = self._rolling.ended
         changed: list[Any] = []
+        totals: list[tuple[Expression, Expression]] = []
         for path, one in before.items():
             other = after[path]
             if type(one) is not type(other):
                 return None
             if type(one) is _Array:
-                if one.kind != other.kind:
+                if one.kind(ended) != other.kind(ended):
                     return None
                 if not one.is_as(other):
                     changed.append(path)
             elif one[0] == "number" == other[0]:
-                if _general(one[1].expression) != _general(other[1].expression):
-                    return None
+                own, new = one[1].expression, other[1].expression
+                if _general(own, ended) != _general(new, ended):
+                    if own[0] != "call" or not _contains(new, {own}):
+                        return None
+                    totals.append((own, new))  # such as 't += dt'
             elif one != other:
                 return None
         known = reachable([one.node for one in before.values() if type(one) is _Array])
@@ -440,26 +568,48 @@ class Rounds:
             one = before[path]
             if one.array is not None:
                 if one.array in arrays:
-                    return None
+                    if not trace.sources[one.array].is_local:
+                        return None
+                    carried.add(path)
             elif isinstance(one.node, Scalar):
                 own, other = one.node, after[path].node
-                if not isinstance(other, Scalar) or _general(own.symbol.expression) != _general(
-                    other.symbol.expression
-                ):
+                if not isinstance(other, Scalar) or _general(
+                    own.symbol.expression, ended
+                ) != _general(other.symbol.expression, ended):
                     return None
             elif id(one.node) in read:
                 carried.add(path)
         if carried:
-            is_chain = not effects  # which few kernels compute, unrolled
-            if (
-                is_chain
-                or len(self._values) < _LEAST_CARRIED
-                or any(path[0] != 0 for path in carried)
-            ):
+            if any(path[0] != 0 for path in carried) or not self._may_carry(begun, effects):
                 raise _UnknownError
             self._wanted |= carried
             return None
-        return self._described(begun, effects, used, made, outside)
+        if totals and not self._are_unused(begun, {own for own, _ in totals}, (*used, *made)):
+            return None
+        loop = self._described(begun, effects, used, made, outside)
+        if loop is not None:
+            self._rolling.totals.update((each, self._key) for both in totals for each in both)
+        return loop
+
+    def _are_unused(self, begun: _Begun, totals: Set[Expression], nodes: Iterable[Node]) -> bool:
+        """Whether a round computes nothing of numbers that it changes."""
+        trace = self._trace
+        found = [*islice(trace.guards.conditions, begun.conditions, None)]
+        for _, operands in trace.guards.computed[begun.computed :]:
+            found += [operand.expression for operand in operands]
+        for effect in all_effects(trace.effects[begun.effects :]):
+            found += numbers_of_steps(effect.steps)
+        for node in nodes:
+            found += numbers_in(node)
+        return not any(_contains(expression, totals) for expression in found)
+
+    def _may_carry(self, begun: _Begun, effects: Sequence[Any]) -> bool:
+        """Whether what a round leaves to the next one may be in memory between."""
+        if any(isinstance(effect, Loop) for effect in effects):
+            return True
+        rounds, own = len(self._values), self._trace.operations - begun.operations
+        is_chain = not effects  # which few kernels compute, unrolled
+        return rounds * own >= _LEAST_CARRYING or (not is_chain and rounds >= _LEAST_CARRIED)
 
     def _described(
         self,
@@ -481,12 +631,12 @@ class Rounds:
         )  # fmt: skip
         if any(one[1] == self._family and one != index for one in asked):
             return None
-        own = {e: value for e, value in conditions.items() if index in indices_of(e)}
-        rest = self._values[begun.number : -1]
-        count = rounds_that_hold(own, index, rest, self._rolling.environment)
-        if count < 2:
+        decided = {e: value for e, value in conditions.items() if index in indices_of(e)}
+        if any(not indices_of(e).isdisjoint(self._rolling.ended) for e in decided):
             return None
-        share(guards, own, index, self._rolling.environment)
+        values = self._alike(begun, decided)
+        if values is None:
+            return None
         guards.computed[begun.computed :] = [
             (function, operands)
             for function, operands in computed
@@ -495,10 +645,118 @@ class Rounds:
         new = range(begun.sources, len(trace.sources))
         local = {array for array in new if trace.sources[array].is_local}
         return Loop(
-            index, rest[:count], tuple(effects), tuple(outside), begun.versions, self._key,
+            index, values, tuple(effects), tuple(outside), begun.versions, self._key,
             tuple(node for node in (*used, *made) if not isinstance(node, Load | Scalar)),
             frozenset(local.difference(self._cells.values())),
         )  # fmt: skip
+
+    def _alike(self, begun: _Begun, decided: dict[Expression, Any]) -> Domain | None:
+        """The rounds that decide as one has; None if it is no other one."""
+        rolling, index = self._rolling, begun.own
+        around = rolling.begun.keys()
+        mixed = {e: value for e, value in decided.items() if not around.isdisjoint(indices_of(e))}
+        own = {e: value for e, value in decided.items() if e not in mixed}
+        rest = self._values[begun.number : -1]
+        count = rounds_that_hold(own, index, rest, rolling.environment)
+        if count < 2:
+            return None
+        inner = rolling.obligations[begun.obligations :]
+        if mixed:
+            inner.append(Obligation(mixed, (), self._key))
+        left = left_of(rolling, inner, index, rest[:count], around)
+        if left is None:
+            return None
+        rolling.obligations[begun.obligations :] = left
+        share(self._trace.guards, decided, {index, *around}, rolling.environment)
+        return rest[:count]
+
+
+class DependentRounds(Rounds):
+    """What a ``for`` goes through in place of a range whose ends depend on a loop around it."""
+
+    _is_dependent = True
+
+    def __init__(self, trace: Trace, span: Span, key: Any, variable: str, way: Way) -> None:
+        super().__init__(trace, rounds_in(span), key, variable)
+        self._span, self._way, self._first = span, way, way.first
+        self._wanted = set(way.carried)
+        self._tries = 1
+
+    def _at(self, number: int) -> Symbol:
+        start, _, step = self._span
+        return applied(operator.add, start, constant(number * step)) if number else start
+
+    def __next__(self) -> Any:
+        number = self._next
+        self._next = number + 1
+        if number < self._first:
+            symbol = self._at(number)
+            return symbol.value if symbol.is_constant else LazyNumber(self._trace, symbol)
+        frame = sys._getframe(1)
+        try:
+            if number > self._first:
+                self._ended(frame)
+                raise StopIteration
+            self._begin(frame, number)
+        except _UnknownError:
+            self._give_up()
+        assert self._begun is not None
+        return LazyNumber(self._trace, Symbol(self._begun.own, self._begun.own[2]))
+
+    def _index(self, number: int) -> Expression:
+        # Extents of none and of one may be special, and inner ranges may be short at both ends.
+        return super()._index(max(number + 2, len(self._values) // 2))
+
+    def _not_alike(self, begun: _Begun) -> None:
+        carried = self._way.carried | self._wanted
+        if carried == self._way.carried:
+            self._rolling.refused = _otherwise(self._rolling, self._key)
+        else:
+            way = self._way._replace(carried=carried)
+            self._rolling.refused = NotRolledError(self._key, way)
+        raise self._rolling.refused
+
+    def _may_carry(self, begun: _Begun, effects: Sequence[Any]) -> bool:
+        return True
+
+    def _alike(self, begun: _Begun, decided: dict[Expression, Any]) -> Domain | None:
+        rolling, index = self._rolling, begun.own
+        values = Span(self._at(self._first), *self._span[1:])
+        inner = rolling.obligations[begun.obligations :]
+        if decided:
+            inner.append(Obligation(decided, (), self._key, self._way))
+        rolling.obligations[begun.obligations :] = [one.within(index, values) for one in inner]
+        share(self._trace.guards, decided, {index, *rolling.begun}, rolling.environment)
+        rolling.ended.add(index)
+        return values
+
+
+def _otherwise(rolling: Rolling, key: Any) -> NotRolledError:
+    """Have a loop be rolled from a later round on, or be unrolled."""
+    way = rolling.ways.get(key, Way())
+    is_last = key[-1] != _DEPENDENT or way.first == MOST_FIRST
+    return NotRolledError(key, None if is_last else way._replace(first=way.first + 1))
+
+
+def left_of(
+    rolling: Rolling,
+    obligations: Iterable[Obligation],
+    index: Expression,
+    values: Domain,
+    around: Set[Expression],
+) -> list[Obligation] | None:
+    """Those that depend on loops around one, if the others hold in all of its rounds."""
+    found: list[Obligation] = []
+    for one in obligations:
+        own = one.within(index, values)
+        if own.depends_on(around):
+            found.append(own)
+        elif not own.holds(rolling.environment):
+            way = rolling.later(own)
+            if way is not None:
+                raise NotRolledError(own.key, way)
+            return None
+    return found
 
 
 def _values_of(effects: Iterable[Any]) -> Iterator[Node]:
@@ -521,50 +779,38 @@ def _needed(nodes: Sequence[Node], old: dict[int, Node]) -> tuple[list[Node], li
 # -- decisions -------------------------------------------------------------------------------------
 
 
-def rounds_that_hold(
-    conditions: dict[Expression, Any], index: Expression, values: range, environment: Environment
-) -> int:
-    """How many rounds from the first one on decide as the traced one."""
-    wanted = [(expression, decision(value)) for expression, value in conditions.items()]
-    for count, value in enumerate(values):
-        for expression, expected in wanted:
-            try:
-                found = decision(_with(expression, index, value, environment))
-            except Exception:  # the trace has decided by a value
-                return count
-            if found != expected:
-                return count
-    return len(values)
-
-
-def _with(expression: Expression, index: Expression, value: int, environment: Environment) -> Any:
-    if expression == index:
-        return value
-    if expression[0] != "call":
-        return evaluated(expression, environment)
-    return expression[1](*[_with(one, index, value, environment) for one in expression[2]])
-
-
 def share(
-    guards: Guards, conditions: dict[Expression, Any], index: Expression, environment: Environment
+    guards: Guards,
+    conditions: Iterable[Expression],
+    indices: Set[Expression],
+    environment: Environment,
 ) -> None:
     """Have calls share what else decides for all rounds of a loop, in place of one round's."""
     for expression in conditions:
         del guards.conditions[expression]
     for leaf in leaves_of(conditions):
-        if leaf[0] != "constant" and leaf != index and leaf not in guards.conditions:
+        if leaf[0] != "constant" and leaf not in indices and leaf not in guards.conditions:
             guards.conditions[leaf] = evaluated(leaf, environment)
             guards.only_broadcast = False
 
 
-def check_round(trace: Trace, loop: Loop, decided: dict[Expression, Any]) -> None:
-    """Have a loop be unrolled whose plan was decided by one round's index."""
+def check_round(
+    trace: Trace, loop: Loop, decided: dict[Expression, Any], around: Set[Expression], begun: int
+) -> None:
+    """Have a loop be unrolled whose plan was decided by one round's index. `around` are the indices
+    of loops around it, `begun` is how many obligations there were.
+    """
     own = {e: value for e, value in decided.items() if loop.index in indices_of(e)}
-    assert trace.rolling is not None
-    environment = trace.rolling.environment
-    if rounds_that_hold(own, loop.index, loop.values, environment) < len(loop.values):
-        raise NotRolledError(loop.key)
-    share(trace.guards, own, loop.index, environment)
+    rolling = trace.rolling
+    assert rolling is not None
+    inner = rolling.obligations[begun:]
+    if own:
+        inner.append(Obligation(own, (), loop.key))
+    left = left_of(rolling, inner, loop.index, loop.values, around)
+    if left is None:
+        raise _otherwise(rolling, loop.key)
+    rolling.obligations[begun:] = left
+    share(trace.guards, own, {loop.index, *around}, rolling.environment)
 
 
 # -- when the trace has ended ----------------------------------------------------------------------
@@ -574,6 +820,8 @@ def check_rolled(trace: Trace, outputs: Sequence[Node], numbers: Sequence[Expres
     """Have a loop be unrolled of which one round is needed where another one would be."""
     rolling = trace.rolling
     assert rolling is not None
+    rolling.end()
+    rolling.close()
     homes: dict[int, Loop] = {}
     for loop in rolling.loops:  # inner ones first
         for node in loop.made:
@@ -585,6 +833,14 @@ def check_rolled(trace: Trace, outputs: Sequence[Node], numbers: Sequence[Expres
         if loop is not None and not any(loop is one for one in within):
             raise NotRolledError(loop.key)
 
+    def check_numbers(numbers: Iterable[Expression], within: tuple[Loop, ...]) -> None:
+        for expression in numbers:
+            for index in indices_of(expression):
+                check(indices.get(index), within)
+            for total, key in rolling.totals.items():
+                if _contains(expression, (total,)):
+                    raise NotRolledError(key)
+
     def visit(effects: Iterable[Any], nodes: Iterable[Node], within: tuple[Loop, ...]) -> None:
         values = [*nodes]
         for effect in effects:
@@ -594,19 +850,16 @@ def check_rolled(trace: Trace, outputs: Sequence[Node], numbers: Sequence[Expres
                 continue
             values.append(effect.value)
             check(arrays.get(effect.array), within)
-            for index in indices_of_steps(effect.steps):
-                check(indices.get(index), within)
+            check_numbers(numbers_of_steps(effect.steps), within)
         for node in _needed(values, {id(n): n for one in within for n in one.outside})[0]:
             check(homes.get(id(node)), within)
             if isinstance(node, Load):
                 check(arrays.get(node.array), within)
-            for index in indices_in(node):
-                check(indices.get(index), within)
+            check_numbers(numbers_in(node), within)
 
     visit(trace.effects, outputs, ())
-    for expression in (*numbers, *trace.guards.conditions):
-        for index in indices_of(expression):
-            check(indices.get(index), ())
+    raising = [one.expression for _, operands in trace.guards.computed for one in operands]
+    check_numbers((*numbers, *trace.guards.conditions, *raising), ())
 
 
 # -- the name 'range' ------------------------------------------------------------------------------
@@ -619,7 +872,12 @@ class _RangeType(StandIn):
     trace: Trace
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
-        return rounds_of(cls.trace, sys._getframe(1), builtins.range(*args, **kwargs))
+        frame = sys._getframe(1)
+        if any(type(one) is LazyNumber for one in args):
+            found = _dependent(cls.trace, frame, args)
+            if found is not None:
+                return found
+        return rounds_of(cls.trace, frame, builtins.range(*args, **kwargs))
 
 
 def range_of(trace: Trace) -> type:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from kerneltk.fusion.trace.graph import (
 from kerneltk.fusion.trace.reads import Reads
 from kerneltk.fusion.trace.symbols import (
     Environment,
+    Expression,
     Guards,
     NumberFunction,
     Symbol,
@@ -51,9 +52,13 @@ from kerneltk.fusion.trace.symbols import (
     broadcast_shapes,
     constant,
     equal,
+    has_index,
     is_one,
 )
 from kerneltk.fusion.trace.users import Location, in_try, user_location, user_snippet
+
+if TYPE_CHECKING:  # functions without loops do not load it
+    from kerneltk.fusion.trace.domains import Obligation
 
 
 class _Refusals(threading.local):
@@ -181,11 +186,35 @@ class Handlers(NamedTuple):
 # -- loops, which `rolling` describes --------------------------------------------------------------
 
 
-class NotRolledError(BaseException):
-    """A loop is to be unrolled: no error of the function's, which may catch any of these."""
+_MOST_LEAST = 12  # rounds of a dependent range that are executed where it has no more
+MOST_FIRST = 3  # rounds of one that are executed before one stands for the others
 
-    def __init__(self, key: Any) -> None:
-        self.key = key
+
+class Way(NamedTuple):
+    """How a loop is rolled whose range depends on a loop around it.
+
+    Parameters
+    ----------
+    first : int
+        How many rounds are executed before the one that stands for all others.
+    carried : frozenset
+        The variables that are in memory between rounds.
+    least : int
+        How many rounds it has where it is rolled.
+    """
+
+    first: int = 0
+    carried: frozenset[Any] = frozenset()
+    least: int = 0
+
+
+class NotRolledError(BaseException):
+    """A loop is to be unrolled, or to be rolled in a `way`: no error of the function's, which may
+    catch any of these.
+    """
+
+    def __init__(self, key: Any, way: Way | None = None) -> None:
+        self.key, self.way = key, way
 
 
 class ManyOperationsError(BaseException):
@@ -205,6 +234,8 @@ class Rolling:
         Whether a frame is one of a traced function's; None for the frame that has called it.
     is_counting : bool
         Whether loops are unrolled until there are many operations.
+    ways : dict
+        Of loops whose ranges depend on others.
     """
 
     def __init__(
@@ -213,13 +244,50 @@ class Rolling:
         environment: Environment,
         is_traced: Callable[[FrameType], bool | None],
         is_counting: bool,
+        ways: dict[Any, Way],
     ) -> None:
         self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
+        self.ways = ways
         self.is_counting = is_counting
         self.families = 0
         # Why the function is to be traced again, also where it has caught that.
         self.refused: NotRolledError | ManyOperationsError | None = None
         self.loops: list[Loop] = []
+        # The indices of rounds that are executed, each that stands for others with its loop's key.
+        self.begun: dict[Expression, Any] = {}
+        self.ended: set[Expression] = set()  # indices of rounds that stood for others
+        # Numbers that rounds change and do not use, with the loop's key: nothing else may.
+        self.totals: dict[Expression, Any] = {}
+        self.obligations: list[Obligation] = []  # that depend on loops which have not ended
+
+    def end(self, index: Expression | None = None) -> None:
+        """End a round, or all, and those inner ones that have not come to their ends."""
+        inner = [*self.begun]
+        for one in inner if index is None else inner[inner.index(index) :]:
+            key = self.begun.pop(one)
+            if key is not None and one != index:
+                raise NotRolledError(key)
+
+    def later(self, obligation: Obligation) -> Way | None:
+        """The way in which more first rounds are executed, if that is enough."""
+        way = obligation.way
+        for first in range(1, MOST_FIRST + 1 - way.first if way else 0):
+            later = obligation.later(first)
+            if later.own_rounds > 1 and later.holds(self.environment):
+                return Way(way.first + first, way.carried, way.least)
+        return None
+
+    def close(self, begun: int = 0) -> None:
+        """Have what inner loops depend on hold in the executed rounds alone."""
+        left = [one for one in self.obligations[begun:] if one.depends_on(self.begun.keys())]
+        for one in self.obligations[begun:]:
+            if one not in left and not one.holds(self.environment):
+                way = self.later(one)
+                if way is None and one.way is not None:
+                    count = one.way.first + one.own_rounds
+                    way = one.way._replace(least=count + 1) if count < _MOST_LEAST else None
+                raise NotRolledError(one.key, way)
+        self.obligations[begun:] = left
 
 
 class StandIn(type):
@@ -402,7 +470,7 @@ class Trace:
         call refuses what the dtype does not hold, as NumPy.
         """
         try:
-            found = applied(_Element(dtype, is_assigned), symbol)
+            found = applied(Element(dtype, is_assigned), symbol)
         except (OverflowError, ValueError) as error:
             raise at_line(ScalarOverflowError, f"{error}.") from None
         except TypeError as error:
@@ -446,7 +514,7 @@ class Trace:
                 continue
             extent = shape[axis]
             number = as_symbol(item)
-            if not self.guards.decide(_has_index, extent, number):
+            if not self.guards.decide(has_index, extent, number):
                 raise at_line(
                     InvalidIndexError,
                     f"Index {number.value} is out of bounds for axis {axis} with size "
@@ -538,10 +606,6 @@ class InvalidIndexError(ArgumentValueError, IndexError):
     """An index that an array does not have."""
 
 
-def _has_index(extent: int, index: int) -> bool:
-    return -extent <= index < extent
-
-
 class _Fits(NumberFunction):
     """Whether a dtype holds an integer."""
 
@@ -562,12 +626,13 @@ class _Converted(NumberFunction):
             return np.asarray(value).astype(self.parts[0])[()]
 
 
-class _Element(NumberFunction):
+class Element(NumberFunction):
     """A number as an array holds it, by NumPy's own conversion."""
 
     __slots__ = ()
 
     def __call__(self, value: Any) -> Any:
+        """The number; raises what NumPy raises."""
         dtype, is_assigned = self.parts
         with np.errstate(all="ignore"):
             if not is_assigned:

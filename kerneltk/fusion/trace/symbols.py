@@ -12,6 +12,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import gcd
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -263,12 +264,36 @@ def index_end(index: int) -> int | None:
     return index + 1 or None
 
 
+def has_index(extent: int, index: int) -> bool:
+    """Whether an axis has an index."""
+    return -extent <= index < extent
+
+
 def product(*numbers: int) -> int:
     """The product of integers."""
     found = 1
     for number in numbers:
         found *= number
     return found
+
+
+def are_apart(extent: int, count: int, *bounds: Any) -> bool:
+    """Whether two parts of an axis have no index in common: `count` slices of slices, and others,
+    each by start, stop and step.
+    """
+    one, other = range(extent), range(extent)
+    for at in range(0, len(bounds), 3):
+        item = slice(*bounds[at : at + 3])
+        if at < 3 * count:
+            one = one[item]
+        else:
+            other = other[item]
+    if not one or not other:
+        return True
+    if max(one) < min(other) or max(other) < min(one):
+        return True
+    apart = gcd(*(own.step for own in (one, other) if len(own) > 1))
+    return apart > 1 and (one[0] - other[0]) % apart != 0
 
 
 class Guards:

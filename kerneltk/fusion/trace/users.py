@@ -193,6 +193,12 @@ class Location(NamedTuple):
     line: int
     names: dict[str, Any]  # the globals by which the source is found
 
+    @property
+    def is_while(self) -> bool:
+        """Whether it is the condition of a loop."""
+        line = linecache.getline(self.code.co_filename, self.line, self.names)
+        return line.lstrip().startswith("while ")
+
     def snippet(self, label: str = "") -> Snippet | None:
         """The expression; None where it has no source."""
         code = self.code

@@ -54,6 +54,10 @@ __forceinline__ long long floor_divide(long long left, long long right) {
 __forceinline__ long long floor_modulo(long long left, long long right) {
     return left - floor_divide(left, right) * right;
 }
+// How many values Python's range has, or less than one where it has none.
+__forceinline__ long long rounds(long long start, long long stop, long long by) {
+    return by > 0 ? (stop - start + by - 1) / by : (start - stop - by - 1) / -by;
+}
 __forceinline__ bound index_end(long long index) { return index == -1 ? bound() : bound(index + 1); }
 
 // Part of an array: the first element, and the extents and steps (bytes) of its axes.

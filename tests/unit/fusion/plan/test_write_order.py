@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk.backends.base import backend_named
+from kerneltk.fusion.plan.steps import LibraryCall
+from kerneltk.fusion.start import traced
 
 
 def row(p: Any) -> None:
@@ -130,3 +133,32 @@ def test_plans_with_copies_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
         kerneltk.fuse(function)(x)
         np.testing.assert_allclose(x, y, rtol=1e-15)
         monkeypatch.undo()
+
+
+def reshaped_before(p: Any) -> Any:
+    sums = p.reshape(6, 8).sum(axis=1)
+    p[:] = p @ np.eye(6) * 2
+    return sums @ np.ones((6, 2))
+
+
+def reshaped_with(p: Any) -> None:
+    p[:] = p.reshape(6, 8).T + 1
+
+
+@pytest.mark.parametrize(("function", "copies"), [(reshaped_before, False), (reshaped_with, True)])
+def test_reshaped_arrays_are_copied_where_they_are_written_to(
+    function: Callable[[Any], Any], copies: bool
+) -> None:
+    x = np.random.default_rng(0).random((8, 6))
+    y = x.copy()
+    found, wanted = kerneltk.fuse(function)(x), function(y)
+    np.testing.assert_allclose(x, y, rtol=1e-15)
+    if wanted is not None:
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    plan = traced(function, "program", [x], (), backend_named("host")).plan
+    options = [
+        dict(step.kernel.options)
+        for step in plan.steps
+        if isinstance(step.kernel, LibraryCall) and step.kernel.function == "reshape"
+    ]
+    assert {"copies": copies} in options
