@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator
+from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator, HeldTotal, held_total
 from kerneltk.codegen.argument_block import (
     ArgumentBlock,
     Field,
@@ -38,6 +38,7 @@ from kerneltk.schedule.reduction import (
     merged_index_shape,
 )
 from kerneltk.signature.resolve import (
+    Binding,
     Resolved,
     convert_scalar,
     normalize_axes,
@@ -130,8 +131,9 @@ class ReductionDefinition(KernelDefinition):
             return None
         axes = normalize_axes(options[0] if options else None, len(resolved.shape))
         geometry = self._geometry(resolved, backend, axes)
-        size = self.accumulator.size(resolved.binding)
-        if not self.identity:  # a total says whether there is a value
+        held = self.held(backend, resolved.binding)
+        size = max(self.accumulator.size(resolved.binding), 4 if held.ctype else 0)
+        if not (self.identity or held.identity):  # a total says whether there is a value
             size += min(size, 16)
         schedule: ReductionSchedule
         # A process that calls kernels on one backend loads its schedules only.
@@ -173,6 +175,13 @@ class ReductionDefinition(KernelDefinition):
         return LaunchGeometry.of(
             specialization, resolved, constants, elements, schedule.launch, scratch
         )
+
+    def held(self, backend: Capabilities, binding: Binding) -> HeldTotal:
+        """How threads hold totals; on the host, whose loops are vectors, as what they are."""
+        if backend.walks_chunks:
+            return HeldTotal()
+        has_names = bool(self.preamble) or any("-D" in option for option in self.options)
+        return held_total(self.accumulator, binding, self.reduce_expr, has_names)
 
     def _geometry(self, resolved: Resolved, backend: Capabilities, axes: Sequence[int]) -> Geometry:
         shape = resolved.shape
@@ -332,6 +341,11 @@ class ReductionSpecialization(Specialization):
         extents = ("outer", schedule.outer_extents), ("reduction", schedule.reduction_extents)
         return tuple((name, shape[:0:-1]) for name, shape in extents if len(shape) > 1)
 
+    @cached_property
+    def held(self) -> HeldTotal:
+        """How threads hold totals."""
+        return self.definition.held(self.backend, self.binding)
+
     @property
     def fast_compile(self) -> bool:
         """Where the template has done what a compiler would do: measured, it then is as fast.
@@ -341,12 +355,19 @@ class ReductionSpecialization(Specialization):
         """
         if any(a.kind in ("shifted", "reversed", "along") for a in self.schedule.accesses):
             return False
-        size = self.definition.accumulator.size(self.binding)
+        size = 4 if self.held.ctype else self.definition.accumulator.size(self.binding)
         widened = any(
             is_array and dtype.itemsize < 4 < size
             for is_array, dtype in zip(self.is_array, self.binding.dtypes, strict=True)
         )
         return self.schedule.strategy != "short" and not widened and self.definition.calls_nothing
+
+    @property
+    def _identity(self) -> tuple[str, str, str] | None:
+        """What totals begin with: the user's identity, else one that is known."""
+        if self.definition.identity:
+            return self.definition.parts["identity"]
+        return ("(", self.held.identity, ")") if self.held.identity else None
 
     @cached_property
     def arguments(self) -> ArgumentBlock:
@@ -434,7 +455,10 @@ class ReductionSpecialization(Specialization):
                 name: (before, self.widened(part, totals, is_value=True), behind)
                 for name, (before, part, behind) in definition.parts.items()
             },
-            "identity": definition.parts["identity"] if definition.identity else None,
+            "held": self.held.ctype or "_type_reduce",
+            "narrowed": ("kerneltk::as_word" if self.held.is_modular else "static_cast")
+            + "<_type_reduce>",
+            "identity": self._identity,
             "post_map_expr": ended(self.widened(definition.post_map_expr, totals)),
             "arrays": arrays,
             "inputs": inputs,
