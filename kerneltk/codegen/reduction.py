@@ -46,6 +46,7 @@ from kerneltk.signature.resolve import (
 )
 
 _Options = tuple[Any, bool, int | None] | None
+_EFFECTS = frozenset({"assert", "printf", "__trap"})
 _Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
@@ -132,7 +133,7 @@ class ReductionDefinition(KernelDefinition):
         axes = normalize_axes(options[0] if options else None, len(resolved.shape))
         geometry = self._geometry(resolved, backend, axes)
         held = self.held(backend, resolved.binding)
-        size = max(self.accumulator.size(resolved.binding), 4 if held.ctype else 0)
+        size = self.accumulator.size(resolved.binding)
         if not (self.identity or held.identity):  # a total says whether there is a value
             size += min(size, 16)
         schedule: ReductionSchedule
@@ -353,7 +354,7 @@ class ReductionSpecialization(Specialization):
         Narrow integers with wide totals are not: widening them is left to the compiler. Nor are
         vectors that begin anywhere, whose bytes it would leave in local memory.
         """
-        if any(a.kind in ("shifted", "reversed", "along") for a in self.schedule.accesses):
+        if any(access.begins_anywhere for access in self.schedule.accesses):
             return False
         size = 4 if self.held.ctype else self.definition.accumulator.size(self.binding)
         widened = any(
@@ -361,6 +362,16 @@ class ReductionSpecialization(Specialization):
             for is_array, dtype in zip(self.is_array, self.binding.dtypes, strict=True)
         )
         return self.schedule.strategy != "short" and not widened and self.definition.calls_nothing
+
+    @property
+    def _is_filled(self) -> bool:
+        """Whether the elements behind a row, which its last vector has, may be mapped as well: they
+        are another row's, or zero bytes where the array ends. Totals take an identity for them.
+        """
+        facts = self.definition.facts
+        effects = facts.by_reference or not facts.names.isdisjoint(_EFFECTS)
+        is_free = not (self.definition.uses_number or any(self.raw) or self.views or effects)
+        return is_free and not self.definition.mask and self._identity is not None
 
     @property
     def _identity(self) -> tuple[str, str, str] | None:
@@ -459,6 +470,7 @@ class ReductionSpecialization(Specialization):
             "narrowed": ("kerneltk::as_word" if self.held.is_modular else "static_cast")
             + "<_type_reduce>",
             "identity": self._identity,
+            "filled": self._is_filled,
             "post_map_expr": ended(self.widened(definition.post_map_expr, totals)),
             "arrays": arrays,
             "inputs": inputs,

@@ -59,7 +59,7 @@ _STAGED_BYTES = 40 * 1024  # of shared memory, so that several blocks are reside
 
 Kind = Literal[
     "flat", "row", "broadcast", "strided", "element", "uniform", "staged", "shifted", "reversed",
-    "along",
+    "picked", "along",
 ]  # fmt: skip
 Variant = Literal["vector", "interleave", "patch", "tile", "word_tile", "box", "by_reference"]
 
@@ -108,7 +108,8 @@ class Access:
         ``broadcast``: one value along the innermost dimension. ``strided``: a run-time step along
         the innermost dimension. ``element``: every element's address is computed. ``uniform``: one
         value. ``staged``: through the tile. ``shifted``, ``reversed``: vectors that begin
-        anywhere. ``along``: the same along the reduction, of each output of a thread.
+        anywhere. ``picked``: every second element of such vectors, of twice the width.
+        ``along``: the same as the first along the reduction, of each output of a thread.
     chunk : int
         Bytes of one memory access; of a reduction's staged input the vectors that a thread stages.
     in_words : bool
@@ -127,6 +128,11 @@ class Access:
     in_words: bool = False
     tap: tuple[int, int, int] | None = None
     loads: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def begins_anywhere(self) -> bool:
+        """Whether vectors are put together of the aligned ones around them."""
+        return self.kind in ("shifted", "reversed", "picked", "along")
 
 
 @record
