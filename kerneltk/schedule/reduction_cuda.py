@@ -322,12 +322,16 @@ def _narrow_width(
     """Return the elements, at most `most`, of vectors that begin anywhere; 0 where vectors of
     `whole` elements do. Less than a word a lane would leave the memory idle.
     """
-    found = [(o.itemsize, step) for o, step in zip(operands, steps, strict=True) if _runs(o, step)]
+    found = [
+        (o.itemsize, step)
+        for o, step in zip(operands, steps, strict=True)
+        if _runs(o, step) or _is_picked(o, step)
+    ]
     sizes = [size for size, _ in found] or [VECTOR_BYTES]
-    width = min(choose_vector_width(sizes), most)
+    width = min(choose_vector_width([max(size, abs(step)) for size, step in found]), most)
     while width > 1 and 3 * -(-extent // width) * width > 4 * extent:
         width //= 2
-    whole = min([whole, *(1 for _, step in found if step < 0)])
+    whole = min([whole, *(1 for size, step in found if step != size)])
     is_wide = width * min(sizes) >= 2 * WORD_BYTES and width <= extent
     return width if is_wide and whole * max(sizes) < WORD_BYTES else 0
 
@@ -337,6 +341,14 @@ def _runs(operand: Operand, step: int) -> bool:
     return not operand.is_index and not operand.written and abs(step) == operand.itemsize
 
 
+def _is_picked(operand: Operand, step: int) -> bool:
+    """Whether every second small element of an input is taken: vectors of words have more of them
+    than loads of one element.
+    """
+    is_input = not operand.is_index and not operand.written
+    return is_input and step == 2 * operand.itemsize < WORD_BYTES + 1
+
+
 def _begun_anywhere(
     accesses: Sequence[Access], operands: Sequence[Operand], steps: Sequence[int], width: int,
     is_whole: bool,
@@ -344,13 +356,16 @@ def _begun_anywhere(
     """Return the accesses where vectors of inputs begin anywhere, `is_whole` if all that are as
     long as the others.
     """
-    return tuple(
-        Access("shifted" if step > 0 else "reversed", o.itemsize)
-        if _runs(o, step)
-        and not (is_whole and access.chunk == min(VECTOR_BYTES, width * o.itemsize))
-        else access
-        for access, o, step in zip(accesses, operands, steps, strict=True)
-    )
+
+    def access_of(access: Access, operand: Operand, step: int) -> Access:
+        if _is_picked(operand, step):
+            return Access("picked", operand.itemsize)
+        is_vector = access.chunk == min(VECTOR_BYTES, width * operand.itemsize)
+        if not _runs(operand, step) or (is_whole and is_vector):
+            return access
+        return Access("shifted" if step > 0 else "reversed", operand.itemsize)
+
+    return tuple(map(access_of, accesses, operands, steps))
 
 
 def _single(operand: Operand, row: Sequence[int]) -> int:

@@ -196,6 +196,14 @@ def test_vectors_of_small_elements_are_reversed() -> None:
     assert plan((1001, 500), (0,), make("f4", (1001, 500), strides=(2000, -4))).width == 1
 
 
+@pytest.mark.parametrize(("axis", "strategy"), [(0, "columns"), (1, "rows")])
+def test_every_second_small_element_is_picked_from_vectors(axis: int, strategy: str) -> None:
+    layout = plan((500, 1001), (axis,), make("u1", (500, 1001), strides=(2002, 2)))
+    assert (layout.strategy, layout.width, layout.accesses[0].kind) == (strategy, 8, "picked")
+    layout = plan((500, 1001), (axis,), make("f4", (500, 1001), strides=(8008, 8)))
+    assert layout.accesses[0].kind == "strided"
+
+
 def test_rows_of_small_elements_end_within_vectors() -> None:
     layout = plan((50, 3, 70, 101), (0, 3), dtype="i1")
     assert (layout.strategy, layout.width, layout.partial) == ("rows", 16, True)
