@@ -703,7 +703,7 @@ _MOST_COLUMNS = 8  # outputs a thread
 _STRETCH = 512
 _TOTALS_BYTES = 32768  # shared memory of a block's totals
 _FEW_ROWS = 64
-_COLUMN_BYTES = 32  # of a thread's accumulators
+_COLUMN_BYTES = 64  # of a thread's accumulators
 
 
 def _column_width(
