@@ -195,17 +195,14 @@ def online_total(node: Reduce, name: str, largest: str) -> Total:
     """
     ctype = describe(node.dtype).ctype
     a, b, top_a, top_b = f"a.{name}", f"b.{name}", f"a.{largest}", f"b.{largest}"
-    # Equal infinities are no distance: they are also what an empty total begins with. Conditions
-    # choose among values, and not which of two exponentials is computed: lanes would part.
-    apart = f"({top_a} == {top_b} ? {ctype_cast(ctype)}(0) : -::fabs({top_a} - {top_b}))"
-    first = f"{top_a} >= {top_b}"
     return Total(
         ((ctype, name),),
         (f"{ctype_cast(ctype)}(1)",),
-        (f"(({first} ? {a} : {b}) + ({first} ? {b} : {a}) * ::exp({apart}))",),
+        (f"kerneltk::joined_sum({top_a}, {a}, {top_b}, {b})",),
         (f"{ctype_cast(ctype)}(0)",),
         # An infinity less an infinity is no number, and then the sum is none.
         f"({a} + ({top_a} - {top_a}))",
+        ("online.hpp",),
     )
 
 
@@ -393,7 +390,9 @@ def reduction_definition(
         largest = largest_of(node) if online else None
         if largest is not None and any(largest is other for other in reduces):
             place = next(j for j, other in enumerate(reduces) if other is largest)
-            totals.append(online_total(node, f"t{k}", f"t{place}"))
+            total = online_total(node, f"t{k}", f"t{place}")
+            preamble.include("online.hpp")
+            totals.append(total)
             continue
         spread = spread_of(node) if online else None
         body = Body(f"_kt_map{k}", operands, in_memory, shape)
