@@ -373,7 +373,8 @@ class ElementwiseSpecialization(Specialization):
     @cached_property
     def per_element(self) -> bool:
         """Whether every element's coordinates are computed, not every vector's."""
-        return any(access.kind in ("element", "staged") for access in self.layout.accesses)
+        kinds = ("element", "held", "staged")
+        return any(access.kind in kinds for access in self.layout.accesses)
 
     @cached_property
     def divisor_count(self) -> int:

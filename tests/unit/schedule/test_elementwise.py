@@ -270,6 +270,19 @@ def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind
 
 
 @pytest.mark.parametrize(
+    ("dtype", "inner", "width", "kind"),
+    [("f2", 1001, 8, "held"), ("f4", 1001, 4, "held"), ("f2", 101, 4, "element")],
+)
+def test_rows_of_one_value_are_vectors_that_cross_their_ends(
+    dtype: str, inner: int, width: int, kind: str
+) -> None:
+    rows, one = make(dtype, (640, inner)), make(dtype, (640, 1))
+    layout = cuda(one, rows, one, rows)
+    assert (layout.variant, layout.width) == ("vector", width)
+    assert kinds(layout) == [kind, "flat", kind, "flat"]
+
+
+@pytest.mark.parametrize(
     ("dtype", "shape", "block", "width"),
     [
         ("f4", (64, 16382), 256, 4),
