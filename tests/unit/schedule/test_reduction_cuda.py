@@ -402,3 +402,8 @@ def test_indices_of_short_rows_are_combined_in_two_rounds(
     shape = (8192, length)
     assert plan(shape, (1,)).unroll == plain
     assert plan(shape, (1,), numbers=True).unroll == numbered
+
+
+def test_single_elements_are_written_in_the_order_of_the_outputs() -> None:
+    turned = make("f4", (500, 400, 1), strides=(4, 2000, 2000))
+    assert plan((500, 400, 1), (2,), turned).outer.strides == ((4, 2000), (1600, 4))
