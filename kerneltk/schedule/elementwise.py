@@ -122,7 +122,8 @@ class Access:
         In patches: the operand that a thread loads for this one, and how many rows and columns it
         is apart from that one.
     loads : tuple of (int, int, int)
-        In patches: row, column and number of elements of a thread's accesses.
+        In patches: row, column and number of elements of a thread's accesses. Only the first row's,
+        where all rows have the same elements.
     """
 
     kind: Kind
@@ -516,7 +517,8 @@ def _of_patches(
     is_stencil = any(tap[0] != k for k, tap in enumerate(taps))
     shares_rows = any(down for _, down, _ in taps)
     has_small = _has_small_singles(layout, operands)
-    across = _neighbours(loop, operands) if is_stencil or has_small else 1
+    has_shared = any(row[-1] and not row[-2] for row in loop.strides)
+    across = _neighbours(loop, operands) if is_stencil or has_small or has_shared else 1
     if not shares_rows and across == 1:  # no two elements of a thread have an operand in common
         taps, is_stencil = [(k, 0, 0) for k in range(len(operands))], False
     pays = is_stencil or (has_small and across > 1)
@@ -631,7 +633,8 @@ def _loads(
         return tuple((k, 0, 1) for k in range(width))
     size, found = operand.itemsize, []
     aligned = alignment_of(*row[:-1], across * size) if row[-1] == size else 1
-    for k in range(min(taps)[0], width + max(taps)[0]):
+    rows = range(min(taps)[0], width + max(taps)[0]) if row[-2] else range(1)
+    for k in rows:
         columns = sorted(
             {c + j for down, c in taps if 0 <= k - down < width for j in range(across)}
         )
