@@ -138,9 +138,9 @@ def test_packs_are_sixteen_bytes(dtype: str, width: int) -> None:
 
 def test_a_thread_holds_few_bytes_of_totals() -> None:
     widths = [
-        plan((1024, 4096), (0,), dtype="i1", accumulator=size).width for size in (1, 8, 24, 128)
+        plan((1024, 4096), (0,), dtype="i1", accumulator=size).width for size in (4, 8, 24, 128)
     ]
-    assert widths == [8, 8, 2, 1]
+    assert widths == [8, 4, 2, 1]
 
 
 def test_the_order_in_memory_decides_and_not_the_axis() -> None:
