@@ -482,7 +482,9 @@ class Planner:
             alone = [root for root in roots if self._row_work([root]) is not None]
             if 0 < len(alone) < len(roots) and self._rows(alone):
                 roots = [root for root in roots if not any(root is other for other in alone)]
+        before = len(self._steps)
         self._reductions([root.node for root in roots])
+        is_behind = self.is_online and len(self._steps) > before
         groups: list[list[Root]] = []
         for root in roots:
             shape = self._target_shape(root)
@@ -494,7 +496,7 @@ class Planner:
                 groups.append([root])
         groups.sort(key=lambda group: any(not root.target.is_new for root in group))
         for group in groups:
-            self._elementwise(group)
+            self._elementwise(group, is_behind)
 
     def _target_shape(self, root: Root) -> Shape:
         target = root.target
@@ -734,7 +736,8 @@ class Planner:
 
     # -- elementwise -----------------------------------------------------------------------------
 
-    def _elementwise(self, roots: list[Root]) -> None:
+    def _elementwise(self, roots: list[Root], is_behind: bool = False) -> None:
+        """Plan one kernel of values of a shape; `is_behind` a reduction that reads the same."""
         left = []
         for root in roots:
             leaf = self._stored.get(id(root.node))
@@ -749,7 +752,7 @@ class Planner:
         self._keep_small([root.node for root in left], shape)
         operands = Operands()
         definition = elementwise_definition(
-            self._name, [root.node for root in left], shape, self.in_memory, operands
+            self._name, [root.node for root in left], shape, self.in_memory, operands, is_behind
         )
         new = all(root.target.is_new and root.target.order is None for root in left)
         covered = self._is_covered(shape, operands)
