@@ -7,9 +7,13 @@ namespace kerneltk {
 // what `ex2.approx` and the product's rounding lose is less than 2^-22 of that.
 __device__ __forceinline__ double relative_exp(double value) { return ::exp(value); }
 __device__ __forceinline__ float relative_exp(float value) {
+#ifdef __CUDACC_RTC__
     float found = value * 1.44269504f;
     asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(found));
     return found;
+#else
+    return ::exp(value);
+#endif
 }
 
 // Two sums relative to the largest values of their parts, as one: relative to the larger of these.
