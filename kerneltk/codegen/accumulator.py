@@ -189,6 +189,7 @@ class HeldTotal(NamedTuple):
 
 
 _MODULAR = {"a+b": "0", "a*b": "1", "a|b": "0", "a^b": "0", "a&b": "-1"}
+_NEUTRAL = {"a+b": "-0.0", "a*b": "1"}  # of floats
 _EXTREMES = {"min(a,b)": True, "max(a,b)": False}  # and whether they are the least
 _OWN_EXTREMES = {f"kerneltk::{name}er(a,b)": name == "less" for name in ("less", "great")}
 _TYPES = {describe(np.dtype(name)).ctype: np.dtype(name)
@@ -211,7 +212,9 @@ def held_total(
     if dtype is None:
         return HeldTotal()
     is_small = dtype.itemsize < WORD_BYTES
-    if expression in _MODULAR and dtype.kind != "f":
+    if dtype.kind == "f" and expression in _NEUTRAL:
+        return HeldTotal("", _NEUTRAL[expression])
+    if dtype.kind != "f" and expression in _MODULAR:
         return HeldTotal("unsigned int" if is_small else "", _MODULAR[expression], is_small)
     extremes = _OWN_EXTREMES if has_names else {**_OWN_EXTREMES, **_EXTREMES}
     least = extremes.get(expression)

@@ -137,8 +137,9 @@ NO_NUMBER = "__int_as_float(0x7fffffff)"
         (None, "f4", "max(a, b)", HeldTotal("", NO_NUMBER)),
         (None, "f2", "max(a, b)", HeldTotal("", NO_NUMBER)),
         (None, "i1", "kerneltk::lesser(a, b)", HeldTotal("int", "static_cast<signed char>(127LL)")),
-        # Floats have no other form; other expressions, types and fields are not known.
-        (None, "f4", "a + b", HeldTotal()),
+        (None, "f4", "a + b", HeldTotal("", "-0.0")),
+        # Other expressions, types and fields are not known.
+        (None, "f4", "a & b", HeldTotal()),
         (None, "i1", "a - b", HeldTotal()),
         (None, "?", "a + b", HeldTotal()),
         ("T value, int64 index", "i1", "a + b", HeldTotal()),
