@@ -73,9 +73,6 @@ class ElementwiseDefinition(KernelDefinition):
     windows : tuple of (int, tuple of int)
         For each input the first one that is a view of the same array, and how far this one begins
         from there along its own axes (elements); empty where no two inputs are.
-    is_backwards : bool
-        Whether a GPU's last block has the first elements: of what a kernel before has just read to
-        its end, a cache has the end.
     """
 
     operation: str
@@ -88,7 +85,6 @@ class ElementwiseDefinition(KernelDefinition):
     resident: int = 0
     cluster: int = 1
     windows: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    is_backwards: bool = False
 
     has_scratch = False
     expression_paths = tuple((name, name) for name in ("operation", "loop_prep", "after_loop"))
@@ -538,9 +534,6 @@ class ElementwiseSpecialization(Specialization):
             "block": self.block,
             "resident": definition.resident,
             "cluster": definition.cluster,
-            "block_number": "gridDim.x - 1 - blockIdx.x"
-            if definition.is_backwards
-            else "blockIdx.x",
             "in_words": self._in_words(arrays),
             "guard": self._guard(),
             "patch": layout.patch,

@@ -28,16 +28,15 @@ from kerneltk.signature.parameters import parse_signature
 
 
 def elementwise_definition(
-    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands,
-    is_backwards: bool = False,
-) -> ElementwiseDefinition:  # fmt: skip
+    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands
+) -> ElementwiseDefinition:
     """One loop that computes some values of a shape."""
     structure = Structure(operands, in_memory).of(nodes)
-    key = name, structure, operands.windows, is_backwards
+    key = name, structure, operands.windows
     known = None if structure is None else _definitions.get(key)
     if known is None:
         operands.clear()
-        known = _elementwise_definition(name, nodes, shape, in_memory, operands, is_backwards)
+        known = _elementwise_definition(name, nodes, shape, in_memory, operands)
         if structure is not None:
             _definitions[key] = known
     return known
@@ -47,9 +46,8 @@ _definitions: BoundedTable[Any, ElementwiseDefinition] = BoundedTable(1024)  # b
 
 
 def _elementwise_definition(
-    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands,
-    is_backwards: bool,
-) -> ElementwiseDefinition:  # fmt: skip
+    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands
+) -> ElementwiseDefinition:
     body = Body("_kt_fused", operands, in_memory, shape)
     function = body.finished([body.value(node) for node in nodes])
     preamble = Preamble()
@@ -76,7 +74,6 @@ def _elementwise_definition(
         operation,
         reduce_dims=not ndim,
         windows=operands.windows,
-        is_backwards=is_backwards,
         known_facts=facts_of(("i", "_ind")[:ndim], outputs, preamble.traps),
     )
 

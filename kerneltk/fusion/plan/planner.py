@@ -482,9 +482,7 @@ class Planner:
             alone = [root for root in roots if self._row_work([root]) is not None]
             if 0 < len(alone) < len(roots) and self._rows(alone):
                 roots = [root for root in roots if not any(root is other for other in alone)]
-        before = len(self._steps)
         self._reductions([root.node for root in roots])
-        is_behind = self.is_online and len(self._steps) > before
         groups: list[list[Root]] = []
         for root in roots:
             shape = self._target_shape(root)
@@ -496,7 +494,7 @@ class Planner:
                 groups.append([root])
         groups.sort(key=lambda group: any(not root.target.is_new for root in group))
         for group in groups:
-            self._elementwise(group, is_behind)
+            self._elementwise(group)
 
     def _target_shape(self, root: Root) -> Shape:
         target = root.target
@@ -736,8 +734,7 @@ class Planner:
 
     # -- elementwise -----------------------------------------------------------------------------
 
-    def _elementwise(self, roots: list[Root], is_behind: bool = False) -> None:
-        """Plan one kernel of values of a shape; `is_behind` a reduction that reads the same."""
+    def _elementwise(self, roots: list[Root]) -> None:
         left = []
         for root in roots:
             leaf = self._stored.get(id(root.node))
@@ -752,7 +749,7 @@ class Planner:
         self._keep_small([root.node for root in left], shape)
         operands = Operands()
         definition = elementwise_definition(
-            self._name, [root.node for root in left], shape, self.in_memory, operands, is_behind
+            self._name, [root.node for root in left], shape, self.in_memory, operands
         )
         new = all(root.target.is_new and root.target.order is None for root in left)
         covered = self._is_covered(shape, operands)
