@@ -196,6 +196,11 @@ class Measured(NamedTuple):
     floor: float | None = None
     call: float | None = None
 
+    @property
+    def is_slower(self) -> bool:
+        """Whether torch.compile is faster by more than a tenth."""
+        return bool(self.ours and self.theirs and self.ours < 0.9 * self.theirs)
+
 
 class Bench:
     """Measures programs by the time of a copy."""
@@ -308,7 +313,7 @@ def main() -> None:
             continue
         found = [(program, bench.run(program, number)) for number, program in chosen]
         ours = sorted(row.ours for _, row in found if row.ours is not None)
-        slower = sum(1 for _, r in found if r.ours and r.theirs and r.ours < 0.9 * r.theirs)
+        slower = sum(row.is_slower for _, row in found)
         title = f"{kind}: {len(ours)} programs, seed {given.seed}"
         table = report.table(title, "least", "a tenth below", "median", "slower than .9 of torch")
         table.add(*(ours[int(part * len(ours))] for part in (0.0, 0.1, 0.5)), slower)
@@ -316,7 +321,7 @@ def main() -> None:
                              "torch.compile", "floor, µs", "call, µs", "problem")  # fmt: skip
         ranked = sorted(found, key=lambda row: row[1].ours or 0.0)
         for k, (program, row) in enumerate(ranked):
-            if k < max(12, given.programs // 8) or row.problem:
+            if k < max(12, given.programs // 8) or row.problem or row.is_slower:
                 worst.add(str(program), row.ours, row.theirs, row.floor, row.call, row.problem)
     if given.warm is None:
         report.save(given.output)

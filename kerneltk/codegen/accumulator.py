@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.artifacts import WORD_BYTES
 from kerneltk.core.dtypes import as_dtype, describe, dtype_names
 from kerneltk.core.identifiers import variable_problem
 from kerneltk.core.lexer import comma_spans, lex
@@ -144,3 +145,81 @@ def parse_accumulator(text: str | None, signature: Signature, preamble: str = ""
             ctype = kind
         fields.append((ctype, name))
     return Accumulator(text, "", tuple(fields))
+
+
+def limit_of(dtype: np.dtype[Any], greatest: bool) -> str:
+    """The greatest or the least value of a dtype, as C++."""
+    ctype = describe(dtype).ctype
+    if dtype.kind == "b":
+        return "true" if greatest else "false"
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        value = int(limits.max if greatest else limits.min)
+        if value == -(2**63):
+            return "(-9223372036854775807LL - 1)"
+        suffix = "ULL" if dtype.kind == "u" else "LL"
+        return f"{ctype_cast(ctype)}({value}{suffix})"
+    infinity = f"{'' if greatest else '-'}__int_as_float(0x7f800000)"  # NVRTC has no math.h
+    return f"{ctype}({infinity}, {infinity})" if dtype.kind == "c" else infinity
+
+
+def ctype_cast(ctype: str) -> str:
+    """A cast to a C type."""
+    return f"static_cast<{ctype}>"
+
+
+class HeldTotal(NamedTuple):
+    """How a thread of a GPU holds totals of a known reduction.
+
+    Parameters
+    ----------
+    ctype : str
+        A word's type, where ``_type_reduce`` is a smaller integer, to which each step would have to
+        be narrowed. Empty elsewhere.
+    identity : str
+        A value that changes no total, as C++; empty if none is known.
+    is_modular : bool
+        Whether the lower parts of words need only those of others, so that words may be of elements
+        that were not narrowed.
+    """
+
+    ctype: str = ""
+    identity: str = ""
+    is_modular: bool = False
+
+
+_MODULAR = {"a+b": "0", "a*b": "1", "a|b": "0", "a^b": "0", "a&b": "-1"}
+_NEUTRAL = {"a+b": "-0.0", "a*b": "1"}  # of floats
+_EXTREMES = {"min(a,b)": True, "max(a,b)": False}  # and whether they are the least
+_OWN_EXTREMES = {f"kerneltk::{name}er(a,b)": name == "less" for name in ("less", "great")}
+_TYPES = {describe(np.dtype(name)).ctype: np.dtype(name)
+          for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+                       "float32", "float64")}  # fmt: skip
+# C's fmin and fmax take the number, where one of two is none.
+_NO_NUMBER = {4: "__int_as_float(0x7fffffff)", 8: "__longlong_as_double(0x7fffffffffffffffLL)"}
+
+
+def held_total(
+    accumulator: Accumulator, binding: Binding, reduce_expr: str, has_names: bool
+) -> HeldTotal:
+    """Return how totals of numbers are held; `has_names` says that a preamble or options may give
+    `max` and `min` another meaning.
+    """
+    ctype = "" if accumulator.fields else accumulator.declared(binding)
+    own = dict(binding.variables).get(ctype)
+    dtype = _TYPES.get(ctype if own is None else describe(own).ctype)
+    expression = "".join(reduce_expr.split())
+    if dtype is None:
+        return HeldTotal()
+    is_small = dtype.itemsize < WORD_BYTES
+    if dtype.kind == "f" and expression in _NEUTRAL:
+        return HeldTotal("", _NEUTRAL[expression])
+    if dtype.kind != "f" and expression in _MODULAR:
+        return HeldTotal("unsigned int" if is_small else "", _MODULAR[expression], is_small)
+    extremes = _OWN_EXTREMES if has_names else {**_OWN_EXTREMES, **_EXTREMES}
+    least = extremes.get(expression)
+    if least is None:
+        return HeldTotal()
+    if dtype.kind == "f":
+        return HeldTotal("", _NO_NUMBER[dtype.itemsize] if expression in _EXTREMES else "")
+    return HeldTotal("int" if is_small else "", limit_of(dtype, least))

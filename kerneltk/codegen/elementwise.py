@@ -373,7 +373,8 @@ class ElementwiseSpecialization(Specialization):
     @cached_property
     def per_element(self) -> bool:
         """Whether every element's coordinates are computed, not every vector's."""
-        return any(access.kind in ("element", "staged") for access in self.layout.accesses)
+        kinds = ("element", "held", "staged")
+        return any(access.kind in kinds for access in self.layout.accesses)
 
     @cached_property
     def divisor_count(self) -> int:
@@ -568,17 +569,18 @@ class ElementwiseSpecialization(Specialization):
             return f"static_cast<_kt_index>(_kt_a._kt_shape[{layout.ndim - 1}])"
         return "4" if words else ""
 
-    def _taps(self, arrays: Sequence[Array]) -> dict[str, tuple[str, int, int]]:
+    def _taps(self, arrays: Sequence[Array]) -> dict[str, tuple[str, int | None, int]]:
         """For each array of a patch the one whose registers have it, and by which row and column
-        they begin.
+        they begin; no row where one serves for all.
         """
-        found = {}
+        found: dict[str, tuple[str, int | None, int]] = {}
         for access, array in zip(self.layout.accesses, arrays, strict=False):
             if access.tap is not None:
                 own, down, along = access.tap
                 loads = self.layout.accesses[own].loads
                 rows, columns = ([load[part] for load in loads] for part in (0, 1))
-                found[array.name] = arrays[own].name, down - min(rows), along - min(columns)
+                row = None if set(rows) == {0} else down - min(rows)
+                found[array.name] = arrays[own].name, row, along - min(columns)
         return found
 
     def _registers(self, arrays: Sequence[Array]) -> dict[str, tuple[int, int, int, int, int]]:
@@ -592,7 +594,7 @@ class ElementwiseSpecialization(Specialization):
                 columns = [
                     c for _, first, count in access.loads for c in (first, first + count - 1)
                 ]
-                below = 0 if access.kind == "uniform" else max(rows) + 1 - self.layout.width
+                below = max(rows) + 1 - self.layout.width if max(rows) else 0
                 found[array.name] = min(rows), max(rows), min(columns), max(columns), below
         return found
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator
+from kerneltk.codegen.accumulator import MOST_BYTES, Accumulator, HeldTotal, held_total
 from kerneltk.codegen.argument_block import (
     ArgumentBlock,
     Field,
@@ -38,6 +38,7 @@ from kerneltk.schedule.reduction import (
     merged_index_shape,
 )
 from kerneltk.signature.resolve import (
+    Binding,
     Resolved,
     convert_scalar,
     normalize_axes,
@@ -45,6 +46,7 @@ from kerneltk.signature.resolve import (
 )
 
 _Options = tuple[Any, bool, int | None] | None
+_EFFECTS = frozenset({"assert", "printf", "__trap"})
 _Space = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
@@ -130,8 +132,9 @@ class ReductionDefinition(KernelDefinition):
             return None
         axes = normalize_axes(options[0] if options else None, len(resolved.shape))
         geometry = self._geometry(resolved, backend, axes)
+        held = self.held(backend, resolved.binding)
         size = self.accumulator.size(resolved.binding)
-        if not self.identity:  # a total says whether there is a value
+        if not (self.identity or held.identity):  # a total says whether there is a value
             size += min(size, 16)
         schedule: ReductionSchedule
         # A process that calls kernels on one backend loads its schedules only.
@@ -173,6 +176,13 @@ class ReductionDefinition(KernelDefinition):
         return LaunchGeometry.of(
             specialization, resolved, constants, elements, schedule.launch, scratch
         )
+
+    def held(self, backend: Capabilities, binding: Binding) -> HeldTotal:
+        """How threads hold totals; on the host, whose loops are vectors, as what they are."""
+        if backend.walks_chunks:
+            return HeldTotal()
+        has_names = bool(self.preamble) or any("-D" in option for option in self.options)
+        return held_total(self.accumulator, binding, self.reduce_expr, has_names)
 
     def _geometry(self, resolved: Resolved, backend: Capabilities, axes: Sequence[int]) -> Geometry:
         shape = resolved.shape
@@ -332,6 +342,11 @@ class ReductionSpecialization(Specialization):
         extents = ("outer", schedule.outer_extents), ("reduction", schedule.reduction_extents)
         return tuple((name, shape[:0:-1]) for name, shape in extents if len(shape) > 1)
 
+    @cached_property
+    def held(self) -> HeldTotal:
+        """How threads hold totals."""
+        return self.definition.held(self.backend, self.binding)
+
     @property
     def fast_compile(self) -> bool:
         """Where the template has done what a compiler would do: measured, it then is as fast.
@@ -339,14 +354,31 @@ class ReductionSpecialization(Specialization):
         Narrow integers with wide totals are not: widening them is left to the compiler. Nor are
         vectors that begin anywhere, whose bytes it would leave in local memory.
         """
-        if any(a.kind in ("shifted", "reversed", "along") for a in self.schedule.accesses):
+        if any(access.begins_anywhere for access in self.schedule.accesses):
             return False
-        size = self.definition.accumulator.size(self.binding)
+        size = 4 if self.held.ctype else self.definition.accumulator.size(self.binding)
         widened = any(
             is_array and dtype.itemsize < 4 < size
             for is_array, dtype in zip(self.is_array, self.binding.dtypes, strict=True)
         )
         return self.schedule.strategy != "short" and not widened and self.definition.calls_nothing
+
+    @property
+    def _is_filled(self) -> bool:
+        """Whether the elements behind a row, which its last vector has, may be mapped as well: they
+        are another row's, or zero bytes where the array ends. Totals take an identity for them.
+        """
+        facts = self.definition.facts
+        effects = facts.by_reference or not facts.names.isdisjoint(_EFFECTS)
+        is_free = not (self.definition.uses_number or any(self.raw) or self.views or effects)
+        return is_free and not self.definition.mask and self._identity is not None
+
+    @property
+    def _identity(self) -> tuple[str, str, str] | None:
+        """What totals begin with: the user's identity, else one that is known."""
+        if self.definition.identity:
+            return self.definition.parts["identity"]
+        return ("(", self.held.identity, ")") if self.held.identity else None
 
     @cached_property
     def arguments(self) -> ArgumentBlock:
@@ -434,7 +466,11 @@ class ReductionSpecialization(Specialization):
                 name: (before, self.widened(part, totals, is_value=True), behind)
                 for name, (before, part, behind) in definition.parts.items()
             },
-            "identity": definition.parts["identity"] if definition.identity else None,
+            "held": self.held.ctype or "_type_reduce",
+            "narrowed": ("kerneltk::as_word" if self.held.is_modular else "static_cast")
+            + "<_type_reduce>",
+            "identity": self._identity,
+            "filled": self._is_filled,
             "post_map_expr": ended(self.widened(definition.post_map_expr, totals)),
             "arrays": arrays,
             "inputs": inputs,

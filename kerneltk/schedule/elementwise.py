@@ -43,6 +43,7 @@ INT32_MAX = 2**31 - 1
 """The largest 32-bit index."""
 
 _MOST_COMPUTED = 4  # elements a thread whose addresses are computed one by one
+_LONG_ROW = 16  # vectors, of which one crosses an end
 _MOST_GATHERED = 8  # elements a thread that are loaded one by one
 _MOST_APART = 8  # rows and columns from a view to another that a thread loads together
 _PATCH_BYTES = 8  # of neighbours that a thread of a patch stores together
@@ -59,7 +60,7 @@ _STAGED_BYTES = 40 * 1024  # of shared memory, so that several blocks are reside
 
 Kind = Literal[
     "flat", "row", "broadcast", "strided", "element", "uniform", "staged", "shifted", "reversed",
-    "along",
+    "picked", "along", "held",
 ]  # fmt: skip
 Variant = Literal["vector", "interleave", "patch", "tile", "word_tile", "box", "by_reference"]
 
@@ -108,7 +109,9 @@ class Access:
         ``broadcast``: one value along the innermost dimension. ``strided``: a run-time step along
         the innermost dimension. ``element``: every element's address is computed. ``uniform``: one
         value. ``staged``: through the tile. ``shifted``, ``reversed``: vectors that begin
-        anywhere. ``along``: the same along the reduction, of each output of a thread.
+        anywhere. ``picked``: every second element of such vectors, of twice the width.
+        ``along``: the same as the first along the reduction, of each output of a thread. ``held``:
+        one value along the innermost dimension, whose ends vectors may cross, as few do.
     chunk : int
         Bytes of one memory access; of a reduction's staged input the vectors that a thread stages.
     in_words : bool
@@ -119,7 +122,8 @@ class Access:
         In patches: the operand that a thread loads for this one, and how many rows and columns it
         is apart from that one.
     loads : tuple of (int, int, int)
-        In patches: row, column and number of elements of a thread's accesses.
+        In patches: row, column and number of elements of a thread's accesses. Only the first row's,
+        where all rows have the same elements.
     """
 
     kind: Kind
@@ -127,6 +131,11 @@ class Access:
     in_words: bool = False
     tap: tuple[int, int, int] | None = None
     loads: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def begins_anywhere(self) -> bool:
+        """Whether vectors are put together of the aligned ones around them."""
+        return self.kind in ("shifted", "reversed", "picked", "along")
 
 
 @record
@@ -366,7 +375,7 @@ def _choose_vector(
         if not operand.is_index and any(row) and row[-1] == operand.itemsize
     ]
     width = choose_vector_width([operands[k].itemsize for k in dense])
-    shift = 0
+    shift, held = 0, False
     if width > 1 and one_row:
         shift = _common_shift([operands[k] for k in dense], width)
 
@@ -380,9 +389,11 @@ def _choose_vector(
         and inner % width
         and not all(flat[k] or not any(row) for k, row in enumerate(loop.strides))
     ):
-        # Every element's address is computed: more of them a thread only costs compile time. Many
-        # that are whole vectors of rows are better.
-        width = max(min(width, _MOST_COMPUTED), math.gcd(inner, width))
+        held = _holds_rows(loop, operands, flat, width)
+        if not held:
+            # Every element's address is computed: more of them a thread only costs compile time.
+            # Many that are whole vectors of rows are better.
+            width = max(min(width, _MOST_COMPUTED), math.gcd(inner, width))
     if any(
         any(row)
         and row[-1] not in (0, operand.itemsize)
@@ -418,7 +429,7 @@ def _choose_vector(
         elif flat[k]:
             kind = "flat"
         elif not divisible:
-            kind = "element"
+            kind = "held" if held else "element"
         elif k in dense:
             kind = "row"
         elif row[-1] == 0:
@@ -440,6 +451,14 @@ def _choose_vector(
 
     accesses = tuple(map(access_of, range(len(operands))))
     return Layout("vector", width, wide, accesses, loop, shift)
+
+
+def _holds_rows(loop: Loop, operands: Sequence[Operand], flat: Sequence[bool], width: int) -> bool:
+    """Whether all arrays that are not dense have one value for each of some long rows."""
+    return loop.shape[-1] >= _LONG_ROW * width and all(
+        dense or not any(row) or (row[-1] == 0 and not operand.is_index)
+        for operand, row, dense in zip(operands, loop.strides, flat, strict=True)
+    )
 
 
 def _is_picked(loop: Loop, operand: Operand, row: Sequence[int]) -> bool:
@@ -498,7 +517,8 @@ def _of_patches(
     is_stencil = any(tap[0] != k for k, tap in enumerate(taps))
     shares_rows = any(down for _, down, _ in taps)
     has_small = _has_small_singles(layout, operands)
-    across = _neighbours(loop, operands) if is_stencil or has_small else 1
+    has_shared = any(row[-1] and not row[-2] for row in loop.strides)
+    across = _neighbours(loop, operands) if is_stencil or has_small or has_shared else 1
     if not shares_rows and across == 1:  # no two elements of a thread have an operand in common
         taps, is_stencil = [(k, 0, 0) for k in range(len(operands))], False
     pays = is_stencil or (has_small and across > 1)
@@ -613,7 +633,8 @@ def _loads(
         return tuple((k, 0, 1) for k in range(width))
     size, found = operand.itemsize, []
     aligned = alignment_of(*row[:-1], across * size) if row[-1] == size else 1
-    for k in range(min(taps)[0], width + max(taps)[0]):
+    rows = range(min(taps)[0], width + max(taps)[0]) if row[-2] else range(1)
+    for k in rows:
         columns = sorted(
             {c + j for down, c in taps if 0 <= k - down < width for j in range(across)}
         )

@@ -122,7 +122,9 @@ class ReductionSchedule(ABC):
 
 
 def collapsed_loops(geometry: Geometry) -> tuple[Loop, Loop]:
-    """Collapse the outer and the reduction loop, in the order of the widest inputs first."""
+    """Collapse the outer and the reduction loop, in the order of the widest inputs first; where an
+    output has one element, in that of the outputs, as scattered stores cost more than loads do.
+    """
     count = len(geometry.outer)
     return (
         _collapsed(geometry.outer, [o.strides[:count] for o in geometry.operands], geometry),
@@ -138,7 +140,11 @@ def _collapsed(
         return Loop((0,), tuple((0,) for _ in operands))
     order = sorted(
         range(len(operands)),
-        key=lambda k: (operands[k].is_index, operands[k].written, -operands[k].itemsize),
+        key=lambda k: (
+            operands[k].is_index,
+            operands[k].written != (geometry.length == 1),
+            -operands[k].itemsize,
+        ),
     )
     return collapse_by(order, extents, rows)
 

@@ -161,6 +161,8 @@ BROADCASTS: dict[str, tuple[tuple[int, ...], ...]] = {
     "long-row": ((2, 1003), (1003,)),
     "long-column": ((1003, 2), (1003, 1)),
     "odd": ((5, 1, 7), (3, 1)),
+    "one-a-row": ((7, 101), (7, 1)),  # vectors cross the rows' ends
+    "one-of-two-a-row": ((3, 5, 67), (5, 1)),
     "tile": ((40, 1, 36), (1, 33, 36)),
 }
 

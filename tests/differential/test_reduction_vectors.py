@@ -29,7 +29,7 @@ from .reduction_cases import (
     numbers,
     total,
 )
-from .support import Array, c_order, f_order, misaligned, place
+from .support import Array, c_order, f_order, misaligned, place, stepped
 from .test_reduction import assert_compiled_for_cuda, calls_of, check, units_of, ways
 
 MIXED_DOT = ReductionKernel("T x, U w", "U y", "x * w", "a + b", "y = a", "0", "mixed_dot")
@@ -57,7 +57,7 @@ def reversed_rows(array: Array) -> Array:
 
 
 def vector_cases() -> Iterator[ReductionCase]:
-    layouts: tuple[Callable[[Array], Array], ...] = (misaligned, cut, reversed_rows)
+    layouts: tuple[Callable[[Array], Array], ...] = (misaligned, cut, reversed_rows, stepped)
     for dtype in (U8, F16):
         for make in layouts:
             if dtype == F16 and make is misaligned:

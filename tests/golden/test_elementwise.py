@@ -50,6 +50,7 @@ CUDA = {
     "complex_scalar": Text(AXPB, (make("c8", 1000), complex, 2), "complex.hpp"),
     "row_broadcast": Text(SUM, (make("f4", (512, 1024)), make("f4", 1024)), "_kt_r_w"),
     "column_broadcast": Text(SUM, (make("f4", (512, 1024)), make("f4", (512, 1))), "_kt_r_w"),
+    "one_a_row": Text(SUM, (make("f4", (511, 301)), make("f4", (511, 1))), "_kt_divisors"),
     "odd_rows": Text(SUM, (make("f4", (511, 301)), make("f4", 301)), "_kt_divisors"),
     "long_odd_rows": Text(
         SUM, (make("f4", (511, 8191), strides=(32900, 4)), make("f4", 8191)), "_kt_left"

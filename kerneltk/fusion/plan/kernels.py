@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.codegen.accumulator import parse_accumulator
+from kerneltk.codegen.accumulator import ctype_cast, limit_of, parse_accumulator
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.core.dtypes import describe
@@ -93,27 +93,6 @@ class Total:
     numbered: bool = False
 
 
-def _limit(dtype: np.dtype[Any], greatest: bool) -> str:
-    """The greatest or the least value of a dtype, as C++."""
-    ctype = describe(dtype).ctype
-    if dtype.kind == "b":
-        return "true" if greatest else "false"
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        value = int(limits.max if greatest else limits.min)
-        if value == -(2**63):
-            return "(-9223372036854775807LL - 1)"
-        suffix = "ULL" if dtype.kind == "u" else "LL"
-        return f"{ctype_cast(ctype)}({value}{suffix})"
-    infinity = f"{'' if greatest else '-'}__int_as_float(0x7f800000)"  # NVRTC has no math.h
-    return f"{ctype}({infinity}, {infinity})" if dtype.kind == "c" else infinity
-
-
-def ctype_cast(ctype: str) -> str:
-    """A cast to a C type."""
-    return f"static_cast<{ctype}>"
-
-
 def total_of(
     node: Reduce, name: str, mapped: str, alone: bool, in_lanes: bool = False, short: bool = False
 ) -> Total:
@@ -147,7 +126,7 @@ def total_of(
             pairs = ((a, b), (ia, ib))
             combined = tuple([f"kerneltk::chosen({stays}, {x}, {y})" for x, y in pairs])
             headers = ("host_index_extremes.hpp",)
-        neutral = _limit(dtype, kind == "argmin")
+        neutral = limit_of(dtype, kind == "argmin")
         return Total(
             ((accumulated, name), (index, place)),
             (mapped, f"{ctype_cast(index)}(_J)" if short else "_J"),
@@ -174,7 +153,7 @@ def total_of(
         ((accumulated, name),),
         (mapped,),
         (f"kerneltk::{function}({a}, {b})",),
-        (_limit(dtype, kind == "min"),),
+        (limit_of(dtype, kind == "min"),),
         f"{ctype_cast(given)}({a})",
         ("extremes.hpp",),
     )
@@ -216,17 +195,14 @@ def online_total(node: Reduce, name: str, largest: str) -> Total:
     """
     ctype = describe(node.dtype).ctype
     a, b, top_a, top_b = f"a.{name}", f"b.{name}", f"a.{largest}", f"b.{largest}"
-    # Equal infinities are no distance: they are also what an empty total begins with. Conditions
-    # choose among values, and not which of two exponentials is computed: lanes would part.
-    apart = f"({top_a} == {top_b} ? {ctype_cast(ctype)}(0) : -::fabs({top_a} - {top_b}))"
-    first = f"{top_a} >= {top_b}"
     return Total(
         ((ctype, name),),
         (f"{ctype_cast(ctype)}(1)",),
-        (f"(({first} ? {a} : {b}) + ({first} ? {b} : {a}) * ::exp({apart}))",),
+        (f"kerneltk::joined_sum({top_a}, {a}, {top_b}, {b})",),
         (f"{ctype_cast(ctype)}(0)",),
         # An infinity less an infinity is no number, and then the sum is none.
         f"({a} + ({top_a} - {top_a}))",
+        ("online.hpp",),
     )
 
 
@@ -414,7 +390,9 @@ def reduction_definition(
         largest = largest_of(node) if online else None
         if largest is not None and any(largest is other for other in reduces):
             place = next(j for j, other in enumerate(reduces) if other is largest)
-            totals.append(online_total(node, f"t{k}", f"t{place}"))
+            total = online_total(node, f"t{k}", f"t{place}")
+            preamble.include("online.hpp")
+            totals.append(total)
             continue
         spread = spread_of(node) if online else None
         body = Body(f"_kt_map{k}", operands, in_memory, shape)

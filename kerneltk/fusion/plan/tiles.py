@@ -122,6 +122,8 @@ class _TileWriter(RowWriter):
 
     def _online(self, node: Reduce, name: str, base: Reduce, largest: str) -> str:
         total = online_total(node, name, largest)
+        for header in total.headers:
+            self.preamble.include(header)
         ctype, near, totals = total.fields[0][0], f"_kt_near_{name}", self.totals
         given, vector = describe(base.dtype).ctype, self._schedule.vector
         totals.between += [

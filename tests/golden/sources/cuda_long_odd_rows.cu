@@ -39,11 +39,8 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
     _kt_v_x[1][0] = *(kerneltk::advance(_kt_r_x, (1 < _kt_left ? 1 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
     _kt_v_x[2][0] = *(kerneltk::advance(_kt_r_x, (2 < _kt_left ? 2 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
     _kt_v_x[3][0] = *(kerneltk::advance(_kt_r_x, (3 < _kt_left ? 3 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_x[0])));
-    T _kt_v_w[4][1];
+    T _kt_v_w[1][1];
     _kt_v_w[0][0] = *(kerneltk::advance(_kt_r_w, 0 * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
-    _kt_v_w[1][0] = *(kerneltk::advance(_kt_r_w, (1 < _kt_left ? 1 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
-    _kt_v_w[2][0] = *(kerneltk::advance(_kt_r_w, (2 < _kt_left ? 2 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
-    _kt_v_w[3][0] = *(kerneltk::advance(_kt_r_w, (3 < _kt_left ? 3 : _kt_left) * static_cast<_kt_index>(_kt_a._kt_s_w[0])));
 #pragma unroll
     for (int _kt_k = 0; _kt_k < 4; ++_kt_k) {
         if (_kt_top + _kt_k < _kt_height && _kt_column < _kt_width) {
@@ -53,13 +50,13 @@ sum(const __grid_constant__ _kt_arguments _kt_a) {
             for (int _kt_j = 0; _kt_j < 1; ++_kt_j)
             {
             const T& x = _kt_v_x[_kt_k][_kt_j];
-            const T& w = _kt_v_w[_kt_k][_kt_j];
+            const T& w = _kt_v_w[0][_kt_j];
             T& y = _kt_w_y[_kt_j];
             do {
 #line 1 "operation"
 y = x + w
 ;
-#line 63 "generated code"
+#line 60 "generated code"
             } while (0);
             }
             *(kerneltk::advance(_kt_r_y, _kt_k * static_cast<_kt_index>(_kt_a._kt_s_y[0]))) = _kt_w_y[0];

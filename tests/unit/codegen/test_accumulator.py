@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.codegen.accumulator import Accumulator, parse_accumulator
+from kerneltk.codegen.accumulator import Accumulator, HeldTotal, held_total, parse_accumulator
 from kerneltk.errors import SignatureError
 from kerneltk.signature.parameters import parse_signature
 from kerneltk.signature.resolve import Binding
@@ -121,3 +121,37 @@ def test_sizes_are_no_less_than_a_compiler_s(text: str, dtype: str) -> None:
         end = -(-end // width) * width + width
         alignment = max(alignment, width)
     assert parsed(text).size(bound(T=dtype)) >= -(-end // alignment) * alignment
+
+
+NO_NUMBER = "__int_as_float(0x7fffffff)"
+
+
+@pytest.mark.parametrize(
+    ("reduce_type", "dtype", "expression", "held"),
+    [
+        (None, "i1", "a + b", HeldTotal("unsigned int", "0", True)),
+        ("T", "u2", " a&b", HeldTotal("unsigned int", "-1", True)),
+        ("int16", "u2", "a*b", HeldTotal("unsigned int", "1", True)),
+        (None, "i1", "max(a, b)", HeldTotal("int", "static_cast<signed char>(-128LL)")),
+        (None, "u4", "min(a,b)", HeldTotal("", "static_cast<unsigned int>(4294967295ULL)")),
+        (None, "f4", "max(a, b)", HeldTotal("", NO_NUMBER)),
+        (None, "f2", "max(a, b)", HeldTotal("", NO_NUMBER)),
+        (None, "i1", "kerneltk::lesser(a, b)", HeldTotal("int", "static_cast<signed char>(127LL)")),
+        (None, "f4", "a + b", HeldTotal("", "-0.0")),
+        # Other expressions, types and fields are not known.
+        (None, "f4", "a & b", HeldTotal()),
+        (None, "i1", "a - b", HeldTotal()),
+        (None, "?", "a + b", HeldTotal()),
+        ("T value, int64 index", "i1", "a + b", HeldTotal()),
+        ("moments", "i1", "a + b", HeldTotal()),
+    ],
+)  # fmt: skip
+def test_known_reductions_hold_words_and_begin_with_what_changes_nothing(
+    reduce_type: str | None, dtype: str, expression: str, held: HeldTotal
+) -> None:
+    assert held_total(parsed(reduce_type), bound(T=dtype), expression, False) == held
+
+
+def test_a_preamble_s_own_max_is_not_known() -> None:
+    assert held_total(parsed(None), bound(T="i1"), "max(a, b)", True) == HeldTotal()
+    assert held_total(parsed(None), bound(T="i1"), "a + b", True).ctype == "unsigned int"

@@ -270,6 +270,19 @@ def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind
 
 
 @pytest.mark.parametrize(
+    ("dtype", "inner", "width", "kind"),
+    [("f2", 1001, 8, "held"), ("f4", 1001, 4, "held"), ("f2", 101, 4, "element")],
+)
+def test_rows_of_one_value_are_vectors_that_cross_their_ends(
+    dtype: str, inner: int, width: int, kind: str
+) -> None:
+    rows, one = make(dtype, (640, inner)), make(dtype, (640, 1))
+    layout = cuda(one, rows, one, rows)
+    assert (layout.variant, layout.width) == ("vector", width)
+    assert kinds(layout) == [kind, "flat", kind, "flat"]
+
+
+@pytest.mark.parametrize(
     ("dtype", "shape", "block", "width"),
     [
         ("f4", (64, 16382), 256, 4),
@@ -292,6 +305,14 @@ def test_rows_that_are_no_whole_vectors_are_read_in_patches(
     layout = cuda(part, part, block=block)
     assert layout.variant == ("patch" if width else "interleave")
     assert layout.width == (width or 4)
+
+
+def test_rows_of_a_patch_share_what_they_have_in_common() -> None:
+    rows, row = make("f4", (4096, 50)), make("f4", 50)
+    layout = cuda(rows, row, row, rows)
+    assert (layout.variant, layout.width, layout.box) == ("patch", 4, (40, 50))
+    assert [access.loads for access in layout.accesses[1:3]] == [((0, 0, 2),)] * 2
+    assert len(layout.accesses[0].loads) == 4
 
 
 def test_patches_of_wide_steps_have_wide_indices() -> None:

@@ -138,9 +138,9 @@ def test_packs_are_sixteen_bytes(dtype: str, width: int) -> None:
 
 def test_a_thread_holds_few_bytes_of_totals() -> None:
     widths = [
-        plan((1024, 4096), (0,), dtype="i1", accumulator=size).width for size in (1, 4, 8, 128)
+        plan((1024, 4096), (0,), dtype="i1", accumulator=size).width for size in (4, 8, 24, 128)
     ]
-    assert widths == [8, 8, 4, 1]
+    assert widths == [8, 4, 2, 1]
 
 
 def test_the_order_in_memory_decides_and_not_the_axis() -> None:
@@ -194,6 +194,14 @@ def test_vectors_of_small_elements_are_reversed() -> None:
     layout = plan((500, 1001), (0,), x)
     assert (layout.width, layout.accesses[0].kind) == (8, "reversed")
     assert plan((1001, 500), (0,), make("f4", (1001, 500), strides=(2000, -4))).width == 1
+
+
+@pytest.mark.parametrize(("axis", "strategy"), [(0, "columns"), (1, "rows")])
+def test_every_second_small_element_is_picked_from_vectors(axis: int, strategy: str) -> None:
+    layout = plan((500, 1001), (axis,), make("u1", (500, 1001), strides=(2002, 2)))
+    assert (layout.strategy, layout.width, layout.accesses[0].kind) == (strategy, 8, "picked")
+    layout = plan((500, 1001), (axis,), make("f4", (500, 1001), strides=(8008, 8)))
+    assert layout.accesses[0].kind == "strided"
 
 
 def test_rows_of_small_elements_end_within_vectors() -> None:
@@ -394,3 +402,8 @@ def test_indices_of_short_rows_are_combined_in_two_rounds(
     shape = (8192, length)
     assert plan(shape, (1,)).unroll == plain
     assert plan(shape, (1,), numbers=True).unroll == numbered
+
+
+def test_single_elements_are_written_in_the_order_of_the_outputs() -> None:
+    turned = make("f4", (500, 400, 1), strides=(4, 2000, 2000))
+    assert plan((500, 400, 1), (2,), turned).outer.strides == ((4, 2000), (1600, 4))

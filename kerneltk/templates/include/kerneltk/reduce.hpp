@@ -15,6 +15,16 @@ union slot {
     __device__ __forceinline__ slot() {}
 };
 
+// An element as a word whose lower part is a T: the total of such words has that of their lower parts.
+template <class T, class V>
+__device__ __forceinline__ unsigned int as_word(const V& value) {
+    return static_cast<T>(value);
+}
+template <class T>
+__device__ __forceinline__ unsigned int as_word(int value) {
+    return value;
+}
+
 // What was reduced so far. With an identity there is always a value.
 template <class A, bool HAS_IDENTITY>
 struct total {

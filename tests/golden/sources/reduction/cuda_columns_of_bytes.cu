@@ -26,21 +26,21 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 29 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, true>;
+using _kt_total = kerneltk::total<unsigned int, true>;
 extern "C" __global__ void __launch_bounds__(256)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
     T* const _kt_p_y = _kt_a._kt_p_y;
-    const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> _type_reduce {
+    const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> unsigned int {
         return
 #line 1 "map_expr"
-static_cast<_type_reduce>(
+kerneltk::as_word<_type_reduce>(
 #line 1 "map_expr"
 x
 );
 #line 42 "generated code"
     };
-    const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
+    const auto _kt_reduce = [&](unsigned int a, unsigned int b) -> unsigned int {
         return
 #line 1 "reduce_expr"
 (
@@ -49,7 +49,7 @@ a + b
 );
 #line 51 "generated code"
     };
-    const auto _kt_identity = [&]() -> _type_reduce {
+    const auto _kt_identity = [&]() -> unsigned int {
         return
 #line 1 "identity"
 static_cast<_type_reduce>(

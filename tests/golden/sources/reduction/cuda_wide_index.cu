@@ -26,21 +26,21 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 29 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, true>;
+using _kt_total = kerneltk::total<unsigned int, true>;
 extern "C" __global__ void __launch_bounds__(512)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
     T* const _kt_p_y = _kt_a._kt_p_y;
-    const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> _type_reduce {
+    const auto _kt_map = [&](const ptrdiff_t , const ptrdiff_t , const T& x) -> unsigned int {
         return
 #line 1 "map_expr"
-static_cast<_type_reduce>(
+kerneltk::as_word<_type_reduce>(
 #line 1 "map_expr"
 x
 );
 #line 42 "generated code"
     };
-    const auto _kt_reduce = [&](_type_reduce a, _type_reduce b) -> _type_reduce {
+    const auto _kt_reduce = [&](unsigned int a, unsigned int b) -> unsigned int {
         return
 #line 1 "reduce_expr"
 (
@@ -49,7 +49,7 @@ a + b
 );
 #line 51 "generated code"
     };
-    const auto _kt_identity = [&]() -> _type_reduce {
+    const auto _kt_identity = [&]() -> unsigned int {
         return
 #line 1 "identity"
 static_cast<_type_reduce>(
@@ -97,7 +97,7 @@ y = a
                 // A vector's own total first: fewer roundings follow one another, and there is no condition
                 // between the vectors.
                 constexpr int _kt_0 = 0;
-                _type_reduce _kt_s = _kt_map(0, 0, _kt_x_x[_kt_u][_kt_0]);
+                unsigned int _kt_s = _kt_map(0, 0, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 16; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
                 if (_kt_u == 0 || _kt_p + _kt_u * 512 < _kt_last) _kt_t.kt_add(_kt_reduce, _kt_s);
