@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import kerneltk.jit.source.compiled  # noqa: F401 - sees what exec compiles from here on
-
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.kernel import ElementKernel, kernel
     from kerneltk.jit.frontends.rawkernel import JitKernel, rawkernel

@@ -63,6 +63,9 @@ from kerneltk.jit.numba.host_arrays import (
 from kerneltk.jit.numba.kernel import CudaKernel, jit
 from kerneltk.jit.numba.reduction import Reduce
 from kerneltk.jit.numba.ufuncs import guvectorize, vectorize
+from kerneltk.jit.source import exec_sources
+
+exec_sources.record()
 
 _TABLES: tuple[dict[str, Any], ...] = (
     threads.INTRINSICS,

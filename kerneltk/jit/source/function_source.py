@@ -1,9 +1,9 @@
 """Where the text and the syntax tree of a decorated Python function come from.
 
 The text is what `linecache` has: files, notebook cells, modules in archives, doctests, and whatever
-a program registers there; else what `compiled` has seen given to exec. Of a file only the
-function's own lines are parsed, behind as many empty lines as the file has before them, so that all
-positions are the file's.
+a program registers there; else what `exec_sources` has recorded. Of a file only the function's own
+lines are parsed, behind as many empty lines as the file has before them, so that all positions are
+the file's.
 
 A file may have been edited since Python read it. So the lines that were found are compiled, and
 the result is compared with the function's own code. Equal code is accepted. Code that has all names
@@ -33,7 +33,7 @@ from typing import Any, TypeAlias
 
 from kerneltk.core.records import lasting_lock
 from kerneltk.errors import Snippet, SourceError, render_message
-from kerneltk.jit.source import compiled
+from kerneltk.jit.source import exec_sources
 from kerneltk.jit.source.text import LAMBDA, FunctionNode, FunctionSource, characters, layout_of
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -184,7 +184,7 @@ def _lines_of_prompt(function: types.FunctionType) -> list[str]:
 def _lines_of_compiled(code: types.CodeType) -> list[str]:
     """Return the lines of a compiled text that gives exactly this code, or none."""
     sign = "lambda" if code.co_name == LAMBDA else f"def {code.co_name}"
-    for text in reversed(tuple(compiled.texts)):  # other threads may add to it
+    for text in reversed(tuple(exec_sources.recorded)):  # other threads may add to it
         if sign in text:
             module = _quietly(text, code.co_flags & _ANNOTATIONS)
             if module and code in _codes(module, code.co_name, code.co_firstlineno):
@@ -227,7 +227,7 @@ def _quietly(text: str, flags: int) -> Any:
     """Return the compiled source, or None if it is no Python."""
     with _quiet():
         try:
-            return compile(text, compiled.OWN_NAME, "exec", flags, dont_inherit=True)
+            return compile(text, exec_sources.OWN_NAME, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):  # a ValueError for null characters
             return None
 
@@ -399,7 +399,7 @@ def _imports(text: str) -> str:
     """Return statements with exactly the names that the text imports outside of functions."""
     with _quiet():
         try:
-            symbols = symtable.symtable(text, compiled.OWN_NAME, "exec").get_symbols()
+            symbols = symtable.symtable(text, exec_sources.OWN_NAME, "exec").get_symbols()
         except (SyntaxError, ValueError):
             return ""
     imports = _import_of({symbol.get_name() for symbol in symbols if symbol.is_imported()})
@@ -517,8 +517,8 @@ def _no_text(function: types.FunctionType, path: str) -> SourceError:
         if sys.version_info < (3, 13):
             hint += ", and so does Python 3.13"
     elif path.startswith("<"):
-        reason = f"nothing has kept the text '{path}'"
-        hint = f"import kerneltk.jit before it is compiled, {_REGISTER}"
+        reason = f"no source is known by the name '{path}'"
+        hint = _REGISTER
     elif not os.path.exists(path):
         reason = f"there is no file '{path}'"
     else:

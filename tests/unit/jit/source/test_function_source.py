@@ -27,6 +27,7 @@ import pytest
 import kerneltk
 from kerneltk.errors import SourceError
 from kerneltk.jit.ir.nodes import Span
+from kerneltk.jit.source import exec_sources
 from kerneltk.jit.source.function_source import source_of, words_for
 from kerneltk.jit.source.text import FunctionSource
 
@@ -577,6 +578,7 @@ def test_command_line() -> None:
 
 
 def test_text_of_exec() -> None:
+    exec_sources.record()
     scopes = [run(f"\ndef f(x):\n    return x {op} 1", "<string>") for op in "+-"]
     assert [source_of(s["f"]).line(3) for s in scopes] == ["    return x + 1", "    return x - 1"]
     made = eval("lambda x: (x, 1)")
@@ -587,8 +589,8 @@ def test_no_text_of_exec() -> None:
     scope: dict[str, Any] = {}
     exec(compile(ast.parse("\nf = lambda x: x"), "<made>", "exec"), scope)
     assert message(scope["f"]) == (
-        "The text of the lambda of line 2 cannot be had: nothing has kept the text '<made>'.\n"
-        + _REGISTER.replace("write", "import kerneltk.jit before it is compiled, write")
+        "The text of the lambda of line 2 cannot be had: no source is known by the name '<made>'.\n"
+        + _REGISTER
     )
 
 
