@@ -812,8 +812,8 @@ def compile_unit(unit: TranslationUnit) -> ObjectCode:
     """
     search = cuda_directories(unit)
     # In front of what a user's own options name: a real cuda_runtime.h is none for CPU cores.
-    first = tuple(f"-I{directory}" for directory in search[:1])
-    last = tuple(f"-idirafter{directory}" for directory in search[1:])  # CuPy's
+    first = tuple(f"-I{directory}" for directory in search[:2])
+    last = tuple(f"-idirafter{directory}" for directory in search[2:])  # CuPy's
     own = (*first, *host_options(unit.options), f"-I{INCLUDE_DIRECTORY}", *last)
     options = (*backend_options(unit), *own)
     may_end = _MAY_END.search(unit.source) is not None
