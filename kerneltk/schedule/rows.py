@@ -26,7 +26,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kerneltk.core.artifacts import SECTOR_BYTES, SHARED_BYTES, WARP, WORD_BYTES
+from kerneltk.core.artifacts import SECTOR_BYTES, SHARED_BYTES, VECTOR_BYTES, WARP, WORD_BYTES
 from kerneltk.schedule.elementwise import choose_vector_width
 
 
@@ -331,11 +331,11 @@ class RowPlanner(NamedTuple):
         return None
 
     def _groups(self, rows: int, length: int, across: int, vector: int) -> OnChipSchedule | None:
-        if vector == 1:
-            # Single elements cost more than a second read: norms along axis 0 of (4093, 4099) took
-            # 78 and 62 µs of float32, 146 and 39 of float16, 124 and 107 of float64 (H200).
-            return None
         sizes, width = self.sizes, TILE_LANES * vector
+        if vector == 1 and max(sizes.early) < VECTOR_BYTES:
+            # An odd number of columns, whose single loads cost more than a second read: norms along
+            # axis 0 of (4093, 4099) took 78 and 62 µs of float32, 146 and 39 of float16 (H200).
+            return None
         waiting = _RESIDENT * self.multiprocessors
         bytes_of_vector = vector * sizes.together + sizes.lines
         vectors = min(_MOST_VECTORS, _TILE_BYTES // bytes_of_vector)

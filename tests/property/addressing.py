@@ -265,9 +265,8 @@ class Addressing:
         for number, (access, target, steps) in enumerate(self.operands):
             along = {"row": target.itemsize, "broadcast": 0}.get(access.kind, steps[-1])
             base = self.dot([*outer, row, at], [*steps[:-1], along])
-            below = max([k for k, _, _ in access.loads], default=0) + 1 - layout.width
-            if access.kind == "uniform":
-                below = 0
+            last = max([k for k, _, _ in access.loads], default=0)
+            below = last + 1 - layout.width if last else 0
             for k, j, count in access.loads:
                 down = k * patch.apart
                 rows = np.full_like(left, down) if k <= below else np.minimum(down, left + below)
@@ -294,7 +293,11 @@ class Addressing:
                 else:
                     holder, down, across = access.tap or (number, 0, 0)
                     begins = self.begins[number] - self.begins[holder]
-                    spot = (k + down, 0 if access.kind == "broadcast" else j + across)
+                    is_shared = not any(load[0] for load in self.operands[holder][0].loads)
+                    spot = (
+                        0 if is_shared else k + down,
+                        0 if access.kind == "broadcast" else j + across,
+                    )
                     own = registers[holder][spot] - begins
                 places.append(np.broadcast_to(own, inside.shape)[inside])
             self.visit(places)

@@ -642,7 +642,8 @@ def expand(
     """Return a macro's replacement with its arguments, and the macros in there expanded too."""
 
     def expand_argument(argument: str) -> str:
-        expanded = _rescan(argument, MacroTable(table.known), active, budget)
+        everything = MacroTable(table.known, table.known, table.pasting)
+        expanded = _rescan(argument, everything, active[:-1], budget)
         return argument if expanded is None else expanded
 
     macro = table.expanded[name]

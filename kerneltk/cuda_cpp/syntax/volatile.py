@@ -21,8 +21,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kerneltk.cuda_cpp.syntax.declarations import Meetings, Unmarked
-from kerneltk.cuda_cpp.syntax.macros import with_expanded_macros
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
+from kerneltk.cuda_cpp.syntax.preprocessor.macros import with_expanded_macros
 from kerneltk.cuda_cpp.syntax.tree import LOOPS, Lines, SourceTree, source_of, within
 from kerneltk.cuda_cpp.syntax.volatile_names import (
     FUNCTIONS,

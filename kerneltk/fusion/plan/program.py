@@ -535,10 +535,9 @@ class _Execution:
             entries = _all([self.structure(entry, part) for entry in result.values()])
             return lambda values: kind(zip(keys(values), entries(values), strict=True))
         if isinstance(result, str) and "<traced array" in result:
-            raise UnsupportedError(
-                "The function returns a string of an array that has no values yet.\n"
-                "  Hint: return the array, and make the string outside of the function."
-            )
+            sentence = "The function returns a string of an array that has no values yet.\n"
+            hint = "  Hint: return the array, and make the string outside of the function."
+            raise UnsupportedError(sentence + hint)
         return _Known(result)
 
 
@@ -605,17 +604,14 @@ def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
         execution = _RoundExecution(outer, rounds.index, made, count)
         steps = [each for step in rounds.steps for each in execution.steps_of(step)]
         if len(execution.given) == count:
-            values = rounds.values
-            ends = () if isinstance(values, range) else values[:2]
+            ends = () if isinstance(rounds.values, range) else rounds.values[:2]
             reads = [*execution.given, *[outer.expression(end.expression) for end in ends]]
-            return _Loop(values, reads, len(made), steps, outer.access)
+            return _Loop(rounds.values, reads, len(made), steps, outer.access)
         count = len(execution.given)
 
 
 class _Loop:
-    """The rounds of a loop, each of which executes the same steps with another index. The ends of a
-    `Span` are the last values that it reads from outside.
-    """
+    """The rounds of a loop: the same steps with each index. The ends of a `Span` are read last."""
 
     def __init__(
         self, values: Domain, reads: Sequence[Reader], made: int, steps: Sequence[_Step],
@@ -659,12 +655,11 @@ class _Loop:
         steps = described.steps(self.round, self.steps, lambda _: _Known(None))
         if steps is None:
             return self.run
-        rounds = self._rounds
         known: tuple[tuple[type, ...], Callable[..., Any]] = (), self.round
 
         def run(*given: Any) -> None:
             nonlocal known
-            values, given = rounds(given)
+            values, given = self._rounds(given)
             types, call = known  # at once: other threads may have other types
             own = tuple(map(type, given))
             if types != own:

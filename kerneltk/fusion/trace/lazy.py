@@ -99,8 +99,6 @@ _NUMPYS = {  # for what torch has by other names
     "permute": "x.transpose(axes)", "relu": "np.maximum(x, 0)", "sigmoid": "1 / (1 + np.exp(-x))",
     "to": "x.astype(dtype)", "unsqueeze": "np.expand_dims(x, axis)",
 }  # fmt: skip
-
-
 FIELD_HINT = "pass the fields of records as arguments of their own: 'f(x[\"name\"])'."
 
 
@@ -675,14 +673,11 @@ class LazyArray(Operators):
         found = self._asked()
         if found is not None:
             return bool(found)
-        location = user_location()
-        raise unsupported(
-            "The truth of an array is not known while the function is traced.",
-            "fuse what one round does, and call that in the 'while'; or write 'for' over a range."
-            if location is not None and location.is_while
-            else "write 'np.where(condition, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', "
-            "'not'.",
-        )
+        hint = "write 'np.where(a, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', 'not'."
+        if (location := user_location()) is not None and location.is_while:
+            hint = "fuse what one round does, and call that in the 'while'; or write a 'for'."
+        sentence = "The truth of an array is not known while the function is traced."
+        raise unsupported(sentence, hint)
 
     def __iter__(self) -> Any:
         found = self._asked()

@@ -42,11 +42,11 @@ def test_every_name_is_a_dtype(name: str) -> None:
 def test_structures_lie_as_in_numpy(dtype: np.dtype[Any], target: str) -> None:
     assert dtype.names is not None
     assert dtype.fields is not None
-    checks = [f'static_assert(sizeof(P) == {dtype.itemsize}, "size");']
+    checks = ["#include <cstddef>", f'static_assert(sizeof(P) == {dtype.itemsize}, "size");']
     for name in dtype.names:
         field = dtype.fields[name][0]
         checks.append(f'static_assert(sizeof(((P*)0)->{name}) == {field.itemsize}, "{name}");')
-    place = "__builtin_offsetof(P, {})" if target == "host" else "__INTADDR__(&((P*)0)->{})"
+    place = "offsetof(P, {})" if target == "host" else "__INTADDR__(&((P*)0)->{})"
     checks += [
         f'static_assert({place.format(name)} == {dtype.fields[name][1]}, "place of {name}");'
         for name in dtype.names

@@ -64,7 +64,7 @@ def with_expanded_macros(source: str) -> Expanded:
         if given is None or bisect_left(starts, start) < bisect_left(starts, given[1]):
             continue
         arguments, position = [" ".join(argument.splitlines()) for argument in given[0]], given[1]
-        expanded = expand(name, arguments, MacroTable(known), (name,), budget)
+        expanded = expand(name, arguments, MacroTable(known, known, known.keys()), (name,), budget)
         # A name that stays would be expanded once more.
         if expanded is not None and known.keys().isdisjoint(_NAME.findall(expanded)):
             edits.append((start, position, expanded + "\n" * code.count("\n", start, position)))
