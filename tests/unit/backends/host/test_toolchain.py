@@ -566,13 +566,13 @@ def test_words_behind_the_compiler_are_part_of_the_key(environment: pytest.Monke
 
 def test_an_interrupt_ends_the_compiler(tmp_path: Path) -> None:
     text = (
-        "import os, signal, threading, time, numpy as np\n"
+        "import glob, os, signal, threading, time, numpy as np\n"
         "from kerneltk import ElementwiseKernel\n"
         "import kerneltk.backends.host.toolchain as t\n"
         "t.find_compiler()\n"
         # Where the tests run in the background, the signal is ignored from the start.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "def send():\n    while not os.listdir(os.environ['TMPDIR']): time.sleep(0.001)\n"
+        "def send():\n    while not glob.glob(os.environ['TMPDIR'] + '/*/*'): time.sleep(0.001)\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "body = ' '.join(f'y += sin(x * {k});' for k in range(3000))\n"
         "try:\n    threading.Thread(target=send).start()\n"
