@@ -795,7 +795,7 @@ def _find_regions(directives: list[Directive], length: int) -> list[Region]:
                 and following is not None
                 and following.name == "define"
                 and bool(argument)
-                and following.argument.split()[:1] == argument.split()[:1]
+                and _NAME.findall(following.argument)[:1] == _NAME.findall(argument)[:1]
             )
             stack.append(_Open(groups, directive.end))
             groups += 1

@@ -20,6 +20,7 @@ _PASTE = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
         ("#define X s[1]\n#ifndef X\n#define X t[1]\n#endif\n", "X", "s[1]"),
         ("#define X 4\n#ifndef X\n#define X t[1]\n#endif\n", "X", "X"),
         ("#ifndef X\n#define X t[1]\n#endif\n", "X", "t[1]"),
+        ("#ifndef S\n#define S(i) s[i]\n#endif\n", "S(1)", "s[1]"),
         ("#ifdef Q\n#define X s\n#endif\n#ifndef X\n#define X t[1]\n#endif\n", "X", "X"),
         ("#define TEXT(x) #x\n#define X s[1]\n", "TEXT(X) X", "TEXT(X) s[1]"),
         ('#define X s[1]\n#pragma push_macro("X")\n', "X", "X"),
