@@ -73,7 +73,8 @@ def with_expanded_macros(source: str) -> Expanded:
             continue
         arguments, position = [" ".join(argument.splitlines()) for argument in given[0]], given[1]
         macros = MacroTable(known, known, known.keys())
-        expanded = expand(name, arguments, macros, (name,), budget)
+        is_sure = not table.may_paste_others(name, arguments, known)
+        expanded = expand(name, arguments, macros, (name,), budget) if is_sure else None
         # A name that stays would be expanded once more.
         if expanded is not None and known.keys().isdisjoint(_NAME.findall(expanded)):
             edits.append((start, position, expanded + "\n" * code.count("\n", start, position)))
@@ -129,6 +130,21 @@ class _Table:
     def leave(self, name: str, macro: Macro) -> None:
         """Take note that a macro stays."""
         self.left[name] = f"{self.left.get(name, '')} {macro.replacement}"
+
+    def may_paste_others(self, name: str, arguments: list[str], known: Mapping[str, Macro]) -> bool:
+        """Return whether a use may paste what a macro stands for that is not known."""
+        if not self._pastes:
+            return False
+        names = {name, *_NAME.findall(" ".join(arguments))}
+        pending = list(names)
+        while pending:
+            macro = known.get(pending.pop())
+            more = set(_NAME.findall(macro.replacement)) - names if macro else ()
+            names.update(more)
+            pending += more
+        return any("##" in known[n].replacement for n in names & known.keys()) and any(
+            "#" not in self.left[n] for n in names & self.left.keys() - known.keys()
+        )
 
     def leave_at(self, position: int, name: str) -> None:
         """Take note that a macro, if it is one, stays at a position."""

@@ -15,6 +15,11 @@ _PASTE = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
         (_PASTE + "#define N 4\n", "PASTE(x, N)[0]", "x4[0]"),
         (_PASTE + "#define N 4\n#define X PASTE(x, N)[0]\n", "X", "x4[0]"),
         (_PASTE + "#define N 4\n", "PASTE(PASTE(x, N), PASTE_(N, 1))", "x4N1"),
+        (
+            _PASTE + "#ifdef Q\n#define N 4\n#else\n#define N 8\n#endif\n",
+            "PASTE(x, N) PASTE(x, 2)",
+            "PASTE(x, N) x2",
+        ),
         (_PASTE, "PASTE(, s) PASTE(s, )", "s s"),
         ("#define S(i) s[i]\n", "S(S(1))", "s[s[1]]"),
         ("#define X s[1]\n#ifndef X\n#define X t[1]\n#endif\n", "X", "s[1]"),
