@@ -107,6 +107,7 @@ class _Table:
             and behind.name == "define"
             and _NAME.findall(before.argument)[:1] == _NAME.findall(behind.argument)[:1]
         }
+        self._dead_end = 0  # where a branch ends that no compiler sees
         self.has_any = bool(self._pending)
 
     def known_at(self, position: int, name: str) -> Mapping[str, Macro]:
@@ -157,7 +158,11 @@ class _Table:
         name, macro = macro_of(directive) or (directive.argument, None)
         is_default = directive.start in self._defaults
         if is_default and name in self._known and self._known[name][1] in ("", guard):
-            return  # it has a definition
+            # It has a definition: nothing up to the end of the branch counts.
+            around = [r for r in self._prepared.regions if r.start <= directive.start < r.end]
+            self._dead_end = around[-1].end
+        if directive.start < self._dead_end:
+            return
         before, own = self._known.pop(name, (None, guard))
         if guard and before is not None and own != guard:
             self.leave(name, before)  # it may be one or the other

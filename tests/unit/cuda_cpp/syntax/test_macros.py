@@ -24,6 +24,11 @@ _PASTE = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
         ("#define S(i) s[i]\n", "S(S(1))", "s[s[1]]"),
         ("#define X s[1]\n#ifndef X\n#define X t[1]\n#endif\n", "X", "s[1]"),
         ("#define X 4\n#ifndef X\n#define X t[1]\n#endif\n", "X", "X"),
+        (
+            "#define Q 1\n#define X s\n#ifndef Q\n#define Q 2\n#undef X\n#define X t\n#endif\n",
+            "X",
+            "s",
+        ),
         ("#ifndef X\n#define X t[1]\n#endif\n", "X", "t[1]"),
         ("#ifndef S\n#define S(i) s[i]\n#endif\n", "S(1)", "s[1]"),
         ("#ifdef Q\n#define X s\n#endif\n#ifndef X\n#define X t[1]\n#endif\n", "X", "X"),
