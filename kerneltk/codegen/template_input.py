@@ -210,6 +210,8 @@ def _refuse_extensions(definition: KernelDefinition) -> None:
             name = found[0].strip()
             if "128" in name and any("128" in option for option in definition.options):
                 continue
+            if name[0] == "." and any(o.endswith("c++20") for o in definition.options):
+                continue
             from kerneltk.core.diagnostics import compile_error_message  # for errors only
 
             *before, line = plain[: found.end() - len(name)].split("\n")

@@ -34,7 +34,7 @@ _SPLICE = pattern(r"\\\r?\n")
 _INCLUDED = pattern(r"^[ \t]*(?:#|%:)[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 BUILTIN = pattern(
     r"\b__typeof__\b|__builtin_(?!(?:expect|assume|assume_aligned|unreachable|bit_cast|is_constant_evaluated"
-    r"|addressof|copysign|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
+    r"|addressof|copysignf?|trap|abort|is\w+|FILE|LINE|FUNCTION|COLUMN)\b)\w+"
 )
 """Built-in functions of the host's compilers that NVRTC does not have."""
 

@@ -16,6 +16,7 @@ import pytest
 from kerneltk import (
     ArgumentValueError,
     ArraySpec,
+    CompileError,
     DivisionError,
     ElementwiseKernel,
     KernelToolkitError,
@@ -411,3 +412,13 @@ def test_an_output_that_nothing_writes_is_not_allocated() -> None:
         ArgumentValueError, match="Nothing in kernel 'half_total' writes output 'z'"
     ):
         total(np.ones(3))
+
+
+def test_what_nvrtc_takes_of_extensions_is_taken_on_the_host() -> None:
+    code = "struct P { T a, b; };\nP p = {.a = x, .b = -1};\ny = __builtin_copysignf(p.a, p.b)"
+    options = ("--std=c++20",)
+    kernel = ElementwiseKernel("T x", "T y", code, "negative", options=options)
+    np.testing.assert_array_equal(kernel(np.float32([1, -2])), [-1, -2])
+    kernel = ElementwiseKernel("T x", "T y", code, "negative")
+    with pytest.raises(CompileError, match="NVRTC has no"):
+        kernel(np.float32([1, -2]))

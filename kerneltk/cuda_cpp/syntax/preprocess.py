@@ -642,15 +642,16 @@ def expand(
     """Return a macro's replacement with its arguments, and the macros in there expanded too."""
 
     def expand_argument(argument: str) -> str:
-        everything = MacroTable(table.known, table.known, table.pasting)
-        expanded = _rescan(argument, everything, active[:-1], budget)
+        # All macros count there, this one too.
+        inner = MacroTable(table.known, table.known, table.pasting)
+        expanded = _rescan(argument, inner, (*active[:-1], ""), budget)
         return argument if expanded is None else expanded
 
+    if len(active) > _MAX_DEPTH or budget[0] < 0:
+        return None
     macro = table.expanded[name]
     source = _substitute(macro, arguments, expand_argument if name in table.pasting else None)
     budget[0] -= len(source)
-    if len(active) > _MAX_DEPTH or budget[0] < 0:
-        return None
     return _rescan(source, table, active, budget)
 
 
@@ -794,7 +795,7 @@ def _find_regions(directives: list[Directive], length: int) -> list[Region]:
                 and following is not None
                 and following.name == "define"
                 and bool(argument)
-                and following.argument.split()[:1] == argument.split()[:1]
+                and _NAME.findall(following.argument)[:1] == _NAME.findall(argument)[:1]
             )
             stack.append(_Open(groups, directive.end))
             groups += 1

@@ -213,7 +213,9 @@ class _Reader:
             or self._mentions(node)
             or any(self._leads(used) for used in _NAME.findall(replacement))
         ):
-            self._refuse(node, "by a macro that is defined under a condition or makes strings")
+            self._refuse(
+                node, "by a macro that is pushed, makes strings or is defined under a condition"
+            )
 
     # -- points ----------------------------------------------------------------------------------
 

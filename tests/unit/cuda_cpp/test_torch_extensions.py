@@ -71,6 +71,27 @@ def test_kernels_of_an_extension(tmp_path: Path) -> None:
     np.testing.assert_array_equal((b.astype(np.uint32) << 16).view(np.float32), 2 * np.arange(8))
 
 
+def test_sums_are_taken_in_the_types_that_torch_takes(tmp_path: Path) -> None:
+    path = tmp_path / "sums.cu"
+    path.write_text("""
+#include <torch/extension.h>
+template <class T> __global__ void k(const T* x, long* y) {
+    at::acc_type<T, true> sum = 0;
+    for (int i = 0; i < 4; ++i) sum += x[i];
+    y[0] = sum;
+    y[1] = sizeof(at::acc_type<T, false>);
+    y[2] = sizeof(at::opmath_type<T>);
+}
+""")
+    names = [f"k<{name}>" for name in ("int", "unsigned char", "float")]
+    module = kerneltk.load(path, name_expressions=names)
+    for name, type_, sizes in zip(names, ("i4", "u1", "f4"), ([8, 4], [8, 1], [8, 4]), strict=True):
+        x = np.full(4, 2**30 if type_ == "i4" else 200, type_)
+        y = np.zeros(3, np.int64)
+        module.get_function(name)(1, 1, (x, y))
+        assert y.tolist() == [x.sum(dtype=np.int64), *sizes]
+
+
 def test_tensors_by_value(tmp_path: Path) -> None:
     path = tmp_path / "by_value.cu"
     path.write_text("""

@@ -81,23 +81,45 @@ struct RestrictPtrTraits {
     typedef T* __restrict__ PtrType;
 };
 
-// The type in which sums of a type are taken, on GPUs.
+// The type in which sums of a type are taken, on GPUs or by torch on the host: of integers a long.
 template <class T, bool is_cuda>
 struct AccumulateType {
     typedef T type;
 };
-template <bool is_cuda>
-struct AccumulateType<Half, is_cuda> {
-    typedef float type;
-};
-template <bool is_cuda>
-struct AccumulateType<BFloat16, is_cuda> {
-    typedef float type;
+#define KERNELTK_TORCH_ACCUMULATE(T, A)    \
+    template <bool is_cuda>                \
+    struct AccumulateType<T, is_cuda> {    \
+        typedef A type;                    \
+    };
+KERNELTK_TORCH_ACCUMULATE(Half, float)
+KERNELTK_TORCH_ACCUMULATE(BFloat16, float)
+KERNELTK_TORCH_ACCUMULATE(char, long)
+KERNELTK_TORCH_ACCUMULATE(signed char, long)
+KERNELTK_TORCH_ACCUMULATE(unsigned char, long)
+KERNELTK_TORCH_ACCUMULATE(short, long)
+KERNELTK_TORCH_ACCUMULATE(int, long)
+#undef KERNELTK_TORCH_ACCUMULATE
+template <>
+struct AccumulateType<float, false> {
+    typedef double type;
 };
 template <class T, bool is_cuda>
 using acc_type = typename AccumulateType<T, is_cuda>::type;
+// The type in which single values are computed.
 template <class T>
-using opmath_type = typename AccumulateType<T, true>::type;
+struct OpMathType {
+    typedef T type;
+};
+template <>
+struct OpMathType<Half> {
+    typedef float type;
+};
+template <>
+struct OpMathType<BFloat16> {
+    typedef float type;
+};
+template <class T>
+using opmath_type = typename OpMathType<T>::type;
 
 template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
           class I = long>

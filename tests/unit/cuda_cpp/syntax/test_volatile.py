@@ -86,7 +86,7 @@ def test_macros_of_options_are_read() -> None:
 
 
 UNNAMED = "in a destructor or an operator"
-LEFT = "by a macro that is defined under a condition or makes strings"
+LEFT = "by a macro that is pushed, makes strings or is defined under a condition"
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,49 @@
-"""Sources in which macros are replaced by what they stand for."""
-
-from __future__ import annotations
+"""Macros that are expanded in a source mean there what the preprocessor makes of them."""
 
 import pytest
 
 from kerneltk.cuda_cpp.syntax.preprocessor.macros import with_expanded_macros
 
-# A source, its last line expanded, and the macros that stay.
-CASES = {
-    "#define STEP(n) s[t] += s[t + n];\nSTEP(2)": ("s[t] += s[t + 2];", set()),
-    "#define A x[0]\n#define B(n) A + n\nB(B(1))": ("x[0] + x[0] + 1", set()),
-    "#define A x\n#undef A\nA": ("A", set()),
-    "#define A x\n#undef A\n#define A y\nA": ("y", set()),
-    "#define N 32\nx[N]": ("x[N]", set()),  # a number says no more
-    "#define S(a) #a\nS(x)": ("S(x)", {"S"}),
-    "#define A A + x\nA": ("A", {"A"}),
-    "#if C\n#define A x\n#endif\nA": ("A", {"A"}),
-    '#define A x\n"A"; A // A': ('"A"; x // A', set()),
-}
+_PASTE = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
 
 
-@pytest.mark.parametrize("source", CASES)
-def test_expanded(source: str) -> None:
-    line, left = CASES[source]
-    expanded = with_expanded_macros(source)
-    assert expanded.source.splitlines()[-1] == line
-    assert expanded.left.keys() == left
-    assert expanded.source.count("\n") == source.count("\n")
+@pytest.mark.parametrize(
+    ("directives", "use", "expanded"),
+    [
+        (_PASTE + "#define T int\n", "PASTE(get_, T)", "get_int"),
+        (_PASTE + "#define T int\n", "PASTE_(get_, T)", "get_T"),
+        (_PASTE + "#define N 4\n", "PASTE(x, N)[0]", "x4[0]"),
+        (_PASTE + "#define N 4\n#define X PASTE(x, N)[0]\n", "X", "x4[0]"),
+        (_PASTE + "#define N 4\n", "PASTE(PASTE(x, N), PASTE_(N, 1))", "x4N1"),
+        (
+            _PASTE + "#ifdef Q\n#define N 4\n#else\n#define N 8\n#endif\n",
+            "PASTE(x, N) PASTE(x, 2)",
+            "PASTE(x, N) x2",
+        ),
+        (_PASTE, "PASTE(, s) PASTE(s, )", "s s"),
+        ("#define S(i) s[i]\n", "S(S(1))", "s[s[1]]"),
+        ("#define X s[1]\n#ifndef X\n#define X t[1]\n#endif\n", "X", "s[1]"),
+        ("#define X 4\n#ifndef X\n#define X t[1]\n#endif\n", "X", "X"),
+        (
+            "#define Q 1\n#define X s\n#ifndef Q\n#define Q 2\n#undef X\n#define X t\n#endif\n",
+            "X",
+            "s",
+        ),
+        ("#ifndef X\n#define X t[1]\n#endif\n", "X", "t[1]"),
+        ("#ifndef S\n#define S(i) s[i]\n#endif\n", "S(1)", "s[1]"),
+        ("#ifdef Q\n#define X s\n#endif\n#ifndef X\n#define X t[1]\n#endif\n", "X", "X"),
+        ("#define TEXT(x) #x\n#define X s[1]\n", "TEXT(X) X", "TEXT(X) s[1]"),
+        ('#define X s[1]\n#pragma push_macro("X")\n', "X", "X"),
+        ("#define X s[1]\n#undef X\n#define X t[1]\n", "X", "t[1]"),
+    ],
+)
+def test_a_use_is_what_the_preprocessor_makes_of_it(
+    directives: str, use: str, expanded: str
+) -> None:
+    assert with_expanded_macros(directives + use).source == directives + expanded
+
+
+def test_a_macro_that_stays_is_reported() -> None:
+    directives = "#define TEXT(x) #x\n#define X s[1]\n"
+    assert "X" in with_expanded_macros(f"{directives}TEXT(X)").left
+    assert with_expanded_macros(f"{directives}X").left.keys() == {"TEXT"}
