@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Literal
@@ -65,6 +66,8 @@ def demo(picture: Path, backend: Literal["auto", "host", "cuda"], megapixels: fl
         )
     if not picture.absolute().parent.is_dir():
         raise click.BadParameter(f"'{picture.parent}' is not a directory.", param_hint="'--output'")
+    if megapixels is not None and math.isnan(megapixels):
+        raise click.BadParameter("it is no number.", param_hint="'--megapixels'")
     console = Console()
     try:
         terrain = load_terrain()

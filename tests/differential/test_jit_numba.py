@@ -681,13 +681,15 @@ def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> No
         i = cuda.grid(1)
         print("thread", i, f"{x[i]:.2f}")
         print(cuda.threadIdx, f"{cuda.blockDim}")
-        assert x[i] < 10, "too large"
+        assert x[i] < 10, f'it\'s {x[i]}, "{{10}}"'
 
     kernel[1, 1](backend.asarray(np.full(1, 1.5)))
     cuda.synchronize()
     printed = capfd.readouterr().out
     assert "thread 0 1.50" in printed
     assert "(0, 0, 0) (1, 1, 1)" in printed
+    assert "it's" not in printed
     if backend.name == "host":  # on a GPU an assertion that fails ends the process's context
-        with pytest.raises(LaunchError, match="'too large' failed"):
+        with pytest.raises(LaunchError, match=r"'it's {x\[i\]}, \"\{10\}\"' failed"):
             kernel[1, 1](np.full(1, 15.0))
+        assert 'it\'s 15, "{10}"\n' in capfd.readouterr().out

@@ -119,6 +119,7 @@ def test_a_wrong_result_fails_the_demo(tmp_path: Path, monkeypatch: pytest.Monke
         (["--output", "picture.bmpx"], ".png, .jpg"),
         (["--output", "no/such/directory/picture.png"], "not a directory"),
         (["--megapixels", "-1"], "--megapixels"),
+        (["--megapixels", "nan"], "--megapixels"),
         (["--backend", "tpu"], "--backend"),
     ],
 )

@@ -474,7 +474,8 @@ static uintptr_t caller_without_frame(const struct grid_launch *l, void *context
 
 /* Writes down the return addresses of frames within a stack, behind those that are known. */
 static void note_frames(struct finding *f, uintptr_t frame, uintptr_t low, uintptr_t high) {
-    while (frame >= low && frame + 16 <= high && frame % sizeof(void *) == 0 && f->frames < 16) {
+    /* Without frames this is any number, near the end of the address space too. */
+    while (frame >= low && frame < high && high - frame >= 16 && frame % sizeof(void *) == 0 && f->frames < 16) {
         const uintptr_t *words = (const uintptr_t *)frame;
         f->frame[f->frames++] = words[1];
         if (words[0] <= frame) break; /* a stack grows downwards */

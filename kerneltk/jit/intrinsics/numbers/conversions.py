@@ -26,7 +26,7 @@ def cast_to(target: Number, default: Any = 0) -> Rule:
                 value = Static(
                     (target.python_class if target.weak else target.dtype.type)(value.value)
                 )
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, OverflowError) as error:
                 raise low.fail(f"This string cannot be converted: {error}.", site.span) from None
         found = low.as_number(value, site.span_of(0), "What is converted")
         kind = ir.number_type(found)

@@ -71,7 +71,11 @@ def print_text(low: FunctionBuilder, node: ast.JoinedStr) -> str:
     if all(isinstance(part, str) for part in parts):
         return "".join(map(str, parts))
     low.emit(ir.Print((*parts, "\n"), low.span(node)))
-    return ast.unparse(ast.JoinedStr(node.values))[2:-1]
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else f"{{{ast.unparse(part.value)}}}"
+        for part in node.values
+        if isinstance(part, ast.Constant | ast.FormattedValue)
+    )
 
 
 def _argument(low: FunctionBuilder, node: ast.expr) -> list[Part]:
