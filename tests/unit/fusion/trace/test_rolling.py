@@ -53,6 +53,14 @@ def carried(x: Any, y: Any) -> Any:
     return scale
 
 
+def carried_and_an_element(x: Any, y: Any) -> Any:
+    first, second = x[0] * 1, y[1] * 1
+    for i in range(x.shape[0]):  # an element, which is copied before both are written
+        second = second * 0.5 + x[i] * first[i % 3]
+        first = first * 0.9 + second * 0.01
+    return first
+
+
 def read_before(x: Any, y: Any) -> Any:
     old, half = x.copy(), x * 0.5
     for i in range(1, x.shape[0]):
@@ -125,6 +133,7 @@ def carried_array_and_time(x: Any, y: Any) -> Any:
         time_steps,
         elements,
         carried,
+        carried_and_an_element,
         read_before,
         selected,
         growing,
