@@ -395,6 +395,18 @@ def test_numbers_of_a_call_decide_how_many_rounds_there_are() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_sums_of_floats_decide_as_they_are_rounded() -> None:
+    def decided(x: Any, h: float) -> None:
+        for i in range(x.shape[0]):
+            for j in range(i, x.shape[0]):
+                x[i, j] = 1 if (j - i) * h + i * h >= j * h else -1
+
+    wanted, found = np.zeros((2, 25, 25))
+    decided(wanted, 0.1)
+    kerneltk.fuse(decided)(found, 0.1)
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_index_errors_are_numpys() -> None:
     def beyond(x: Any) -> None:
         for i in range(x.shape[0]):
