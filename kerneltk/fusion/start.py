@@ -532,7 +532,7 @@ class _Rebuilding:
     def _named(self, name: Name) -> Any:
         """What a traced function sees in place of what has a name: it may be a number of a call."""
         reads = self._trace.reads
-        if type(name.value) is self._trace.array_type:
+        if type(name.value) in (self._trace.array_type, np.ndarray):
             reads.add(name)
         number = reads.number(name)
         return self.seen(name.value) if number is None else LazyNumber(self._trace, number)

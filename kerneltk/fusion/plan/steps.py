@@ -283,9 +283,9 @@ def all_launches(
             yield step
 
 
-def part_of(source: ArraySource, array: int, steps: Steps) -> Node:
+def part_of(source: ArraySource, array: int, steps: Steps, version: int = 0) -> Node:
     """Part of what an array holds when it is read."""
-    node: Node = Load(source.dtype, source.shape, array, 0)
+    node: Node = Load(source.dtype, source.shape, array, version)
     for step in steps:
         node = View(node.dtype, shape_after(node.shape, step), node, step)
     return node

@@ -183,7 +183,9 @@ class WriteOrder:
 
     def _copy(self, array: int, steps: Steps) -> Step:
         """A copy of a part of an array."""
-        node = part_of(self._trace.sources[array], array, steps)
+        # In a loop's round, an older version would be one from before the loop.
+        version = self._versions.get(array, 0)
+        node = part_of(self._trace.sources[array], array, steps, version)
         copy = self._copying(node, Target(self._new_array()), node.shape, node)
         self._add(copy)
         return copy

@@ -246,7 +246,9 @@ def _holds_between(
         compare = (_HOLDS if value else _FAILS).get(function)
         if compare is None or not all(map(_is_affine, operands)):
             return False
-        return all(compare(*each) for each in _values(operands, corners, environment))
+        compared = _values(operands, corners, environment)
+        # Floats are rounded in each round: they are affine functions only nearly.
+        return all({*map(type, each)} == {int} and compare(*each) for each in compared)
     if function is has_index and value and all(map(_is_affine, operands)):
         return all(has_index(*each) for each in _values(operands, corners, environment))
     if function is are_apart and value and len(operands) == 8:

@@ -98,9 +98,10 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
             )
         array = own_array(value)[1]
         if trace.block is None and not isinstance(array, trace.array_type):
-            number = symbol_of(array[()]) if isinstance(array, np.ndarray) else None
-            if number is not None:  # of an array without dimensions
-                return number
+            if isinstance(array, np.ndarray) and not trace.reads.is_named(value):
+                number = symbol_of(array[()])
+                if number is not None:  # of an array without dimensions, which no name has
+                    return number
             raise wrong_type(
                 f"An array of NumPy and one of CuPy are operands of one function; this is a "
                 f"'{kind.__module__.partition('.')[0]}' array.",

@@ -53,6 +53,14 @@ def carried(x: Any, y: Any) -> Any:
     return scale
 
 
+def carried_and_an_element(x: Any, y: Any) -> Any:
+    first, second = x[0] * 1, y[1] * 1
+    for i in range(x.shape[0]):  # an element, which is copied before both are written
+        second = second * 0.5 + x[i] * first[i % 3]
+        first = first * 0.9 + second * 0.01
+    return first
+
+
 def read_before(x: Any, y: Any) -> Any:
     old, half = x.copy(), x * 0.5
     for i in range(1, x.shape[0]):
@@ -125,6 +133,7 @@ def carried_array_and_time(x: Any, y: Any) -> Any:
         time_steps,
         elements,
         carried,
+        carried_and_an_element,
         read_before,
         selected,
         growing,
@@ -384,6 +393,18 @@ def test_numbers_of_a_call_decide_how_many_rounds_there_are() -> None:
         smoothed(wanted, n)
         fused(found, n)
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_sums_of_floats_decide_as_they_are_rounded() -> None:
+    def decided(x: Any, h: float) -> None:
+        for i in range(x.shape[0]):
+            for j in range(i, x.shape[0]):
+                x[i, j] = 1 if (j - i) * h + i * h >= j * h else -1
+
+    wanted, found = np.zeros((2, 25, 25))
+    decided(wanted, 0.1)
+    kerneltk.fuse(decided)(found, 0.1)
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_index_errors_are_numpys() -> None:
