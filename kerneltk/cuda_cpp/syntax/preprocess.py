@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -140,20 +140,21 @@ class Macro:
 class MacroTable:
     """The macros of a source."""
 
-    expanded: Mapping[str, Macro]  # those that are expanded
-    known: Mapping[str, Macro] = field(default_factory=dict)
+    expanded: dict[str, Macro]  # those that are expanded
+    known: dict[str, Macro] = field(default_factory=dict)
     # Those that paste tokens, directly or through others: their arguments are expanded as well.
     pasting: Set[str] = frozenset()
     callers: Set[str] = frozenset()  # that use what an argument names: ``#define ALL(X) X(a) X(b)``
-    # Where macros are defined anew behind an `#undef`, in order; None for the `#undef`.
-    changes: Sequence[tuple[int, str, Macro | None]] = ()
+    # Where macros are defined anew behind an `#undef`, the last one first; None for the `#undef`.
+    changes: list[tuple[int, str, Macro | None]] = field(default_factory=list)
 
     def advance(self, position: int) -> None:
         """Make definitions up to a position count."""
-        while self.changes and self.changes[0][0] < position:
-            (_, name, macro), *self.changes = self.changes
-            others = {other: m for other, m in self.expanded.items() if other != name}
-            self.expanded = others if macro is None else {**others, name: macro}
+        while self.changes and self.changes[-1][0] < position:
+            _, name, macro = self.changes.pop()
+            self.expanded.pop(name, None)
+            if macro is not None:
+                self.expanded[name] = macro
 
 
 @dataclass(slots=True)
@@ -549,8 +550,8 @@ def _attribute_macros(code: str, directives: list[Directive]) -> MacroTable:
 
 
 def _changes(directives: list[Directive]) -> list[tuple[int, str, Macro | None]]:
-    """Return the definitions of macros that are defined again behind an `#undef`, and those: where
-    all of them are in one branch of one conditional.
+    """Return the definitions of macros that are defined again behind an `#undef`, and those, the
+    last one first: where all of them are in one branch of one conditional.
     """
     named: dict[str, list[tuple[int, Macro | None, int]]] = {}
     branches = [0]
@@ -571,7 +572,7 @@ def _changes(directives: list[Directive]) -> list[tuple[int, str, Macro | None]]
             changes += (
                 (start, name, macro and macro.without_literals()) for start, macro, _ in uses
             )
-    return sorted(changes, key=lambda change: change[0])
+    return sorted(changes, key=lambda change: change[0], reverse=True)
 
 
 def _calls_parameter(macro: Macro) -> bool:

@@ -429,9 +429,7 @@ def _places(index: Index) -> list[tuple[Slice | int | Symbol, int]]:
 
 
 def _scaled(factor: Symbol, extent: Symbol, target: Symbol) -> Symbol:
-    """The scale of an index along an axis that is broadcast in some calls: the extent of a view was
-    decided with the trace, and has another expression here.
-    """
+    """The scale of an index along an axis that is broadcast in some calls."""
     if extent.expression == target.expression or is_known_one(target):
         return factor
     return applied(scale_along, extent, factor)

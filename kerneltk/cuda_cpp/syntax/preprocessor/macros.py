@@ -110,7 +110,7 @@ class _Table:
         self._dead_end = 0  # where a branch ends that no compiler sees
         self.has_any = bool(self._pending)
 
-    def known_at(self, position: int, name: str) -> Mapping[str, Macro]:
+    def known_at(self, position: int, name: str) -> dict[str, Macro]:
         """Return the macros by their names, or nothing if there is none of this name. Positions
         ascend from call to call.
         """
