@@ -673,7 +673,8 @@ class LazyArray(Operators):
         found = self._asked()
         if found is not None:
             return bool(found)
-        hint = "write 'np.where(a, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', 'not'."
+        hint = "write 'np.where(condition, x, y)' for 'if', and '&', '|', '~' for 'and', 'or', "
+        hint += "'not'."
         if (location := user_location()) is not None and location.is_while:
             hint = "fuse what one round does, and call that in the 'while'; or write a 'for'."
         sentence = "The truth of an array is not known while the function is traced."
