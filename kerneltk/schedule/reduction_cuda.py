@@ -345,8 +345,11 @@ def _is_picked(operand: Operand, step: int) -> bool:
     """Whether every second small element of an input is taken: vectors of words have more of them
     than loads of one element.
     """
+    size = operand.itemsize
     is_input = not operand.is_index and not operand.written
-    return is_input and step == 2 * operand.itemsize < WORD_BYTES + 1
+    # Beside vectors, single elements are loaded by their size.
+    is_aligned = not any(place % size for place in (operand.offset, *operand.strides))
+    return is_input and is_aligned and step == 2 * size < WORD_BYTES + 1
 
 
 def _begun_anywhere(
