@@ -291,11 +291,11 @@ def finished(
     if trace.rolling is not None and (trace.rolling.loops or trace.rolling.begun):
         _of_loops().check_rolled(trace, nodes, numbers)
     _note_unneeded(trace, values, numbers)
-    trace.name_equals(values)
     if target is None:
         device = Device(backend.largest_cluster(), backend.waiting_multiprocessors())
     able = target or backend.capabilities
     with trace.guards.planning():
+        trace.name_equals(values)
         plan = planned(trace, name, able, device, values, nodes, _new_plan)
     trace.applied.clear()
     trace.rolling = None  # it has the arguments

@@ -50,6 +50,7 @@ from kerneltk.fusion.trace.symbols import (
     applied,
     as_symbol,
     broadcast_shapes,
+    canonical_shape,
     constant,
     equal,
     has_index,
@@ -579,17 +580,13 @@ class Trace:
         storage.node = Load(source.dtype, source.shape, index, source.version)
 
     def name_equals(self, nodes: Sequence[Node]) -> None:
-        """Have equal extents be the same symbols, now that all of them are known."""
-
-        def canonical(shape: Shape) -> Shape:
-            return tuple(map(self.guards.canonical, shape))
-
+        """Have equal extents be the same symbols, within `Guards.planning`."""
         for node in nodes:
-            object.__setattr__(node, "shape", canonical(node.shape))
+            object.__setattr__(node, "shape", canonical_shape(node.shape))
             if isinstance(node, View) and isinstance(node.step, Broadcast):
-                object.__setattr__(node, "step", Broadcast(canonical(node.step.shape)))
+                object.__setattr__(node, "step", Broadcast(canonical_shape(node.step.shape)))
         for source in self.sources:
-            source.shape = canonical(source.shape)
+            source.shape = canonical_shape(source.shape)
 
     def finish(self) -> None:
         """Write what arguments hold by now."""
