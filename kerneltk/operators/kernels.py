@@ -12,6 +12,7 @@ from kerneltk.core.structures import is_structure, items_of
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.kernel import ElementKernel
+from kerneltk.jit.source.syntax import own_nodes
 from kerneltk.launch.dispatch import CallDescription
 from kerneltk.operators.operands import Operand
 from kerneltk.reduction import ReductionKernel
@@ -154,20 +155,10 @@ def _arrays_of(result: Any) -> tuple[Any, ...]:
 
 def _returned(function: ast.AST) -> int:
     """The number of values that a function's own 'return' statements show."""
-    if isinstance(function, ast.Lambda):
-        values: list[ast.expr | None] = [function.body]
-    else:
-        values, left = [], list(ast.iter_child_nodes(function))
-        while left:
-            node = left.pop()
-            if isinstance(node, ast.Return):
-                values.append(node.value)
-            elif not isinstance(node, ast.FunctionDef | ast.Lambda):
-                left.extend(ast.iter_child_nodes(node))
-    shown = [value for value in values if value is not None]
-    if not shown:
-        return 0
-    return max(len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in shown)
+    values: list[ast.expr | None] = [function.body] if isinstance(function, ast.Lambda) else []
+    values += (node.value for node in own_nodes(function) if isinstance(node, ast.Return))
+    shown = (value for value in values if value is not None)
+    return max((len(v.elts) if isinstance(v, ast.Tuple) else 1 for v in shown), default=0)
 
 
 def loop_shape(

@@ -18,6 +18,7 @@ from kerneltk.jit.frontends.core_signature import Core
 from kerneltk.jit.frontends.element_source import Result
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import VOID, Number, Tuple, Type
+from kerneltk.jit.source.syntax import own_nodes
 from kerneltk.jit.source.text import FunctionSource
 
 # ``return np.array([a, b])`` returns a tuple, since a kernel makes no arrays.
@@ -48,33 +49,10 @@ def _returning_tuples(source: FunctionSource, function: FunctionType) -> Functio
     if isinstance(node, ast.Lambda):
         node.body = _tuple_of(node.body, names)
     else:
-        _Returns(names).visit_body(node)
+        for part in own_nodes(node):
+            if isinstance(part, ast.Return) and part.value is not None:
+                part.value = _tuple_of(part.value, names)
     return replace(source, node=node)
-
-
-class _Returns(ast.NodeTransformer):
-    """Changes what a function returns, and not what functions within it do."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        self._names = names
-
-    def visit_body(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Take a function itself."""
-        self.generic_visit(node)
-
-    def visit_Return(self, node: ast.Return) -> ast.Return:
-        """Take a return."""
-        if node.value is not None:
-            node.value = _tuple_of(node.value, self._names)
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Leave a function within."""
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
-        """Leave a function within."""
-        return node
 
 
 def _is_maker(node: ast.AST, names: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from kerneltk.jit.lowering.values.conversion import Group, as_item, make_tuple
 from kerneltk.jit.lowering.values.joins import use_of
 from kerneltk.jit.source.function_source import source_of
 from kerneltk.jit.source.scope import parameters_of, scope_of
+from kerneltk.jit.source.syntax import own_nodes
 from kerneltk.jit.source.text import FunctionNode, FunctionSource
 
 _MOST_OF_ONE = 16  # calls of one function within each other, each with other types
@@ -230,7 +231,7 @@ def _has_result(node: ast.FunctionDef) -> bool:
     """Return whether a function returns a value anywhere."""
     return any(
         isinstance(part, ast.Return) and getattr(part.value, "value", part.value) is not None
-        for part in _parts(node)
+        for part in own_nodes(node)
     )
 
 
@@ -238,7 +239,7 @@ def _returns_function(node: FunctionNode) -> bool:
     """Return whether a function returns one that it defines, as far as its text shows it."""
     if isinstance(node, ast.Lambda):
         return isinstance(node.body, ast.Lambda)
-    parts = list(_parts(node))
+    parts = list(own_nodes(node))
     names = {part.name for part in parts if isinstance(part, ast.FunctionDef)}
     for part in parts:
         if isinstance(part, ast.Assign) and isinstance(part.value, ast.Lambda):
@@ -248,16 +249,6 @@ def _returns_function(node: FunctionNode) -> bool:
         and (isinstance(part.value, ast.Lambda) or getattr(part.value, "id", None) in names)
         for part in parts
     )
-
-
-def _parts(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
-    """Yield the syntax nodes of a function's body, and not those of functions in it."""
-    pending: list[ast.AST] = [*node.body]
-    while pending:
-        part = pending.pop()
-        yield part
-        if not isinstance(part, ast.FunctionDef | ast.Lambda):
-            pending += ast.iter_child_nodes(part)
 
 
 def _endless(low: Context, name: str, site: CallSite) -> TypingError:

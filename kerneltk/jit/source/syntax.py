@@ -5,7 +5,18 @@ from __future__ import annotations
 import ast
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function's body, of functions within it only these themselves."""
+    body = getattr(function, "body", [])
+    pending: list[ast.AST] = [*body] if isinstance(body, list) else [body]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            pending += ast.iter_child_nodes(node)
 
 
 def spelled(node: ast.expr) -> str:
