@@ -174,44 +174,12 @@ def _sorted_length(first, last, comp):
 # -- binary searches -------------------------------------------------------------------------------
 
 
-def lower_bound(policy, first, last, value, value_last=None, result=None, comp=None):
-    """Return an iterator at the first element of a sorted range that is not before ``value``; or,
-    given a range of values and a result, write the positions, and return the result's end.
-
-    With a single value, what follows it is the comparison.
-    """
-    if result is None:
-        return _iterator(first) + _lower(first, last, value, value_last)
-    return _each(_lower, first, last, value, value_last, result, comp)
-
-
-def upper_bound(policy, first, last, value, value_last=None, result=None, comp=None):
-    """As `lower_bound`, of the first element that is after ``value``."""
-    if result is None:
-        return _iterator(first) + _upper(first, last, value, value_last)
-    return _each(_upper, first, last, value, value_last, result, comp)
-
-
-def binary_search(policy, first, last, value, value_last=None, result=None, comp=None):
-    """As `lower_bound`, of whether a sorted range has a value."""
-    if result is None:
-        return _has(first, last, value, value_last)
-    return _each(_has, first, last, value, value_last, result, comp)
-
-
 def equal_range(policy, first, last, value, comp=None):
     """Return iterators at the first element of a sorted range that is not before ``value``, and at
     the first that is after it.
     """
     begin = _iterator(first)
     return begin + _lower(first, last, value, comp), begin + _upper(first, last, value, comp)
-
-
-def _each(search, first, last, values, values_last, result, comp):
-    length = _length(values, values_last)
-    for k in range(length):
-        _put(result, k, search(first, last, values[k], comp))
-    return _iterator(result) + length
 
 
 def _lower(first, last, value, comp):
@@ -244,6 +212,37 @@ def _has(first, last, value, comp):
     before = _or(comp, _less)
     k = _lower(first, last, value, comp)
     return k < _length(first, last) and not before(value, first[k])
+
+
+def _search(name, doc, search):
+    """Return a search of sorted ranges, and name it; ``search`` finds one value."""
+
+    def found(policy, first, last, value, value_last=None, result=None, comp=None):
+        if result is None:
+            at = search(first, last, value, value_last)
+            return at if search is _has else _iterator(first) + at
+        length = _length(value, value_last)
+        for k in range(length):
+            _put(result, k, search(first, last, value[k], comp))
+        return _iterator(result) + length
+
+    found.__name__, found.__doc__ = name, doc
+    return found
+
+
+lower_bound = _search(
+    "lower_bound",
+    "Return an iterator at the first element of a sorted range that is not before ``value``; or, "
+    "given a range of values and a result, write the positions, and return the result's end.\n\n"
+    "With a single value, what follows it is the comparison.",
+    _lower,
+)
+upper_bound = _search(
+    "upper_bound", "As `lower_bound`, of the first element that is after ``value``.", _upper
+)
+binary_search = _search(
+    "binary_search", "As `lower_bound`, of whether a sorted range has a value.", _has
+)
 
 
 # -- copies ----------------------------------------------------------------------------------------
@@ -400,59 +399,46 @@ def adjacent_difference(policy, first, last, result, binary_op=None):
 
 def inclusive_scan(policy, first, last, result, binary_op=None):
     """Write the prefix sums: of the elements up to and with each."""
-    combined = _or(binary_op, _plus)
-    length = _length(first, last)
-    if length > 0:
-        total = first[0]
-        _put(result, 0, total)
-        for k in range(1, length):
-            total = combined(total, first[k])
-            _put(result, k, total)
-    return _iterator(result) + length
+    return _scan(None, first, _length(first, last), result, None, None, binary_op)
 
 
 def exclusive_scan(policy, first, last, result, init=None, binary_op=None):
     """Write the sums of ``init``, by default zero, and the elements before each."""
-    combined = _or(binary_op, _plus)
-    length = _length(first, last)
-    total = _zero(first) if init is None else init
-    for k in range(length):
-        x = first[k]  # the result may be the range itself
-        _put(result, k, total)
-        total = combined(total, x)
-    return _iterator(result) + length
+    begin = _zero(first) if init is None else init
+    return _scan(None, first, _length(first, last), result, begin, None, binary_op)
 
 
 def inclusive_scan_by_key(policy, first1, last1, first2, result, binary_pred=None, binary_op=None):
     """As `inclusive_scan`, from the start again at each run of equal keys."""
-    same = _or(binary_pred, _equal)
-    combined = _or(binary_op, _plus)
-    length = _length(first1, last1)
-    if length > 0:
-        total = first2[0]
-        _put(result, 0, total)
-        for k in range(1, length):
-            x = first2[k]
-            total = combined(total, x) if same(first1[k - 1], first1[k]) else x
-            _put(result, k, total)
-    return _iterator(result) + length
+    return _scan(first1, first2, _length(first1, last1), result, None, binary_pred, binary_op)
 
 
 def exclusive_scan_by_key(
     policy, first1, last1, first2, result, init=None, binary_pred=None, binary_op=None
 ):
     """As `exclusive_scan`, from ``init`` again at each run of equal keys."""
+    begin = _zero(first2) if init is None else init
+    return _scan(first1, first2, _length(first1, last1), result, begin, binary_pred, binary_op)
+
+
+def _scan(keys, values, length, result, begin, binary_pred, binary_op):
+    """Write prefix sums: without the element itself where ``begin`` is given."""
     same = _or(binary_pred, _equal)
     combined = _or(binary_op, _plus)
-    length = _length(first1, last1)
-    begin = _zero(first2) if init is None else init
-    total = begin
-    for k in range(length):
-        if k > 0 and not same(first1[k - 1], first1[k]):
-            total = begin
-        x = first2[k]
-        _put(result, k, total)
-        total = combined(total, x)
+    if length > 0:
+        total = values[0] if begin is None else begin
+        if begin is None:
+            _put(result, 0, total)
+        for k in range(1 if begin is None else 0, length):
+            x = values[k]  # the result may be the range itself
+            restarts = keys is not None and k > 0 and not same(keys[k - 1], keys[k])
+            if begin is not None:
+                if restarts:
+                    total = begin
+                _put(result, k, total)
+            total = x if restarts and begin is None else combined(total, x)
+            if begin is None:
+                _put(result, k, total)
     return _iterator(result) + length
 
 
