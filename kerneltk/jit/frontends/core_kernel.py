@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ from kerneltk.jit.frontends.element_source import (
     named_dimensions,
 )
 from kerneltk.jit.frontends.inspection import described
-from kerneltk.jit.frontends.kernel import are_small, kind_of
+from kerneltk.jit.frontends.kernel import are_small, check_results, kind_of
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.frontends.vectorized_kernel import (
@@ -75,7 +75,7 @@ class _Typed:
     dtypes: DTypes  # of the outputs
     results: tuple[Result, ...]  # what the function returns; none where it writes
     extents: tuple[str, ...]  # the dimensions that the kernel is given
-    strided: tuple[bool, ...]  # the arguments whose cores' strides it is given, then the outputs
+    strided: tuple[int, ...]  # of the arguments and then the outputs those with strides of cores
     index_ndim: int
 
 
@@ -196,9 +196,9 @@ class CoreKernel(ArrayFunction):
                 self._check_shapes(results, wanted)
                 self._check_apart(given, backend)
                 read = self._apart(own, given, backend, handle)
+                inputs, outputs = self._bases(read, results, partial(_first_elements, backend))
                 numbers = self._numbers(known, read, results, sizes)
-                bases = self._bases(read, results, loop, backend)
-            known.kernel.arrays(*bases[0], *numbers, *bases[1], **passed)
+            known.kernel.arrays(*inputs, *numbers, *outputs, **passed)
             written = written_arguments(known.kernel, own)
             self._have_asked(
                 [*((array, None) for array in given), *((own[k], k) for k in written)], backend
@@ -415,31 +415,21 @@ class CoreKernel(ArrayFunction):
         self, typed: _Typed, own: Sequence[Any], results: Sequence[Any], sizes: dict[str, int]
     ) -> list[int]:
         """Return the kernel's arguments behind the inputs."""
-        numbers = [sizes[dimension] for dimension in typed.extents]
         arrays = [*zip(own, self._cores, strict=True), *self._with_cores(results)]
-        order: Iterable[int] = range(len(arrays))
-        if self._writes:  # outputs stand where the function has them
-            outputs = iter(range(len(own), len(arrays)))
-            order = [next(outputs) if r == "output" else k for k, r in enumerate(self._roles)]
-        for k in order:
-            array, core = arrays[k]
-            if typed.strided[k]:
-                numbers += array.strides[array.ndim - max(len(core), 0) :]
-        return numbers
+        strided = (arrays[k] for k in typed.strided)
+        steps = (step for array, core in strided for step in array.strides[-len(core) :])
+        return [*(sizes[dimension] for dimension in typed.extents), *steps]
 
     def _bases(
-        self, own: Sequence[Any], results: Sequence[Any], loop: tuple[int, ...], backend: Backend
+        self, own: Sequence[Any], results: Sequence[Any], first: Callable[[Any, Core], Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Return the views that the kernel's loop is over: of the first elements of all cores."""
-        inputs = []
-        for value, role, core in zip(own, self._roles, self._cores, strict=True):
-            if role == "output" or value is None:
-                continue
-            inputs.append(_first_elements(value, len(core), (), backend) if core else value)
-        outputs = [
-            _first_elements(out, len(core), loop, backend) if core else out
-            for out, core in self._with_cores(results)
+        """Return what the kernel's loop is over, by `first`: the first elements of all cores."""
+        inputs = [
+            first(value, core) if core else value
+            for value, role, core in zip(own, self._roles, self._cores, strict=True)
+            if role != "output" and value is not None
         ]
+        outputs = [first(out, core) if core else out for out, core in self._with_cores(results)]
         return inputs, outputs
 
     # -- what was made -------------------------------------------------------------------------
@@ -466,12 +456,7 @@ class CoreKernel(ArrayFunction):
         pairs = zip(typed.dtypes, wanted, strict=True)
         results = [ArraySpec.make(dtype, shape) for dtype, shape in pairs]
         numbers = self._numbers(typed, own, results, sizes)
-        inputs = [
-            _first_spec(value, core) if core else value
-            for value, role, core in zip(own, self._roles, self._cores, strict=True)
-            if role != "output" and value is not None
-        ]
-        outputs = [_first_spec(out, core) for out, core in self._with_cores(results)]
+        inputs, outputs = self._bases(own, results, _first_spec)
         return typed.kernel.translation_unit(*inputs, *numbers, *outputs, backend=backend.name)
 
     # -- one combination of types ----------------------------------------------------------------
@@ -523,13 +508,7 @@ class CoreKernel(ArrayFunction):
             if self._otypes is not None:
                 check_casts(self.name, values, self._otypes)
                 dtypes = self._otypes
-            for index, out in enumerate(given):
-                if not np.can_cast(dtypes[index], out.dtype, "same_kind"):
-                    raise ArgumentTypeError(
-                        f"Result {index + 1} of '{self.name}' has dtype '{dtypes[index]}', and "
-                        f"the array that was given for it has '{out.dtype}'.\n"
-                        "  Hint: convert the value in the function."
-                    )
+            check_results(f"'{self.name}'", dtypes, given, "function")
             dtypes = tuple(out.dtype for out in given) or dtypes
         outputs = [
             Operand("output", core, self._output_kind(dtype, core, is_dense), True, is_dense)
@@ -541,17 +520,16 @@ class CoreKernel(ArrayFunction):
         made = element_definition(
             definition, program, written, all_operands, outputs, results, short=short, work=work
         )
-        strided = [
-            o is not None and bool(o.core) and not o.is_dense and o.role == "input"
-            for o in operands
-        ]
-        strided += [bool(o.core) and not o.is_dense for o in outputs]
+        places = iter(range(len(operands), len(operands) + len(outputs)))
+        order = [next(places) if o is None else k for k, o in enumerate(operands)]
+        order += places  # outputs stand where the function has them, else behind the others
+        arrays = [*operands, *outputs]
         return _Typed(
             typed_kernel(made, Tuple(())),
             dtypes,
             results,
             named_dimensions((*all_operands, *outputs)),
-            tuple(strided),
+            tuple(k for k in order if (o := arrays[k]) and o.core and not o.is_dense),
             program.kernel.index_ndim,
         )
 
@@ -668,12 +646,28 @@ class CoreKernel(ArrayFunction):
             program = lowered(dtypes)
         raise self._unknown_dtype(0)
 
+    def _stored(
+        self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int
+    ) -> list[Type] | None:
+        """Return the types of what is stored in an output; of literals with fractions float64, as
+        their integer types do not show these. None where the function does more with the array.
+        """
+        found = stored_kinds(program, self._given_name(program, index))
+        if found is None:
+            return None
+        kinds, literals = found
+        if literals and dtypes[index].kind in "biu":
+            as_floats = lowered(_with_dtype(dtypes, index, np.float64))
+            _, shown = stored_kinds(as_floats, self._given_name(as_floats, index)) or ([], [])
+            kinds += [FLOAT64] * any(float(value) % 1 != 0 for value in shown)
+        return kinds
+
     def _stores_bools(self, program: ir.Program, index: int) -> bool:
         found = stored_kinds(program, self._given_name(program, index))
         if found is None:
             raise self._unknown_dtype(index)
-        kinds, has_literals = found
-        return not has_literals and all(kind == BOOL for kind in kinds)
+        kinds, literals = found
+        return not literals and all(kind == BOOL for kind in kinds)
 
     def _check_stored(self, program: ir.Program, lowered: Any, dtypes: DTypes) -> None:
         """Raise where the arrays that are given do not hold what the function stores."""
@@ -681,11 +675,9 @@ class CoreKernel(ArrayFunction):
             shown = program
             if dtype.kind == "b":  # what becomes a bool does not show what it was
                 shown = lowered(_with_dtype(dtypes, index, np.int64))
-            kinds, has_literals = stored_kinds(shown, self._given_name(shown, index)) or ([], False)
-            found = [kind for kind in kinds if isinstance(kind, Number)]
-            if has_literals and dtype.kind in "biu" and self._has_fractions(lowered, dtypes, index):
-                found.append(FLOAT64)
-            for kind in found:
+            for kind in self._stored(shown, lowered, dtypes, index) or ():
+                if not isinstance(kind, Number):
+                    continue
                 is_weak_int = kind.weak and kind.is_integer and dtype.kind != "b"
                 if not is_weak_int and not np.can_cast(kind.dtype, dtype, "same_kind"):
                     output = self._definition.parameters[self._written[index]]
@@ -699,35 +691,13 @@ class CoreKernel(ArrayFunction):
         self, program: ir.Program, lowered: Any, dtypes: DTypes, index: int
     ) -> np.dtype[Any]:
         """Return the dtype that holds all that is stored in an output, at least what it has."""
-        found = stored_kinds(program, self._given_name(program, index))
-        if found is None:
-            raise self._unknown_dtype(index)
-        kinds, has_literals = found
-        dtype = dtypes[index]
-        for kind in kinds:
+        dtype, kinds = dtypes[index], self._stored(program, lowered, dtypes, index)
+        for kind in [None] if kinds is None else kinds:
             if not isinstance(kind, Number):
                 raise self._unknown_dtype(index)
             # Python's numbers that are computed have 64 bits, as those that are returned.
             dtype = _joined([Number(dtype), Number(kind.dtype)])
-        if has_literals and dtype.kind in "biu" and self._has_fractions(lowered, dtypes, index):
-            dtype = np.dtype(np.promote_types(dtype, np.float64))
         return dtype
-
-    def _has_fractions(self, lowered: Any, dtypes: DTypes, index: int) -> bool:
-        """Whether literals that are stored in an output have fractions: they were converted to its
-        dtype already, and show them as floats.
-        """
-        program = lowered(_with_dtype(dtypes, index, np.float64))
-        name = self._given_name(program, index)
-        return any(
-            isinstance(node, ir.Store)
-            and isinstance(node.target, ir.Element)
-            and isinstance(node.target.array, ir.Local)
-            and node.target.array.name == name
-            and isinstance(node.value, ir.Literal_)
-            and float(node.value.value) % 1 != 0
-            for node in ir.walk(*program.kernel.body)
-        )
 
     def _unknown_dtype(self, index: int) -> ArgumentTypeError:
         path = self._definition.paths[self._written[index]]
@@ -774,8 +744,8 @@ def _is_dense(array: Any, core: Core) -> bool:
     return is_c_contiguous(array.shape[first:], array.strides[first:], array.dtype.itemsize)
 
 
-def _first_elements(array: Any, ndim: int, loop: tuple[int, ...], backend: Backend) -> Any:
+def _first_elements(backend: Backend, array: Any, core: Core) -> Any:
     """The first element of each core; where cores have none, elements that are never read."""
-    if math.prod(array.shape[array.ndim - ndim :]) == 0:
-        return backend.empty(loop, array.dtype, "C")
-    return array[(..., *((0,) * ndim))]
+    if 0 in array.shape[-len(core) :]:
+        return backend.empty(array.shape[: -len(core)], array.dtype, "C")
+    return array[(..., *((0,) * len(core)))]

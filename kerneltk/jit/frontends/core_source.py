@@ -146,12 +146,12 @@ def written_inputs(own: Definition, written: Sequence[str]) -> UnsupportedError:
 # -- dtypes of outputs that a function writes to ---------------------------------------------------
 
 
-def stored_kinds(program: ir.Program, name: str) -> tuple[list[Type], bool] | None:
-    """Return the types of what a function stores to the elements of a parameter, literals left
-    out, and whether it stores literals; None where it does more with the array.
+def stored_kinds(program: ir.Program, name: str) -> tuple[list[Type], list[Any]] | None:
+    """Return the types of what a function stores to the elements of a parameter, and the literals
+    that it stores; None where it does more with the array.
     """
     found: list[Type] = []
-    literals = False
+    literals: list[Any] = []
     uses = 0
     function = program.kernel
     for node in ir.walk(*function.body):
@@ -165,7 +165,7 @@ def stored_kinds(program: ir.Program, name: str) -> tuple[list[Type], bool] | No
             continue
         value = node.value
         if isinstance(value, ir.Literal_):
-            literals = True
+            literals.append(value.value)
             continue
         found.append(value.operand.type if isinstance(value, ir.Cast) else value.type)
     return None if uses else (found, literals)

@@ -358,17 +358,7 @@ class ElementKernel(Called, ArrayFunction, Decorated):
                 "were given for them."
             )
         dtypes = self._stored([result.leaves[0][1] for result in results])
-        for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
-            try:
-                describe(array.dtype)
-            except ArgumentTypeError as error:
-                raise foreign_arrays.named_error(error, "out", None) from None
-            if not np.can_cast(dtype, array.dtype, "same_kind"):
-                raise ArgumentTypeError(
-                    f"Result {index + 1} of kernel '{self.name}' has dtype '{dtype}', and the "
-                    f"array that was given for it has '{array.dtype}'.\n"
-                    "  Hint: convert the value in the kernel."
-                )
+        check_results(f"kernel '{self.name}'", dtypes, outputs, "kernel")
         stored = tuple(array.dtype for array in outputs) or dtypes
         definition = element_definition(
             self._definition,
@@ -516,6 +506,23 @@ def kind_of(value: Any, raw: bool) -> Any:
         return dtype if not isinstance(value, np.generic) else type(value)
     flags = getattr(value, "flags", None)
     return type(value), dtype, value.ndim, getattr(flags, "c_contiguous", None)
+
+
+def check_results(
+    called: str, dtypes: Sequence[np.dtype[Any]], outputs: Sequence[Any], place: str
+) -> None:
+    """Raise ArgumentTypeError for an array that does not take the results that it is given for."""
+    for index, (array, dtype) in enumerate(zip(outputs, dtypes, strict=False)):
+        try:
+            describe(array.dtype)
+        except ArgumentTypeError as error:
+            raise foreign_arrays.named_error(error, "out", None) from None
+        if not np.can_cast(dtype, array.dtype, "same_kind"):
+            raise ArgumentTypeError(
+                f"Result {index + 1} of {called} has dtype '{dtype}', and the array that was given "
+                f"for it has '{array.dtype}'.\n"
+                f"  Hint: convert the value in the {place}."
+            )
 
 
 def are_small(values: Sequence[Any], *shapes: Any) -> bool:

@@ -425,9 +425,7 @@ def _is_hashable(value: Any) -> bool:
 def _excluded(excluded: Any) -> frozenset[int | str]:
     if excluded is None:
         return frozenset()
-    if isinstance(excluded, int):
-        excluded = (excluded,)
-    if isinstance(excluded, str):
+    if isinstance(excluded, int | str):
         excluded = (excluded,)
     if not isinstance(excluded, Iterable):
         raise ArgumentTypeError(
@@ -522,39 +520,18 @@ def vectorize(
         )
     if doc is not None and not isinstance(doc, str):
         raise ArgumentTypeError(f"'doc' must be a str, not {doc!r}.")
-    made = functools.partial(
-        _vectorized,
-        result_dtypes(otypes),
-        doc,
-        _excluded(excluded),
-        bool(cache),
-        signature,
-        checked_options(options),
-        bool(fastmath),
-    )
-    if signature is not None:
-        from kerneltk.jit.frontends.core_signature import parse_core_signature
-
-        parse_core_signature(signature)
-    return made if pyfunc is None else made(pyfunc)
-
-
-def _vectorized(
-    otypes: DTypes | None,
-    doc: str | None,
-    excluded: frozenset[int | str],
-    cache: bool,
-    signature: str | None,
-    options: tuple[str, ...],
-    fastmath: bool,
-    pyfunc: Callable[..., Any],
-    /,
-) -> Vectorized:
-    function = checked_function(pyfunc, "vectorize")
+    given, left_out, checked = result_dtypes(otypes), _excluded(excluded), checked_options(options)
     kind: type[Definition] = Definition
     if signature is not None:
+        from kerneltk.jit.frontends.core_signature import parse_core_signature
         from kerneltk.jit.frontends.core_source import CoreFunction
 
+        parse_core_signature(signature)
         kind = CoreFunction
-    definition = kind(function, "numpy", options, (), fastmath)
-    return Vectorized(definition, otypes, doc, excluded, cache, signature)
+
+    def decorate(decorated: Callable[..., Any]) -> Vectorized:
+        function = checked_function(decorated, "vectorize")
+        definition = kind(function, "numpy", checked, (), bool(fastmath))
+        return Vectorized(definition, given, doc, left_out, bool(cache), signature)
+
+    return decorate if pyfunc is None else decorate(pyfunc)
