@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from kerneltk.core.records import record
 from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Number, Record, Type
@@ -39,8 +39,21 @@ __all__ = [
 # -- expressions ----------------------------------------------------------------------------------
 
 
+class Expression:
+    """A value."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:  # they are fields of each class
+
+        @property
+        def type(self) -> Type: ...  # noqa: D102
+
+        @property
+        def span(self) -> Span: ...  # noqa: D102
+
+
 @record
-class Literal_:  # noqa: N801 (typing has Literal)
+class Literal_(Expression):  # noqa: N801 (typing has Literal)
     """A number that is known: of Python's own class, or a NumPy scalar's value."""
 
     value: Any
@@ -49,7 +62,7 @@ class Literal_:  # noqa: N801 (typing has Literal)
 
 
 @record
-class Local:
+class Local(Expression):
     """A parameter, a variable, or declared memory."""
 
     name: str
@@ -58,7 +71,7 @@ class Local:
 
 
 @record
-class Cast:
+class Cast(Expression):
     """A number in another type, converted as C does."""
 
     operand: Expression
@@ -67,7 +80,7 @@ class Cast:
 
 
 @record
-class Unary:
+class Unary(Expression):
     """``-`` or ``~`` of a number of the same type."""
 
     op: Literal["-", "~"]
@@ -77,7 +90,7 @@ class Unary:
 
 
 @record
-class Not:
+class Not(Expression):
     """``not`` of a bool."""
 
     operand: Expression
@@ -87,7 +100,7 @@ class Not:
 
 
 @record
-class Binary:
+class Binary(Expression):
     """An operation with Python's meaning on two numbers of the type `type`.
 
     ``/`` is the true quotient, so that its type is no integer. The right operand of a shift may
@@ -102,7 +115,7 @@ class Binary:
 
 
 @record
-class Compare:
+class Compare(Expression):
     """A comparison of two numbers of one type."""
 
     op: str  # < <= > >= == !=
@@ -114,7 +127,7 @@ class Compare:
 
 
 @record
-class Logical:
+class Logical(Expression):
     """``and`` or ``or`` of bools; what comes later is evaluated only if it matters."""
 
     op: Literal["and", "or"]
@@ -125,7 +138,7 @@ class Logical:
 
 
 @record
-class Select:
+class Select(Expression):
     """One of two values of the same type; the other is not evaluated."""
 
     condition: Expression
@@ -136,7 +149,7 @@ class Select:
 
 
 @record
-class Element:
+class Element(Expression):
     """An element of an array, which can be stored to.
 
     `wrap` tells for each index, an integer, whether it may be negative and then counts from the
@@ -161,7 +174,7 @@ class Slice:
 
 
 @record
-class Section:
+class Section(Expression):
     """A view of an array: one part an axis, an integer (which removes it) or a slice."""
 
     array: Expression
@@ -171,7 +184,7 @@ class Section:
 
 
 @record
-class Extent:
+class Extent(Expression):
     """The extent of an array along an axis (elements)."""
 
     array: Expression
@@ -182,7 +195,7 @@ class Extent:
 
 
 @record
-class Field:
+class Field(Expression):
     """A field of a record, by name, or an item of a tuple, by number; can be stored to."""
 
     value: Expression
@@ -192,7 +205,7 @@ class Field:
 
 
 @record
-class Nothing:
+class Nothing(Expression):
     """None as an item of a tuple; it has no memory."""
 
     span: Span
@@ -201,7 +214,7 @@ class Nothing:
 
 
 @record
-class Construct:
+class Construct(Expression):
     """A tuple of values."""
 
     items: tuple[Expression, ...]
@@ -210,7 +223,7 @@ class Construct:
 
 
 @record
-class Call:
+class Call(Expression):
     """An intrinsic: a row of the tables in `intrinsics`.
 
     `static` are the facts that its source depends on beside the arguments.
@@ -224,34 +237,13 @@ class Call:
 
 
 @record
-class Invoke:
+class Invoke(Expression):
     """A call of another function of the program, by its unique name."""
 
     function: str
     arguments: tuple[Expression, ...]
     type: Type
     span: Span
-
-
-Expression: TypeAlias = (
-    Literal_
-    | Local
-    | Cast
-    | Unary
-    | Not
-    | Binary
-    | Compare
-    | Logical
-    | Select
-    | Element
-    | Section
-    | Extent
-    | Field
-    | Construct
-    | Nothing
-    | Call
-    | Invoke
-)
 
 
 def array_type(node: Expression | Declare) -> Array:
@@ -269,8 +261,18 @@ def number_type(node: Expression) -> Number:
 # -- statements -----------------------------------------------------------------------------------
 
 
+class Statement:
+    """A step of a function."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:  # a field of each class
+
+        @property
+        def span(self) -> Span: ...  # noqa: D102
+
+
 @record
-class Declare:
+class Declare(Statement):
     """Memory of a fixed shape that begins to exist here: shared, local or constant.
 
     `data` are the bytes of constant memory. A dynamic one is the block's dynamic shared memory.
@@ -285,7 +287,7 @@ class Declare:
 
 
 @record
-class Store:
+class Store(Statement):
     """An assignment to a local, an element or a field, of a value of its type."""
 
     target: Local | Element | Field
@@ -294,7 +296,7 @@ class Store:
 
 
 @record
-class Update:
+class Update(Statement):
     """An assignment to an element or a field that its value is computed from: ``x[i] += 1``.
 
     The target is evaluated once; in `value` it is the local `name`.
@@ -307,7 +309,7 @@ class Update:
 
 
 @record
-class Evaluate:
+class Evaluate(Statement):
     """An expression for its effect."""
 
     value: Expression
@@ -315,7 +317,7 @@ class Evaluate:
 
 
 @record
-class If:
+class If(Statement):
     """A branch."""
 
     condition: Expression
@@ -325,7 +327,7 @@ class If:
 
 
 @record
-class While:
+class While(Statement):
     """A loop as long as a condition holds."""
 
     condition: Expression
@@ -334,7 +336,7 @@ class While:
 
 
 @record
-class For:
+class For(Statement):
     """A loop over ``range(start, stop, step)``, integers of the variable's type.
 
     Bounds are evaluated once. `ascending` is None where the step's sign is not known. `private`
@@ -354,21 +356,21 @@ class For:
 
 
 @record
-class Break:
+class Break(Statement):
     """Leaves the innermost loop."""
 
     span: Span
 
 
 @record
-class Continue:
+class Continue(Statement):
     """Goes on with the innermost loop."""
 
     span: Span
 
 
 @record
-class Return:
+class Return(Statement):
     """Leaves the function."""
 
     value: Expression | None
@@ -376,7 +378,7 @@ class Return:
 
 
 @record
-class Assert:
+class Assert(Statement):
     """Ends the launch with an error unless a condition holds; one of debug mode is checked there
     alone.
     """
@@ -388,7 +390,7 @@ class Assert:
 
 
 @record
-class Print:
+class Print(Statement):
     """A line of output: strings, and numbers with their formats (of C's printf)."""
 
     parts: tuple[str | tuple[str, Expression], ...]
@@ -396,7 +398,7 @@ class Print:
 
 
 @record
-class ThreadLoop:
+class ThreadLoop(Statement):
     """The threads of a block one after the other: what stands between two barriers.
 
     Only barrier fission makes it, for CPU cores.
@@ -404,23 +406,6 @@ class ThreadLoop:
 
     body: tuple[Statement, ...]
     span: Span
-
-
-Statement: TypeAlias = (
-    Declare
-    | Store
-    | Update
-    | Evaluate
-    | If
-    | While
-    | For
-    | Break
-    | Continue
-    | Return
-    | Assert
-    | Print
-    | ThreadLoop
-)
 
 
 # -- functions ------------------------------------------------------------------------------------
@@ -607,7 +592,7 @@ def with_bodies(
         changed = change(body)
         if changed is not body:
             changes[name] = changed
-    return dataclasses.replace(statement, **changes) if changes else statement
+    return dataclasses.replace(statement, **changes) if changes else statement  # type: ignore[type-var]
 
 
 def with_statements(

@@ -45,7 +45,7 @@ def _computed(
     kind = common_number(low, numbers, site)
     kind = kind_of(kind) if kind_of is not None else kind
     literals = [low.fitted(number, kind) for number in numbers]
-    arguments = tuple(Static(literal.value) for literal in literals)  # type: ignore[union-attr]
+    arguments = tuple(Static(literal.value) for literal in literals)  # type: ignore[attr-defined]
     result = folded(function, dataclasses.replace(site, arguments=arguments), low)
     if kind.weak or kind == BOOL:
         return result
@@ -103,7 +103,7 @@ def strong(low: Builder, value: Value, span: ir.Span) -> Value:
         if type(found) not in (int, float, complex):
             return value
         number: Any = low.as_number(value, span)
-        return Static(low.cast(number, Number(number.type.dtype)).value)  # type: ignore[union-attr]
+        return Static(low.cast(number, Number(number.type.dtype)).value)  # type: ignore[attr-defined]
     if isinstance(value, ir.Construct):
         return low.make_tuple([strong(low, item, span) for item in value.items], span)
     if isinstance(value.type, Number) and value.type.weak:
