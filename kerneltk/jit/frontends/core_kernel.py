@@ -503,7 +503,7 @@ class CoreKernel(ArrayFunction):
                 raise self._returns_and_writes()
         else:
             results = returned(definition, signature.text, kind, signature.outputs)
-            values = [Number(_joined([leaf for _, leaf in r.leaves])) for r in results]
+            values = [self._value(index, result) for index, result in enumerate(results)]
             dtypes = tuple(value.dtype for value in values)
             if self._otypes is not None:
                 check_casts(self.name, values, self._otypes)
@@ -532,6 +532,18 @@ class CoreKernel(ArrayFunction):
             tuple(k for k in order if (o := arrays[k]) and o.core and not o.is_dense),
             program.kernel.index_ndim,
         )
+
+    def _value(self, index: int, result: Result) -> Number:
+        """Return the number of all that an output is given."""
+        kinds = [kind for _, kind in result.leaves]
+        dtype = _joined(kinds)
+        if dtype is None:
+            shown = " and ".join(sorted({f"'{kind}'" for kind in kinds}))
+            raise ArgumentTypeError(
+                f"Result {index + 1} of '{self.name}' has values of {shown}, which no dtype "
+                "holds.\n  Hint: convert them in the function."
+            )
+        return Number(dtype)
 
     def _check_written(
         self, program: ir.Program, written: frozenset[str], *, is_given: bool
@@ -622,6 +634,8 @@ class CoreKernel(ArrayFunction):
             if len(numbers) != len(elements) or not numbers:
                 raise self._unknown_dtype(0)
             common = _joined(numbers)
+            if common is None:
+                raise self._unknown_dtype(0)
             is_of_bools = common.kind == "b"
             dtypes = (np.dtype(np.int64) if is_of_bools else common,) * len(signature.outputs)
         program = lowered(dtypes)
@@ -693,10 +707,12 @@ class CoreKernel(ArrayFunction):
         """Return the dtype that holds all that is stored in an output, at least what it has."""
         dtype, kinds = dtypes[index], self._stored(program, lowered, dtypes, index)
         for kind in [None] if kinds is None else kinds:
-            if not isinstance(kind, Number):
-                raise self._unknown_dtype(index)
             # Python's numbers that are computed have 64 bits, as those that are returned.
-            dtype = _joined([Number(dtype), Number(kind.dtype)])
+            numbers = [Number(dtype), Number(kind.dtype)] if isinstance(kind, Number) else []
+            wider = _joined(numbers) if numbers else None
+            if wider is None:
+                raise self._unknown_dtype(index)
+            dtype = wider
         return dtype
 
     def _unknown_dtype(self, index: int) -> ArgumentTypeError:
@@ -714,14 +730,14 @@ def _with_dtype(dtypes: DTypes, index: int, dtype: type[np.generic]) -> list[np.
     return [np.dtype(dtype) if k == index else own for k, own in enumerate(dtypes)]
 
 
-def _joined(kinds: Sequence[Number]) -> np.dtype[Any]:
-    """Return the dtype of all numbers, by NumPy's rules; weak ones give way."""
+def _joined(kinds: Sequence[Number]) -> np.dtype[Any] | None:
+    """Return the dtype of all numbers, by NumPy's rules, where weak ones give way; None if no dtype
+    holds them.
+    """
     found: Any = kinds[0]
     for kind in kinds[1:]:
-        found = join("numpy", found, kind)
-        assert isinstance(found, Number)
-    dtype: np.dtype[Any] = found.dtype
-    return dtype
+        found = found and join("numpy", found, kind)
+    return None if found is None else found.dtype
 
 
 def _array_spec(value: Any) -> Any:
