@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.frontends.kernel import ElementKernel, kernel
     from kerneltk.jit.frontends.rawkernel import JitKernel, rawkernel
     from kerneltk.jit.intrinsics.base import Intrinsic
-    from kerneltk.jit.intrinsics.loops import RANGE as range  # noqa: N811
+    from kerneltk.jit.intrinsics.python import RANGE as range  # noqa: N811
 
     __all__ = ["ElementKernel", "Intrinsic", "JitKernel", "kernel", "range", "rawkernel"]
 
@@ -32,8 +32,8 @@ def _load() -> None:
     from kerneltk.jit.frontends.rawkernel import JitKernel, rawkernel
     from kerneltk.jit.intrinsics.base import Intrinsic
     from kerneltk.jit.intrinsics.execution import atomics, memory, threads, warp
-    from kerneltk.jit.intrinsics.loops import RANGE
     from kerneltk.jit.intrinsics.numbers import bits
+    from kerneltk.jit.intrinsics.python import RANGE
 
     public: dict[str, Any] = {
         "ElementKernel": ElementKernel,

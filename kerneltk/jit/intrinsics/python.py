@@ -9,7 +9,15 @@ from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import extent
-from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.base import (
+    Builder,
+    CallSite,
+    Intrinsic,
+    Operation,
+    Rule,
+    Static,
+    Value,
+)
 from kerneltk.jit.intrinsics.numbers.constants import folded, folds
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
@@ -158,9 +166,19 @@ def _tuple(low: Builder, site: CallSite) -> Value:
     return low.make_tuple(items, site.span)
 
 
-@folds(range)
 def _range(low: Builder, site: CallSite) -> Value:
     raise low.refuse("'range' can only be looped over.", site.span, "for i in range(n): ...")
+
+
+RANGE = Intrinsic(
+    "range",
+    _range,
+    "The numbers of a loop, as Python's ``range``.\n\n"
+    "Parameters\n----------\nstart, stop, step : int\n"
+    "unroll : int or bool, optional\n"
+    "    How often the compiler repeats the body: that many times, as often as the loop runs, or "
+    "not at all.",
+)
 
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -189,6 +207,6 @@ TABLE: dict[Any, Rule] = {
     builtins.round: _round,
     builtins.sum: _sum,
     builtins.tuple: _tuple,
-    builtins.range: _range,
+    builtins.range: folds(range)(_range),
     **{function: _operator(op) for op, function in OPERATORS.items()},
 }

@@ -10,17 +10,21 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Value
 from kerneltk.jit.intrinsics.numbers.constants import computes, folds_weak
-from kerneltk.jit.intrinsics.numbers.mathematics import angle, complex_operation, number_test
+from kerneltk.jit.intrinsics.numbers.mathematics import (
+    angle,
+    complex_operation,
+    is_close,
+    number_test,
+)
 from kerneltk.jit.intrinsics.python import ABSOLUTE
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
-    common_number,
     floating_of,
     numbers_of,
     real_number,
 )
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_FLOAT, Number
+from kerneltk.jit.ir.types import PY_COMPLEX, Number
 
 _UNARY = (
     *("sin", "cos", "tan", "asin", "acos", "atan"),
@@ -88,24 +92,6 @@ def _rect(low: Builder, site: CallSite) -> Value:
     return call(_RECT, [low.cast(value, kind.part) for value in values], kind, site)
 
 
-_IS_CLOSE = Operation(
-    "isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=(*_HEADERS, "jit_math.hpp")
-)
-
-
-def _isclose(low: Builder, site: CallSite) -> Value:
-    values = arguments_of(
-        low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
-    )
-    numbers = [low.as_number(value, site.span) for value in values.values()]
-    if common_number(low, numbers[2:], site).is_complex:
-        raise low.fail(f"A tolerance of '{site.name}' is a real number.", site.span)
-    kinds = (PY_COMPLEX, PY_COMPLEX, PY_FLOAT, PY_FLOAT)
-    return call(
-        _IS_CLOSE, [low.cast(n, k) for n, k in zip(numbers, kinds, strict=True)], BOOL, site
-    )
-
-
 TABLE: dict[Any, Rule] = {
     **{getattr(cmath, name): _unary(name, getattr(cmath, name)) for name in _UNARY},
     **{
@@ -115,5 +101,5 @@ TABLE: dict[Any, Rule] = {
     cmath.phase: angle,
     cmath.polar: _polar,
     cmath.rect: _rect,
-    cmath.isclose: _isclose,
+    cmath.isclose: is_close(PY_COMPLEX, (*_HEADERS, "jit_math.hpp")),
 }

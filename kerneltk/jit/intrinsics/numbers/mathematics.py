@@ -265,24 +265,22 @@ def _ldexp(function: Any) -> Rule:
     return rule
 
 
-_FREXP_FRACTION = Operation("frexp", "kerneltk::jit::frexp({0}).fraction", headers=_MORE)
-_FREXP_EXPONENT = Operation("frexp", "kerneltk::jit::frexp({0}).exponent", headers=_MORE)
-_MODF_FRACTION = Operation("modf", "kerneltk::jit::modf({0}).fraction", headers=_MORE)
-_MODF_WHOLE = Operation("modf", "kerneltk::jit::modf({0}).whole", headers=_MORE)
-
-
-def _pair(function: Any, first: Operation, second: Operation, exponent: Number | None) -> Rule:
-    """Return the rule of a function with two results; the second may be an exponent."""
+def _pair(function: Any, second: str, exponent: Number | None = None) -> Rule:
+    """Return the rule of a function with two results: a fraction, and what may be an exponent."""
+    name = function.__name__
+    fraction, other = (
+        Operation(name, f"kerneltk::jit::{name}({{0}}).{part}", headers=_MORE)
+        for part in ("fraction", second)
+    )
 
     @folds_weak(function)
     def rule(low: Builder, site: CallSite) -> Value:
         value, kind = number_argument(low, site)
         kind = floating_of(real_number(low, site, kind))
         once = low.temporary(low.cast(value, kind))
-        other: ir.Expression = call(second, [once], kind if exponent is None else INT32, site)
-        if exponent is not None:
-            other = low.cast(other, exponent)
-        return low.make_tuple([call(first, [once], kind, site), other], site.span)
+        found: ir.Expression = call(other, [once], kind if exponent is None else INT32, site)
+        found = found if exponent is None else low.cast(found, exponent)
+        return low.make_tuple([call(fraction, [once], kind, site), found], site.span)
 
     return rule
 
@@ -423,18 +421,28 @@ def _held(of_ints: Rule, of_dtypes: Rule) -> Rule:
     return rule
 
 
-_IS_CLOSE = Operation("isclose", "kerneltk::jit::is_close({0}, {1}, {2}, {3})", headers=_MATH)
+def is_close(kind: Number, headers: tuple[str, ...]) -> Rule:
+    """Return the rule of Python's ``isclose`` of numbers of a type of 64 bits, or twice as many:
+    the tolerances are not rounded.
+    """
+    text = "kerneltk::jit::is_close({0}, {1}, {2}, {3})"
+    operation = Operation("isclose", text, headers=headers)
 
+    def rule(low: Builder, site: CallSite) -> Value:
+        values = arguments_of(
+            low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
+        )
+        numbers = [low.as_number(value, site.span) for value in values.values()]
+        if not kind.is_complex:
+            real_number(low, site, common_number(low, numbers, site))
+        elif common_number(low, numbers[2:], site).is_complex:
+            raise low.fail(f"A tolerance of '{site.name}' is a real number.", site.span)
+        kinds = (kind, kind, PY_FLOAT, PY_FLOAT)
+        return call(
+            operation, [low.cast(n, k) for n, k in zip(numbers, kinds, strict=True)], BOOL, site
+        )
 
-@folds(math.isclose)
-def _isclose(low: Builder, site: CallSite) -> Value:
-    values = arguments_of(
-        low, site, ("a", "b", "rel_tol", "abs_tol"), {"rel_tol": 1e-09, "abs_tol": 0.0}
-    )
-    numbers = [low.as_number(value, site.span) for value in values.values()]
-    real_number(low, site, common_number(low, numbers, site))
-    # Python's, which compares floats of 64 bits: the tolerances are not rounded.
-    return call(_IS_CLOSE, [low.cast(number, PY_FLOAT) for number in numbers], BOOL, site)
+    return rule
 
 
 _ROUND_DIGITS = Operation("round", "kerneltk::jit::round_to({0}, {1})", headers=_MORE)
@@ -517,10 +525,10 @@ def _table() -> dict[Any, Rule]:
     add(_hypot, math.hypot)
     add(_ldexp(math.ldexp), math.ldexp)
     add(_ldexp(np.ldexp), np.ldexp)
-    add(_pair(math.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, PY_INT), math.frexp)
-    add(_pair(np.frexp, _FREXP_FRACTION, _FREXP_EXPONENT, INT32), np.frexp)
+    add(_pair(math.frexp, "exponent", PY_INT), math.frexp)
+    add(_pair(np.frexp, "exponent", INT32), np.frexp)
     for function in (math.modf, np.modf):
-        add(_pair(function, _MODF_FRACTION, _MODF_WHOLE, None), function)
+        add(_pair(function, "whole"), function)
     add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)
     add(_logical("and"), np.logical_and)
     add(_logical("or"), np.logical_or)
@@ -538,7 +546,7 @@ def _table() -> dict[Any, Rule]:
     add(_float_power, np.float_power)
     for name, count in (("isqrt", 1), ("factorial", 1), ("comb", 2), ("perm", 2)):
         add(_integers(name, getattr(math, name), count), getattr(math, name))
-    add(_isclose, math.isclose)
+    add(folds(math.isclose)(is_close(PY_FLOAT, _MATH)), math.isclose)
     # Numbers beside others differ by type: the 16-bit ones have their own.
     for name, functions, parameters in (
         ("nextafter", (np.nextafter, math.nextafter), ("x", "y")),
