@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,20 +102,16 @@ def _with_dimensions(low: Builder, array: ir.Expression, what: str, span: ir.Spa
     return array
 
 
-def _part(name: str) -> Callable[[Builder, ir.Expression, ir.Span], Value]:
-    """Return the rule of ``z.real`` or ``z.imag`` of an array of complex numbers: a view."""
-
-    def rule(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
-        kind = ir.array_type(array)
-        element = kind.element
-        if not (isinstance(element, Number) and element.is_complex):
-            raise low.refuse(f"'{name}' is an attribute of arrays of complex numbers.", span)
-        array = _with_dimensions(low, array, name, span)
-        view = Array(element.part, kind.ndim, "strided", (), kind.space, kind.writable, kind.packed)
-        offset = 0 if name == "real" else element.part.dtype.itemsize
-        return ir.Call(FIELD_VIEW, (array,), view, span, (offset,))
-
-    return rule
+def _part(name: str, low: Builder, array: ir.Expression, span: ir.Span) -> Value:
+    """Type ``z.real`` or ``z.imag`` of an array of complex numbers: a view."""
+    kind = ir.array_type(array)
+    element = kind.element
+    if not (isinstance(element, Number) and element.is_complex):
+        raise low.refuse(f"'{name}' is an attribute of arrays of complex numbers.", span)
+    array = _with_dimensions(low, array, name, span)
+    view = Array(element.part, kind.ndim, "strided", (), kind.space, kind.writable, kind.packed)
+    offset = 0 if name == "real" else element.part.dtype.itemsize
+    return ir.Call(FIELD_VIEW, (array,), view, span, (offset,))
 
 
 # -- methods ---------------------------------------------------------------------------------------
@@ -198,8 +195,8 @@ _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "dtype": lambda low, array, span: Static(_element_dtype(array)),
     "itemsize": lambda low, array, span: Static(_element_dtype(array).itemsize),
     "nbytes": _nbytes,
-    "real": _part("real"),
-    "imag": _part("imag"),
+    "real": partial(_part, "real"),
+    "imag": partial(_part, "imag"),
     "reshape": _method("reshape", _reshape),
     "view": _method("view", _view),
 }

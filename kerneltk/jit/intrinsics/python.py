@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kerneltk.jit import ir
@@ -62,42 +63,38 @@ def absolute(low: Builder, site: CallSite) -> Value:
     return call(ABSOLUTE, [value], kind.part if kind.is_complex else kind, site)
 
 
-def _extreme(operation: Operation, function: Any) -> Rule:
-    @folds(function)
-    def rule(low: Builder, site: CallSite) -> Value:
-        values, spans = list(site.arguments), list(site.spans)
-        if site.keywords:
+def _extreme(operation: Operation, low: Builder, site: CallSite) -> Value:
+    values, spans = list(site.arguments), list(site.spans)
+    if site.keywords:
+        raise low.refuse(
+            f"'{site.name}' takes no keywords in a kernel.", site.span, "write the loop."
+        )
+    if len(values) == 1:
+        only = values[0]
+        if isinstance(only, Static) or not isinstance(only.type, Tuple):
             raise low.refuse(
-                f"'{site.name}' takes no keywords in a kernel.", site.span, "write the loop."
+                f"'{site.name}' of one value needs a tuple.", site.span, "write the loop."
             )
-        if len(values) == 1:
-            only = values[0]
-            if isinstance(only, Static) or not isinstance(only.type, Tuple):
-                raise low.refuse(
-                    f"'{site.name}' of one value needs a tuple.", site.span, "write the loop."
-                )
-            values = low.items_of(only, site.span)
-            spans = [spans[0]] * len(values)
-        if not values:
-            raise count_error(low, site, "two arguments or more")
-        for value, span in zip(values, spans, strict=True):
-            if not isinstance(value, Static) and isinstance(value.type, Tuple):
-                raise low.refuse(
-                    f"'{site.name}' takes numbers in a kernel. {low.describe(value)} was given.",
-                    span,
-                    "compare the two: 'a if a < b else b'.",
-                )
-        numbers = [low.as_number(v, span) for v, span in zip(values, spans, strict=True)]
-        kind = low.joined_values(numbers, spans)  # the result is one of them, by value
-        assert isinstance(kind, Number)
-        if kind == PY_COMPLEX:
-            raise uncomputable(low, site, kind)
-        found = low.cast(numbers[0], kind)
-        for number in numbers[1:]:
-            found = call(operation, [found, low.cast(number, kind)], kind, site)
-        return found
-
-    return rule
+        values = low.items_of(only, site.span)
+        spans = [spans[0]] * len(values)
+    if not values:
+        raise count_error(low, site, "two arguments or more")
+    for value, span in zip(values, spans, strict=True):
+        if not isinstance(value, Static) and isinstance(value.type, Tuple):
+            raise low.refuse(
+                f"'{site.name}' takes numbers in a kernel. {low.describe(value)} was given.",
+                span,
+                "compare the two: 'a if a < b else b'.",
+            )
+    numbers = [low.as_number(v, span) for v, span in zip(values, spans, strict=True)]
+    kind = low.joined_values(numbers, spans)  # the result is one of them, by value
+    assert isinstance(kind, Number)
+    if kind == PY_COMPLEX:
+        raise uncomputable(low, site, kind)
+    found = low.cast(numbers[0], kind)
+    for number in numbers[1:]:
+        found = call(operation, [found, low.cast(number, kind)], kind, site)
+    return found
 
 
 def _len(low: Builder, site: CallSite) -> Value:
@@ -189,18 +186,15 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 """Python's functions of the operators, by how these are spelled."""
 
 
-def _operator(op: str) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        a, b = arguments_of(low, site, ("a", "b")).values()
-        return low.binary(op, a, b, site.span)
-
-    return rule
+def _operator(op: str, low: Builder, site: CallSite) -> Value:
+    a, b = arguments_of(low, site, ("a", "b")).values()
+    return low.binary(op, a, b, site.span)
 
 
 TABLE: dict[Any, Rule] = {
     builtins.abs: absolute,
-    builtins.min: _extreme(MIN, min),
-    builtins.max: _extreme(MAX, max),
+    builtins.min: folds(min)(partial(_extreme, MIN)),
+    builtins.max: folds(max)(partial(_extreme, MAX)),
     builtins.len: _len,
     builtins.divmod: _divmod,
     builtins.pow: _pow,
@@ -208,5 +202,5 @@ TABLE: dict[Any, Rule] = {
     builtins.sum: _sum,
     builtins.tuple: _tuple,
     builtins.range: folds(range)(_range),
-    **{function: _operator(op) for op, function in OPERATORS.items()},
+    **{function: partial(_operator, op) for op, function in OPERATORS.items()},
 }

@@ -192,6 +192,13 @@ def in_floats(
     return low.cast(call(operation, numbers, wide, site), kind)
 
 
+def call_in_floats(
+    operation: Operation, names: Sequence[str], low: Builder, site: CallSite
+) -> Value:
+    """Type a call of a function of real numbers."""
+    return in_floats(low, operation, *numbers_of(low, site, names), site)
+
+
 def emitted(
     low: Builder, operation: Operation, arguments: Sequence[ir.Expression], site: CallSite,
     *static: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,16 +124,13 @@ _CAS = Operation(
 _CAS_DTYPES = ("int16", "uint16", *_INTEGERS, "float32", "float64")
 
 
-def _compare_and_swap(names: tuple[str, ...]) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, names)
-        index = values["index"] if "index" in names else Static(0)  # the first element
-        place = _place(low, site, values["array"], index)
-        kind = _checked(low, site, place.type, _CAS_DTYPES)
-        old, new = (_operand(low, site, values[n], kind, site.span) for n in ("old", "value"))
-        return low.temporary(ir.Call(_CAS, (place, old, new), kind, site.span))
-
-    return rule
+def _compare_and_swap(names: tuple[str, ...], low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, names)
+    index = values["index"] if "index" in names else Static(0)  # the first element
+    place = _place(low, site, values["array"], index)
+    kind = _checked(low, site, place.type, _CAS_DTYPES)
+    old, new = (_operand(low, site, values[n], kind, site.span) for n in ("old", "value"))
+    return low.temporary(ir.Call(_CAS, (place, old, new), kind, site.span))
 
 
 _CAS_DOC = "Store ``value`` where the element equals ``old``. Return the element's value before."
@@ -149,7 +147,7 @@ INTRINSICS: dict[str, Any] = {
         for name, (dtypes, text) in _ROWS.items()
     },
     "atomic_cas": Intrinsic(
-        "atomic_cas", _compare_and_swap(("array", "index", "old", "value")), _CAS_DOC
+        "atomic_cas", partial(_compare_and_swap, ("array", "index", "old", "value")), _CAS_DOC
     ),
 }
 
@@ -161,6 +159,8 @@ NUMBA_ATOMICS: dict[str, Any] = {
     },
     "cas": Intrinsic("cuda.atomic.cas", INTRINSICS["atomic_cas"].rule, _CAS_DOC),
     "compare_and_swap": Intrinsic(
-        "cuda.atomic.compare_and_swap", _compare_and_swap(("array", "old", "value")), _CAS_DOC
+        "cuda.atomic.compare_and_swap",
+        partial(_compare_and_swap, ("array", "old", "value")),
+        _CAS_DOC,
     ),
 }

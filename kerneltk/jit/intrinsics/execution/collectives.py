@@ -6,6 +6,7 @@ What calls of methods mean and what text they become. The device code is in the 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kerneltk.jit import ir
@@ -101,24 +102,20 @@ def _reduce_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
 _REDUCE = Operation("reduction", _reduce_text, _WAITS, HEADERS)
 
 
-def _reduction(*, of_sums: bool, everywhere: bool) -> Any:
+def _reduction(
+    low: Builder, owner: ir.Expression, site: CallSite, *, of_sums: bool, everywhere: bool
+) -> Value:
     names = ("input", "valid") if of_sums else ("input", "reduction_op", "valid")
-
-    def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
-        collective = _owner(low, owner, site)
-        values, at = arguments_of(low, site, names, {"valid": None}), site.places(names)
-        item = collective.item
-        value = _checked(low, values["input"], at["input"], item, collective)
-        op = values.get("reduction_op", _SUM)
-        combination, captured = combination_of(
-            low, site, op, item, at.get("reduction_op", site.span)
-        )
-        valid = _valid(low, values["valid"], at["valid"])
-        arguments = [owner, value, *valid, *captured]
-        facts = (collective, combination, bool(valid), everywhere)
-        return low.temporary(call(_REDUCE, arguments, item, site, *facts))
-
-    return method(rule)
+    collective = _owner(low, owner, site)
+    values, at = arguments_of(low, site, names, {"valid": None}), site.places(names)
+    item = collective.item
+    value = _checked(low, values["input"], at["input"], item, collective)
+    op = values.get("reduction_op", _SUM)
+    combination, captured = combination_of(low, site, op, item, at.get("reduction_op", site.span))
+    valid = _valid(low, values["valid"], at["valid"])
+    arguments = [owner, value, *valid, *captured]
+    facts = (collective, combination, bool(valid), everywhere)
+    return low.temporary(call(_REDUCE, arguments, item, site, *facts))
 
 
 def _scan_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
@@ -140,31 +137,29 @@ def _scan_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
 _SCAN = Operation("scan", _scan_text, _WAITS, HEADERS)
 
 
-def _scan(*, exclusive: bool, of_sums: bool) -> Any:
+def _scan(
+    low: Builder, owner: ir.Expression, site: CallSite, *, exclusive: bool, of_sums: bool
+) -> Value:
     names = ["input"]
     if not of_sums:
         names += ["initial", "scan_op"] if exclusive else ["scan_op"]
     names += ["total"]
-
-    def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
-        collective = _owner(low, owner, site)
-        values, at = arguments_of(low, site, names, {"total": False}), site.places(names)
-        item = collective.item
-        value = _checked(low, values["input"], at["input"], item, collective)
-        op = values.get("scan_op", _SUM)
-        combination, captured = combination_of(low, site, op, item, at.get("scan_op", site.span))
-        initial: list[ir.Expression] = []
-        if exclusive:
-            begin = Static(0 if item != BOOL else False) if of_sums else values["initial"]
-            place = at.get("initial", site.span)
-            initial = [_checked(low, begin, place, item, collective)]
-        with_total = bool(static_value(low, values["total"], at["total"], "'total'"))
-        kind = Tuple((item, item)) if with_total else item
-        arguments = [owner, value, *initial, *captured]
-        facts = (collective, combination, exclusive, with_total)
-        return low.temporary(call(_SCAN, arguments, kind, site, *facts))
-
-    return method(rule)
+    collective = _owner(low, owner, site)
+    values, at = arguments_of(low, site, names, {"total": False}), site.places(names)
+    item = collective.item
+    value = _checked(low, values["input"], at["input"], item, collective)
+    op = values.get("scan_op", _SUM)
+    combination, captured = combination_of(low, site, op, item, at.get("scan_op", site.span))
+    initial: list[ir.Expression] = []
+    if exclusive:
+        begin = Static(0 if item != BOOL else False) if of_sums else values["initial"]
+        place = at.get("initial", site.span)
+        initial = [_checked(low, begin, place, item, collective)]
+    with_total = bool(static_value(low, values["total"], at["total"], "'total'"))
+    kind = Tuple((item, item)) if with_total else item
+    arguments = [owner, value, *initial, *captured]
+    facts = (collective, combination, exclusive, with_total)
+    return low.temporary(call(_SCAN, arguments, kind, site, *facts))
 
 
 def _broadcast_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
@@ -264,18 +259,18 @@ def _own_array(
 
 _REDUCTIONS = Methods(
     {
-        "Sum": _reduction(of_sums=True, everywhere=False),
-        "Reduce": _reduction(of_sums=False, everywhere=False),
-        "SumAll": _reduction(of_sums=True, everywhere=True),
-        "ReduceAll": _reduction(of_sums=False, everywhere=True),
+        "Sum": method(partial(_reduction, of_sums=True, everywhere=False)),
+        "Reduce": method(partial(_reduction, of_sums=False, everywhere=False)),
+        "SumAll": method(partial(_reduction, of_sums=True, everywhere=True)),
+        "ReduceAll": method(partial(_reduction, of_sums=False, everywhere=True)),
     }
 )
 _SCANS = Methods(
     {
-        "InclusiveSum": _scan(exclusive=False, of_sums=True),
-        "ExclusiveSum": _scan(exclusive=True, of_sums=True),
-        "InclusiveScan": _scan(exclusive=False, of_sums=False),
-        "ExclusiveScan": _scan(exclusive=True, of_sums=False),
+        "InclusiveSum": method(partial(_scan, exclusive=False, of_sums=True)),
+        "ExclusiveSum": method(partial(_scan, exclusive=True, of_sums=True)),
+        "InclusiveScan": method(partial(_scan, exclusive=False, of_sums=False)),
+        "ExclusiveScan": method(partial(_scan, exclusive=True, of_sums=False)),
     }
 )
 _BROADCASTS = Methods({"Broadcast": method(_broadcast)})

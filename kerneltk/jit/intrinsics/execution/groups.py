@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -56,40 +57,30 @@ def _axis(low: Builder, values: Coordinates, axis: str, span: ir.Span) -> ir.Exp
     return low.as_expression(Static(getattr(values, axis)), span)
 
 
-def _triple(values: Coordinates) -> Rule:
-    def items(low: Builder, span: ir.Span) -> Value:
-        parts = tuple(_axis(low, values, axis, span) for axis in "xyz")
-        return ir.Construct(parts, Tuple((PY_INT,) * 3, Dim3._fields, Dim3), span)
-
-    return _number(items)
+def _items(values: Coordinates, low: Builder, span: ir.Span) -> Value:
+    parts = tuple(_axis(low, values, axis, span) for axis in "xyz")
+    return ir.Construct(parts, Tuple((PY_INT,) * 3, Dim3._fields, Dim3), span)
 
 
-def _rank(index: Coordinates, extents: Coordinates) -> _Number:
+def _rank(index: Coordinates, extents: Coordinates, low: Builder, span: ir.Span) -> Value:
     """Return an index along three axes as one number: x counts fastest."""
-
-    def linear(low: Builder, span: ir.Span) -> Value:
-        found: Value = _axis(low, index, "z", span)
-        for axis in "yx":
-            found = low.binary("*", found, _axis(low, extents, axis, span), span)
-            found = low.binary("+", found, _axis(low, index, axis, span), span)
-        return found
-
-    return linear
+    found: Value = _axis(low, index, "z", span)
+    for axis in "yx":
+        found = low.binary("*", found, _axis(low, extents, axis, span), span)
+        found = low.binary("+", found, _axis(low, index, axis, span), span)
+    return found
 
 
-def _size(extents: Coordinates) -> _Number:
-    def product(low: Builder, span: ir.Span) -> Value:
-        found: Value = _axis(low, extents, "x", span)
-        for axis in "yz":
-            found = low.binary("*", found, _axis(low, extents, axis, span), span)
-        return found
-
-    return product
+def _size(extents: Coordinates, low: Builder, span: ir.Span) -> Value:
+    found: Value = _axis(low, extents, "x", span)
+    for axis in "yz":
+        found = low.binary("*", found, _axis(low, extents, axis, span), span)
+    return found
 
 
 _Number: TypeAlias = Callable[[Builder, ir.Span], Value]
-_block_rank, _block_size = _rank(threadIdx, blockDim), _size(blockDim)
-_rank_of_block, _blocks = _rank(blockIdx, gridDim), _size(gridDim)
+_block_rank, _block_size = partial(_rank, threadIdx, blockDim), partial(_size, blockDim)
+_rank_of_block, _blocks = partial(_rank, blockIdx, gridDim), partial(_size, gridDim)
 
 
 def _grid_rank(low: Builder, span: ir.Span) -> Value:
@@ -113,6 +104,10 @@ def _plain(rule: Callable[[Any, ir.Expression, CallSite], Value]) -> Rule:
 
 def _number(make: _Number) -> Rule:
     return _plain(lambda low, owner, site: make(low, site.span))
+
+
+def _triple(values: Coordinates) -> Rule:
+    return _number(partial(_items, values))
 
 
 # -- barriers -------------------------------------------------------------------------------------
@@ -172,25 +167,17 @@ def _tiles_of_block(low: Builder, owner: ir.Expression, site: CallSite) -> Value
     return low.binary("//", more, Static(width), site.span)
 
 
-_MethodRule: TypeAlias = Callable[[Builder, ir.Expression, CallSite], Value]
-
-
-def _of_warp(name: str, parameters: tuple[str, ...]) -> _MethodRule:
-    """Return a collective of a warp for the lanes of a tile."""
-    intrinsic: Intrinsic = warp.INTRINSICS[name]
-    has_width = name.startswith("shfl")
-
-    def rule(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
-        values = tuple(arguments_of(low, site, parameters).values())
-        given = (_lanes(owner, site.span), *values)
-        if has_width:
-            given += (Static(_width_of(owner)),)
-        spans = (site.span, *site.spans)
-        return intrinsic.rule(
-            low, dataclasses.replace(site, arguments=given, keywords={}, spans=spans)
-        )
-
-    return rule
+def _of_warp(
+    name: str, parameters: tuple[str, ...], low: Builder, owner: ir.Expression, site: CallSite
+) -> Value:
+    """Type a collective of a warp for the lanes of a tile."""
+    given = (_lanes(owner, site.span), *arguments_of(low, site, parameters).values())
+    if name.startswith("shfl"):
+        given += (Static(_width_of(owner)),)
+    spans = (site.span, *site.spans)
+    of_warp = dataclasses.replace(site, arguments=given, keywords={}, spans=spans)
+    found: Value = warp.INTRINSICS[name].rule(low, of_warp)
+    return found
 
 
 _SYNC_TILE = Operation(
@@ -205,12 +192,9 @@ def _sync_tile(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     return emitted(low, _SYNC_TILE, [mask], site)
 
 
-_ballot_of_warp = _of_warp("ballot_sync", ("predicate",))
-
-
 def _ballot(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     """A bit of each lane of the tile, the tile's own first lane the lowest."""
-    bits, width = _ballot_of_warp(low, owner, site), _width_of(owner)
+    bits, width = _of_warp("ballot_sync", ("predicate",), low, owner, site), _width_of(owner)
     if width == 32:
         return bits
     moved = low.binary(">>", bits, call(_LANE, (), PY_INT, site, 32 - width), site.span)
@@ -253,12 +237,12 @@ _TILE_METHODS = Methods(
         "size": _plain(_tile_size),
         "meta_group_rank": _plain(_tile_in_block),
         "meta_group_size": _plain(_tiles_of_block),
-        "shfl": method(_of_warp("shfl_sync", ("var", "src_rank"))),
-        "shfl_up": method(_of_warp("shfl_up_sync", ("var", "delta"))),
-        "shfl_down": method(_of_warp("shfl_down_sync", ("var", "delta"))),
-        "shfl_xor": method(_of_warp("shfl_xor_sync", ("var", "lane_mask"))),
-        "any": method(_of_warp("any_sync", ("predicate",))),
-        "all": method(_of_warp("all_sync", ("predicate",))),
+        "shfl": method(partial(_of_warp, "shfl_sync", ("var", "src_rank"))),
+        "shfl_up": method(partial(_of_warp, "shfl_up_sync", ("var", "delta"))),
+        "shfl_down": method(partial(_of_warp, "shfl_down_sync", ("var", "delta"))),
+        "shfl_xor": method(partial(_of_warp, "shfl_xor_sync", ("var", "lane_mask"))),
+        "any": method(partial(_of_warp, "any_sync", ("predicate",))),
+        "all": method(partial(_of_warp, "all_sync", ("predicate",))),
         "ballot": method(_ballot),
     }
 )
@@ -274,12 +258,9 @@ _BLOCK_GROUP = _group("thread block", _BLOCK_METHODS)
 _GROUP = Operation("group", "kerneltk::jit::thread_group()", headers=_HEADERS)
 
 
-def _this(kind: Opaque) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        arguments_of(low, site, ())
-        return call(_GROUP, (), kind, site)
-
-    return rule
+def _this(kind: Opaque, low: Builder, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    return call(_GROUP, (), kind, site)
 
 
 def _tiled_partition(low: Builder, site: CallSite) -> Value:
@@ -379,7 +360,7 @@ def _memcpy_async(low: Builder, site: CallSite) -> Value:
 
 _ROWS: dict[str, tuple[Rule, str]] = {
     "this_grid": (
-        _this(_GRID_GROUP),
+        partial(_this, _GRID_GROUP),
         "Return the group of all threads of the grid.\n\n"
         "Its methods: ``is_valid``, ``sync``, ``thread_rank``, ``block_rank``, ``num_threads``, "
         "``num_blocks``, ``dim_blocks``, ``block_index``; ``size`` and ``group_dim`` are the older "
@@ -387,7 +368,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "that all of its blocks run at the same time.",
     ),
     "this_thread_block": (
-        _this(_BLOCK_GROUP),
+        partial(_this, _BLOCK_GROUP),
         "Return the group of the threads of the block.\n\n"
         "Its methods: ``sync``, ``thread_rank``, ``group_index``, ``thread_index``, "
         "``dim_threads``, ``num_threads``; ``size`` and ``group_dim`` are the older names "

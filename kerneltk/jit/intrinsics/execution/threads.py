@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -136,18 +137,15 @@ _GRID_SIZE = [
 ]
 
 
-def _along_axes(operations: list[Operation]) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        value = arguments_of(low, site, ("ndim",))["ndim"]
-        ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
-        known = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
-        if not known or not 1 <= ndim <= 3:
-            shown = low.phrase(value)
-            raise low.fail(f"'{site.name}' takes 1, 2 or 3, not {shown}.", site.span_of(0))
-        items = [ir.Call(operation, (), PY_INT, site.span) for operation in operations[:ndim]]
-        return items[0] if ndim == 1 else low.make_tuple(items, site.span)
-
-    return rule
+def _along_axes(operations: list[Operation], low: Builder, site: CallSite) -> Value:
+    value = arguments_of(low, site, ("ndim",))["ndim"]
+    ndim = static_value(low, value, site.span_of(0), "The number of dimensions")
+    known = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
+    if not known or not 1 <= ndim <= 3:
+        shown = low.phrase(value)
+        raise low.fail(f"'{site.name}' takes 1, 2 or 3, not {shown}.", site.span_of(0))
+    items = [ir.Call(operation, (), PY_INT, site.span) for operation in operations[:ndim]]
+    return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
 
 def _index(low: Builder, site: CallSite) -> Value:
@@ -159,17 +157,13 @@ def _index(low: Builder, site: CallSite) -> Value:
     return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
 
-def _plain(operation: Operation, kind: Type) -> Rule:
-    """Return the rule of an intrinsic without arguments."""
-
-    def rule(low: Builder, site: CallSite) -> Value:
-        arguments_of(low, site, ())
-        found = call(operation, (), kind, site)
-        if kind == VOID:
-            return emitted(low, operation, (), site)
-        return low.temporary(found) if ir.Effect.MEMORY in operation.effects else found
-
-    return rule
+def _plain(operation: Operation, kind: Type, low: Builder, site: CallSite) -> Value:
+    """Type a call of an intrinsic without arguments."""
+    arguments_of(low, site, ())
+    found = call(operation, (), kind, site)
+    if kind == VOID:
+        return emitted(low, operation, (), site)
+    return low.temporary(found) if ir.Effect.MEMORY in operation.effects else found
 
 
 BARRIER = Operation(
@@ -224,7 +218,7 @@ def _nanosleep(low: Builder, site: CallSite) -> Value:
 
 
 def _fence(name: str) -> Rule:
-    return _plain(Operation(name, f"__{name}()", frozenset((ir.Effect.MEMORY,))), VOID)
+    return partial(_plain, Operation(name, f"__{name}()", frozenset((ir.Effect.MEMORY,))), VOID)
 
 
 _CLOCK = Operation("clock64", "clock64()", frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)))
@@ -243,16 +237,16 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "``ndim=1``, else a tuple of ``ndim``.",
     ),
     "grid": (
-        _along_axes(_GRID),
+        partial(_along_axes, _GRID),
         "Return the thread's index in the grid: an int for ``ndim=1``, else a tuple of ``ndim``.",
     ),
     "gridsize": (
-        _along_axes(_GRID_SIZE),
+        partial(_along_axes, _GRID_SIZE),
         "Return the number of the grid's threads along each of ``ndim`` axes.",
     ),
-    "laneid": (_plain(_LANE, PY_INT), "Return the thread's place in its warp: 0 to 31."),
+    "laneid": (partial(_plain, _LANE, PY_INT), "Return the thread's place in its warp: 0 to 31."),
     "syncthreads": (
-        _plain(BARRIER, VOID),
+        partial(_plain, BARRIER, VOID),
         "Wait until every thread of the block is here; what they wrote is then seen.",
     ),
     "syncthreads_count": (
@@ -275,9 +269,12 @@ _ROWS: dict[str, tuple[Rule, str]] = {
     "threadfence_block": (_fence("threadfence_block"), "The same for the threads of the block."),
     "threadfence_system": (_fence("threadfence_system"), "The same for all devices and the host."),
     "nanosleep": (_nanosleep, "Pause the thread for about ``ns`` nanoseconds."),
-    "clock": (_plain(_CLOCK32, PY_INT), "Return a counter of the multiprocessor's cycles."),
-    "clock64": (_plain(_CLOCK, PY_INT), "Return the counter of cycles in 64 bits."),
-    "globaltimer": (_plain(_TIMER, PY_INT), "Return the device's time (nanoseconds)."),
+    "clock": (
+        partial(_plain, _CLOCK32, PY_INT),
+        "Return a counter of the multiprocessor's cycles.",
+    ),
+    "clock64": (partial(_plain, _CLOCK, PY_INT), "Return the counter of cycles in 64 bits."),
+    "globaltimer": (partial(_plain, _TIMER, PY_INT), "Return the device's time (nanoseconds)."),
 }
 
 INTRINSICS: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kerneltk.jit import ir
@@ -72,21 +73,18 @@ _MATCH_ALL = Operation(
 )
 
 
-def _match(operation: Operation, kind: Number) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("mask", "value"))
-        mask = as_mask(low, values["mask"], site)
-        value = low.as_number(values["value"], site.span_of(1))
-        if ir.number_type(value).dtype.itemsize > 8:
-            raise low.fail(f"'{site.name}' cannot compare '{value.type}'.", site.span_of(1))
-        found = low.temporary(call(operation, [mask, value], kind, site))
-        if operation is not _MATCH_ALL:
-            return found
-        zero = low.cast(ir.Literal_(0, PY_INT, site.span), UINT32)
-        agreed = ir.Compare("!=", found, zero, site.span)
-        return low.make_tuple([found, agreed], site.span)
-
-    return rule
+def _match(operation: Operation, kind: Number, low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("mask", "value"))
+    mask = as_mask(low, values["mask"], site)
+    value = low.as_number(values["value"], site.span_of(1))
+    if ir.number_type(value).dtype.itemsize > 8:
+        raise low.fail(f"'{site.name}' cannot compare '{value.type}'.", site.span_of(1))
+    found = low.temporary(call(operation, [mask, value], kind, site))
+    if operation is not _MATCH_ALL:
+        return found
+    zero = low.cast(ir.Literal_(0, PY_INT, site.span), UINT32)
+    agreed = ir.Compare("!=", found, zero, site.span)
+    return low.make_tuple([found, agreed], site.span)
 
 
 _ACTIVE = Operation("activemask", "__activemask()", _WAITS)
@@ -98,12 +96,9 @@ _LESS = Operation(
 )
 
 
-def _value(operation: Operation) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        arguments_of(low, site, ())
-        return low.temporary(call(operation, [], UINT32, site))
-
-    return rule
+def _value(operation: Operation, low: Builder, site: CallSite) -> Value:
+    arguments_of(low, site, ())
+    return low.temporary(call(operation, [], UINT32, site))
 
 
 _ROWS: dict[str, tuple[Rule, str]] = {
@@ -136,19 +131,19 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "Return the lanes of ``mask`` for which ``predicate`` is true, one bit each.",
     ),
     "eq_sync": (
-        _match(_EQ, BOOL),
+        partial(_match, _EQ, BOOL),
         "Return whether ``value`` is the same in all lanes of ``mask``.",
     ),
     "match_any_sync": (
-        _match(_MATCH_ANY, UINT32),
+        partial(_match, _MATCH_ANY, UINT32),
         "Return the lanes of ``mask`` that have the same ``value``.",
     ),
     "match_all_sync": (
-        _match(_MATCH_ALL, UINT32),
+        partial(_match, _MATCH_ALL, UINT32),
         "Return ``(mask, True)`` if all lanes have the same ``value``, else ``(0, False)``.",
     ),
-    "activemask": (_value(_ACTIVE), "Return the lanes that are here at the same time."),
-    "lanemask_lt": (_value(_LESS), "Return the lanes below this one."),
+    "activemask": (partial(_value, _ACTIVE), "Return the lanes that are here at the same time."),
+    "lanemask_lt": (partial(_value, _LESS), "Return the lanes below this one."),
 }
 
 INTRINSICS: dict[str, Any] = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
-from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, in_floats, integer, numbers_of
+from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, call_in_floats, integer
 from kerneltk.jit.ir.types import INT32, PY_INT
 
 _HEADERS = ("jit_bits.hpp",)
@@ -31,13 +32,6 @@ _RSQRT = Operation("rsqrt", "::rsqrt({0})")
 _CBRT = Operation("cbrt", "::cbrt({0})")
 
 
-def _floating(operation: Operation, names: tuple[str, ...]) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        return in_floats(low, operation, *numbers_of(low, site, names), site)
-
-    return rule
-
-
 def _select(low: Builder, site: CallSite) -> Value:
     from kerneltk.jit.intrinsics.numbers.mathematics import choose
 
@@ -49,9 +43,9 @@ _ROWS: dict[str, tuple[Rule, str]] = {
     "clz": (_bits("clz"), "Return how many bits are zero above the highest that is set."),
     "ffs": (_bits("ffs"), "Return the place of the lowest bit that is set, from 1; 0 if none is."),
     "brev": (_bits("brev", same_type=True), "Return an integer with its bits in reverse order."),
-    "fma": (_floating(_FMA, ("a", "b", "c")), "Return ``a * b + c``, rounded once."),
-    "rsqrt": (_floating(_RSQRT, ("x",)), "Return ``1 / sqrt(x)``."),
-    "cbrt": (_floating(_CBRT, ("x",)), "Return the cube root."),
+    "fma": (partial(call_in_floats, _FMA, ("a", "b", "c")), "Return ``a * b + c``, rounded once."),
+    "rsqrt": (partial(call_in_floats, _RSQRT, ("x",)), "Return ``1 / sqrt(x)``."),
+    "cbrt": (partial(call_in_floats, _CBRT, ("x",)), "Return the cube root."),
     "selp": (_select, "Return ``a`` if ``condition`` is true, else ``b``; both are evaluated."),
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
 
 
 def _computed(
-    function: Any, site: CallSite, low: Builder, kind_of: Callable[[Number], Number] | None = None
+    function: Any, kind_of: Callable[[Number], Number] | None, site: CallSite, low: Builder
 ) -> Value | None:
     """Return Python's result where all arguments are known, as their common type or as the one that
     `kind_of` makes of that.
@@ -53,36 +54,32 @@ def _computed(
         return Static(np.array(result.value).astype(kind.dtype)[()])  # type: ignore[union-attr]
 
 
-def _after(known: Callable[[CallSite, Builder], Value | None]) -> Callable[[Rule], Rule]:
-    def decorated(rule: Rule) -> Rule:
-        def found(low: Builder, site: CallSite) -> Value:
-            value = known(site, low)
-            return rule(low, site) if value is None else value
-
-        return found
-
-    return decorated
+def _after(
+    known: Callable[[CallSite, Builder], Value | None], rule: Rule, low: Builder, site: CallSite
+) -> Value:
+    value = known(site, low)
+    return rule(low, site) if value is None else value
 
 
 def folds(function: Any) -> Callable[[Rule], Rule]:
     """Return a decorator of rules that leaves calls of constants to Python, as `folded` does."""
-    return _after(lambda site, low: folded(function, site, low))
+    return lambda rule: partial(_after, partial(folded, function), rule)
+
+
+def _folded_weak(function: Any, site: CallSite, low: Builder) -> Value | None:
+    return None if any(map(has_dtype, site.arguments)) else folded(function, site, low)
 
 
 def folds_weak(function: Any) -> Callable[[Rule], Rule]:
     """As `folds`, but for constants that have a dtype."""
-    return _after(
-        lambda site, low: (
-            None if any(map(has_dtype, site.arguments)) else folded(function, site, low)
-        )
-    )
+    return lambda rule: partial(_after, partial(_folded_weak, function), rule)
 
 
 def computes(
     function: Any, kind_of: Callable[[Number], Number] | None = None
 ) -> Callable[[Rule], Rule]:
     """As `folds`; the result has the type that the constants meet in, or `kind_of` of that."""
-    return _after(lambda site, low: _computed(function, site, low, kind_of))
+    return lambda rule: partial(_after, partial(_computed, function, kind_of), rule)
 
 
 def has_dtype(value: Value) -> bool:
@@ -111,10 +108,6 @@ def strong(low: Builder, value: Value, span: ir.Span) -> Value:
     return value
 
 
-def of_numpy(rule: Rule) -> Rule:
-    """Return the rule of a NumPy function, whose result has a dtype of its own."""
-
-    def found(low: Builder, site: CallSite) -> Value:
-        return strong(low, rule(low, site), site.span)
-
-    return found
+def of_numpy(rule: Rule, low: Builder, site: CallSite) -> Value:
+    """Type a call of a NumPy function, whose result has a dtype of its own, by another's rule."""
+    return strong(low, rule(low, site), site.span)

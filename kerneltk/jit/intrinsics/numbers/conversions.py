@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,32 +16,24 @@ from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, element_of
 from kerneltk.jit.ir.types import BOOL, FLOAT32, FLOAT64, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
 
-def cast_to(target: Number, default: Any = 0) -> Rule:
-    """Return the rule of a class of numbers, which converts as C does."""
-
-    def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("x",), {"x": default})
-        value = values["x"]
-        if isinstance(value, Static) and isinstance(value.value, str):
-            try:
-                value = Static(
-                    (target.python_class if target.weak else target.dtype.type)(value.value)
-                )
-            except (ValueError, TypeError, OverflowError) as error:
-                raise low.fail(f"This string cannot be converted: {error}.", site.span) from None
-        found = low.as_number(value, site.span_of(0), "What is converted")
-        kind = ir.number_type(found)
-        if kind.is_complex and not target.is_complex and target != BOOL:
-            raise low.fail(
-                f"A complex number cannot become '{target}'.", site.span, "take '.real'."
-            )
-        if target == BOOL:
-            return low.truth(found, site.span)
-        if isinstance(found, ir.Literal_):
-            return _converted(low, found, target, site)
-        return low.cast(found, target)
-
-    return rule
+def cast_to(target: Number, low: Builder, site: CallSite, default: Any = 0) -> Value:
+    """Type a call of a class of numbers, which converts as C does."""
+    values = arguments_of(low, site, ("x",), {"x": default})
+    value = values["x"]
+    if isinstance(value, Static) and isinstance(value.value, str):
+        try:
+            value = Static((target.python_class if target.weak else target.dtype.type)(value.value))
+        except (ValueError, TypeError, OverflowError) as error:
+            raise low.fail(f"This string cannot be converted: {error}.", site.span) from None
+    found = low.as_number(value, site.span_of(0), "What is converted")
+    kind = ir.number_type(found)
+    if kind.is_complex and not target.is_complex and target != BOOL:
+        raise low.fail(f"A complex number cannot become '{target}'.", site.span, "take '.real'.")
+    if target == BOOL:
+        return low.truth(found, site.span)
+    if isinstance(found, ir.Literal_):
+        return _converted(low, found, target, site)
+    return low.cast(found, target)
 
 
 def _converted(low: Builder, found: ir.Literal_, target: Number, site: CallSite) -> Value:
@@ -58,19 +51,15 @@ def _converted(low: Builder, found: ir.Literal_, target: Number, site: CallSite)
 _COMPLEX = Operation("complex", "{type}({0}, {1})")
 
 
-def _complex_to(target: Number) -> Rule:
+def _complex_to(target: Number, low: Builder, site: CallSite) -> Value:
+    if len(site.arguments) + len(site.keywords) < 2:
+        return cast_to(target, low, site)
+    values = arguments_of(low, site, ("real", "imag"), {"real": 0, "imag": 0})
+    parts = [low.as_number(value, site.span, "A part") for value in values.values()]
+    if any(ir.number_type(value).is_complex for value in parts):
+        raise low.fail("The parts of a complex number must be real.", site.span)
     part = FLOAT32 if target.dtype == np.complex64 else FLOAT64
-
-    def rule(low: Builder, site: CallSite) -> Value:
-        if len(site.arguments) + len(site.keywords) < 2:
-            return cast_to(target)(low, site)
-        values = arguments_of(low, site, ("real", "imag"), {"real": 0, "imag": 0})
-        parts = [low.as_number(value, site.span, "A part") for value in values.values()]
-        if any(ir.number_type(value).is_complex for value in parts):
-            raise low.fail("The parts of a complex number must be real.", site.span)
-        return call(_COMPLEX, [low.cast(value, part) for value in parts], target, site)
-
-    return rule
+    return call(_COMPLEX, [low.cast(value, part) for value in parts], target, site)
 
 
 def _bool(low: Builder, site: CallSite) -> Value:
@@ -86,10 +75,10 @@ def _dtype(low: Builder, site: CallSite) -> Value:
 def _table() -> dict[Any, Rule]:
     table: dict[Any, Rule] = {
         np.dtype: _dtype,
-        builtins.int: cast_to(PY_INT),
-        builtins.float: cast_to(PY_FLOAT, 0.0),
+        builtins.int: partial(cast_to, PY_INT),
+        builtins.float: partial(cast_to, PY_FLOAT, default=0.0),
         builtins.bool: _bool,
-        builtins.complex: _complex_to(PY_COMPLEX),
+        builtins.complex: partial(_complex_to, PY_COMPLEX),
         np.bool_: _bool,
     }
     for name in dtype_names():
@@ -97,9 +86,9 @@ def _table() -> dict[Any, Rule]:
             continue
         dtype = np.dtype(name)
         target = Number(dtype)
-        table[dtype.type] = _complex_to(target) if dtype.kind == "c" else cast_to(target)
+        table[dtype.type] = partial(_complex_to if dtype.kind == "c" else cast_to, target)
     for alias in (np.longlong, np.ulonglong, np.long, np.ulong, np.intc, np.uintc):
-        table.setdefault(alias, cast_to(Number(np.dtype(np.dtype(alias).name))))
+        table.setdefault(alias, partial(cast_to, Number(np.dtype(np.dtype(alias).name))))
     return table
 
 
@@ -110,7 +99,7 @@ def rule_of_bfloat16(function: Any) -> Rule | None:
     package = sys.modules.get("ml_dtypes")
     if package is None or function is not package.bfloat16:
         return None
-    return cast_to(Number(as_dtype("bfloat16")))
+    return partial(cast_to, Number(as_dtype("bfloat16")))
 
 
 TABLE = _table()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from kerneltk.jit.intrinsics.python import absolute
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
+    call_in_floats,
     chosen_type,
     common_number,
     floating_of,
@@ -115,12 +117,7 @@ def _unary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = 
 
 def _binary(name: str, function: Any, text: str = "", headers: tuple[str, ...] = ()) -> Rule:
     operation = Operation(name, text or f"::{name}({{0}}, {{1}})", headers=headers)
-
-    @computes(function, floating_of)
-    def rule(low: Builder, site: CallSite) -> Value:
-        return in_floats(low, operation, *numbers_of(low, site, ("x", "y")), site)
-
-    return rule
+    return computes(function, floating_of)(partial(call_in_floats, operation, ("x", "y")))
 
 
 _OPERATORS: dict[str, Any] = {
@@ -132,32 +129,25 @@ _OF_BOOLS = {"+": "|", "*": "&"}
 _INT8 = Number(np.dtype(np.int8))
 
 
-def _operator(op: str, function: Any) -> Rule:
-    @folds_weak(function)
-    def rule(low: Builder, site: CallSite) -> Value:
-        x, y = arguments_of(low, site, ("x", "y")).values()
-        if has_dtype(x) or has_dtype(y):
-            if op in SHIFTS and has_dtype(x) and has_dtype(y):  # operators keep the first's type
-                numbers, kind = numbers_of(low, site, ("x", "y"))
-                x, y = (low.cast(number, kind) for number in numbers)
-            return low.binary(op, x, y, site.span)
-        numbers, kind = numbers_of(low, site, ("x", "y"))
-        if kind != BOOL:
-            return low.binary(op, strong(low, x, site.span), strong(low, y, site.span), site.span)
-        a, b = numbers
-        if op in ("//", "%", "**", "<<", ">>"):  # NumPy's least integer
-            a, b = low.cast(a, _INT8), low.cast(b, _INT8)
-        return low.binary(_OF_BOOLS.get(op, op), a, b, site.span)
-
-    return rule
+def _operator(op: str, low: Builder, site: CallSite) -> Value:
+    x, y = arguments_of(low, site, ("x", "y")).values()
+    if has_dtype(x) or has_dtype(y):
+        if op in SHIFTS and has_dtype(x) and has_dtype(y):  # operators keep the first's type
+            numbers, kind = numbers_of(low, site, ("x", "y"))
+            x, y = (low.cast(number, kind) for number in numbers)
+        return low.binary(op, x, y, site.span)
+    numbers, kind = numbers_of(low, site, ("x", "y"))
+    if kind != BOOL:
+        return low.binary(op, strong(low, x, site.span), strong(low, y, site.span), site.span)
+    a, b = numbers
+    if op in ("//", "%", "**", "<<", ">>"):  # NumPy's least integer
+        a, b = low.cast(a, _INT8), low.cast(b, _INT8)
+    return low.binary(_OF_BOOLS.get(op, op), a, b, site.span)
 
 
-def _comparison(op: Any) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        x, y = arguments_of(low, site, ("x", "y")).values()
-        return low.compare(op, x, y, site.span)
-
-    return rule
+def _comparison(op: Any, low: Builder, site: CallSite) -> Value:
+    x, y = arguments_of(low, site, ("x", "y")).values()
+    return low.compare(op, x, y, site.span)
 
 
 def _same_type(
@@ -253,16 +243,12 @@ def _hypot(low: Builder, site: CallSite) -> Value:
 _LDEXP = Operation("ldexp", "kerneltk::jit::ldexp({0}, {1})", headers=_MORE)
 
 
-def _ldexp(function: Any) -> Rule:
-    @folds_weak(function)
-    def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("x", "i"))
-        x = low.as_number(values["x"], site.span_of(0))
-        kind = floating_of(real_number(low, site, common_number(low, [x], site)))
-        exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), PY_INT)
-        return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
-
-    return rule
+def _ldexp(low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("x", "i"))
+    x = low.as_number(values["x"], site.span_of(0))
+    kind = floating_of(real_number(low, site, common_number(low, [x], site)))
+    exponent = low.cast(integer(low, values["i"], site.span_of(1), "The exponent"), PY_INT)
+    return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
 
 
 def _pair(function: Any, second: str, exponent: Number | None = None) -> Rule:
@@ -297,16 +283,13 @@ def choose(low: Builder, site: CallSite, names: tuple[str, str, str]) -> Value:
     return ir.Select(condition, then, orelse, kind, site.span)
 
 
-def _logical(name: str) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("x", "y")).values()
-        truths = [low.as_expression(low.truth(v, site.span), site.span) for v in values]
-        if name == "xor":
-            return ir.Compare("!=", truths[0], truths[1], site.span)
-        # Both are evaluated, as in NumPy; no effect shows it.
-        return ir.Logical("and" if name == "and" else "or", tuple(truths), site.span)
-
-    return rule
+def _logical(name: str, low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("x", "y")).values()
+    truths = [low.as_expression(low.truth(v, site.span), site.span) for v in values]
+    if name == "xor":
+        return ir.Compare("!=", truths[0], truths[1], site.span)
+    # Both are evaluated, as in NumPy; no effect shows it.
+    return ir.Logical("and" if name == "and" else "or", tuple(truths), site.span)
 
 
 def _logical_not(low: Builder, site: CallSite) -> Value:
@@ -314,20 +297,17 @@ def _logical_not(low: Builder, site: CallSite) -> Value:
     return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, site.span)
 
 
-def _unary_operator(op: str) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        value, kind = number_argument(low, site)
-        if op == "~":
-            if kind == BOOL:
-                return ir.Not(value, site.span)
-            if not kind.is_integer:
-                raise uncomputable(low, site, kind)
-            return ir.Unary("~", value, kind, site.span)
-        kind = Number((PY_INT if kind == BOOL else kind).dtype)  # NumPy's wrap around
-        value = low.cast(value, kind)
-        return value if op == "+" else ir.Unary("-", value, kind, site.span)
-
-    return rule
+def _unary_operator(op: str, low: Builder, site: CallSite) -> Value:
+    value, kind = number_argument(low, site)
+    if op == "~":
+        if kind == BOOL:
+            return ir.Not(value, site.span)
+        if not kind.is_integer:
+            raise uncomputable(low, site, kind)
+        return ir.Unary("~", value, kind, site.span)
+    kind = Number((PY_INT if kind == BOOL else kind).dtype)  # NumPy's wrap around
+    value = low.cast(value, kind)
+    return value if op == "+" else ir.Unary("-", value, kind, site.span)
 
 
 def _absolute(low: Builder, site: CallSite) -> Value:
@@ -336,14 +316,11 @@ def _absolute(low: Builder, site: CallSite) -> Value:
     return value if kind == BOOL else absolute(low, site)
 
 
-def _part(name: str) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        value, kind = number_argument(low, site)
-        if name == "real":
-            return real_part(value, kind, site.span)
-        return imaginary_part(low, value, kind, site.span)
-
-    return rule
+def _part(name: str, low: Builder, site: CallSite) -> Value:
+    value, kind = number_argument(low, site)
+    if name == "real":
+        return real_part(value, kind, site.span)
+    return imaginary_part(low, value, kind, site.span)
 
 
 def conjugate(low: Builder, site: CallSite) -> Value:
@@ -411,14 +388,10 @@ def _integers(name: str, function: Any, count: int, headers: tuple[str, ...] = _
     return rule
 
 
-def _held(of_ints: Rule, of_dtypes: Rule) -> Rule:
-    """Return the rule of a function of Python's ints, which do not hold what uint64 does."""
-
-    def rule(low: Builder, site: CallSite) -> Value:
-        _, kind = numbers_of(low, site, ("x", "y"))
-        return (of_dtypes if kind == UINT64 else of_ints)(low, site)
-
-    return rule
+def _held(of_ints: Rule, of_dtypes: Rule, low: Builder, site: CallSite) -> Value:
+    """Type a call of a function of Python's ints, which do not hold what uint64 does."""
+    _, kind = numbers_of(low, site, ("x", "y"))
+    return (of_dtypes if kind == UINT64 else of_ints)(low, site)
 
 
 def is_close(kind: Number, headers: tuple[str, ...]) -> Rule:
@@ -485,7 +458,7 @@ def _table() -> dict[Any, Rule]:
         for function in functions:
             add(_binary(name, function), function)
     for op, function in _OPERATORS.items():
-        add(_operator(op, function), function)
+        add(folds_weak(function)(partial(_operator, op)), function)
     for node, function in (
         (ast.Lt(), np.less),
         (ast.LtE(), np.less_equal),
@@ -494,7 +467,7 @@ def _table() -> dict[Any, Rule]:
         (ast.Eq(), np.equal),
         (ast.NotEq(), np.not_equal),
     ):
-        add(_comparison(node), function)
+        add(partial(_comparison, node), function)
     for name in ("maximum", "minimum", "fmax", "fmin"):
         add(_same_type(name, getattr(np, name), ("x", "y"), chooses=True), getattr(np, name))
     add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)
@@ -507,7 +480,7 @@ def _table() -> dict[Any, Rule]:
         of_dtypes, of_python = getattr(np, name), getattr(math, name)
         rule = _same_type(name, of_dtypes, ("x", "y"), _MORE, reals=False)
         add(rule, of_dtypes)
-        add(_held(_integers(name, of_python, 2, _MORE), rule), of_python)
+        add(partial(_held, _integers(name, of_python, 2, _MORE), rule), of_python)
     # Of integers exact, where math.fmod is of floats.
     add(_same_type("fmod", np.fmod, ("x", "y"), _MORE), np.fmod)
     for name in ("isnan", "isinf", "isfinite"):
@@ -523,23 +496,23 @@ def _table() -> dict[Any, Rule]:
     add(_log, math.log)
     add(_pow, math.pow)
     add(_hypot, math.hypot)
-    add(_ldexp(math.ldexp), math.ldexp)
-    add(_ldexp(np.ldexp), np.ldexp)
+    for function in (math.ldexp, np.ldexp):
+        add(folds_weak(function)(_ldexp), function)
     add(_pair(math.frexp, "exponent", PY_INT), math.frexp)
     add(_pair(np.frexp, "exponent", INT32), np.frexp)
     for function in (math.modf, np.modf):
         add(_pair(function, "whole"), function)
     add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)
-    add(_logical("and"), np.logical_and)
-    add(_logical("or"), np.logical_or)
-    add(_logical("xor"), np.logical_xor)
+    add(partial(_logical, "and"), np.logical_and)
+    add(partial(_logical, "or"), np.logical_or)
+    add(partial(_logical, "xor"), np.logical_xor)
     add(_logical_not, np.logical_not)
-    add(_unary_operator("-"), np.negative)
-    add(_unary_operator("+"), np.positive)
-    add(_unary_operator("~"), np.invert)
+    add(partial(_unary_operator, "-"), np.negative)
+    add(partial(_unary_operator, "+"), np.positive)
+    add(partial(_unary_operator, "~"), np.invert)
     add(_absolute, np.abs, np.absolute)
-    add(_part("real"), np.real)
-    add(_part("imag"), np.imag)
+    add(partial(_part, "real"), np.real)
+    add(partial(_part, "imag"), np.imag)
     add(conjugate, np.conjugate)
     add(angle, np.angle)
     add(_square, np.square)
@@ -560,7 +533,7 @@ def _table() -> dict[Any, Rule]:
     if hasattr(np, "bitwise_count"):
         add(_bitwise_count, np.bitwise_count)
     # np.real and np.imag are attributes of what they are given, of whatever type that is.
-    numpys = {f: of_numpy(rule) for f, rule in table.items() if _is_numpys(f)}
+    numpys = {f: partial(of_numpy, rule) for f, rule in table.items() if _is_numpys(f)}
     return {**table, **numpys}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,14 +45,11 @@ def _is_integer(low: Builder, site: CallSite) -> Value:
     return ir.Logical("and", both, site.span)
 
 
-def _bits(name: str) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        arguments_of(low, site, ("x",))
-        counted = dataclasses.replace(site, arguments=(absolute(low, site),))
-        found: Value = BITS[name].rule(low, counted)
-        return low.binary("-", Static(64), found, site.span) if name == "clz" else found
-
-    return rule
+def _bits(name: str, low: Builder, site: CallSite) -> Value:
+    arguments_of(low, site, ("x",))
+    counted = dataclasses.replace(site, arguments=(absolute(low, site),))
+    found: Value = BITS[name].rule(low, counted)
+    return low.binary("-", Static(64), found, site.span) if name == "clz" else found
 
 
 def _astype(low: Builder, site: CallSite) -> Value:
@@ -60,7 +58,7 @@ def _astype(low: Builder, site: CallSite) -> Value:
     if not isinstance(target, Number):
         raise low.fail("A number cannot become a record.", site.span_of(1))
     converted = dataclasses.replace(site, arguments=site.arguments[:1], keywords={})
-    return cast_to(target)(low, converted)
+    return cast_to(target, low, converted)
 
 
 def _is_known(kind: Number) -> bool:
@@ -73,8 +71,8 @@ def _is_whole(kind: Number) -> bool:
 
 _METHODS: dict[str, tuple[Rule, Callable[[Number], bool]]] = {
     "astype": (_astype, _is_known),
-    "bit_count": (_bits("popc"), lambda kind: kind.is_integer),
-    "bit_length": (_bits("clz"), lambda kind: kind == PY_INT),
+    "bit_count": (partial(_bits, "popc"), lambda kind: kind.is_integer),
+    "bit_length": (partial(_bits, "clz"), lambda kind: kind == PY_INT),
     "clip": (MATHEMATICS[np.clip], _is_known),
     "conj": (conjugate, lambda kind: True),
     "conjugate": (conjugate, lambda kind: True),
