@@ -933,15 +933,6 @@ class Emitter:
         return "\n\n".join([*self.declarations, *self._constants, *heads, *texts])
 
 
-def emit_program(
-    program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
-) -> tuple[tuple[str, ...], str]:
-    """Return the package headers that a program needs, and its source."""
-    emitter = Emitter(program, launch_bounds, assumptions)
-    text = emitter.program()
-    return tuple(emitter.headers), text
-
-
 _SHORT = 64  # passes of a loop that is worth unrolling between barriers
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.emit import emit_program
+from kerneltk.jit.codegen.emit import Emitter
 from kerneltk.jit.ir.types import UNKNOWN, ShapeAssumptions
 
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
@@ -24,12 +24,13 @@ def unit_of(
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())
     if not backend.emulates_cuda:
-        headers, text = emit_program(program, launch_bounds, assumptions)
+        emitter = Emitter(program, launch_bounds, assumptions)
+        text = emitter.program()
         return TranslationUnit(
-            backend.name, _assembled(headers, text), entry, options, origins, entry
+            backend.name, _assembled(emitter.headers, text), entry, options, origins, entry
         )
-    is_split = program.kernel.is_split
-    headers, text = emit_program(program)
+    is_split, emitter = program.kernel.is_split, Emitter(program)
+    headers, text = emitter.headers, emitter.program()
     host = (*_HOST_HEADERS, *(("host_block.hpp",) if is_split else ()))
     symbol = f"_kt_entry_{entry}"
     macro = "KERNELTK_BLOCK_ENTRY" if is_split else "KERNELTK_ENTRY"
@@ -54,6 +55,6 @@ def ordered_headers(headers: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(headers), key=lambda header: ranks.get(header, len(ranks)))
 
 
-def _assembled(headers: tuple[str, ...], text: str) -> str:
+def _assembled(headers: Iterable[str], text: str) -> str:
     lines = [f"#include <kerneltk/{header}>" for header in ordered_headers(headers)]
     return "\n".join([*lines, "", text, ""])

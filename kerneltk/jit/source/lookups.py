@@ -274,20 +274,12 @@ def are_current(facts: Sequence[Fact], described: Descriptions) -> bool:
             if owner >= len(described.functions):
                 return False
             value = global_of(described.functions[owner], path[0])
-            for name in path[1:]:
-                value = _attribute(value, name)
+            value = functools.reduce(getattr, path[1:], value)
             if described.of(value) != description:
                 return False
-    except (UndescribedError, LookupError, ValueError):
-        return False  # lowering says what is wrong, if anything is
+    except Exception:  # of a property, anything: lowering says what is wrong, if anything is
+        return False
     return True
-
-
-def _attribute(value: Any, name: str) -> Any:
-    try:
-        return getattr(value, name)
-    except Exception as error:  # a property may raise anything
-        raise UndescribedError(value) from error
 
 
 def global_of(function: types.FunctionType, name: str) -> Any:

@@ -28,6 +28,7 @@ from kerneltk.jit.intrinsics.execution.threads import (
     blockDim,
     blockIdx,
     gridDim,
+    plain,
     threadIdx,
 )
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, emitted, integer, static_value
@@ -258,11 +259,6 @@ _BLOCK_GROUP = _group("thread block", _BLOCK_METHODS)
 _GROUP = Operation("group", "kerneltk::jit::thread_group()", headers=_HEADERS)
 
 
-def _this(kind: Opaque, low: Builder, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    return call(_GROUP, (), kind, site)
-
-
 def _tiled_partition(low: Builder, site: CallSite) -> Value:
     values = arguments_of(low, site, ("group", "size"))
     _group_of(low, site, values["group"], _BLOCK_GROUP)
@@ -360,7 +356,7 @@ def _memcpy_async(low: Builder, site: CallSite) -> Value:
 
 _ROWS: dict[str, tuple[Rule, str]] = {
     "this_grid": (
-        partial(_this, _GRID_GROUP),
+        partial(plain, _GROUP, _GRID_GROUP),
         "Return the group of all threads of the grid.\n\n"
         "Its methods: ``is_valid``, ``sync``, ``thread_rank``, ``block_rank``, ``num_threads``, "
         "``num_blocks``, ``dim_blocks``, ``block_index``; ``size`` and ``group_dim`` are the older "
@@ -368,7 +364,7 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         "that all of its blocks run at the same time.",
     ),
     "this_thread_block": (
-        partial(_this, _BLOCK_GROUP),
+        partial(plain, _GROUP, _BLOCK_GROUP),
         "Return the group of the threads of the block.\n\n"
         "Its methods: ``sync``, ``thread_rank``, ``group_index``, ``thread_index``, "
         "``dim_threads``, ``num_threads``; ``size`` and ``group_dim`` are the older names "

@@ -157,7 +157,7 @@ def _index(low: Builder, site: CallSite) -> Value:
     return items[0] if ndim == 1 else low.make_tuple(items, site.span)
 
 
-def _plain(operation: Operation, kind: Type, low: Builder, site: CallSite) -> Value:
+def plain(operation: Operation, kind: Type, low: Builder, site: CallSite) -> Value:
     """Type a call of an intrinsic without arguments."""
     arguments_of(low, site, ())
     found = call(operation, (), kind, site)
@@ -218,7 +218,7 @@ def _nanosleep(low: Builder, site: CallSite) -> Value:
 
 
 def _fence(name: str) -> Rule:
-    return partial(_plain, Operation(name, f"__{name}()", frozenset((ir.Effect.MEMORY,))), VOID)
+    return partial(plain, Operation(name, f"__{name}()", frozenset((ir.Effect.MEMORY,))), VOID)
 
 
 _CLOCK = Operation("clock64", "clock64()", frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)))
@@ -244,9 +244,9 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         partial(_along_axes, _GRID_SIZE),
         "Return the number of the grid's threads along each of ``ndim`` axes.",
     ),
-    "laneid": (partial(_plain, _LANE, PY_INT), "Return the thread's place in its warp: 0 to 31."),
+    "laneid": (partial(plain, _LANE, PY_INT), "Return the thread's place in its warp: 0 to 31."),
     "syncthreads": (
-        partial(_plain, BARRIER, VOID),
+        partial(plain, BARRIER, VOID),
         "Wait until every thread of the block is here; what they wrote is then seen.",
     ),
     "syncthreads_count": (
@@ -270,11 +270,11 @@ _ROWS: dict[str, tuple[Rule, str]] = {
     "threadfence_system": (_fence("threadfence_system"), "The same for all devices and the host."),
     "nanosleep": (_nanosleep, "Pause the thread for about ``ns`` nanoseconds."),
     "clock": (
-        partial(_plain, _CLOCK32, PY_INT),
+        partial(plain, _CLOCK32, PY_INT),
         "Return a counter of the multiprocessor's cycles.",
     ),
-    "clock64": (partial(_plain, _CLOCK, PY_INT), "Return the counter of cycles in 64 bits."),
-    "globaltimer": (partial(_plain, _TIMER, PY_INT), "Return the device's time (nanoseconds)."),
+    "clock64": (partial(plain, _CLOCK, PY_INT), "Return the counter of cycles in 64 bits."),
+    "globaltimer": (partial(plain, _TIMER, PY_INT), "Return the device's time (nanoseconds)."),
 }
 
 INTRINSICS: dict[str, Any] = {

@@ -15,7 +15,7 @@ from kerneltk.jit.intrinsics.base import (
     Static,
     Value,
 )
-from kerneltk.jit.intrinsics.execution.threads import as_mask
+from kerneltk.jit.intrinsics.execution.threads import as_mask, plain
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, static_value
 from kerneltk.jit.ir.types import BOOL, INT32, PY_INT, UINT32, Number, Record, Tuple
 
@@ -96,11 +96,6 @@ _LESS = Operation(
 )
 
 
-def _value(operation: Operation, low: Builder, site: CallSite) -> Value:
-    arguments_of(low, site, ())
-    return low.temporary(call(operation, [], UINT32, site))
-
-
 _ROWS: dict[str, tuple[Rule, str]] = {
     "shfl_sync": (
         _shuffle("shfl_sync"),
@@ -142,8 +137,11 @@ _ROWS: dict[str, tuple[Rule, str]] = {
         partial(_match, _MATCH_ALL, UINT32),
         "Return ``(mask, True)`` if all lanes have the same ``value``, else ``(0, False)``.",
     ),
-    "activemask": (partial(_value, _ACTIVE), "Return the lanes that are here at the same time."),
-    "lanemask_lt": (partial(_value, _LESS), "Return the lanes below this one."),
+    "activemask": (
+        partial(plain, _ACTIVE, UINT32),
+        "Return the lanes that are here at the same time.",
+    ),
+    "lanemask_lt": (partial(plain, _LESS, UINT32), "Return the lanes below this one."),
 }
 
 INTRINSICS: dict[str, Any] = {

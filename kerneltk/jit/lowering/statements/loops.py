@@ -193,7 +193,9 @@ def _parts_of(low: FunctionBuilder, nodes: Sequence[ast.expr]) -> list[list[Valu
             if isinstance(found, range):
                 found = _repeated_items(low, Static(found), low.span(argument))
         if added:
-            parts = [_settled_items(low, part) for part in parts]
+            for part in parts:
+                if not isinstance(part, _Indexed):
+                    part[:] = [settled(low, item) for item in part]
             low.statements += added
         parts.append(found)
     return parts
@@ -241,10 +243,6 @@ def _zipped(
     if len(indexed) > 1:
         count = low.temporary(count)
     return _Indexed(count, lambda k: make_pair([part.item(k) for part in indexed], span))
-
-
-def _settled_items(low: FunctionBuilder, part: list[Value] | _Indexed) -> list[Value] | _Indexed:
-    return part if isinstance(part, _Indexed) else [settled(low, item) for item in part]
 
 
 def _backwards(low: FunctionBuilder, forwards: _Indexed, span: ir.Span) -> _Indexed:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kerneltk.core.dtypes import describe
 from kerneltk.core.records import record
+from kerneltk.core.structures import field_names, named_items
 from kerneltk.errors import ArgumentTypeError, TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import BoundMethod, Intrinsic, Static, Value
@@ -147,17 +148,11 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
                 "pass it as an argument.",
             )
         return ir.Literal_(scalar, Number(scalar.dtype), span)
-    if isinstance(found, tuple):
-        items = tuple(as_item(low, Static(item), span) for item in tuple.__iter__(found))
-        names = tuple(getattr(found, "_fields", ()))
-        maker = type(found) if names else None
-        kind = Tuple(tuple(item.type for item in items), names, maker)
-        return ir.Construct(items, kind, span)
-    if dataclasses.is_dataclass(found) and not isinstance(found, (type, *_FUNCTIONS)):
-        fields = [field.name for field in dataclasses.fields(found)]
-        items = tuple(as_item(low, Static(getattr(found, name)), span) for name in fields)
-        kind = Tuple(tuple(item.type for item in items), tuple(fields), type(found))
-        return ir.Construct(items, kind, span)
+    names = None if isinstance(found, _FUNCTIONS) else field_names(type(found))
+    if names is not None:
+        items = tuple(as_item(low, Static(item), span) for _, item in named_items(found, names))
+        maker = type(found) if names or not isinstance(found, tuple) else None
+        return ir.Construct(items, Tuple(tuple(item.type for item in items), names, maker), span)
     if type(found) is np.ndarray:
         return _constant_array(low, found, span)
     if hasattr(type(found), "value_rule"):  # a coordinate, a constant of the device
