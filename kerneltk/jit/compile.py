@@ -29,12 +29,17 @@ class PassContext(NamedTuple):
     of_elements: bool = False
 
 
+def everywhere(context: PassContext) -> bool:
+    """Whether a pass is for a target: for each."""
+    return True
+
+
 class Pass(NamedTuple):
     """A rewrite of programs, and which of them it is for."""
 
     name: str
     run: Callable[[ir.Program, PassContext], ir.Program]
-    applies: Callable[[PassContext], bool]
+    applies: Callable[[PassContext], bool] = everywhere
 
 
 def _of_functions(
@@ -55,28 +60,20 @@ def _fission(program: ir.Program) -> ir.Program:
     return fission_program(program)
 
 
-def everywhere(context: PassContext) -> bool:
-    """Whether a pass is for a target: for each."""
-    return True
-
-
 PASSES: tuple[Pass, ...] = (
     Pass(
         "memory that outlives its block",
         _of_functions(lambda function, _: with_lasting_memory(function)),
-        everywhere,
     ),
     Pass(
         "size of warps",
         lambda program, to: with_warps_of(to.capabilities.warp_size, program),
-        everywhere,
     ),
     Pass(
         "value ranges",
         _of_functions(lambda function, to: simplify(function, to.assumptions.is_32bit_indexable)),
-        everywhere,
     ),
-    Pass("float32 parameters", lambda program, _: narrow_parameters(program), everywhere),
+    Pass("float32 parameters", lambda program, _: narrow_parameters(program)),
     Pass(  # a GPU cannot reach the caller's records
         "records by value",
         lambda program, _: pass_by_value(program),

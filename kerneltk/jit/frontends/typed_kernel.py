@@ -93,6 +93,10 @@ def typed_kernel(definition: ElementwiseDefinition, result: Type) -> TypedKernel
 # -- their cached records --------------------------------------------------------------------------
 
 
+_OF_DEFINITION = ("name", "preamble", "operation", "no_return", "return_tuple")
+_OF_FACTS = ("by_reference", "loops", "traps", "local_memory")
+
+
 def outcome_of(
     definition: ElementwiseDefinition,
     result: Type,
@@ -113,14 +117,10 @@ def outcome_of(
         signature.in_text,
         signature.out_text,
         [(snippet.start, snippet.end) for snippet in signature.snippets],
-        definition.name,
-        definition.preamble,
-        definition.operation,
-        definition.no_return,
-        definition.return_tuple,
+        {name: getattr(definition, name) for name in _OF_DEFINITION},
         [path for path, _ in definition.user_sources],
         [sorted(facts.observed), sorted(facts.overwritten)],
-        [facts.by_reference, facts.loops, facts.traps, facts.local_memory],
+        {name: getattr(facts, name) for name in _OF_FACTS},
         names,
         index_ndim,
     )
@@ -135,29 +135,17 @@ def kernel_of_outcome(
     known: Known, own: Definition
 ) -> tuple[TypedKernel, tuple[np.dtype[Any], ...], int]:
     """Return the kernel, and what else `outcome_of` was given."""
-    (
-        in_text, out_text, spans, name, preamble, operation, no_return, return_tuple, paths,
-        (observed, overwritten), (by_reference, loops, traps, local_memory), names, index_ndim,
-    ) = known.outcome  # fmt: skip
+    in_text, out_text, spans, defined, paths, (observed, overwritten), facts, names, index_ndim = (
+        known.outcome
+    )
     path, text = own.text
     origin = origin_of(path)
     definition = ElementwiseDefinition(
         user_signature(in_text, out_text, [Snippet(origin, text, *span) for span in spans]),
-        name,
-        preamble,
-        own.all_options(),
-        operation,
+        options=own.all_options(),
         reduce_dims=False,
-        no_return=no_return,
-        return_tuple=return_tuple,
-        known_facts=BodyFacts(
-            frozenset(observed),
-            overwritten=frozenset(overwritten),
-            by_reference=by_reference,
-            loops=loops,
-            traps=traps,
-            local_memory=local_memory,
-        ),
+        known_facts=BodyFacts(frozenset(observed), overwritten=frozenset(overwritten), **facts),
         user_sources=known.origins(paths),
+        **defined,
     )
     return TypedKernel(definition), tuple(map(as_dtype, names)), index_ndim

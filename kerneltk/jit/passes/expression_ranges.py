@@ -28,11 +28,6 @@ def interval_of(node: Any, env: Environment) -> Interval:
     return limits_of(node.type) if rule is None else rule(node, env)
 
 
-def _literal(node: ir.Literal_, env: Environment) -> Interval:
-    value = int(node.value)
-    return value, value
-
-
 def _local(node: ir.Local, env: Environment) -> Interval:
     return env.get(node.name) or limits_of(node.type)
 
@@ -155,7 +150,7 @@ def _arithmetic(
 
 
 _INTERVALS: dict[type, Callable[[Any, Environment], Interval]] = {
-    ir.Literal_: _literal,
+    ir.Literal_: lambda node, env: (int(node.value), int(node.value)),
     ir.Local: _local,
     ir.Cast: _cast,
     ir.Unary: _unary,
@@ -188,14 +183,6 @@ def assume(condition: Any, truth: bool, env: Environment) -> Environment | None:
     """Return the ranges where a condition is true, or where it is false; never changes `env`."""
     rule = _ASSUMPTIONS.get(condition.__class__)
     return env if rule is None else rule(condition, truth, env)
-
-
-def _assume_literal(node: ir.Literal_, truth: bool, env: Environment) -> Environment | None:
-    return env if bool(node.value) is truth else None
-
-
-def _assume_not(node: ir.Not, truth: bool, env: Environment) -> Environment | None:
-    return assume(node.operand, not truth, env)
 
 
 def _assume_logical(node: ir.Logical, truth: bool, env: Environment) -> Environment | None:
@@ -297,8 +284,8 @@ def _refine_sum(node: ir.Binary, low: int, high: int, env: Environment) -> Envir
 
 
 _ASSUMPTIONS: dict[type, Callable[[Any, bool, Environment], Environment | None]] = {
-    ir.Literal_: _assume_literal,
-    ir.Not: _assume_not,
+    ir.Literal_: lambda node, truth, env: env if bool(node.value) is truth else None,
+    ir.Not: lambda node, truth, env: assume(node.operand, not truth, env),
     ir.Logical: _assume_logical,
     ir.Cast: _assume_cast,
     ir.Compare: _assume_compare,

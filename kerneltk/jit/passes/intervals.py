@@ -8,6 +8,7 @@ be anything. Of what a division by zero gives nothing is promised.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,14 +46,6 @@ def without(interval: Interval, value: int) -> Interval:
     return low + (low == value), high - (high == value)
 
 
-def _add(a: Interval, b: Interval, kind: Number) -> Interval | None:
-    return a[0] + b[0], a[1] + b[1]
-
-
-def _subtract(a: Interval, b: Interval, kind: Number) -> Interval | None:
-    return a[0] - b[1], a[1] - b[0]
-
-
 def _multiply(a: Interval, b: Interval, kind: Number) -> Interval | None:
     if a[0] >= 0 and b[0] >= 0:
         return a[0] * b[0], a[1] * b[1]
@@ -78,14 +71,6 @@ def _remainder(a: Interval, b: Interval, kind: Number) -> Interval | None:
     return 0, b[1] - 1
 
 
-def _divide_truncating(a: Interval, b: Interval, kind: Number) -> Interval | None:
-    return None if a[0] < 0 else _divide(a, b, kind)
-
-
-def _remainder_truncating(a: Interval, b: Interval, kind: Number) -> Interval | None:
-    return None if a[0] < 0 else _remainder(a, b, kind)
-
-
 def _shift_left(a: Interval, b: Interval, kind: Number) -> Interval | None:
     if b[0] < 0:
         return None
@@ -108,16 +93,11 @@ def _and(a: Interval, b: Interval, kind: Number) -> Interval | None:
     return (0, b[1]) if b[0] >= 0 else None
 
 
-def _or(a: Interval, b: Interval, kind: Number) -> Interval | None:
+def _or(a: Interval, b: Interval, kind: Number, *, exclusive: bool = False) -> Interval | None:
     if a[0] < 0 or b[0] < 0:
         return None
-    return max(a[0], b[0]), (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
-
-
-def _xor(a: Interval, b: Interval, kind: Number) -> Interval | None:
-    if a[0] < 0 or b[0] < 0:
-        return None
-    return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+    most = (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+    return (0 if exclusive else max(a[0], b[0])), most
 
 
 def _power(a: Interval, b: Interval, kind: Number) -> Interval | None:
@@ -127,17 +107,17 @@ def _power(a: Interval, b: Interval, kind: Number) -> Interval | None:
 
 
 OPERATIONS: dict[str, Callable[[Interval, Interval, Number], Interval | None]] = {
-    "+": _add,
-    "-": _subtract,
+    "+": lambda a, b, kind: (a[0] + b[0], a[1] + b[1]),
+    "-": lambda a, b, kind: (a[0] - b[1], a[1] - b[0]),
     "*": _multiply,
     "//": _divide,
-    "div": _divide_truncating,
+    "div": lambda a, b, kind: None if a[0] < 0 else _divide(a, b, kind),
     "%": _remainder,
-    "rem": _remainder_truncating,
+    "rem": lambda a, b, kind: None if a[0] < 0 else _remainder(a, b, kind),
     "<<": _shift_left,
     ">>": _shift_right,
     "&": _and,
     "|": _or,
-    "^": _xor,
+    "^": partial(_or, exclusive=True),
     "**": _power,
 }

@@ -306,14 +306,16 @@ class _Simplifier:
             and interval_of(node.left, env)[0] >= 0
         ):
             op = _TRUNCATING[op]
-        elif self.short and op in _SHORT_OPERATIONS and _are_short(env, node, *_operands(node)):
+        elif (
+            self.short and op in _SHORT_OPERATIONS and _are_short(env, node, node.left, node.right)
+        ):
             short = ir.Binary(op, _as_int32(left), _as_int32(right), INT32, node.span)
             return ir.Cast(short, PY_INT, node.span)
         return _rebuilt(node, op=op, left=left, right=right)
 
     def compare(self, node: ir.Compare, env: Environment) -> Any:
         left, right = self.expression(node.left, env), self.expression(node.right, env)
-        if self.short and _are_short(env, *_operands(node)):
+        if self.short and _are_short(env, node.left, node.right):
             left, right = _as_int32(left), _as_int32(right)
         return _rebuilt(node, left=left, right=right)
 
@@ -375,10 +377,6 @@ def _rebuilt(node: _Node, **parts: Any) -> _Node:
         if getattr(node, name) is not part:
             return replace(node, **parts)  # type: ignore[type-var]
     return node
-
-
-def _operands(node: ir.Binary | ir.Compare) -> tuple[Any, Any]:
-    return node.left, node.right
 
 
 def _are_short(env: Environment, *nodes: Any) -> bool:
