@@ -56,16 +56,17 @@ def _shape(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     return low.make_tuple([extent(array, axis, span) for axis in range(kind.ndim)], span)
 
 
+def product(low: Builder, extents: Sequence[Value], span: ir.Span) -> Value:
+    """Return the product of extents; of none it is one."""
+    found: Value = Static(1)
+    for k, extent in enumerate(extents):
+        found = extent if k == 0 else low.binary("*", found, extent, span)
+    return found
+
+
 def _size(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
-    kind = ir.array_type(array)
-    size: Value = Static(1)
-    for axis in range(kind.ndim):
-        size = (
-            extent(array, axis, span)
-            if axis == 0
-            else low.binary("*", size, extent(array, axis, span), span)
-        )
-    return size
+    axes = range(ir.array_type(array).ndim)
+    return product(low, [extent(array, axis, span) for axis in axes], span)
 
 
 def _strides(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
@@ -146,23 +147,16 @@ def _reshape(low: Builder, site: CallSite) -> Value:
     size = _size(low, array, span)
     if -1 in known:  # what the others leave
         k = known.index(-1)
-        others = _product(low, [*sizes[:k], *sizes[k + 1 :]], span)
+        others = product(low, [*sizes[:k], *sizes[k + 1 :]], span)
         require(ast.Gt(), others, Static(0), "an extent that is -1 beside others that are not 0")
         sizes[k] = low.temporary(low.as_number(low.binary("//", size, others, span), span))
-    require(ast.Eq(), _product(low, sizes, span), size, "as many elements as there are")
+    require(ast.Eq(), product(low, sizes, span), size, "as many elements as there are")
     if kind.layout == "fixed":
         array = low.convert(array, kind.dense_view(), span, "the array")
     view = replace(kind, ndim=len(sizes), layout="C", shape=())
     extents = ", ".join(f"{{{k + 1}}}" for k in range(len(sizes)))
     operation = Operation("reshape", f"{{type}}{{{{({{0}}).data, {{{{{extents}}}}}}}}}")
     return ir.Call(operation, (array, *sizes), view, span)
-
-
-def _product(low: Builder, extents: Sequence[Value], span: ir.Span) -> Value:
-    found: Value = Static(1)
-    for k, extent in enumerate(extents):
-        found = extent if k == 0 else low.binary("*", found, extent, span)
-    return found
 
 
 def _view(low: Builder, site: CallSite) -> Value:

@@ -14,7 +14,6 @@ from kerneltk.jit.intrinsics.base import (
     CallSite,
     Intrinsic,
     Operation,
-    Rule,
     Static,
     Value,
 )
@@ -98,29 +97,21 @@ def _operand(
     return low.convert(value, kind, span, "an element")
 
 
-def _atomic(name: str, dtypes: tuple[str, ...]) -> Rule:
-    operation = Operation(
-        f"atomic_{name}",
-        f"kerneltk::jit::atomic_{name}({{0}}, {{1}})",
-        _EFFECTS,
-        _HEADERS,
-        (0,),
-        (0,),
-    )
-
-    def rule(low: Builder, site: CallSite) -> Value:
-        values = arguments_of(low, site, ("array", "index", "value"))
-        place = _place(low, site, values["array"], values["index"])
-        kind = _checked(low, site, place.type, dtypes)
-        value = _operand(low, site, values["value"], kind, site.span_of(2))
-        return low.temporary(ir.Call(operation, (place, value), kind, site.span))
-
-    return rule
+def _operation(name: str, values: str) -> Operation:
+    """Return the operation on an element, with values beside it as its source has them."""
+    text = f"kerneltk::jit::atomic_{name}({{0}}, {values})"
+    return Operation(f"atomic_{name}", text, _EFFECTS, _HEADERS, (0,), (0,))
 
 
-_CAS = Operation(
-    "atomic_cas", "kerneltk::jit::atomic_cas({0}, {1}, {2})", _EFFECTS, _HEADERS, (0,), (0,)
-)
+def _atomic(operation: Operation, dtypes: tuple[str, ...], low: Builder, site: CallSite) -> Value:
+    values = arguments_of(low, site, ("array", "index", "value"))
+    place = _place(low, site, values["array"], values["index"])
+    kind = _checked(low, site, place.type, dtypes)
+    value = _operand(low, site, values["value"], kind, site.span_of(2))
+    return low.temporary(ir.Call(operation, (place, value), kind, site.span))
+
+
+_CAS = _operation("cas", "{1}, {2}")
 _CAS_DTYPES = ("int16", "uint16", *_INTEGERS, "float32", "float64")
 
 
@@ -139,7 +130,7 @@ INTRINSICS: dict[str, Any] = {
     **{
         f"atomic_{name}": Intrinsic(
             f"atomic_{name}",
-            _atomic(name, dtypes),
+            partial(_atomic, _operation(name, "{1}"), dtypes),
             f"{text}, as one step. Return the element's value before.\n\n"
             f"Parameters\n----------\narray : array of {', '.join(dtypes)}\n"
             "index : int or tuple of int\nvalue : number",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from kerneltk.jit import ir
+from kerneltk.jit.intrinsics.attributes import product
 from kerneltk.jit.intrinsics.base import (
     Builder,
     CallSite,
@@ -73,10 +74,7 @@ def _rank(index: Coordinates, extents: Coordinates, low: Builder, span: ir.Span)
 
 
 def _size(extents: Coordinates, low: Builder, span: ir.Span) -> Value:
-    found: Value = _axis(low, extents, "x", span)
-    for axis in "yz":
-        found = low.binary("*", found, _axis(low, extents, axis, span), span)
-    return found
+    return product(low, [_axis(low, extents, axis, span) for axis in "xyz"], span)
 
 
 _Number: TypeAlias = Callable[[Builder, ir.Span], Value]
