@@ -22,6 +22,8 @@ Everything is restricted Python, compiled with the kernel on both backends.
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from kerneltk.jit.intrinsics.execution.iterators import (
@@ -85,18 +87,6 @@ def _zero(of):
     if isinstance(at, ArrayIterator):
         return at.array.dtype.type(0)
     return at[0] * 0  # of an iterator that makes its values
-
-
-def _plus(x, y):
-    return x + y
-
-
-def _times(x, y):
-    return x * y
-
-
-def _minus(x, y):
-    return x - y
 
 
 def _less(x, y):
@@ -366,7 +356,7 @@ def reduce(policy, first, last, init=None, binary_op=None):
     """Return ``init`` and all elements, combined from the first to the last; without ``init``, zero
     of the elements' type.
     """
-    combined = _or(binary_op, _plus)
+    combined = _or(binary_op, operator.add)
     total = _zero(first) if init is None else init
     for k in range(_length(first, last)):
         total = combined(total, first[k])
@@ -375,8 +365,8 @@ def reduce(policy, first, last, init=None, binary_op=None):
 
 def inner_product(policy, first1, last1, first2, init, binary_op1=None, binary_op2=None):
     """Return ``init`` and the products of two ranges' elements, combined."""
-    combined = _or(binary_op1, _plus)
-    product = _or(binary_op2, _times)
+    combined = _or(binary_op1, operator.add)
+    product = _or(binary_op2, operator.mul)
     total = init
     for k in range(_length(first1, last1)):
         total = combined(total, product(first1[k], first2[k]))
@@ -385,7 +375,7 @@ def inner_product(policy, first1, last1, first2, init, binary_op1=None, binary_o
 
 def adjacent_difference(policy, first, last, result, binary_op=None):
     """Write the first element, and the difference of each other to its predecessor."""
-    combined = _or(binary_op, _minus)
+    combined = _or(binary_op, operator.sub)
     length = _length(first, last)
     if length > 0:
         previous = first[0]
@@ -424,7 +414,7 @@ def exclusive_scan_by_key(
 def _scan(keys, values, length, result, begin, binary_pred, binary_op):
     """Write prefix sums: without the element itself where ``begin`` is given."""
     same = _or(binary_pred, _equal)
-    combined = _or(binary_op, _plus)
+    combined = _or(binary_op, operator.add)
     if length > 0:
         total = values[0] if begin is None else begin
         if begin is None:
@@ -456,7 +446,7 @@ def reduce_by_key(
     of both results.
     """
     same = _or(binary_pred, _equal)
-    combined = _or(binary_op, _plus)
+    combined = _or(binary_op, operator.add)
     length = _length(keys_first, keys_last)
     runs = 0
     if length > 0:

@@ -166,7 +166,10 @@ class GridAnalysis(NamedTuple):
 
     def as_outcome(self, kinds: Sequence[Type]) -> Any:
         """Return it as a record has it; None where it does not fit into one."""
-        passings = [_passing_of(*pair) for pair in zip(kinds, self.passed, strict=True)]
+        passings = [
+            next((how for how, made in _PASSINGS.items() if made(kind) == passed), None)
+            for kind, passed in zip(kinds, self.passed, strict=True)
+        ]
         unit = self.unit
         if None in passings:
             return None
@@ -202,14 +205,10 @@ def _referred(kind: Type) -> Type:
     return referred_type(kind)
 
 
+# How a type became the one that an argument is passed as.
 _PASSINGS: dict[str, Any] = {
     "as it is": lambda kind: kind,
     "float32": lambda _: FLOAT32,
     "nothing": lambda _: VOID,
     "referred": _referred,
 }
-
-
-def _passing_of(kind: Type, passed: Type) -> str | None:
-    """Return how a type became the one that an argument is passed as."""
-    return next((how for how, made in _PASSINGS.items() if made(kind) == passed), None)

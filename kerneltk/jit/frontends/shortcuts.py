@@ -91,18 +91,15 @@ def make_shortcut(
         for k, arg in enumerate(args)
     ]
     passed = [k for k, arg in enumerate(args) if arg is not None]
+    sized = [k for k, is_array in enumerate(arrays) if is_array]
     return shortcut_of(
         kinds,
         passed,
         _allocating(typed, backend, passed.index(whole[0]), dtypes) if allocates else typed,
         otherwise,
         backend.arrays,
-        _are_small([k for k, is_array in enumerate(arrays) if is_array]) if observes else None,
+        (lambda *args: all(0 < args[k].size < 2**31 for k in sized)) if observes else None,
     )
-
-
-def _are_small(arrays: Sequence[int]) -> Callable[..., bool]:
-    return lambda *args: all(0 < args[k].size < 2**31 for k in arrays)
 
 
 def _allocating(

@@ -111,7 +111,7 @@ def outcome_of(
     assert facts is not None
     names = [dtype.name for dtype in stored]
     has_class = isinstance(result, Tuple) and result.maker is not None
-    if has_class or not all(map(_has_name, stored)):
+    if has_class or any(d.names is not None or as_dtype(d.name) != d for d in stored):
         return None
     return (
         signature.in_text,
@@ -124,11 +124,6 @@ def outcome_of(
         names,
         index_ndim,
     )
-
-
-def _has_name(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is the one that its name names."""
-    return dtype.names is None and as_dtype(dtype.name) == dtype
 
 
 def kernel_of_outcome(

@@ -132,7 +132,9 @@ def type_of(value: Any, array_type: type, path: ArgumentPath | None = None) -> T
     """
     if isinstance(value, array_type):
         array: Any = value
-        return _known(path, "the array", array_of, array.dtype, array.ndim, _is_dense(array))
+        return _known(
+            path, "the array", array_of, array.dtype, array.ndim, bool(array.flags.c_contiguous)
+        )
     if isinstance(value, np.generic):
         return _known(path, "the value", element_of, value.dtype)
     if value is None:
@@ -157,10 +159,6 @@ def is_array(value: Any) -> bool:
     if isinstance(value, np.generic | type):  # a number, or what stands for one
         return False
     return hasattr(value, "strides") or hasattr(value, "__dlpack__")
-
-
-def _is_dense(array: Any) -> bool:
-    return bool(array.flags.c_contiguous)
 
 
 def _known(

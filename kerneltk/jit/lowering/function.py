@@ -317,18 +317,16 @@ def _may_end(statements: Sequence[ir.Statement]) -> bool:
     if not statements:
         return True
     last = statements[-1]
-    if isinstance(last, ir.Return) or (isinstance(last, ir.Assert) and _is_false(last.condition)):
+    if isinstance(last, ir.Return):
         return False
+    if isinstance(last, ir.Assert) and isinstance(last.condition, ir.Literal_):
+        return bool(last.condition.value)
     if isinstance(last, ir.If):
         return _may_end(last.body) or _may_end(last.orelse)
     if isinstance(last, ir.While):
         endless = isinstance(last.condition, ir.Literal_) and bool(last.condition.value)
         return not endless or _has_break(last.body)
     return True
-
-
-def _is_false(condition: ir.Expression) -> bool:
-    return isinstance(condition, ir.Literal_) and not condition.value
 
 
 def _may_be_local(kind: Any) -> bool:

@@ -112,10 +112,6 @@ def _constant_node(low: FunctionBuilder, node: ast.Constant) -> Value:
     return Static(node.value)
 
 
-def _name_node(low: FunctionBuilder, node: ast.Name) -> Value:
-    return lookup(low, node.id, low.span(node))
-
-
 def _tuple_node(low: FunctionBuilder, node: ast.Tuple) -> Value:
     values: list[Value] = []
     for element, value in zip(node.elts, starred_values(low, node.elts), strict=True):
@@ -141,7 +137,7 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
     ast.Constant: _constant_node,
     ast.IfExp: ternary_node,
     ast.Lambda: local_function,
-    ast.Name: _name_node,
+    ast.Name: lambda low, node: lookup(low, node.id, low.span(node)),
     ast.NamedExpr: _walrus_node,
     ast.Subscript: subscript_node,
     ast.Tuple: _tuple_node,

@@ -219,7 +219,9 @@ def _sort(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     descending = bool(static_value(low, given["descending"], at["descending"], "'descending'"))
     valid = _valid(low, given["valid"], at["valid"])
     kinds = [kind for kind in (collective.item, collective.value) if kind is not None]
-    in_place = collective.count > 1 or any(map(_is_array, given.values()))
+    in_place = collective.count > 1 or any(
+        isinstance(getattr(v, "type", None), Array) for v in given.values()
+    )
     places = []
     for name, kind in zip(names, kinds, strict=True):
         make = _own_array if in_place else _checked
@@ -230,10 +232,6 @@ def _sort(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
         return emitted(low, _SORT, arguments, site, *facts)
     result = kinds[0] if len(kinds) == 1 else Tuple(tuple(kinds))
     return low.temporary(call(_SORT, arguments, result, site, *facts))
-
-
-def _is_array(value: Value) -> bool:
-    return not isinstance(value, Static) and isinstance(value.type, Array)
 
 
 def _own_array(

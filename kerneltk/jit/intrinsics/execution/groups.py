@@ -148,14 +148,6 @@ def _lanes(owner: ir.Expression, span: ir.Span) -> Value:
     return ir.Call(_TILE_MASK, (), UINT32, span, facts)
 
 
-def _tile_rank(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
-    return call(_LANE, (), PY_INT, site, _width_of(owner) - 1)
-
-
-def _tile_size(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
-    return Static(_width_of(owner))
-
-
 def _tile_in_block(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
     return low.binary("//", _block_rank(low, site.span), Static(_width_of(owner)), site.span)
 
@@ -231,9 +223,11 @@ _BLOCK_METHODS = Methods(
 _TILE_METHODS = Methods(
     {
         "sync": _plain(_sync_tile),
-        "thread_rank": _plain(_tile_rank),
-        "num_threads": _plain(_tile_size),
-        "size": _plain(_tile_size),
+        "thread_rank": _plain(
+            lambda low, owner, site: call(_LANE, (), PY_INT, site, _width_of(owner) - 1)
+        ),
+        "num_threads": _plain(lambda low, owner, site: Static(_width_of(owner))),
+        "size": _plain(lambda low, owner, site: Static(_width_of(owner))),
         "meta_group_rank": _plain(_tile_in_block),
         "meta_group_size": _plain(_tiles_of_block),
         "shfl": method(partial(_of_warp, "shfl_sync", ("var", "src_rank"))),

@@ -288,7 +288,8 @@ def _compare_items(
     if isinstance(op, ast.Eq | ast.NotEq):
         if len(a) != len(b):
             return Static(isinstance(op, ast.NotEq))
-        found = _all_equal(low, zip(a, b, strict=True), span)
+        equal = (partial(_is_equal, low, *pair, span) for pair in zip(a, b, strict=True))
+        found = short_circuit(low, "and", equal, span)
         return found if isinstance(op, ast.Eq) else _negated(low, found, span)
     _, function = COMPARISONS[type(op)]
     pairs = [
@@ -301,11 +302,6 @@ def once_of(low: Context, value: Value) -> Value:
     """Return a number that can be used twice; anything else as it is."""
     is_number = not isinstance(value, Static) and isinstance(value.type, Number)
     return evaluated_once(low, value) if is_number else value
-
-
-def _all_equal(low: Context, pairs: Iterable[tuple[Value, Value]], span: ir.Span) -> Value:
-    """Return whether all pairs are equal; what follows one that is not is not compared."""
-    return short_circuit(low, "and", (partial(_is_equal, low, *pair, span) for pair in pairs), span)
 
 
 def _is_equal(low: Context, left: Value, right: Value, span: ir.Span) -> ir.Expression | Static:
