@@ -559,14 +559,11 @@ class Emitter:
             leading.append(f"{name}.start")
             shapes.append(f"{name}.count")
             steps.append(f"{name}.step * {step}")
+        address = f"{base}.at({', '.join(leading)})"
         if fixed:
             address = f"&{base}" + "".join(map(_in_brackets, leading))
-            if target.packed:
-                address = f"kerneltk::jit::at_any_byte({address})"
-        else:
-            address = f"{base}.at({', '.join(leading)})"
-            if target.packed and not source.packed:
-                address = f"kerneltk::jit::at_any_byte({address})"
+        if target.packed and (fixed or not source.packed):
+            address = f"kerneltk::jit::at_any_byte({address})"
         if target.ndim == 0:
             body = f"{ctype}{{{address}}}"
         elif target.layout == "C":

@@ -32,12 +32,9 @@ def _flow(body: tuple[ir.Statement, ...], assigned: set[str], found: set[str]) -
     return whether the end is reached at all.
     """
     for statement in body:
-        if isinstance(statement, ir.Store):
-            if isinstance(statement.target, ir.Local):
-                _reads([statement.value], assigned, found)
-                assigned.add(statement.target.name)
-            else:
-                _reads([statement], assigned, found)
+        if isinstance(statement, ir.Store) and isinstance(statement.target, ir.Local):
+            _reads([statement.value], assigned, found)
+            assigned.add(statement.target.name)
         elif isinstance(statement, ir.Update):
             _reads([statement.target], assigned, found)
             _reads([statement.value], assigned | {statement.name}, found)
@@ -53,15 +50,12 @@ def _flow(body: tuple[ir.Statement, ...], assigned: set[str], found: set[str]) -
             if not ends:
                 return False
             assigned |= set.intersection(*ends)
-        elif isinstance(statement, ir.For):
+        elif isinstance(statement, ir.For | ir.While):
             _reads(ir.controls(statement), assigned, found)
-            _flow(statement.body, assigned | {statement.variable.name}, found)
-        elif isinstance(statement, ir.While):
-            _reads([statement.condition], assigned, found)
-            _flow(statement.body, set(assigned), found)
-        elif isinstance(statement, ir.Break | ir.Continue | ir.Return):
-            _reads([statement], assigned, found)
-            return False
+            counters = {statement.variable.name} if isinstance(statement, ir.For) else set()
+            _flow(statement.body, assigned | counters, found)
         else:
             _reads([statement], assigned, found)
+            if isinstance(statement, ir.Break | ir.Continue | ir.Return):
+                return False
     return True

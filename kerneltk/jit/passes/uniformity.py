@@ -137,20 +137,14 @@ class Uniformity:
     def _visit(self, body: tuple[ir.Statement, ...], diverged: bool) -> None:
         """Note what statements assign, which some threads may not pass if `diverged`."""
         for statement in body:
-            if isinstance(statement, ir.If):
-                inner = diverged or not self.is_uniform(statement.condition)
-                self._visit(statement.body, inner)
-                self._visit(statement.orelse, inner)
-            elif isinstance(statement, ir.While):
-                uniform = self.is_uniform(statement.condition)
-                inner = diverged or not uniform or self._leaves_alone(statement.body)
-                self._visit(statement.body, inner)
-            elif isinstance(statement, ir.For):
+            if isinstance(statement, ir.If | ir.While | ir.For):
+                is_loop = not isinstance(statement, ir.If)
                 inner = diverged or not all(map(self.is_uniform, ir.controls(statement)))
-                inner = inner or self._leaves_alone(statement.body)
+                inner = inner or (is_loop and self._leaves_alone(statement.body))
                 if inner:
-                    self.varying.add(statement.variable.name)
-                self._visit(statement.body, inner)
+                    self.varying.update(stored_names(statement))  # a loop's variable
+                for part in ir.bodies(statement):
+                    self._visit(part, inner)
             elif not (
                 isinstance(statement, ir.Store)
                 and not diverged
@@ -166,9 +160,7 @@ class Uniformity:
                 return True
             if isinstance(statement, ir.If):
                 inner = diverged or not self.is_uniform(statement.condition)
-                if self._leaves_alone(statement.body, inner):
-                    return True
-                if self._leaves_alone(statement.orelse, inner):
+                if any(self._leaves_alone(part, inner) for part in ir.bodies(statement)):
                     return True
         return False
 
