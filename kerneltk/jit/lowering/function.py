@@ -337,14 +337,10 @@ def _may_be_local(kind: Any) -> bool:
 
 
 def _has_break(statements: Sequence[ir.Statement]) -> bool:
-    for statement in statements:
-        if isinstance(statement, ir.Break):
-            return True
-        if isinstance(statement, ir.If) and (
-            _has_break(statement.body) or _has_break(statement.orelse)
-        ):
-            return True
-    return False
+    return any(
+        isinstance(s, ir.Break) or (isinstance(s, ir.If) and any(map(_has_break, ir.bodies(s))))
+        for s in statements
+    )
 
 
 def _has_effect(statement: Any, impure: Container[str]) -> bool:

@@ -31,18 +31,22 @@ def spelled(node: ast.expr) -> str:
     return ".".join([inner.id, *reversed(names)])
 
 
-def stored_names(target: ast.expr) -> list[str]:
-    """Return the names that a target assigns."""
-    names = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
-    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+def stored_names(node: ast.AST) -> list[str]:
+    """Return the names that a target, or a statement, assigns."""
+    return [name.id for name in _names_in(node, ast.Store)]
+
+
+def _names_in(node: ast.AST, kind: type[ast.expr_context]) -> Iterator[ast.Name]:
+    """Yield the names that are read or assigned in a node."""
+    names = (item for item in ast.walk(node) if isinstance(item, ast.Name))
+    return (name for name in names if isinstance(name.ctx, kind))
 
 
 def is_read_outside(function: ast.AST, name: str, part: Sequence[ast.stmt]) -> bool:
     """Return whether a function reads a name anywhere but in a part of it."""
 
     def reads(node: ast.AST) -> set[int]:
-        names = (item for item in ast.walk(node) if isinstance(item, ast.Name) and item.id == name)
-        return {id(item) for item in names if isinstance(item.ctx, ast.Load)}
+        return {id(item) for item in _names_in(node, ast.Load) if item.id == name}
 
     return not reads(function) <= set().union(*map(reads, part))
 
@@ -52,11 +56,10 @@ def escaping_names(function: ast.AST) -> frozenset[str]:
     """Return the names that a function assigns in a block of a statement, and reads outside."""
     found: set[str] = set()
 
-    def names(node: ast.AST, kind: type) -> Counter[str]:
-        every = (item for item in ast.walk(node) if isinstance(item, ast.Name))
-        return Counter(item.id for item in every if isinstance(item.ctx, kind))
+    def reads(node: ast.AST) -> Counter[str]:
+        return Counter(item.id for item in _names_in(node, ast.Load))
 
-    read = names(function, ast.Load)
+    read = reads(function)
 
     def visit(body: Sequence[ast.stmt], target: ast.expr | None) -> None:
         stored = set() if target is None else set(stored_names(target))
@@ -67,8 +70,8 @@ def escaping_names(function: ast.AST) -> frozenset[str]:
             if isinstance(statement, ast.FunctionDef):
                 stored.add(statement.name)
             elif not inner:
-                stored |= set(names(statement, ast.Store))
-        here = sum((names(statement, ast.Load) for statement in body), Counter[str]())
+                stored.update(stored_names(statement))
+        here = sum(map(reads, body), Counter[str]())
         found.update(name for name in stored if read[name] > here[name])
 
     for statement in getattr(function, "body", ()) if isinstance(function, ast.FunctionDef) else ():
@@ -101,12 +104,7 @@ def _has(nodes: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> bool:
     for node in nodes:
         if isinstance(node, kinds):
             return True
-        if isinstance(node, ast.For | ast.While | ast.FunctionDef):
-            if isinstance(node, ast.For | ast.While) and _has(node.orelse, *kinds):
-                return True
-            continue
-        parts = [getattr(node, name, []) for name in ("body", "orelse")]
-        parts += [case.body for case in getattr(node, "cases", [])]
-        if any(_has(part, *kinds) for part in parts if isinstance(part, list)):
+        inner = _blocks(node)[isinstance(node, ast.For | ast.While) :]  # a loop's body is its own
+        if any(_has(block, *kinds) for block, _ in inner):
             return True
     return False

@@ -34,7 +34,6 @@ def test_names_that_a_target_stores(target: str, names: list[str]) -> None:
         ("while y:\n  pass\nelse:\n  break", True),  # its else belongs to the outer one
         ("for j in y:\n  pass\nelse:\n  continue", True),
         ("match x:\n  case 1:\n    break", True),
-        ("with x:\n  break", True),
         ("return", False),
     ],
 )
