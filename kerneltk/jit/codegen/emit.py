@@ -125,7 +125,7 @@ def _in_brackets(index: str) -> str:
 def _is_coordinate(node: Any) -> bool:
     """Whether an expression is CUDA's variable for one, as a Python int."""
     coordinate = node.operation.coordinate if isinstance(node, ir.Call) else None
-    return coordinate is not None and coordinate.is_builtin
+    return coordinate is not None and coordinate.variable not in ("grid", "gridsize")
 
 
 def _is_promoted(kind: Type) -> bool:

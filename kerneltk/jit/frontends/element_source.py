@@ -172,7 +172,10 @@ def element_definition(
             inputs.append(f"{declared} {name}")
             values.append(name)
     assert len(function.parameters) == len(parameters) + function.index_ndim
-    values += _index_values(function.index_ndim)
+    if function.index_ndim == 1:
+        values.append("i")
+    else:
+        values += [f"_ind.get()[{axis}]" for axis in range(function.index_ndim)]
     lines = _stores(emitter, function, values, outputs, behind, results, names, steps)
     body = emitter.program()
     head = [f"#include <kerneltk/{header}>" for header in ordered_headers(emitter.headers)]
@@ -242,13 +245,6 @@ def _array_view(emitter: Emitter, kind: Array, name: str) -> str:
         return f"{ctype}{{{name}.begin_ptr(), {{{shape}}}}}"
     steps = ", ".join(f"{name}.strides()[{axis}]" for axis in range(kind.ndim))
     return f"{ctype}{{{name}.begin_ptr(), {{{shape}}}, {{{steps}}}}}"
-
-
-def _index_values(ndim: int) -> list[str]:
-    """Return the arguments for the index of the element that functions ask for."""
-    if ndim == 0:
-        return []
-    return ["i"] if ndim == 1 else [f"_ind.get()[{axis}]" for axis in range(ndim)]
 
 
 def _core_view(

@@ -147,7 +147,8 @@ class Collective(Intrinsic):
         self.template, self.item, self.threads = template, item, threads
         self.count, self.value = count, value
         facts = [str(item), *self.extents]
-        if template.__name__ == "BlockSort":
+        self._sorts = template.__name__ == "BlockSort"
+        if self._sorts:
             facts += [str(count)] if count > 1 or value is not None else []
             facts += [str(value)] if value is not None else []
             if not isinstance(item, Number):
@@ -213,17 +214,13 @@ class Collective(Intrinsic):
         name = self.__name__ + suffix
         facts: tuple[tuple[str, Any], ...] = (
             ("types", tuple(kind for kind in (self.item, self.value) if kind is not None)),
-            ("headers", ("jit_sort.hpp", *HEADERS) if self._sorts else HEADERS),
+            ("headers", ("jit_sort.hpp",) * self._sorts + HEADERS),
             ("collective", self),
             ("role", role),
         )
         if role != "storage":
             facts += (("methods", self.template.methods),)
         return Opaque(name, place, facts)
-
-    @property
-    def _sorts(self) -> bool:
-        return self.template.__name__ == "BlockSort"
 
     def _made(self, low: Any, site: CallSite) -> Value:
         """``BlockReduce[T, N](temp[0])``; without storage it declares its own."""

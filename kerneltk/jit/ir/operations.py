@@ -42,11 +42,6 @@ class Coordinate(NamedTuple):
     grid, or the grid's extent (threads)."""
     axis: Literal["x", "y", "z"]
 
-    @property
-    def is_builtin(self) -> bool:
-        """Whether it is one of CUDA's variables itself."""
-        return self.variable not in ("grid", "gridsize")
-
 
 @record(eq=False)
 class Operation:

@@ -70,7 +70,7 @@ def _global_value(low: Context, name: str, span: ir.Span) -> Static:
     except LookupError:
         lookups.give_up()
     else:
-        lookups.note_name(function, name, value)
+        lookups.note(function, (name,), value)
         return Static(value)
     namespace = function.__globals__
     import difflib  # only who has an error needs it

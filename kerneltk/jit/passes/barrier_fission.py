@@ -76,7 +76,7 @@ class _Splitter:
             body = rematerialized(body, self._own(body))
             body = without_idle_loops(body, self._own(body))
             stored = self._kept(body)
-            promoted = {name for name in stored if self._could_be_block(name)}
+            promoted = (stored & self._candidates().keys()) - self._block
             if not promoted:
                 return self._finished(body, frozenset(stored))
             self._needed |= promoted
@@ -230,9 +230,6 @@ class _Splitter:
             if not wrong:
                 return found
             found -= wrong
-
-    def _could_be_block(self, name: str) -> bool:
-        return name not in self._block and name in self._candidates()
 
     # -- thread loops --
 

@@ -58,10 +58,6 @@ class Descriptions:
         self.texts: dict[str, str] = {}  # of the functions, by path
         self.root = self._of_function(root, has_defaults=False)
 
-    def restart(self) -> None:
-        """Forget all functions but the root."""
-        del self.functions[1:]
-
     def of(self, value: object, depth: int = 0) -> str:
         """Describe a value; raises UndescribedError for one whose meaning is not plain."""
         kind = type(value)
@@ -160,10 +156,6 @@ class Lookups:
         self._last: _Lookup | None = None
         self._is_plain = True
 
-    def note_name(self, owner: types.FunctionType, name: str, value: object) -> None:
-        """Note what a name means that is not a function's own."""
-        self._note(owner, (name,), value)
-
     def note_attribute(self, node: ast.Attribute, whose: object, value: object) -> None:
         """Note what an object has for an attribute. A base that was only looked through for it
         counts no more.
@@ -171,7 +163,7 @@ class Lookups:
         base = self._last
         if isinstance(node.value, ast.Name | ast.Attribute) and base and base.value is whose:
             base.uses -= 1
-            self._note(base.owner, (*base.path, node.attr), value)
+            self.note(base.owner, (*base.path, node.attr), value)
             return
         self._last = None
         if not _has_fixed_attributes(whose):
@@ -192,7 +184,8 @@ class Lookups:
         if not all(map(_is_compared_by_value, values)):
             self.give_up()
 
-    def _note(self, owner: types.FunctionType, path: tuple[str, ...], value: object) -> None:
+    def note(self, owner: types.FunctionType, path: tuple[str, ...], value: object) -> None:
+        """Note what is found at a path of names from a function."""
         key = id(owner), path
         known = self._found.get(key)
         if known is None:

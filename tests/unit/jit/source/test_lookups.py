@@ -19,14 +19,14 @@ def test_a_value_that_changes_while_it_is_read_is_not_kept() -> None:
 
     lookups = Lookups()
     values = [1, 2]
-    lookups.note_name(f, "values", values)
+    lookups.note(f, ("values",), values)
     assert lookups.facts(f) is not None
     values[1] = 3
     assert lookups.facts(f) is None
 
     lookups = Lookups()
     for value in (1, 2):
-        lookups.note_name(f, "value", value)
+        lookups.note(f, ("value",), value)
     assert lookups.facts(f) is None
 
 
