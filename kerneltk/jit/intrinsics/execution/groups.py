@@ -111,11 +111,10 @@ def _triple(values: Coordinates) -> Rule:
 
 # -- barriers -------------------------------------------------------------------------------------
 
+_MOVES = frozenset((ir.Effect.MEMORY, ir.Effect.THREAD))
+_WAITS = _MOVES | {ir.Effect.WAITS}
 _GRID_BARRIER = Operation(
-    "sync of the grid",
-    "kerneltk::jit::grid_barrier()",
-    frozenset((ir.Effect.WAITS, ir.Effect.GRID, ir.Effect.MEMORY, ir.Effect.THREAD)),
-    _GRID_HEADERS,
+    "sync of the grid", "kerneltk::jit::grid_barrier()", _WAITS | {ir.Effect.GRID}, _GRID_HEADERS
 )
 # A kernel that asks is launched so that its blocks can wait for each other.
 _IS_VALID = Operation(
@@ -171,11 +170,7 @@ def _of_warp(
     return found
 
 
-_SYNC_TILE = Operation(
-    "sync of a tile",
-    "__syncwarp({0})",
-    frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD)),
-)
+_SYNC_TILE = Operation("sync of a tile", "__syncwarp({0})", _WAITS)
 
 
 def _sync_tile(low: Builder, owner: ir.Expression, site: CallSite) -> Value:
@@ -304,14 +299,8 @@ def _wait_prior(low: Builder, site: CallSite) -> Value:
     return _asked(low, site, group, "sync")
 
 
-_COPY = Operation(
-    "memcpy_async",
-    "kerneltk::jit::copy_part<{static0}>({0}, {1}, {2}, {3}, {4})",
-    frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)),
-    _HEADERS,
-    (0, 1),
-    (0,),
-)
+_COPY_TEXT = "kerneltk::jit::copy_part<{static0}>({0}, {1}, {2}, {3}, {4})"
+_COPY = Operation("memcpy_async", _COPY_TEXT, _MOVES, _HEADERS, (0, 1), (0,))
 
 
 def _memcpy_async(low: Builder, site: CallSite) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +51,15 @@ class DeviceValue(Named):
     __lshift__ = __rshift__ = __and__ = __or__ = __xor__ = _outside
 
 
+def _coordinate(
+    name: Any, axis: Any, text: str, limits: tuple[int, int], effects: Iterable[ir.Effect] = ()
+) -> Operation:
+    """Return the operation of a coordinate along an axis, which is ``{0}`` in its source."""
+    known = ir.Coordinate(name, axis)
+    text = text.format(axis)
+    return Operation(f"{name}.{axis}", text, frozenset(effects), range=limits, coordinate=known)
+
+
 class Coordinates(Named):
     """``threadIdx``, ``blockIdx``, ``blockDim`` or ``gridDim``: three values of a thread.
 
@@ -66,14 +75,8 @@ class Coordinates(Named):
         self.__name__ = name
         self.instead = f"take '{name}.x', '{name}.y' or '{name}.z'."
         for axis, limits in ranges.items():
-            operation = Operation(
-                f"{name}.{axis}",
-                f"(long long){name}.{axis}",
-                frozenset(effects),
-                range=limits,
-                coordinate=ir.Coordinate(name, axis),
-            )
-            setattr(self, axis, DeviceValue(f"{name}.{axis}", operation))
+            operation = _coordinate(name, axis, f"(long long){name}.{{0}}", limits, effects)
+            setattr(self, axis, DeviceValue(operation.name, operation))
 
     def __repr__(self) -> str:
         return f"<{self.__name__} of a thread>"
@@ -115,26 +118,10 @@ def with_warps_of(size: int, program: ir.Program) -> ir.Program:
     return ir.Program(tuple(replace(f, body=ir.rebuilt(f.body, known)) for f in program.functions))
 
 
-_AXES: tuple[Literal["x", "y", "z"], ...] = ("x", "y", "z")
-_GRID = [
-    Operation(
-        f"grid.{axis}",
-        f"((long long)blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis})",
-        _THREAD,
-        range=(0, _MOST_OF_GRID - 1),
-        coordinate=ir.Coordinate("grid", axis),
-    )
-    for axis in _AXES
-]
-_GRID_SIZE = [
-    Operation(
-        f"gridsize.{axis}",
-        f"((long long)gridDim.{axis} * blockDim.{axis})",
-        range=(1, _MOST_OF_GRID),
-        coordinate=ir.Coordinate("gridsize", axis),
-    )
-    for axis in _AXES
-]
+_INDEX_TEXT = "((long long)blockIdx.{0} * blockDim.{0} + threadIdx.{0})"
+_EXTENT_TEXT = "((long long)gridDim.{0} * blockDim.{0})"
+_GRID = [_coordinate("grid", axis, _INDEX_TEXT, (0, _MOST_OF_GRID - 1), _THREAD) for axis in "xyz"]
+_GRID_SIZE = [_coordinate("gridsize", axis, _EXTENT_TEXT, (1, _MOST_OF_GRID)) for axis in "xyz"]
 
 
 def _along_axes(operations: list[Operation], low: Builder, site: CallSite) -> Value:
@@ -221,14 +208,10 @@ def _fence(name: str) -> Rule:
     return partial(plain, Operation(name, f"__{name}()", frozenset((ir.Effect.MEMORY,))), VOID)
 
 
-_CLOCK = Operation("clock64", "clock64()", frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)))
-_CLOCK32 = Operation("clock", "(long long)clock()", frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)))
-_TIMER = Operation(
-    "globaltimer",
-    "kerneltk::jit::global_timer()",
-    frozenset((ir.Effect.MEMORY, ir.Effect.THREAD)),
-    ("jit_threads.hpp",),
-)
+_NOW = frozenset((ir.Effect.MEMORY, ir.Effect.THREAD))
+_CLOCK = Operation("clock64", "clock64()", _NOW)
+_CLOCK32 = Operation("clock", "(long long)clock()", _NOW)
+_TIMER = Operation("globaltimer", "kerneltk::jit::global_timer()", _NOW, ("jit_threads.hpp",))
 
 _ROWS: dict[str, tuple[Rule, str]] = {
     "index": (

@@ -20,16 +20,12 @@ from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, integer, st
 from kerneltk.jit.ir.types import BOOL, INT32, PY_INT, UINT32, Number, Record, Tuple
 
 _WAITS = frozenset((ir.Effect.WAITS, ir.Effect.MEMORY, ir.Effect.THREAD))
+_HEADERS = ("jit_shuffle.hpp",)
 
 
 def _shuffle(name: str) -> Rule:
     operation, of_variable = (
-        Operation(
-            name,
-            f"kerneltk::jit::{name}({{0}}, {{1}}, {{2}}, {width})",
-            _WAITS,
-            ("jit_shuffle.hpp",),
-        )
+        Operation(name, f"kerneltk::jit::{name}({{0}}, {{1}}, {{2}}, {width})", _WAITS, _HEADERS)
         for width in ("{static0}", "{3}")
     )
 
@@ -64,13 +60,12 @@ def _vote(name: str, kind: Number, text: str) -> Rule:
     return rule
 
 
-_EQ = Operation("eq_sync", "kerneltk::jit::all_equal({0}, {1})", _WAITS, ("jit_shuffle.hpp",))
-_MATCH_ANY = Operation(
-    "match_any_sync", "kerneltk::jit::match_any({0}, {1})", _WAITS, ("jit_shuffle.hpp",)
-)
-_MATCH_ALL = Operation(
-    "match_all_sync", "kerneltk::jit::match_all({0}, {1})", _WAITS, ("jit_shuffle.hpp",)
-)
+_EQ, _MATCH_ANY, _MATCH_ALL = (
+    Operation(f"{name}_sync", f"kerneltk::jit::{function}({{0}}, {{1}})", _WAITS, _HEADERS)
+    for name, function in (
+        ("eq", "all_equal"), ("match_any", "match_any"), ("match_all", "match_all"),
+    )
+)  # fmt: skip
 
 
 def _match(operation: Operation, kind: Number, low: Builder, site: CallSite) -> Value:

@@ -44,6 +44,9 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
 }
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
 _FUNCTIONS = {**OPERATORS, **dict(COMPARISONS.values()), "@": operator.matmul}
 COMPARED = frozenset(spelling for spelling, _ in COMPARISONS.values())
 
@@ -234,23 +237,19 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Not):
         truth = truth_of(low, value, span)
         return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
-    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
+    function = _UNARY[type(node.op)]
+    if is_object(value):
+        assert isinstance(value, Static)
         if isinstance(value.value, np.bool_):
             value = Static(bool(value.value))
-        functions: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-            ast.USub: operator.neg,
-            ast.UAdd: operator.pos,
-            ast.Invert: operator.invert,
-        }
         try:
             with np.errstate(all="ignore"):
                 if isinstance(node.op, ast.Invert) and isinstance(value.value, bool):
                     return Static(not value.value)
-                return Static(functions[type(node.op)](value.value))
+                return Static(function(value.value))
         except TypeError as error:
             raise not_computed(low, error, (value.value,), span) from error
-    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(node.op)]
-    found = special(low, value, name, span)
+    found = special(low, value, f"__{function.__name__}__", span)
     if found is not None:
         return found
     number = as_number(low, value, span)
