@@ -15,35 +15,14 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.memory import MOST_SHARED, SHARED_HINT, too_much_shared
 from kerneltk.jit.ir.types import BOOL, Array, Type
+from kerneltk.jit.lowering import names
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.context import Handlers, Program
-from kerneltk.jit.lowering.expressions.calls import call_node, call_object
-from kerneltk.jit.lowering.expressions.conditions import bool_node, condition_of, ternary_node
+from kerneltk.jit.lowering.expressions import calls, conditions, subscripts
 from kerneltk.jit.lowering.expressions.printing import print_text
-from kerneltk.jit.lowering.expressions.subscripts import attribute_node, subscript_node
 from kerneltk.jit.lowering.function import block, captured_block, give_back, lower_function
-from kerneltk.jit.lowering.names import (
-    assign_name,
-    local_function,
-    lookup,
-    note_bound,
-    object_error,
-)
-from kerneltk.jit.lowering.statements.assignments import (
-    annotated_assign,
-    assign_statement,
-    augmented_assign,
-)
-from kerneltk.jit.lowering.statements.loops import (
-    break_statement,
-    continue_statement,
-    for_statement,
-    while_statement,
-)
-from kerneltk.jit.lowering.statements.matching import match_statement
-from kerneltk.jit.lowering.values.comparisons import compare_node
-from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
-from kerneltk.jit.lowering.values.operators import binary_node, unary_node
+from kerneltk.jit.lowering.statements import assignments, loops, matching
+from kerneltk.jit.lowering.values import comparisons, evaluation, operators
 from kerneltk.jit.source.lookups import Lookups
 from kerneltk.jit.source.text import FunctionSource
 
@@ -114,7 +93,7 @@ def _constant_node(low: FunctionBuilder, node: ast.Constant) -> Value:
 
 def _tuple_node(low: FunctionBuilder, node: ast.Tuple) -> Value:
     values: list[Value] = []
-    for element, value in zip(node.elts, starred_values(low, node.elts), strict=True):
+    for element, value in zip(node.elts, evaluation.starred_values(low, node.elts), strict=True):
         if isinstance(element, ast.Starred):
             values += low.items_of(value, low.span(element))
         else:
@@ -123,25 +102,25 @@ def _tuple_node(low: FunctionBuilder, node: ast.Tuple) -> Value:
 
 
 def _walrus_node(low: FunctionBuilder, node: ast.NamedExpr) -> Value:
-    value = evaluate(low, node.value)
-    assign_name(low, node.target.id, value, low.span(node))
-    return lookup(low, node.target.id, low.span(node.target))
+    value = evaluation.evaluate(low, node.value)
+    names.assign_name(low, node.target.id, value, low.span(node))
+    return names.lookup(low, node.target.id, low.span(node.target))
 
 
 EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
-    ast.Attribute: attribute_node,
-    ast.BinOp: binary_node,
-    ast.BoolOp: bool_node,
-    ast.Call: call_node,
-    ast.Compare: compare_node,
+    ast.Attribute: subscripts.attribute_node,
+    ast.BinOp: operators.binary_node,
+    ast.BoolOp: conditions.bool_node,
+    ast.Call: calls.call_node,
+    ast.Compare: comparisons.compare_node,
     ast.Constant: _constant_node,
-    ast.IfExp: ternary_node,
-    ast.Lambda: local_function,
-    ast.Name: lambda low, node: lookup(low, node.id, low.span(node)),
+    ast.IfExp: conditions.ternary_node,
+    ast.Lambda: names.local_function,
+    ast.Name: lambda low, node: names.lookup(low, node.id, low.span(node)),
     ast.NamedExpr: _walrus_node,
-    ast.Subscript: subscript_node,
+    ast.Subscript: subscripts.subscript_node,
     ast.Tuple: _tuple_node,
-    ast.UnaryOp: unary_node,
+    ast.UnaryOp: operators.unary_node,
 }
 
 
@@ -151,13 +130,13 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
 def _expression_statement(low: FunctionBuilder, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant):
         return  # a docstring, or '...'
-    value = evaluate(low, node.value)
+    value = evaluation.evaluate(low, node.value)
     if isinstance(value, ir.Call | ir.Invoke):
         low.emit(ir.Evaluate(value, low.span(node)))
 
 
 def _if_statement(low: FunctionBuilder, node: ast.If) -> bool:
-    condition = condition_of(low, node.test)
+    condition = conditions.condition_of(low, node.test)
     if isinstance(condition, Static):
         return block(low, node.body if condition.value else node.orelse)
     branches = captured_block(low, node.body), captured_block(low, node.orelse)
@@ -169,18 +148,18 @@ def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
     if node.value is None:
         give_back(low, Static(None), low.span(node))
     else:
-        give_back(low, evaluate(low, node.value), low.span(node.value))
+        give_back(low, evaluation.evaluate(low, node.value), low.span(node.value))
 
 
 def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
-    condition = condition_of(low, node.test)
+    condition = conditions.condition_of(low, node.test)
     message = ""
     printed: list[ir.Statement] = []
     if isinstance(node.msg, ast.JoinedStr):
         with low.captured() as printed:
             message = print_text(low, node.msg)
     elif node.msg is not None:
-        found = evaluate(low, node.msg)
+        found = evaluation.evaluate(low, node.msg)
         if not isinstance(found, Static):
             raise low.refuse(
                 "The message of 'assert' must be a constant or a formatted string.",
@@ -210,40 +189,40 @@ def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
 def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:
     for decorator in node.decorator_list:
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        found = evaluate(low, function)
+        found = evaluation.evaluate(low, function)
         if not (isinstance(found, Static) and hasattr(found.value, "makes_device_function")):
             raise low.refuse(
                 "A decorator cannot be used on a function inside of a kernel.",
                 low.span(decorator),
                 "leave it out, or define the function outside.",
             )
-    made = local_function(low, node)
+    made = names.local_function(low, node)
     known = low.bindings.get(node.name)
     location = low.span(node)
     if isinstance(known, Static) and getattr(known.value, "source", None) != made.value.source:
-        raise object_error(low, node.name, low.phrase(known), made, location)
+        raise names.object_error(low, node.name, low.phrase(known), made, location)
     if known is None and node.name in low.types:
-        raise object_error(low, node.name, f"'{low.types[node.name]}'", made, location)
-    note_bound(low, node.name, location)
+        raise names.object_error(low, node.name, f"'{low.types[node.name]}'", made, location)
+    names.note_bound(low, node.name, location)
     low.bindings[node.name] = made
     low.origins.setdefault(node.name, location)
 
 
 STATEMENTS: dict[type[ast.AST], Callable[[Any, Any], bool | None]] = {
-    ast.AnnAssign: annotated_assign,
+    ast.AnnAssign: assignments.annotated_assign,
     ast.Assert: _assert_statement,
-    ast.Assign: assign_statement,
-    ast.AugAssign: augmented_assign,
-    ast.Break: break_statement,
-    ast.Continue: continue_statement,
+    ast.Assign: assignments.assign_statement,
+    ast.AugAssign: assignments.augmented_assign,
+    ast.Break: loops.break_statement,
+    ast.Continue: loops.continue_statement,
     ast.Expr: _expression_statement,
-    ast.For: for_statement,
+    ast.For: loops.for_statement,
     ast.FunctionDef: _function_definition,
     ast.If: _if_statement,
-    ast.Match: match_statement,
+    ast.Match: matching.match_statement,
     ast.Pass: lambda low, node: None,
     ast.Return: _return_statement,
-    ast.While: while_statement,
+    ast.While: loops.while_statement,
 }
 
-_HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, call_object)
+_HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, calls.call_object)

@@ -21,15 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.core.dtypes import (
-    JIT,
-    LIBRARIES,
-    PLAIN,
-    UndescribedError,
-    described_dtype,
-    known_object,
-    of_string,
-)
+from kerneltk.core import dtypes
 from kerneltk.errors import SourceError
 
 Fact = tuple[int, tuple[str, ...], str]
@@ -61,33 +53,33 @@ class Descriptions:
     def of(self, value: object, depth: int = 0) -> str:
         """Describe a value; raises UndescribedError for one whose meaning is not plain."""
         kind = type(value)
-        plain = PLAIN.get(kind)
+        plain = dtypes.PLAIN.get(kind)
         if plain is not None:
             return plain(value)
         if isinstance(value, types.FunctionType):
             return self._of_function(value)
         if depth > _MOST_DEPTH:
-            raise UndescribedError(value)
+            raise dtypes.UndescribedError(value)
         if isinstance(value, tuple | list | dict) and kind in (tuple, list, dict):
             return self._of_items(value, depth)
         if kind is np.ndarray or (isinstance(value, np.generic) and kind is value.dtype.type):
             return _of_array(value)
         if isinstance(value, np.dtype):
-            return f"d{described_dtype(value)}"
+            return f"d{dtypes.described_dtype(value)}"
         if isinstance(value, type):
-            return known_object(value, value.__module__)
-        if kind.__module__.startswith(f"{JIT}."):
+            return dtypes.known_object(value, value.__module__)
+        if kind.__module__.startswith(f"{dtypes.JIT}."):
             inner = getattr(value, "jit_function", None)
             if isinstance(inner, types.FunctionType):
                 return f"{kind.__module__}.{kind.__name__}({self._of_function(inner)})"
-            return known_object(value, JIT)
+            return dtypes.known_object(value, dtypes.JIT)
         if isinstance(value, _NATIVE):
-            return known_object(value, getattr(value, "__module__", None) or "numpy")
-        raise UndescribedError(value)
+            return dtypes.known_object(value, getattr(value, "__module__", None) or "numpy")
+        raise dtypes.UndescribedError(value)
 
     def _of_items(self, value: Any, depth: int) -> str:
         if len(value) > _MOST_ITEMS:
-            raise UndescribedError(value)
+            raise dtypes.UndescribedError(value)
         if isinstance(value, dict):
             value = [item for pair in value.items() for item in pair]
             return f"{{{','.join([self.of(item, depth + 1) for item in value])}}}"
@@ -100,18 +92,18 @@ class Descriptions:
                 return f"F{number}"
         self.functions.append(function)
         if function.__dict__ and not _MEANINGFUL.isdisjoint(function.__dict__):
-            raise UndescribedError(function)
+            raise dtypes.UndescribedError(function)
         from kerneltk.jit.source.function_source import text_of  # who lowers nothing needs none
 
         try:
             path, text = text_of(function)
             code = marshal.dumps(function.__code__, 2)  # of which equal code makes equal bytes
         except (SourceError, ValueError):
-            raise UndescribedError(function) from None
+            raise dtypes.UndescribedError(function) from None
         self.texts[path] = text
         digest = hashlib.sha256(code)
         digest.update(_digest_of(text))
-        digest.update(of_string(path).encode("utf-8", "surrogatepass"))
+        digest.update(dtypes.of_string(path).encode("utf-8", "surrogatepass"))
         digest.update(function.__name__.encode("utf-8", "surrogatepass"))
         found = f"F{len(self.functions) - 1}:{digest.hexdigest()}"
         if has_defaults and (function.__defaults__ or function.__kwdefaults__):
@@ -127,10 +119,10 @@ def _digest_of(text: str) -> bytes:
 def _of_array(value: Any) -> str:
     dtype = value.dtype
     if value.nbytes > MOST_BYTES or dtype.hasobject or dtype.kind not in "biufcV":
-        raise UndescribedError(value)
+        raise dtypes.UndescribedError(value)
     digest = hashlib.sha256(value.tobytes()).hexdigest()
     layout = (value.shape, value.strides, value.flags.writeable, type(value) is np.ndarray)
-    return f"a{described_dtype(dtype)}{layout}{digest}"
+    return f"a{dtypes.described_dtype(dtype)}{layout}{digest}"
 
 
 # -- what is found while a function is lowered -----------------------------------------------------
@@ -197,7 +189,7 @@ class Lookups:
         if isinstance(value, list | dict | np.ndarray) and key not in self._before:
             try:
                 self._before[key] = Descriptions(owner).of(value)
-            except UndescribedError:
+            except dtypes.UndescribedError:
                 self.give_up()
 
     def facts(self, root: types.FunctionType) -> tuple[list[Fact], Descriptions] | None:
@@ -221,7 +213,7 @@ class Lookups:
                 if before is not None and before != Descriptions(found.owner).of(found.value):
                     return None
                 facts.append((owner, found.path, description))
-        except UndescribedError:
+        except dtypes.UndescribedError:
             return None
         return facts, described
 
@@ -230,7 +222,7 @@ def _are_equal(first: object, second: object) -> bool:
     """Whether two values that were found one after the other are numbers or strings of one value:
     properties make a new object each time.
     """
-    plain = PLAIN.get(type(first))
+    plain = dtypes.PLAIN.get(type(first))
     return plain is not None and type(first) is type(second) and plain(first) == plain(second)
 
 
@@ -242,7 +234,7 @@ def _is_compared_by_value(value: object, depth: int = 0) -> bool:
         )
     if isinstance(value, np.generic):
         value = value.item()
-    return type(value) in PLAIN and (depth == 0 or value == value)
+    return type(value) in dtypes.PLAIN and (depth == 0 or value == value)
 
 
 def _has_fixed_attributes(value: object) -> bool:
@@ -254,7 +246,7 @@ def _has_fixed_attributes(value: object) -> bool:
     if isinstance(value, np.ndarray):
         return False  # where its memory is, and whose, does not
     kind = value if isinstance(value, type) else type(value)
-    return kind.__module__ in LIBRARIES or kind.__module__.startswith(f"{JIT}.")
+    return kind.__module__ in dtypes.LIBRARIES or kind.__module__.startswith(f"{dtypes.JIT}.")
 
 
 # -- what is found later ---------------------------------------------------------------------------

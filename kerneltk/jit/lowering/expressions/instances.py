@@ -16,19 +16,7 @@ from kerneltk.jit.intrinsics.base import CallSite, Static, Value
 from kerneltk.jit.ir.types import PY_COMPLEX, PY_FLOAT, PY_INT, Number, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.invocation import bind_arguments
-from kerneltk.jit.lowering.values.classes import (
-    Method,
-    called,
-    class_of,
-    found_in,
-    is_generated,
-    is_tuple_class,
-    method_of,
-    no_tuple,
-    operated,
-    own_method,
-    special,
-)
+from kerneltk.jit.lowering.values import classes
 from kerneltk.jit.lowering.values.conversion import as_item, item_of
 from kerneltk.jit.lowering.values.evaluation import settled
 
@@ -41,17 +29,17 @@ def attribute_of(low: FunctionBuilder, value: ir.Expression, name: str, span: ir
     assert isinstance(kind, Tuple)
     maker = kind.maker
     assert maker is not None
-    if isinstance(method_of(low, maker, "__getattribute__", span), types.FunctionType):
-        raise own_method(low, maker, "__getattribute__", span)
+    if isinstance(classes.method_of(low, maker, "__getattribute__", span), types.FunctionType):
+        raise classes.own_method(low, maker, "__getattribute__", span)
     if name == "__class__":
         return Static(maker)
-    found = found_in(maker, name)
+    found = classes.found_in(maker, name)
     index = _field_of(kind, name, found[1] if found else None)
     if index is not None:
         return item_of(value, index, span)
     if found is None:
         if hasattr(maker, "__getattr__"):
-            raise own_method(low, maker, "__getattr__", span)
+            raise classes.own_method(low, maker, "__getattr__", span)
         known = ", ".join(kind.names)
         raise low.fail(f"'{kind}' has no field '{name}'.", span, f"its fields are {known}.")
     low.program.lookups.give_up()  # classes have no description
@@ -61,7 +49,7 @@ def attribute_of(low: FunctionBuilder, value: ir.Expression, name: str, span: ir
 def _field_of(kind: Tuple, name: str, attribute: Any) -> int | None:
     """Return which item an attribute is; None for what the class itself has."""
     assert kind.maker is not None
-    if is_tuple_class(kind.maker):
+    if classes.is_tuple_class(kind.maker):
         getter = type(attribute).__name__ == "_tuplegetter"
         return int(attribute.__reduce__()[1][0]) if getter else None
     if name not in kind.names or isinstance(attribute, property):
@@ -75,23 +63,23 @@ def _class_attribute(
     low: FunctionBuilder, value: ir.Expression, name: str, found: tuple[type, Any], span: ir.Span
 ) -> Value:
     owner, attribute = found
-    maker = class_of(value)
+    maker = classes.class_of(value)
     assert maker is not None
     if isinstance(attribute, property):
         if not isinstance(attribute.fget, types.FunctionType):
-            raise own_method(low, maker, name, span)
-        got = called(low, attribute.fget, (value,), span)
+            raise classes.own_method(low, maker, name, span)
+        got = classes.called(low, attribute.fget, (value,), span)
         return Static(NotImplemented) if got is None else got
     if isinstance(attribute, staticmethod):
         return Static(attribute.__func__)
     if isinstance(attribute, classmethod) and owner is not object:
-        if is_generated(owner, attribute):
+        if classes.is_generated(owner, attribute):
             raise _not_lowered(low, maker, name, span)
         return Static(types.MethodType(attribute.__func__, maker))
     if isinstance(attribute, types.FunctionType) and (
-        name == "_replace" or not is_generated(owner, attribute)
+        name == "_replace" or not classes.is_generated(owner, attribute)
     ):
-        return Static(Method(attribute, settled(low, value)))
+        return Static(classes.Method(attribute, settled(low, value)))
     if hasattr(type(attribute), "__get__"):
         raise _not_lowered(low, maker, name, span, type(attribute).__name__)
     return Static(attribute)
@@ -122,7 +110,7 @@ def construct(low: FunctionBuilder, kind: type, site: CallSite) -> Value | None:
             site.span,
             "make the object outside, and pass it as an argument.",
         )
-    if is_tuple_class(kind):
+    if classes.is_tuple_class(kind):
         names = order = tuple(kind._fields)  # type: ignore[attr-defined]
         defaults: dict[str, Value] = {
             key: Static(value) for key, value in getattr(kind, "_field_defaults", {}).items()
@@ -182,10 +170,10 @@ def _own_initializer(kind: type) -> str:
     if not parameters.init or kind.__init__ is not made.__init__:  # type: ignore[misc]
         return "__init__"
     declared = vars(made)["__dataclass_fields__"].values()
-    is_own = not is_generated(made, vars(made).get("__init__"))
+    is_own = not classes.is_generated(made, vars(made).get("__init__"))
     if is_own or any(field._field_type is _INIT_VAR for field in declared):
         return "__init__"
-    setter = found_in(kind, "__setattr__")
+    setter = classes.found_in(kind, "__setattr__")
     assert setter is not None
     return "" if setter[0] is object or parameters.frozen else "__setattr__"
 
@@ -213,14 +201,14 @@ def _replaced(low: FunctionBuilder, value: Value, site: CallSite) -> Value:
 # -- calls -----------------------------------------------------------------------------------------
 
 
-def call_method(low: FunctionBuilder, method: Method, site: CallSite) -> Value:
+def call_method(low: FunctionBuilder, method: classes.Method, site: CallSite) -> Value:
     """Call a method of an instance."""
     function: Any = method.function
     if function.__globals__ is vars(collections):  # a named tuple's '_replace'
-        kind = class_of(method.owner)
+        kind = classes.class_of(method.owner)
         assert kind is not None
-        if isinstance(method_of(low, kind, "__len__", site.span), types.FunctionType):
-            raise own_method(low, kind, "__len__", site.span)  # which it asks
+        if isinstance(classes.method_of(low, kind, "__len__", site.span), types.FunctionType):
+            raise classes.own_method(low, kind, "__len__", site.span)  # which it asks
         return _replaced(low, method.owner, site)
     return low.program.handlers.call(low, method.function, with_owner(site, method.owner))
 
@@ -253,7 +241,7 @@ def call_builtin(low: FunctionBuilder, function: Any, site: CallSite) -> Value |
     """
     if function is builtins.isinstance and len(site.arguments) == 2 and not site.keywords:
         return _is_instance(low, *site.arguments)
-    kinds = [class_of(value) for value in site.arguments]
+    kinds = [classes.class_of(value) for value in site.arguments]
     kind = kinds[0] if kinds else None
     if function is builtins.type and kind is not None and len(kinds) == 1:
         return Static(kind)
@@ -261,22 +249,24 @@ def call_builtin(low: FunctionBuilder, function: Any, site: CallSite) -> Value |
         return None
     if function is builtins.divmod and len(kinds) == 2:
         first, second = site.arguments
-        return operated(low, "divmod", first, second, site.span)
+        return classes.operated(low, "divmod", first, second, site.span)
     if kind is None:
         return None
-    if function is dataclasses.replace and not is_tuple_class(kind):
+    if function is dataclasses.replace and not classes.is_tuple_class(kind):
         if method := _own_initializer(kind):
-            raise own_method(low, kind, method, site.span)
+            raise classes.own_method(low, kind, method, site.span)
         return _replaced(low, site.arguments[0], site)
     if function in _FUNCTIONS:
-        return special(low, site.arguments[0], _FUNCTIONS[function], site.span, *site.arguments[1:])
+        return classes.special(
+            low, site.arguments[0], _FUNCTIONS[function], site.span, *site.arguments[1:]
+        )
     if function not in _CONVERSIONS or len(kinds) != 1:
         return None
     name, wanted = _CONVERSIONS[function]
-    found = special(low, site.arguments[0], name, site.span)
+    found = classes.special(low, site.arguments[0], name, site.span)
     if found is None:
-        if function is builtins.len and not is_tuple_class(kind):
-            raise no_tuple(low, kind, "has no length", site.span)
+        if function is builtins.len and not classes.is_tuple_class(kind):
+            raise classes.no_tuple(low, kind, "has no length", site.span)
         return None
     number = low.as_number(found, site.span, f"What '{name}' of '{kind.__name__}' returns")
     given = ir.number_type(number)
@@ -291,16 +281,16 @@ def _is_instance(low: FunctionBuilder, value: Value, info: Value) -> Value | Non
     """Return whether a value is of a class, where that is known: of numbers only that they are of
     no class of the user's.
     """
-    classes: Any = info.value if isinstance(info, Static) else None
-    listed = classes if isinstance(classes, tuple) else (classes,)
+    wanted: Any = info.value if isinstance(info, Static) else None
+    listed = wanted if isinstance(wanted, tuple) else (wanted,)
     if not all(isinstance(kind, type) for kind in listed):
         return None
     low.program.lookups.give_up()
-    kind = class_of(value)
+    kind = classes.class_of(value)
     if kind is not None:
-        return Static(issubclass(kind, classes))
+        return Static(issubclass(kind, wanted))
     if not isinstance(value, Static) and isinstance(value.type, Tuple):
-        return Static(issubclass(tuple, classes))
+        return Static(issubclass(tuple, wanted))
     if all(field_names(kind) is not None and kind is not tuple for kind in listed):
         return Static(False)
     return None
@@ -308,8 +298,8 @@ def _is_instance(low: FunctionBuilder, value: Value, info: Value) -> Value | Non
 
 def call_instance(low: FunctionBuilder, value: Value, site: CallSite) -> Value | None:
     """Call an instance; None for a value whose class has no ``__call__`` in Python."""
-    kind = class_of(value)
-    function = None if kind is None else method_of(low, kind, "__call__", site.span)
+    kind = classes.class_of(value)
+    function = None if kind is None else classes.method_of(low, kind, "__call__", site.span)
     if not isinstance(function, types.FunctionType):
         return None
     return low.program.handlers.call(low, function, with_owner(site, value))
@@ -323,12 +313,12 @@ def shown_fields(low: FunctionBuilder, kind: type, span: ir.Span) -> list[tuple[
     class with words of its own.
     """
     for name in ("__str__", "__repr__", "__format__"):
-        found = method_of(low, kind, name, span)
+        found = classes.method_of(low, kind, name, span)
         if isinstance(found, types.FunctionType):
-            raise own_method(low, kind, name, span)
+            raise classes.own_method(low, kind, name, span)
         if name == "__repr__" and (found is None or found.kind == "object"):
             sentence = f"'{kind.__name__}' has no '__repr__' that kernels could print."
             raise low.refuse(sentence, span, "print its fields.")
-    if is_tuple_class(kind):
+    if classes.is_tuple_class(kind):
         return [(name, k) for k, name in enumerate(field_names(kind) or ())]
     return [(f.name, k) for k, f in enumerate(dataclasses.fields(kind)) if f.repr]

@@ -21,16 +21,8 @@ from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.types import Array, Number, Opaque, Record, Tuple, Type
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import attribute_of
+from kerneltk.jit.lowering.values import classes
 from kerneltk.jit.lowering.values.arrays import field_view, record_field, subscript
-from kerneltk.jit.lowering.values.classes import (
-    Method,
-    called,
-    class_of,
-    is_tuple_class,
-    method_of,
-    no_tuple,
-    own_method,
-)
 from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
 from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, settled, starred_values
@@ -80,7 +72,7 @@ def attribute_node(low: FunctionBuilder, node: ast.Attribute) -> Value:
                     span,
                     f"take a row: x[i].{name}().",
                 )
-            return Static(Method(ITERATORS[name], settled(low, value)))
+            return Static(classes.Method(ITERATORS[name], settled(low, value)))
         fields = kind.element.dtype.names or ()
         if name in fields and not hasattr(np.ndarray, name):  # as of NumPy's recarrays
             return field_view(low, value, name, span)
@@ -159,22 +151,25 @@ def _item_by_class(
     low: FunctionBuilder, value: Value, node: ast.Subscript, span: ir.Span
 ) -> Value | None:
     """Return an item of an instance whose class has a ``__getitem__``; None for other values."""
-    kind = class_of(value)
+    kind = classes.class_of(value)
     if kind is None:
         return None
-    if isinstance(node.ctx, ast.Store) and method_of(low, kind, "__setitem__", span) is not None:
-        raise own_method(low, kind, "__setitem__", span)
-    method = method_of(low, kind, "__getitem__", span)
+    if (
+        isinstance(node.ctx, ast.Store)
+        and classes.method_of(low, kind, "__setitem__", span) is not None
+    ):
+        raise classes.own_method(low, kind, "__setitem__", span)
+    method = classes.method_of(low, kind, "__getitem__", span)
     if isinstance(method, types.FunctionType):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if any(isinstance(part, ast.Slice | ast.Starred) for part in parts):
-            raise own_method(low, kind, "__getitem__", span)
+            raise classes.own_method(low, kind, "__getitem__", span)
         key = evaluate(low, node.slice)
         if isinstance(value, Static) and is_object(key):
             return _static_item(low, value.value, key.value, span)  # type: ignore[union-attr]
-        return called(low, method, (value, key), span)
-    if method is None and not is_tuple_class(kind):
-        raise no_tuple(low, kind, "has no items", span)
+        return classes.called(low, method, (value, key), span)
+    if method is None and not classes.is_tuple_class(kind):
+        raise classes.no_tuple(low, kind, "has no items", span)
     return None
 
 

@@ -17,15 +17,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.ir.types import PY_INT, UINT64, Array, Number, Tuple
 from kerneltk.jit.lowering.context import Context
-from kerneltk.jit.lowering.values.classes import (
-    called,
-    check_not_array,
-    class_of,
-    method_of,
-    no_tuple,
-    own_method,
-    special,
-)
+from kerneltk.jit.lowering.values import classes
 from kerneltk.jit.lowering.values.conversion import (
     as_expression,
     as_number,
@@ -136,7 +128,7 @@ def compare(
     if is_object(left) and is_object(right):
         low.program.lookups.note_compared(left.value, right.value)  # type: ignore[union-attr]
         return fold(low, spelling, left.value, right.value, span, spans)  # type: ignore[union-attr]
-    if class_of(left) is not None or class_of(right) is not None:
+    if classes.class_of(left) is not None or classes.class_of(right) is not None:
         return _by_classes(low, op, left, right, span)
     if any(isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)):
         raise uncomputable(low, spelling, left, right, span)
@@ -211,12 +203,12 @@ def _by_classes(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir
     spelling, _ = COMPARISONS[type(op)]
     own, reflected = _METHODS[spelling]
     attempts = [(left, own, right), (right, reflected, left)]
-    first, second = class_of(left), class_of(right)
+    first, second = classes.class_of(left), classes.class_of(right)
     before = tuple if first is None and is_tuple(left) else first
     if before is not None and second is not None and second is not before:
         attempts = attempts[:: -1 if issubclass(second, before) else 1]
     if first is None:
-        check_not_array(low, left, right, span)
+        classes.check_not_array(low, left, right, span)
     for value, name, other in attempts:
         found = _compared_by(low, value, name, other, span)
         if found is not None:
@@ -237,14 +229,14 @@ def _compared_by(
     low: Context, value: Value, name: str, other: Value, span: ir.Span
 ) -> Value | None:
     """Return a comparison by the method of one operand; None where that is NotImplemented."""
-    kind = class_of(value)
+    kind = classes.class_of(value)
     op = _OPERATORS[name]
     if kind is None:
         is_pair = is_tuple(value) and is_tuple(other)
         return _compare_tuples(low, _NODES[op](), value, other, span) if is_pair else None
-    found = method_of(low, kind, name, span)
+    found = classes.method_of(low, kind, name, span)
     if isinstance(found, types.FunctionType):
-        return called(low, found, (value, other), span)
+        return classes.called(low, found, (value, other), span)
     if found is None or found.kind == "object":
         if name != "__ne__":
             return None
@@ -252,7 +244,7 @@ def _compared_by(
         return None if equal is None else _negated(low, equal, span)
     if found.kind == "tuple":
         return _compare_tuples(low, _NODES[op](), value, other, span) if is_tuple(other) else None
-    if class_of(other) is not kind:
+    if classes.class_of(other) is not kind:
         return None
     fields = [field.name for field in dataclasses.fields(found.owner) if field.compare]
     a, b = (_fields_of(low, operand, fields, span) for operand in (value, other))
@@ -379,17 +371,17 @@ def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.S
 def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:
     if isinstance(left, Static) and isinstance(right, Static):
         low.program.lookups.note_compared((left.value,), right.value)
-    kind = class_of(right)
+    kind = classes.class_of(right)
     if kind is not None and not (is_object(left) and isinstance(right, Static)):
-        contained = special(low, right, "__contains__", span, left)
+        contained = classes.special(low, right, "__contains__", span, left)
         if contained is not None:
             truth = truth_of(low, contained, span)
             return truth if isinstance(op, ast.In) else _negated(low, truth, span)
         if not is_tuple(right):
             for name in ("__iter__", "__getitem__"):
-                if method_of(low, kind, name, span) is not None:
-                    raise own_method(low, kind, name, span)
-            raise no_tuple(low, kind, "cannot be searched by 'in'", span)
+                if classes.method_of(low, kind, name, span) is not None:
+                    raise classes.own_method(low, kind, name, span)
+            raise classes.no_tuple(low, kind, "cannot be searched by 'in'", span)
     if is_object(left) and isinstance(right, Static):
         try:
             found = left.value in right.value  # type: ignore[union-attr]
@@ -406,7 +398,7 @@ def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir
         items = parts_of(low, right, span)
     once = left if isinstance(left, Static) else temporary(low, left)
     # A class has the first say.
-    pairs = ((once, item) if class_of(item) is None else (item, once) for item in items)
+    pairs = ((once, item) if classes.class_of(item) is None else (item, once) for item in items)
     any_is = short_circuit(
         low, "or", (partial(_is_equal, low, *pair, span) for pair in pairs), span
     )

@@ -31,15 +31,7 @@ from kerneltk.jit.ir.types import (
     value_type,
 )
 from kerneltk.jit.lowering.context import Context, LocalFunction
-from kerneltk.jit.lowering.values.classes import (
-    Method,
-    check_number,
-    is_tuple_class,
-    method_of,
-    no_tuple,
-    own_method,
-    special,
-)
+from kerneltk.jit.lowering.values import classes
 from kerneltk.jit.lowering.values.description import (
     description_of,
     is_object,
@@ -50,7 +42,7 @@ from kerneltk.jit.lowering.values.description import (
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 from kerneltk.jit.lowering.values.references import record_at, reference_to, temporary
 
-_FUNCTIONS = BoundMethod, LocalFunction, Method  # these are dataclasses, and no structures
+_FUNCTIONS = BoundMethod, LocalFunction, classes.Method  # these are dataclasses, and no structures
 
 
 def make_tuple(low: Context, values: Sequence[Value], span: ir.Span) -> Value:
@@ -76,11 +68,11 @@ def items_of(low: Context, value: Value | Group, span: ir.Span) -> list[Value]:
 
 def _check_iterated(low: Context, kind: type, span: ir.Span) -> None:
     """Raise unless the instances of a class are tuples, which Python takes apart as such."""
-    for name in ("__iter__",) if is_tuple_class(kind) else ("__iter__", "__getitem__"):
-        if isinstance(method_of(low, kind, name, span), types.FunctionType):
-            raise own_method(low, kind, name, span)
-    if not is_tuple_class(kind):
-        raise no_tuple(low, kind, "cannot be taken apart", span)
+    for name in ("__iter__",) if classes.is_tuple_class(kind) else ("__iter__", "__getitem__"):
+        if isinstance(classes.method_of(low, kind, name, span), types.FunctionType):
+            raise classes.own_method(low, kind, name, span)
+    if not classes.is_tuple_class(kind):
+        raise classes.no_tuple(low, kind, "cannot be taken apart", span)
 
 
 def parts_of(low: Context, value: ir.Expression, span: ir.Span) -> list[Value]:
@@ -124,7 +116,7 @@ def as_expression(low: Context, value: Value, span: ir.Span) -> ir.Expression:
     if isinstance(found, bool | np.bool_):
         return ir.Literal_(bool(found), BOOL, span)
     if isinstance(found, int | float | complex | np.generic):
-        check_number(low, type(found), span)
+        classes.check_number(low, type(found), span)
     if isinstance(found, int) and not isinstance(found, np.generic):
         if not -(2**63) <= found < 2**64:
             shown = "This number" if found.bit_length() > 200 else f"The number {found}"
@@ -309,7 +301,7 @@ def truth_of(low: Context, value: Value, span: ir.Span) -> ir.Expression | Stati
 def _truth_of_tuple(
     low: Context, value: ir.Expression, kind: Tuple, span: ir.Span
 ) -> ir.Expression | Static:
-    found = special(low, value, "__bool__", span)
+    found = classes.special(low, value, "__bool__", span)
     if found is not None:
         known = isinstance(found, Static) and isinstance(found.value, bool)
         if not known and getattr(found, "type", None) != BOOL:
@@ -319,10 +311,12 @@ def _truth_of_tuple(
                 span,
             )
         return found
-    length = special(low, value, "__len__", span)
+    length = classes.special(low, value, "__len__", span)
     if length is not None:
         return truth_of(low, as_index(low, length, span, "A length"), span)
-    return Static(bool(kind.items) or not (kind.maker is None or is_tuple_class(kind.maker)))
+    return Static(
+        bool(kind.items) or not (kind.maker is None or classes.is_tuple_class(kind.maker))
+    )
 
 
 def static_int(low: Context, value: Value, span: ir.Span, what: str) -> int:
@@ -363,7 +357,7 @@ def is_tuple(value: Value) -> bool:
     if isinstance(value, Static):
         return isinstance(value.value, tuple)
     kind = value.type
-    return isinstance(kind, Tuple) and (kind.maker is None or is_tuple_class(kind.maker))
+    return isinstance(kind, Tuple) and (kind.maker is None or classes.is_tuple_class(kind.maker))
 
 
 def as_index(low: Context, value: Value, span: ir.Span, what: str = "An index") -> ir.Expression:
