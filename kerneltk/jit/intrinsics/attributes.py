@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.core.arrays import c_strides
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import (
     BoundMethod,
@@ -72,11 +73,7 @@ def _size(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
 def _strides(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
     kind = ir.array_type(array)
     if kind.layout == "fixed":
-        dtype = np.dtype(kind.element.dtype)
-        steps = [dtype.itemsize]
-        for size in reversed(kind.shape[1:]):
-            steps.append(steps[-1] * size)
-        return Static(tuple(reversed(steps)))
+        return Static(c_strides(kind.shape, kind.element.dtype.itemsize))
     items = tuple(ir.Call(STRIDE, (array,), PY_INT, span, (axis,)) for axis in range(kind.ndim))
     return ir.Construct(items, Tuple((PY_INT,) * kind.ndim), span)
 
