@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from kerneltk.core.arrays import ArraySpec
@@ -152,14 +151,13 @@ def _parameters(kernel: RawKernel | JitKernel) -> tuple[Operand, ...]:
         signature = kernel._definition.signature
         operands = []
         for path in kernel._definition.paths:
-            operand = Operand(path.name, snippet=path.snippet)
             default = signature.parameters[path.name].default
-            if default is not signature.empty:
-                if not isinstance(default, bool | int | float | complex):
-                    sentence = f"The default of parameter '{path.name}' is no number."
-                    raise ArgumentTypeError(operand.message(sentence))
-                operand = replace(operand, default=default)
-            operands.append(operand)
+            if default is signature.empty:
+                default = NO_DEFAULT
+            elif not isinstance(default, bool | int | float | complex):
+                sentence = f"The default of parameter '{path.name}' is no number."
+                raise ArgumentTypeError(path.message(sentence))
+            operands.append(Operand(path.name, default=default, snippet=path.snippet))
         return tuple(operands)
     declared = kernel._program.declared_parameters(kernel.name)
     if not declared or not all(parameter.name for parameter in declared):
@@ -170,17 +168,9 @@ def _parameters(kernel: RawKernel | JitKernel) -> tuple[Operand, ...]:
     found = []
     for parameter in declared:
         before, star, _ = parameter.declared.partition("*")
-        is_array = bool(star)
-        written = is_array and "const" not in before.split()
+        name, snippet = parameter.name, parameter.snippet
+        written = bool(star) and "const" not in before.split()
         found.append(
-            Operand(
-                parameter.name,
-                None,
-                NO_DEFAULT,
-                is_raw=True,
-                is_number=not is_array,
-                is_written=written,
-                snippet=parameter.snippet,
-            )
+            Operand(name, is_raw=True, is_number=not star, is_written=written, snippet=snippet)
         )
     return tuple(found)
