@@ -52,9 +52,12 @@ if TYPE_CHECKING:
 
 _NAME = "kerneltk.launch._launcher"
 # The order of the enumerations in the C source.
-_MARSHALS = (
-    "address", "number", "converted", "complex", "float32", "bits", "bytes", "nothing",
-)  # fmt: skip
+_MARSHALS = ("address", "number", "converted", "float32", "bytes", "nothing")
+# Those that C does by a converter.
+_CONVERTERS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "complex": attrgetter("real", "imag"),
+    "bits": lambda value: (value.view("u2"),),
+}
 _GUARDS = ("dtype", "dense", "memory", "device", "writable")
 _VALUES = (
     "function", "stream", "parameters", "grid", "chunk", "block",
@@ -271,7 +274,8 @@ def _value(value: LaunchValue) -> tuple[int, int]:
 
 
 def _leaf(argument: Argument) -> tuple[Any, ...]:
-    if argument.marshal not in _MARSHALS:
+    marshal: str = "converted" if argument.marshal in _CONVERTERS else argument.marshal
+    if marshal not in _MARSHALS:
         raise _NotDescribedError
     converts_itself = argument.marshal == "number" or hasattr(argument.type, "__index__")
     if (
@@ -288,7 +292,7 @@ def _leaf(argument: Argument) -> tuple[Any, ...]:
             guards |= 1 << _GUARDS.index(guard)
     return (
         argument.type,
-        _MARSHALS.index(argument.marshal),
+        _MARSHALS.index(marshal),
         argument.is_given,
         argument.written,
         _VARYING if argument.extents is None else argument.extents,
@@ -296,7 +300,7 @@ def _leaf(argument: Argument) -> tuple[Any, ...]:
         units["address"] - 1,
         units["nbytes"] - 1,
         argument.dtype,
-        argument.convert,
+        _CONVERTERS.get(argument.marshal, argument.convert),
         _SCALARS.get(argument.type, ""),
     )
 
@@ -342,9 +346,13 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     if len(leaves) > _MOST_LEAVES:
         raise _NotDescribedError
     kinds = {leaf.type for leaf in leaves if leaf.marshal == "address"}
+    is_numpy = all(issubclass(kind, np.ndarray) for kind in kinds) and _is_numpy(arrays)
+    layout = _layout(arrays, kinds)
+    if kinds and not is_numpy and layout is None:  # only by their attributes
+        raise _NotDescribedError
     return (
         spec.entry == "grid",
-        kinds <= {np.ndarray} and _is_numpy(arrays),
+        is_numpy,
         spec.has_scratch and call.scratch_for is not None,
         spec.entry == "loop" and call.current_device is not None,
         -1 if spec.device is None or call.current_device is None else spec.device,
@@ -357,13 +365,8 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         _values(call.arguments),
         spec.overlaps,
         spec.outputs,
-        tuple(
-            map(
-                reader_of,
-                (arrays.dense, arrays.contiguous, arrays.writable, arrays.memory, arrays.device),
-            )
-        ),
-        _layout(arrays, kinds),
+        (reader_of(arrays.dense), reader_of(arrays.device)),
+        layout,
         access_of(arrays),
         (
             None if call.current_stream is None else launching.current_handle,

@@ -74,20 +74,26 @@ static int is_true(PyObject *function, PyObject *object) {
     return result;
 }
 
-static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
-    PyObject *found = PyObject_CallOneArg(function, object);
+/* Gives a reference to an integer back; 0 with an exception where it is none. */
+static int take_integer(PyObject *found, int64_t *number) {
     if (!found) return 0;
     *number = PyLong_AsLongLong(found);
     Py_DECREF(found);
     return *number != -1 || !PyErr_Occurred();
 }
 
-static int as_address(PyObject *number, uintptr_t *address) {
-    if (!PyLong_Check(number)) return 0;
-    unsigned long long value = PyLong_AsUnsignedLongLong(number);
-    if (value == (unsigned long long)-1 && PyErr_Occurred()) return 0;
-    *address = (uintptr_t)value;
-    return 1;
+static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
+    return take_integer(PyObject_CallOneArg(function, object), number);
+}
+
+/* Gives a reference to an address back; 0 where it is none, with an exception or without. */
+static int take_address(PyObject *found, uintptr_t *address) {
+    if (!found) return 0;
+    unsigned long long value = PyLong_Check(found) ? PyLong_AsUnsignedLongLong(found) : 0;
+    int done = PyLong_Check(found) && (value != (unsigned long long)-1 || !PyErr_Occurred());
+    Py_DECREF(found);
+    if (done) *address = (uintptr_t)value;
+    return done;
 }
 
 static int read_address(const struct access *access, PyObject *object, uintptr_t *address) {
@@ -95,28 +101,12 @@ static int read_address(const struct access *access, PyObject *object, uintptr_t
         *address = *(const uintptr_t *)((const char *)object + access->offset);
         return 1;
     }
-    PyObject *found = PyObject_CallOneArg(access->function, object);
-    if (!found) return 0;
-    int done = as_address(found, address);
-    Py_DECREF(found);
-    return done;
+    return take_address(PyObject_CallOneArg(access->function, object), address);
 }
 
 static int add_word(struct call *c, int64_t word) {
     if (c->word_count == MOST_WORDS) return 0;
     c->words[c->word_count++] = word;
-    return 1;
-}
-
-/* Adds the extents or strides of a tuple. */
-static int add_tuple(struct call *c, PyObject *tuple) {
-    if (!PyTuple_CheckExact(tuple)) return 0;
-    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
-    if (!add_word(c, count)) return 0;
-    for (Py_ssize_t k = 0; k < count; ++k) {
-        long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, k));
-        if ((value == -1 && PyErr_Occurred()) || !add_word(c, value)) return 0;
-    }
     return 1;
 }
 
@@ -187,40 +177,6 @@ static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *
     return add_array(c, dtype, end - shape, shape, strides, 1, FIELD(char, array->object, layout->contiguous));
 }
 
-/* As read_array, by attributes, but for what is read of the memory's owner. */
-static enum step read_by_attributes(Launcher *l, struct call *c, const struct leaf *leaf,
-                                    struct array *array) {
-    PyObject *object = array->object;
-    array->memory = object;
-    if (l->memory) {
-        array->memory = PyObject_CallOneArg(l->memory, object);
-        if (!own(c, array->memory)) return slowly();
-    }
-    if (!read_address(&l->address, array->memory, &array->address)) return slowly();
-    if (!l->has_plans && !(leaf->guards & SAME_DTYPE)) return GO;
-    array->dtype = PyObject_GetAttr(object, str_dtype);
-    if (!own(c, array->dtype)) return slowly();
-    if (!l->has_plans) return GO;
-    if (!add_dtype(c, array->dtype)) return SLOW;
-    PyObject *shape = PyObject_GetAttr(object, str_shape);
-    if (!shape) return slowly();
-    int done = add_tuple(c, shape);
-    Py_DECREF(shape);
-    if (!done) return slowly();
-    int is_contiguous = l->contiguous ? is_true(l->contiguous, object) : 0;
-    if (is_contiguous < 0) return slowly();
-    if (is_contiguous) {
-        if (!add_word(c, -1)) return SLOW;
-    } else {
-        PyObject *strides = PyObject_GetAttr(object, str_strides);
-        if (!strides) return slowly();
-        done = add_tuple(c, strides);
-        Py_DECREF(strides);
-        if (!done) return slowly();
-    }
-    return GO;
-}
-
 #include "launcher_exchange.h"
 
 /* Reads where an array lies and, where there are plans, what it is. */
@@ -241,17 +197,13 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         if (step != GO || !leaf->is_written) return step;
         return add_word(c, (known->flags & WRITEABLE) != 0) ? GO : SLOW;
     }
-    enum step step = l->has_layout ? read_by_layout(l, c, leaf, array) : read_by_attributes(l, c, leaf, array);
+    enum step step = read_by_layout(l, c, leaf, array);
     if (step != GO || !l->has_plans) return step;
     if (l->device_of) {
         int64_t number;
         if (!call_for_integer(l->device_of, array->memory, &number) || !add_word(c, number)) return slowly();
         if (c->library && c->device >= 0 && number != c->device) return MISSED;
         if (c->library) c->device = number;
-    }
-    if (leaf->is_written && l->writable) {
-        int writable = is_true(l->writable, object);
-        if (writable < 0 || !add_word(c, writable)) return slowly();
     }
     return GO;
 }
@@ -293,11 +245,7 @@ static enum step take(Launcher *l, struct call *c, const struct node *node, PyOb
 }
 
 static enum step call_for_number(PyObject *function, int64_t *number) {
-    PyObject *found = PyObject_CallNoArgs(function);
-    if (!found) return slowly();
-    *number = PyLong_AsLongLong(found);
-    Py_DECREF(found);
-    return *number == -1 && PyErr_Occurred() ? slowly() : GO;
+    return take_integer(PyObject_CallNoArgs(function), number) ? GO : slowly();
 }
 
 /* Reads all arrays, and what else plans depend on. */

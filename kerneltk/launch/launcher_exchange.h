@@ -87,14 +87,6 @@ static int is_lazy(const struct library *library, PyObject *object, int code) {
     return 0;
 }
 
-static int call_method_for_number(PyObject *object, PyObject *name, int64_t *number) {
-    PyObject *found = PyObject_CallMethodNoArgs(object, name);
-    if (!found) return 0;
-    *number = PyLong_AsLongLong(found);
-    Py_DECREF(found);
-    return !(*number == -1 && PyErr_Occurred());
-}
-
 /* Whether the storage of an array ends before its elements do, as it does where it was freed; -1 with
  * an exception. */
 static int is_beyond(const struct library *library, const struct array *array) {
@@ -112,7 +104,7 @@ static int is_beyond(const struct library *library, const struct array *array) {
     }
     PyObject *storage = PyObject_CallOneArg(library->storage, array->object);
     if (!storage) return -1;
-    int done = call_method_for_number(storage, str_nbytes, &owned);
+    int done = take_integer(PyObject_CallMethodNoArgs(storage, str_nbytes), &owned);
     Py_DECREF(storage);
     if (!done || !call_for_integer(library->offset, array->object, &first)) return -1;
     return (first + last + 1) * array->itemsize > owned;
@@ -158,11 +150,11 @@ static enum step missed(void) {
 
 /* Adds what plans depend on, as it is added for the backend's own arrays. */
 static enum step add_foreign(Launcher *l, struct call *c, const struct leaf *leaf, const struct array *array) {
-    int is_in_order = l->contiguous && is_contiguous(array, 0);
+    int is_in_order = l->has_layout && is_contiguous(array, 0);
     enum step step = add_array(c, array->dtype, array->ndim, array->shape, array->strides, array->itemsize,
                                is_in_order);
     if (step == GO && l->device_of && !add_word(c, array->device)) step = SLOW;
-    if (step == GO && leaf->is_written && l->writable && !add_word(c, 1)) step = SLOW;
+    if (step == GO && leaf->is_written && l->is_numpy && !add_word(c, 1)) step = SLOW;
     return step;
 }
 

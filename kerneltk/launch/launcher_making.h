@@ -110,7 +110,7 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
                           &dispatch, &unplanned, &make_slow))
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
-        PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(readers) != 5 ||
+        PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(readers) != 2 ||
         PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 5) {
         PyErr_SetString(PyExc_ValueError, "no such launcher");
         return NULL;
@@ -151,8 +151,8 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(overlaps, k), "ii", &overlap->input, &overlap->output))
             goto failed;
     }
-    PyObject **of_arrays[] = {&l->dense, &l->contiguous, &l->writable, &l->memory, &l->device_of};
-    for (int k = 0; k < 5; ++k) *of_arrays[k] = or_null(PyTuple_GET_ITEM(readers, k));
+    l->dense = or_null(PyTuple_GET_ITEM(readers, 0));
+    l->device_of = or_null(PyTuple_GET_ITEM(readers, 1));
     if (layout != Py_None) {
         struct layout *known = &l->layout;
         if (!PyArg_ParseTuple(layout, "OOnnnnnn", &known->kind, &known->memory_kind, &known->dtype,
@@ -175,10 +175,10 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->read_row = PyTuple_GET_ITEM(functions, 4);
     l->known = PyDict_New();
     if (!l->known) goto failed;
-    l->dispatch = Py_NewRef(dispatch);
-    l->unplanned = Py_NewRef(unplanned);
-    l->plans = Py_NewRef(plans);
-    l->make_slow = Py_NewRef(make_slow);
+    l->dispatch = dispatch;
+    l->unplanned = unplanned;
+    l->plans = plans;
+    l->make_slow = make_slow;
     l->has_plans = bound == Py_None;
     if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, Py_None, NULL, NULL))) goto failed;
     return (PyObject *)l;

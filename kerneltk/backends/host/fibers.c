@@ -51,27 +51,6 @@ void __asan_unpoison_memory_region(const volatile void *address, size_t size);
 #define SHORT_PATIENCE (64u << 6) /* in a launch in which lanes have spun */
 #define EXITS_ALLOWED 1u /* flag of a launch: exited threads count as arrived at a barrier */
 
-/* What a kernel's entry is given; its parameters follow. The layout is host_grid.hpp's too. */
-struct launch_head {
-    uint32_t grid[3], block[3], dynamic_shared, flags;
-    const void *runtime;
-    const char *kernel;
-};
-
-struct engine;
-
-/* What a unit tells of itself: where its thread is (block and thread), and how the loop over the
- * threads of the block is continued. */
-struct unit {
-    void (*where)(uint32_t at[6]);
-    void (*go_on)(const void *block, uint32_t first_thread);
-    const struct unit_memory *memory; /* NULL but in a build that checks memory */
-};
-
-/* Computes what each lane of a collective gets from what each has brought. */
-typedef void (*combine_function)(const unsigned long long *in, const unsigned *extra,
-                                 unsigned long long *out, unsigned lanes);
-
 enum waiting { AT_NOTHING, AT_BARRIER, AT_WARP, AT_ANY, AT_YIELD, AT_MEETING };
 
 /* CUDA has one barrier a block, wherever it is written; the kinds cannot be mixed. */

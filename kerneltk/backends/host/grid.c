@@ -107,45 +107,9 @@ static int has_key;
 
 /* ---- engines ---- */
 
-static struct engine *call_enter(const struct launch_head *head, const struct unit *unit);
 static void end_parts_of_others(void);
-static int call_grid_barrier(struct engine *e, const char *file, int line);
-static void call_assertion(struct engine *e, const char *condition, const char *file, int line);
-static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
-                         int line);
-static void call_child(struct engine *e, kernel_function entry, const void *block,
-                       unsigned long size);
-static void call_ended(struct engine *e, const char *name, const void *address);
-static void call_guard_shared(struct engine *e, char *memory, unsigned long size);
-static void call_sleep(struct engine *e, unsigned nanoseconds_);
-static long long call_time(void) { return nanoseconds(); }
-extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
 static void enter_checked(struct engine *e);
-
-/* What units are given, in the order that host_grid.hpp declares. */
-static const struct {
-    struct engine *(*enter)(const struct launch_head *, const struct unit *);
-    int (*barrier)(struct engine *, const char *, int);
-    int (*vote)(struct engine *, unsigned, unsigned long long *, const char *, int);
-    int (*warp)(struct engine *, unsigned, combine_function, unsigned long long, unsigned,
-                unsigned long long *, const char *, int);
-    int (*grid_barrier)(struct engine *, const char *, int);
-    int (*yield)(struct engine *);
-    void (*leave)(struct engine *);
-    void (*assertion)(struct engine *, const char *, const char *, int);
-    void (*sleep)(struct engine *, unsigned);
-    long long (*time)(void);
-    const struct memory_calls *memory;
-    int (*meet)(struct engine *, unsigned long long, int);
-    void (*refused)(struct engine *, const char *, const char *, const char *, int);
-    void (*child)(struct engine *, kernel_function, const void *, unsigned long);
-    void (*ended)(struct engine *, const char *, const void *);
-    void (*excuse)(struct engine *);
-    void (*guard_shared)(struct engine *, char *, unsigned long);
-} calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
-           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet,
-           call_refused, call_child,     call_ended, call_excuse,
-           call_guard_shared};
+static const struct calls calls; /* memory.c */
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 

@@ -301,6 +301,8 @@ static int call_grid_barrier(struct engine *e, const char *file, int line) {
     return arrive(e, current_thread(e), GRID_BARRIER, file, line) | waited;
 }
 
+static long long call_time(void) { return nanoseconds(); }
+
 static void call_sleep(struct engine *e, unsigned duration) {
     (void)e;
     struct timespec time = {0, duration < 1000000 ? duration : 1000000};
