@@ -87,6 +87,12 @@ static int read_indices(PyObject *tuple, int *indices, int *count, int limit) {
     return 1;
 }
 
+static int read_layout(PyObject *given, struct layout *layout) {
+    return given == Py_None ||
+           PyArg_ParseTuple(given, "OOnnnnnn", &layout->kind, &layout->memory_kind, &layout->dtype, &layout->shape,
+                            &layout->strides, &layout->memory, &layout->address, &layout->contiguous);
+}
+
 static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : object; }
 
 /* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */
@@ -153,14 +159,8 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     }
     l->dense = or_null(PyTuple_GET_ITEM(readers, 0));
     l->device_of = or_null(PyTuple_GET_ITEM(readers, 1));
-    if (layout != Py_None) {
-        struct layout *known = &l->layout;
-        if (!PyArg_ParseTuple(layout, "OOnnnnnn", &known->kind, &known->memory_kind, &known->dtype,
-                              &known->shape, &known->strides, &known->memory, &known->address,
-                              &known->contiguous))
-            goto failed;
-        l->has_layout = 1;
-    }
+    if (!read_layout(layout, &l->layout)) goto failed;
+    l->has_layout = layout != Py_None;
     read_access(address, &l->address);
     l->stream_function = (intptr_t(*)(void))(uintptr_t)stream_function;
     l->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
