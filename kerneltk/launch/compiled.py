@@ -251,11 +251,6 @@ def reader_of(names: str) -> Callable[[Any], Any] | None:
     return attrgetter(names) if names else None
 
 
-def access_of(arrays: ArrayAccess) -> Any:
-    """How the module reads an array's address, or that of its memory."""
-    return attrgetter(arrays.address) if isinstance(arrays.address, str) else arrays.address
-
-
 def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
     if len(values) > _MOST_VALUES:
         raise _NotDescribedError
@@ -367,7 +362,6 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         spec.outputs,
         (reader_of(arrays.dense), reader_of(arrays.device)),
         layout,
-        access_of(arrays),
         (
             None if call.current_stream is None else launching.current_handle,
             call.current_device,

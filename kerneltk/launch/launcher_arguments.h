@@ -97,14 +97,6 @@ static int take_address(PyObject *found, uintptr_t *address) {
     return done;
 }
 
-static int read_address(const struct access *access, PyObject *object, uintptr_t *address) {
-    if (!access->function) {
-        *address = *(const uintptr_t *)((const char *)object + access->offset);
-        return 1;
-    }
-    return take_address(PyObject_CallOneArg(access->function, object), address);
-}
-
 static int add_word(struct call *c, int64_t word) {
     if (c->word_count == MOST_WORDS) return 0;
     c->words[c->word_count++] = word;

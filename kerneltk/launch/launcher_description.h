@@ -25,11 +25,6 @@ enum value_code {
 
 struct library;
 
-struct access { /* of an address */
-    PyObject *function; /* NULL: it is read at an offset from the object */
-    Py_ssize_t offset;
-};
-
 struct layout { /* of arrays in memory; see `kerneltk.backends.base.ArrayLayout` */
     PyObject *kind, *memory_kind;
     Py_ssize_t dtype, shape, strides, memory, address, contiguous;
@@ -82,7 +77,6 @@ typedef struct {
     int changing[MOST_VALUES], changing_count; /* the values that a plan does not have */
     struct overlap *overlaps;
     PyObject *dense, *device_of; /* functions of an array and of memory; or NULL */
-    struct access address;
     struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
     intptr_t (*stream_function)(void); /* what `current_stream` returns, or NULL */

@@ -295,37 +295,24 @@ static enum step allocate(Launcher *l, struct call *c, Plan *p) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         PyObject *dtype = PyTuple_GET_ITEM(p->row, at), *made;
-        struct array *array = &c->arrays[index];
         if (p->extents) {
             const int64_t *shape[3] = {p->extents, p->extents + p->ndim, p->extents + p->ndim};
             made = l->new_array(l->layout.kind, shape, dtype, Py_None);
-            if (!own(c, made)) return FAILED;
-            PyObject *memory = FIELD(PyObject *, made, l->layout.memory);
-            if ((PyObject *)Py_TYPE(memory) == l->layout.memory_kind)
-                array->address = FIELD(uintptr_t, memory, l->layout.address);
-            else if (!read_address(&l->address, memory, &array->address))
-                return FAILED;
-        } else if (!l->allocate_memory) {
+        } else if (l->is_numpy) {
             made = PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, p->order, NULL);
-            if (!own(c, made)) return FAILED;
-            if (l->is_numpy)
-                array->address = (uintptr_t)((const struct numpy_array *)made)->data;
-            else if (!read_address(&l->address, made, &array->address))
-                return FAILED;
         } else {
-            PyObject *size = PyTuple_GET_ITEM(p->row, at + 1);
-            PyObject *memory = PyObject_CallOneArg(l->allocate_memory, size);
+            PyObject *memory = PyObject_CallOneArg(l->allocate_memory, PyTuple_GET_ITEM(p->row, at + 1));
             if (!own(c, memory)) return FAILED;
-            if (l->has_layout && (PyObject *)Py_TYPE(memory) == l->layout.memory_kind)
-                array->address = FIELD(uintptr_t, memory, l->layout.address);
-            else if (!read_address(&l->address, memory, &array->address))
-                return FAILED;
             int is_c = PyUnicode_Compare(p->order, str_C) == 0;
             made = is_c ? PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, NULL)
                         : PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, Py_None,
                                                        p->order, NULL);
-            if (!own(c, made)) return FAILED;
         }
+        if (!own(c, made)) return FAILED;
+        if (l->is_numpy)
+            c->arrays[index].address = (uintptr_t)((const struct numpy_array *)made)->data;
+        else if (!read_own(&l->layout, made, &c->arrays[index]))
+            return SLOW;
         c->values[index] = made;
     }
     return GO;

@@ -2,11 +2,6 @@
 
 /* ---- making launchers ---- */
 
-static void read_access(PyObject *given, struct access *access) {
-    access->function = PyLong_Check(given) ? NULL : given;
-    if (!access->function) access->offset = PyLong_AsSsize_t(given);
-}
-
 static int read_node(PyObject *form, struct node *node, Launcher *l) {
     if (PyLong_Check(form)) {
         node->leaf = (int)PyLong_AsLong(form);
@@ -99,7 +94,7 @@ static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : o
 static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *words) {
     PyObject *nodes, *leaves, *packed, *head, *values, *overlaps, *outputs, *readers, *calls, *functions;
     unsigned long long stream_function, new_array;
-    PyObject *address, *layout, *bound, *plans, *dispatch, *unplanned, *make_slow;
+    PyObject *layout, *bound, *plans, *dispatch, *unplanned, *make_slow;
     int is_grid, is_numpy, takes_scratch, key_has_device;
     const char *returns;
     long long device;
@@ -108,11 +103,11 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         PyErr_SetString(PyExc_TypeError, "a launcher takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "ppppL(ii)sO!O!O!O!O!O!O!O!OOO!(KK)O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
+    if (!PyArg_ParseTuple(args, "ppppL(ii)sO!O!O!O!O!O!O!O!OO!(KK)O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
                           &key_has_device, &device, &devices[0], &devices[1], &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
                           &nodes, &PyTuple_Type, &packed, &PyTuple_Type, &head, &PyTuple_Type, &values,
                           &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &readers,
-                          &layout, &address, &PyTuple_Type, &calls, &stream_function, &new_array, &PyTuple_Type, &functions, &bound, &plans,
+                          &layout, &PyTuple_Type, &calls, &stream_function, &new_array, &PyTuple_Type, &functions, &bound, &plans,
                           &dispatch, &unplanned, &make_slow))
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
@@ -161,7 +156,6 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->device_of = or_null(PyTuple_GET_ITEM(readers, 1));
     if (!read_layout(layout, &l->layout)) goto failed;
     l->has_layout = layout != Py_None;
-    read_access(address, &l->address);
     l->stream_function = (intptr_t(*)(void))(uintptr_t)stream_function;
     l->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
     l->current_stream = or_null(PyTuple_GET_ITEM(calls, 0));

@@ -391,14 +391,17 @@ static void reset_engine(struct engine *e) {
     e->at_block[0] = NO_BLOCK;
 }
 
+/* Returns the slab of stacks that an address is in; -1 for none. */
+static int slab_of(const struct engine *e, const void *address) {
+    for (int k = 0; e && k < e->slab_count; ++k)
+        if ((uintptr_t)address - (uintptr_t)e->slabs[k] < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB) return k;
+    return -1;
+}
+
 /* Tells whether an address is one that a thread reaches whose stack is full. */
 static int is_guard(const struct engine *e, const char *address) {
-    for (int k = 0; k < e->slab_count; ++k) {
-        uintptr_t offset = (uintptr_t)address - (uintptr_t)e->slabs[k];
-        if (offset < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
-            return offset % STACK_STRIDE < STACK_GUARD;
-    }
-    return 0;
+    int slab = slab_of(e, address);
+    return slab >= 0 && (size_t)(address - e->slabs[slab]) % STACK_STRIDE < STACK_GUARD;
 }
 
 /* ---- ends of threads ---- */
@@ -879,13 +882,17 @@ static void call_excuse(struct engine *e) {
 
 /* ---- what is told of those that wait ---- */
 
-/* Appends as printf does, within `size` bytes. */
+/* Append as printf does, within `size` bytes. */
+static void append_values(char *text, size_t size, const char *format, __builtin_va_list values) {
+    size_t used = strlen(text);
+    vsnprintf(text + used, size - used, format, values);
+}
+
 static __attribute__((format(printf, 3, 4))) void append(char *text, size_t size,
                                                          const char *format, ...) {
-    size_t used = strlen(text);
     __builtin_va_list values;
     __builtin_va_start(values, format);
-    vsnprintf(text + used, size - used, format, values);
+    append_values(text, size, format, values);
     __builtin_va_end(values);
 }
 

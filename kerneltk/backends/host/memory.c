@@ -168,19 +168,13 @@ static void stack_of_thread(struct engine *e, uintptr_t *low, uintptr_t *high) {
 
 static __attribute__((noreturn, cold)) void end_with(struct engine *e, struct finding *f,
                                                      const void *frame) {
-    struct grid_launch *l = atomic_load(&e->launch);
     if (frame) {
         uintptr_t low, high;
         stack_of_thread(e, &low, &high);
         f->frames = 0;
         note_frames(f, (uintptr_t)frame, low, high);
     }
-    if (claim_text(e, KT_FAULT)) {
-        append_position(e, l->text, sizeof l->text, 1);
-        l->finding = *f;
-        l->has_finding = 1;
-    }
-    leave_kernel(e, KT_FAULT);
+    fail_with(e, KT_FAULT, f, "%s", "");
 }
 
 /* Bytes between an object and an access outside of it. */
@@ -342,10 +336,7 @@ static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct gr
     if (is_of_c_library(at, size)) return 0;
     uintptr_t apart = nearest_array(l, &f);
     if (f.kind != READ_ONLY) {
-        for (int k = 0; k < e->slab_count; ++k)
-            if (at - (uintptr_t)e->slabs[k] < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
-                f.kind = IN_OTHER_STACK;
-        if (e->native_high && at - e->native_low < e->native_high - e->native_low)
+        if (slab_of(e, (const void *)at) >= 0 || (e->native_high && at - e->native_low < e->native_high - e->native_low))
             f.kind = IN_OTHER_STACK;
         /* An array of the allocator's begins no sooner behind another. */
         if (apart >= LEAST_GAP && f.kind != IN_OTHER_STACK && may_wander(e, l) && is_mapped(at))
