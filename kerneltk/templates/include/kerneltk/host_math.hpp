@@ -22,19 +22,11 @@ namespace kerneltk {
 
 template <class T>
 struct is_double {
-    static constexpr bool value = false;
-};
-template <>
-struct is_double<double> {
-    static constexpr bool value = true;
+    static constexpr bool value = is_same<T, double>::value;
 };
 template <class T>
 struct is_single {
-    static constexpr bool value = is_small_float<T>::value;
-};
-template <>
-struct is_single<float> {
-    static constexpr bool value = true;
+    static constexpr bool value = is_small_float<T>::value || is_same<T, float>::value;
 };
 template <class T>
 using if_single = typename enable_if<is_single<T>::value>::type;
