@@ -53,11 +53,6 @@ if TYPE_CHECKING:
 _NAME = "kerneltk.launch._launcher"
 # The order of the enumerations in the C source.
 _MARSHALS = ("address", "number", "converted", "float32", "bytes", "nothing")
-# Those that C does by a converter.
-_CONVERTERS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
-    "complex": attrgetter("real", "imag"),
-    "bits": lambda value: (value.view("u2"),),
-}
 _GUARDS = ("dtype", "dense", "memory", "device", "writable")
 _VALUES = (
     "function", "stream", "parameters", "grid", "chunk", "block",
@@ -269,8 +264,7 @@ def _value(value: LaunchValue) -> tuple[int, int]:
 
 
 def _leaf(argument: Argument) -> tuple[Any, ...]:
-    marshal: str = "converted" if argument.marshal in _CONVERTERS else argument.marshal
-    if marshal not in _MARSHALS:
+    if argument.marshal not in _MARSHALS:
         raise _NotDescribedError
     converts_itself = argument.marshal == "number" or hasattr(argument.type, "__index__")
     if (
@@ -287,7 +281,7 @@ def _leaf(argument: Argument) -> tuple[Any, ...]:
             guards |= 1 << _GUARDS.index(guard)
     return (
         argument.type,
-        _MARSHALS.index(marshal),
+        _MARSHALS.index(argument.marshal),
         argument.is_given,
         argument.written,
         _VARYING if argument.extents is None else argument.extents,
@@ -295,7 +289,7 @@ def _leaf(argument: Argument) -> tuple[Any, ...]:
         units["address"] - 1,
         units["nbytes"] - 1,
         argument.dtype,
-        _CONVERTERS.get(argument.marshal, argument.convert),
+        argument.convert,
         _SCALARS.get(argument.type, ""),
     )
 
