@@ -11,9 +11,16 @@ They are in tables: those in `templates/stand_ins/TREE` are of one tree, those b
     using namespace ::std;
     }  // namespace cuda::std
 
-``@NAME@`` stands for a header's name, ``@BASE@`` for the part of it behind the last slash. A header
-whose name has a ``*`` in front is read each time that it is included. What is in front of the first
-section says what the table is.
+``@NAME@`` stands for a header's name, ``@BASE@`` for the part of it behind the last slash, and
+``@VALUE@`` for what follows a name in the line of ``////``: ``list=24`` is the header ``list``. A
+header whose name has a ``*`` in front is read each time that it is included. What is in front of
+the first section says what the table is.
+
+Lines between ``@EACH`` and ``@END`` are repeated for each item, whose parts are ``@1@``, ``@2@``::
+
+    @EACH u_int=int u_long=long
+    typedef unsigned @2@ @1@;
+    @END
 
 Compilers find the headers of a tree as files, by ``-I``. These are written once, for all processes,
 to a directory beside the compile cache whose name has the digest of their content. NVRTC gets them
@@ -26,6 +33,7 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
+import re
 import shutil
 import tempfile
 import time
@@ -44,6 +52,7 @@ Tree = Literal["cupy", "host", "nvrtc", "nvrtc_fallback"]
 
 _TABLES = INCLUDE_DIRECTORY.parent / "stand_ins"
 _PLACE = pattern(r"headers(?:-\d+)?/(?:cupy|host|nvrtc|nvrtc_fallback)-[0-9a-f]{16}/")
+_EACH = pattern(rb"(?ms)^((?:@EACH .*?\n)+)(.*?)^@END\n")
 _SUFFIX = ".headers"
 _TOUCH_INTERVAL = 86400.0  # seconds between two updates of a directory's time of last use
 _UNUSED_AGE = 30 * 86400.0  # seconds after its last use when a directory is removed
@@ -58,13 +67,27 @@ class Section(NamedTuple):
     title: str  # of the table
     is_once: bool
     body: bytes
+    value: bytes = b""
 
     def header(self, name: str) -> bytes:
         """Return the source of the header of a name."""
         once = "#pragma once" if self.is_once else ""
         head = f"{once}  // kerneltk/templates/stand_ins/{self.title}\n".encode()
-        body = self.body.rstrip().replace(b"@NAME@", name.encode())
-        return head + body.replace(b"@BASE@", name.rpartition("/")[2].encode()) + b"\n"
+        body = self.body.rstrip() + b"\n"
+        if b"@EACH" in body:
+            body = _EACH.sub(_repeated, body)
+        body = body.replace(b"@NAME@", name.encode()).replace(b"@VALUE@", self.value)
+        return head + body.replace(b"@BASE@", name.rpartition("/")[2].encode())
+
+
+def _repeated(found: re.Match[bytes]) -> bytes:
+    repeated = b""
+    for item in found[1].replace(b"@EACH ", b"").split():
+        one = found[2]
+        for k, part in enumerate(item.split(b"="), start=1):
+            one = one.replace(b"@%d@" % k, part)
+        repeated += one
+    return repeated
 
 
 def read_table(source: bytes, title: str) -> dict[str, Section]:
@@ -78,10 +101,11 @@ def read_table(source: bytes, title: str) -> dict[str, Section]:
         names += line.decode().split()
         if not is_whole:
             continue  # the next line names more
-        for name in names:
-            if name.removeprefix("*") in sections:
+        for entry in names:
+            name, _, value = entry.removeprefix("*").partition("=")
+            if name in sections:
                 raise ValueError(f"'{title}' has two headers '{name}'.")
-            sections[name.removeprefix("*")] = Section(title, not name.startswith("*"), body)
+            sections[name] = Section(title, not entry.startswith("*"), body, value.encode())
         names = []
     return sections
 

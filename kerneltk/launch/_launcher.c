@@ -273,10 +273,6 @@ static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(l));
     Py_VISIT(l->kept);
     Py_VISIT(l->in_python);
-    Py_VISIT(l->make_slow);
-    Py_VISIT(l->dispatch);
-    Py_VISIT(l->unplanned);
-    Py_VISIT(l->plans);
     Py_VISIT(l->known);
     Py_VISIT(l->last);
     Py_VISIT(l->bound);
@@ -287,10 +283,6 @@ static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
 static int launcher_clear(Launcher *l) {
     Py_CLEAR(l->kept);
     Py_CLEAR(l->in_python);
-    Py_CLEAR(l->make_slow);
-    Py_CLEAR(l->dispatch);
-    Py_CLEAR(l->unplanned);
-    Py_CLEAR(l->plans);
     Py_CLEAR(l->known);
     Py_CLEAR(l->last);
     Py_CLEAR(l->bound);
@@ -360,21 +352,9 @@ static int prepare_module(PyObject *module) {
         PyErr_SetString(PyExc_ImportError, "compiled launchers are for one interpreter of a process");
         return -1;
     }
-    struct {
-        PyObject **name;
-        const char *value;
-    } names[] = {
-        {&str_dtype, "dtype"},   {&str_shape, "shape"},         {&str_strides, "strides"},
-        {&str_nbytes, "nbytes"}, {&str_tobytes, "tobytes"},
-        {&str_view, "view"},     {&str_u2, "u2"},               {&str_real, "real"},
-        {&str_imag, "imag"},     {&str_configure, "configure"}, {&str_C, "C"},
-        {&str_inline_cache, "_inline_cache"}, {&str_nin, "nin"}, {&str_dispatcher, "_dispatcher"},
-        {&str_recent, "recent"}, {&str_launch, "_launch"}, {&str_shortcut, "_shortcut"},
-        {&str_shortcut_out, "_shortcut_out"}, {&str_out, "out"},
-        {&str_call, "__call__"}, {&str_common_call, "_common_call"}, {&str_call_kind, "_call_kind"},
-    };
-    for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
-        if (!(*names[k].name = PyUnicode_InternFromString(names[k].value))) return -1;
+#define INTERN(name, value) if (!((name) = PyUnicode_InternFromString(value))) return -1;
+    NAMES(INTERN)
+#undef INTERN
     if (!(number_zero = PyLong_FromLong(0))) return -1;
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);

@@ -52,9 +52,7 @@ if TYPE_CHECKING:
 
 _NAME = "kerneltk.launch._launcher"
 # The order of the enumerations in the C source.
-_MARSHALS = (
-    "address", "number", "converted", "complex", "float32", "bits", "bytes", "nothing",
-)  # fmt: skip
+_MARSHALS = ("address", "number", "converted", "float32", "bytes", "nothing")
 _GUARDS = ("dtype", "dense", "memory", "device", "writable")
 _VALUES = (
     "function", "stream", "parameters", "grid", "chunk", "block",
@@ -248,11 +246,6 @@ def reader_of(names: str) -> Callable[[Any], Any] | None:
     return attrgetter(names) if names else None
 
 
-def access_of(arrays: ArrayAccess) -> Any:
-    """How the module reads an array's address, or that of its memory."""
-    return attrgetter(arrays.address) if isinstance(arrays.address, str) else arrays.address
-
-
 def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
     if len(values) > _MOST_VALUES:
         raise _NotDescribedError
@@ -342,9 +335,13 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     if len(leaves) > _MOST_LEAVES:
         raise _NotDescribedError
     kinds = {leaf.type for leaf in leaves if leaf.marshal == "address"}
+    is_numpy = all(issubclass(kind, np.ndarray) for kind in kinds) and _is_numpy(arrays)
+    layout = _layout(arrays, kinds)
+    if kinds and not is_numpy and layout is None:  # only by their attributes
+        raise _NotDescribedError
     return (
         spec.entry == "grid",
-        kinds <= {np.ndarray} and _is_numpy(arrays),
+        is_numpy,
         spec.has_scratch and call.scratch_for is not None,
         spec.entry == "loop" and call.current_device is not None,
         -1 if spec.device is None or call.current_device is None else spec.device,
@@ -357,14 +354,8 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         _values(call.arguments),
         spec.overlaps,
         spec.outputs,
-        tuple(
-            map(
-                reader_of,
-                (arrays.dense, arrays.contiguous, arrays.writable, arrays.memory, arrays.device),
-            )
-        ),
-        _layout(arrays, kinds),
-        access_of(arrays),
+        (reader_of(arrays.dense), reader_of(arrays.device)),
+        layout,
         (
             None if call.current_stream is None else launching.current_handle,
             call.current_device,

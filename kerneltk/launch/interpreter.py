@@ -53,9 +53,7 @@ def _rounded(value: float) -> float:
 
 _MARSHALS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "number": lambda value: (value,),
-    "complex": lambda value: (value.real, value.imag),
     "float32": lambda value: (_rounded(value),),
-    "bits": lambda value: (value.view("u2"),),
     "bytes": lambda value: (value.tobytes(),),
 }
 

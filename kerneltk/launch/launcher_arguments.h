@@ -5,9 +5,10 @@
 struct array {
     PyObject *object, *memory, *dtype; /* borrowed */
     uintptr_t address;
-    int is_foreign;                 /* whether it is another library's: all below is of these alone */
-    const int64_t *shape, *strides; /* in elements */
-    int ndim, device, itemsize;
+    const int64_t *shape, *strides;
+    int ndim, unit; /* of the strides (bytes): 1, and of another library's the size of an element */
+    int device;     /* of another library's */
+    int is_in_order, is_writable, is_foreign;
 };
 
 struct call {
@@ -55,7 +56,7 @@ static void release(struct call *c) {
 /* What launchers in Python handle raises again there, with its own message. All else leaves them, as
  * it leaves this one: trying again would have twice the effects, and from inside of launches inside of
  * launches, a power of two. */
-static enum step slowly(void) {
+static __attribute__((cold)) enum step slowly(void) {
     PyObject *handled[] = {PyExc_TypeError, PyExc_ValueError, PyExc_AttributeError, PyExc_OverflowError};
     if (!PyErr_Occurred()) return SLOW;
     for (size_t k = 0; k < sizeof handled / sizeof *handled; ++k) {
@@ -74,31 +75,25 @@ static int is_true(PyObject *function, PyObject *object) {
     return result;
 }
 
-static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
-    PyObject *found = PyObject_CallOneArg(function, object);
+/* Gives a reference to an integer back; 0 with an exception where it is none. */
+static int take_integer(PyObject *found, int64_t *number) {
     if (!found) return 0;
     *number = PyLong_AsLongLong(found);
     Py_DECREF(found);
     return *number != -1 || !PyErr_Occurred();
 }
 
-static int as_address(PyObject *number, uintptr_t *address) {
-    if (!PyLong_Check(number)) return 0;
-    unsigned long long value = PyLong_AsUnsignedLongLong(number);
-    if (value == (unsigned long long)-1 && PyErr_Occurred()) return 0;
-    *address = (uintptr_t)value;
-    return 1;
+static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
+    return take_integer(PyObject_CallOneArg(function, object), number);
 }
 
-static int read_address(const struct access *access, PyObject *object, uintptr_t *address) {
-    if (!access->function) {
-        *address = *(const uintptr_t *)((const char *)object + access->offset);
-        return 1;
-    }
-    PyObject *found = PyObject_CallOneArg(access->function, object);
+/* Gives a reference to an address back; 0 where it is none, with an exception or without. */
+static int take_address(PyObject *found, uintptr_t *address) {
     if (!found) return 0;
-    int done = as_address(found, address);
+    unsigned long long value = PyLong_Check(found) ? PyLong_AsUnsignedLongLong(found) : 0;
+    int done = PyLong_Check(found) && (value != (unsigned long long)-1 || !PyErr_Occurred());
     Py_DECREF(found);
+    if (done) *address = (uintptr_t)value;
     return done;
 }
 
@@ -108,34 +103,22 @@ static int add_word(struct call *c, int64_t word) {
     return 1;
 }
 
-/* Adds the extents or strides of a tuple. */
-static int add_tuple(struct call *c, PyObject *tuple) {
-    if (!PyTuple_CheckExact(tuple)) return 0;
-    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
-    if (!add_word(c, count)) return 0;
-    for (Py_ssize_t k = 0; k < count; ++k) {
-        long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, k));
-        if ((value == -1 && PyErr_Occurred()) || !add_word(c, value)) return 0;
-    }
-    return 1;
-}
-
 static int add_dtype(struct call *c, PyObject *dtype) {
     c->dtypes_at[c->dtype_count] = c->word_count;
     c->dtypes[c->dtype_count++] = dtype;
     return add_word(c, (int64_t)(uintptr_t)dtype);
 }
 
-/* Adds an array's dtype, shape and strides in units of bytes, or that it is in the order of C without gaps. */
-static inline enum step add_array(struct call *c, PyObject *dtype, Py_ssize_t nd, const int64_t *shape,
-                                  const int64_t *strides, int unit, int is_in_order) {
+/* Adds an array's dtype, shape and strides in bytes, or that it is in the order of C without gaps. */
+static inline enum step add_array(struct call *c, const struct array *array, int is_in_order) {
+    int nd = array->ndim;
     if (nd > MOST_WORDS || c->word_count + 2 * nd + 3 > MOST_WORDS) return SLOW;
-    add_dtype(c, dtype);
+    add_dtype(c, array->dtype);
     int64_t *word = &c->words[c->word_count];
     *word++ = nd;
-    for (Py_ssize_t k = 0; k < nd; ++k) *word++ = shape[k];
+    for (int k = 0; k < nd; ++k) *word++ = array->shape[k];
     *word++ = is_in_order ? -1 : nd;
-    for (Py_ssize_t k = 0; !is_in_order && k < nd; ++k) *word++ = strides[k] * unit;
+    for (int k = 0; !is_in_order && k < nd; ++k) *word++ = array->strides[k] * array->unit;
     c->word_count = (int)(word - c->words);
     return GO;
 }
@@ -162,63 +145,32 @@ static PyObject *numbers_tuple(const int64_t *numbers, int count, int64_t unit) 
 
 #define FIELD(type, object, offset) (*(type const *)((const char *)(object) + (offset)))
 
-/* As read_array, but for what is read of the memory's owner. */
-static enum step read_by_layout(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
-    const struct layout *layout = &l->layout;
-    PyObject *memory = FIELD(PyObject *, array->object, layout->memory);
-    PyObject *dtype = FIELD(PyObject *, array->object, layout->dtype);
-    if (!dtype || !memory || (PyObject *)Py_TYPE(memory) != layout->memory_kind) return SLOW;
-    array->memory = memory;
-    array->dtype = dtype;
-    /* Both can be set. What is equal to a dtype that is kept need not be kept once more. */
-    if (l->device_of && !own(c, Py_NewRef(memory))) return slowly();
-#ifdef Py_GIL_DISABLED
-    int is_kept = 0;
-#else
-    int is_kept = !l->has_plans && (!(leaf->guards & SAME_DTYPE) || is_guarded_dtype(leaf, dtype));
-#endif
-    if (!is_kept && !own(c, Py_NewRef(dtype))) return slowly();
-    array->address = FIELD(uintptr_t, memory, layout->address);
-    if (!l->has_plans) return GO;
+/* Reads an array of NumPy's, or by a layout; 0 where that does not say where its memory is. Both can be set:
+ * what is read is borrowed. */
+static inline int read_own(const struct layout *layout, PyObject *object, struct array *array) {
+    array->unit = 1;
+    if (!layout) {
+        const struct numpy_array *known = (const struct numpy_array *)object;
+        array->dtype = known->descr;
+        array->address = (uintptr_t)known->data;
+        array->shape = (const int64_t *)known->dimensions;
+        array->strides = (const int64_t *)known->strides;
+        array->ndim = known->nd;
+        array->is_in_order = (known->flags & C_CONTIGUOUS) != 0;
+        array->is_writable = (known->flags & WRITEABLE) != 0;
+        return 1;
+    }
+    array->dtype = FIELD(PyObject *, object, layout->dtype);
+    array->memory = FIELD(PyObject *, object, layout->memory);
+    if (!array->dtype || !array->memory || (PyObject *)Py_TYPE(array->memory) != layout->memory_kind) return 0;
+    array->address = FIELD(uintptr_t, array->memory, layout->address);
     /* Both are vectors of C++: where they begin and end. */
-    const int64_t *shape = FIELD(const int64_t *, array->object, layout->shape);
-    const int64_t *end = FIELD(const int64_t *, array->object, layout->shape + (Py_ssize_t)sizeof(void *));
-    const int64_t *strides = FIELD(const int64_t *, array->object, layout->strides);
-    return add_array(c, dtype, end - shape, shape, strides, 1, FIELD(char, array->object, layout->contiguous));
-}
-
-/* As read_array, by attributes, but for what is read of the memory's owner. */
-static enum step read_by_attributes(Launcher *l, struct call *c, const struct leaf *leaf,
-                                    struct array *array) {
-    PyObject *object = array->object;
-    array->memory = object;
-    if (l->memory) {
-        array->memory = PyObject_CallOneArg(l->memory, object);
-        if (!own(c, array->memory)) return slowly();
-    }
-    if (!read_address(&l->address, array->memory, &array->address)) return slowly();
-    if (!l->has_plans && !(leaf->guards & SAME_DTYPE)) return GO;
-    array->dtype = PyObject_GetAttr(object, str_dtype);
-    if (!own(c, array->dtype)) return slowly();
-    if (!l->has_plans) return GO;
-    if (!add_dtype(c, array->dtype)) return SLOW;
-    PyObject *shape = PyObject_GetAttr(object, str_shape);
-    if (!shape) return slowly();
-    int done = add_tuple(c, shape);
-    Py_DECREF(shape);
-    if (!done) return slowly();
-    int is_contiguous = l->contiguous ? is_true(l->contiguous, object) : 0;
-    if (is_contiguous < 0) return slowly();
-    if (is_contiguous) {
-        if (!add_word(c, -1)) return SLOW;
-    } else {
-        PyObject *strides = PyObject_GetAttr(object, str_strides);
-        if (!strides) return slowly();
-        done = add_tuple(c, strides);
-        Py_DECREF(strides);
-        if (!done) return slowly();
-    }
-    return GO;
+    array->shape = FIELD(const int64_t *, object, layout->shape);
+    array->strides = FIELD(const int64_t *, object, layout->strides);
+    array->ndim = (int)(FIELD(const int64_t *, object, layout->shape + (Py_ssize_t)sizeof(void *)) - array->shape);
+    array->is_in_order = FIELD(char, object, layout->contiguous);
+    array->is_writable = 1;
+    return 1;
 }
 
 #include "launcher_exchange.h"
@@ -228,32 +180,33 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     const struct leaf *leaf = &l->leaves[index];
     struct array *array = &c->arrays[index];
     PyObject *object = array->object = c->values[index];
+    int64_t device;
     array->is_foreign = (PyObject *)Py_TYPE(object) != leaf->type;
-    if (array->is_foreign) return read_foreign(l, c, leaf, array);
-    if (l->is_numpy) {
-        const struct numpy_array *known = (const struct numpy_array *)object;
-        array->address = (uintptr_t)known->data;
-        array->dtype = Py_NewRef(known->descr); /* an array's dtype can be set */
-        if (!own(c, array->dtype)) return slowly();
-        if (!l->has_plans) return GO;
-        enum step step = add_array(c, known->descr, known->nd, (const int64_t *)known->dimensions,
-                                   (const int64_t *)known->strides, 1, 0);
-        if (step != GO || !leaf->is_written) return step;
-        return add_word(c, (known->flags & WRITEABLE) != 0) ? GO : SLOW;
+    if (array->is_foreign) {
+        enum step step = read_foreign(l, c, leaf, array);
+        if (step != GO) return step;
+        device = array->device;
+    } else {
+        if (!(l->is_numpy ? read_own(NULL, object, array) : read_own(&l->layout, object, array))) return SLOW;
+        if (l->device_of && !own(c, Py_NewRef(array->memory))) return slowly();
+        /* What is equal to a dtype that is kept need not be kept once more. */
+#ifdef Py_GIL_DISABLED
+        int is_kept = 0;
+#else
+        int is_kept = !l->has_plans && (!(leaf->guards & SAME_DTYPE) || is_guarded_dtype(leaf, array->dtype));
+#endif
+        if (!is_kept && !own(c, Py_NewRef(array->dtype))) return slowly();
     }
-    enum step step = l->has_layout ? read_by_layout(l, c, leaf, array) : read_by_attributes(l, c, leaf, array);
-    if (step != GO || !l->has_plans) return step;
-    if (l->device_of) {
-        int64_t number;
-        if (!call_for_integer(l->device_of, array->memory, &number) || !add_word(c, number)) return slowly();
-        if (c->library && c->device >= 0 && number != c->device) return MISSED;
-        if (c->library) c->device = number;
+    if (!l->has_plans) return GO;
+    enum step step = add_array(c, array, l->has_layout && array->is_in_order);
+    if (step != GO) return step;
+    if (l->device_of && !array->is_foreign) {
+        if (!call_for_integer(l->device_of, array->memory, &device)) return slowly();
+        if (c->library && c->device >= 0 && device != c->device) return MISSED;
+        if (c->library) c->device = device;
     }
-    if (leaf->is_written && l->writable) {
-        int writable = is_true(l->writable, object);
-        if (writable < 0 || !add_word(c, writable)) return slowly();
-    }
-    return GO;
+    if (l->device_of && !add_word(c, device)) return SLOW;
+    return leaf->is_written && l->is_numpy && !add_word(c, array->is_writable) ? SLOW : GO;
 }
 
 /* Whether an argument is an array of another library's instead of the backend's own. All that are no such ones are
@@ -293,11 +246,7 @@ static enum step take(Launcher *l, struct call *c, const struct node *node, PyOb
 }
 
 static enum step call_for_number(PyObject *function, int64_t *number) {
-    PyObject *found = PyObject_CallNoArgs(function);
-    if (!found) return slowly();
-    *number = PyLong_AsLongLong(found);
-    Py_DECREF(found);
-    return *number == -1 && PyErr_Occurred() ? slowly() : GO;
+    return take_integer(PyObject_CallNoArgs(function), number) ? GO : slowly();
 }
 
 /* Reads all arrays, and what else plans depend on. */

@@ -13,9 +13,6 @@ typedef struct {
 } Called;
 
 static PyTypeObject *called_type;
-static PyObject *str_inline_cache, *str_nin, *str_dispatcher, *str_recent, *str_launch;
-static PyObject *str_shortcut, *str_shortcut_out, *str_out;
-static PyObject *str_call, *str_common_call, *str_call_kind;
 static int are_by_methods; /* whether all calls are those of the methods */
 
 #define KNOWN_SLOTS 8

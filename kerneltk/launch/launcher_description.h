@@ -16,7 +16,7 @@ enum { C_CONTIGUOUS = 1, F_CONTIGUOUS = 2, WRITEABLE = 0x400 };
 
 /* ---- the description ---- */
 
-enum marshal { ADDRESS, NUMBER, CONVERTED, COMPLEX, FLOAT32, BITS, BYTES, NOTHING };
+enum marshal { ADDRESS, NUMBER, CONVERTED, FLOAT32, BYTES, NOTHING };
 enum guard { SAME_DTYPE = 1, DENSE = 2, HAS_MEMORY = 4, ON_DEVICE = 8, WRITABLE = 16 };
 enum value_code {
     FUNCTION, STREAM, PARAMETERS, GRID, CHUNK, BLOCK, GX, GY, GZ, BX, BY, BZ, SHARED, BLOCKS,
@@ -24,11 +24,6 @@ enum value_code {
 };
 
 struct library;
-
-struct access { /* of an address */
-    PyObject *function; /* NULL: it is read at an offset from the object */
-    Py_ssize_t offset;
-};
 
 struct layout { /* of arrays in memory; see `kerneltk.backends.base.ArrayLayout` */
     PyObject *kind, *memory_kind;
@@ -65,7 +60,8 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *kept;    /* what all that is not counted below belongs to */
     PyObject *in_python, *make_slow; /* the launcher in Python, when it is needed */
-    PyObject *dispatch, *unplanned, *plans, *known;
+    PyObject *dispatch, *unplanned, *plans; /* of `kept` */
+    PyObject *known;
     PyObject *last;    /* a plan, or NULL */
     PyObject *bound;   /* the plan of a launcher that has one, or NULL */
     int64_t held;      /* bytes of blocks that the known plans may keep */
@@ -80,8 +76,7 @@ typedef struct {
     struct launch_value head[MOST_VALUES], values[MOST_VALUES];
     int changing[MOST_VALUES], changing_count; /* the values that a plan does not have */
     struct overlap *overlaps;
-    PyObject *dense, *contiguous, *writable, *memory, *device_of; /* functions of an array, the last of memory; or NULL */
-    struct access address;
+    PyObject *dense, *device_of; /* functions of an array and of memory; or NULL */
     struct layout layout;
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
     intptr_t (*stream_function)(void); /* what `current_stream` returns, or NULL */
@@ -143,6 +138,15 @@ static PyMemberDef vectorcall_members[] = {
 };
 
 static PyTypeObject *plan_type, *launcher_type;
-static PyObject *str_dtype, *str_shape, *str_strides, *str_nbytes, *str_tobytes, *str_view;
-static PyObject *str_u2, *str_real, *str_imag, *str_configure, *str_C;
+/* Names: what C calls them, and what they are. */
+#define NAMES(name)                                                                                      \
+    name(str_dtype, "dtype") name(str_nbytes, "nbytes") name(str_tobytes, "tobytes")                     \
+    name(str_configure, "configure") name(str_C, "C") name(str_inline_cache, "_inline_cache")            \
+    name(str_nin, "nin") name(str_dispatcher, "_dispatcher") name(str_recent, "recent")                  \
+    name(str_launch, "_launch") name(str_shortcut, "_shortcut") name(str_shortcut_out, "_shortcut_out")  \
+    name(str_out, "out") name(str_call, "__call__") name(str_common_call, "_common_call")                \
+    name(str_call_kind, "_call_kind")
+#define DECLARE(name, value) static PyObject *name;
+NAMES(DECLARE)
+#undef DECLARE
 static PyObject *number_zero;

@@ -87,14 +87,6 @@ static int is_lazy(const struct library *library, PyObject *object, int code) {
     return 0;
 }
 
-static int call_method_for_number(PyObject *object, PyObject *name, int64_t *number) {
-    PyObject *found = PyObject_CallMethodNoArgs(object, name);
-    if (!found) return 0;
-    *number = PyLong_AsLongLong(found);
-    Py_DECREF(found);
-    return !(*number == -1 && PyErr_Occurred());
-}
-
 /* Whether the storage of an array ends before its elements do, as it does where it was freed; -1 with
  * an exception. */
 static int is_beyond(const struct library *library, const struct array *array) {
@@ -108,14 +100,14 @@ static int is_beyond(const struct library *library, const struct array *array) {
         const void *implementation = FIELD(const void *, array->object, library->at_implementation);
         owned = FIELD(int64_t, FIELD(const void *, implementation, library->at_storage), library->at_size);
         first = FIELD(int64_t, implementation, library->at_first);
-        return (first + last + 1) * array->itemsize > owned;
+        return (first + last + 1) * array->unit > owned;
     }
     PyObject *storage = PyObject_CallOneArg(library->storage, array->object);
     if (!storage) return -1;
-    int done = call_method_for_number(storage, str_nbytes, &owned);
+    int done = take_integer(PyObject_CallMethodNoArgs(storage, str_nbytes), &owned);
     Py_DECREF(storage);
     if (!done || !call_for_integer(library->offset, array->object, &first)) return -1;
-    return (first + last + 1) * array->itemsize > owned;
+    return (first + last + 1) * array->unit > owned;
 }
 
 /* Whether a kernel may write to an array; -1 with an exception. */
@@ -143,27 +135,17 @@ static int is_contiguous(const struct array *array, int is_fortran) {
 }
 
 static int64_t bytes_of(const struct array *array) {
-    int64_t bytes = array->itemsize;
+    int64_t bytes = array->unit;
     for (int k = 0; k < array->ndim; ++k) bytes *= array->shape[k];
     return bytes;
 }
 
 /* What a library's function raised is said by the launch in Python, which asks the library again. What
  * is no error of it, as an interrupt, leaves this one, too. */
-static enum step missed(void) {
+static __attribute__((cold)) enum step missed(void) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return FAILED;
     PyErr_Clear();
     return MISSED;
-}
-
-/* Adds what plans depend on, as it is added for the backend's own arrays. */
-static enum step add_foreign(Launcher *l, struct call *c, const struct leaf *leaf, const struct array *array) {
-    int is_in_order = l->contiguous && is_contiguous(array, 0);
-    enum step step = add_array(c, array->dtype, array->ndim, array->shape, array->strides, array->itemsize,
-                               is_in_order);
-    if (step == GO && l->device_of && !add_word(c, array->device)) step = SLOW;
-    if (step == GO && leaf->is_written && l->writable && !add_word(c, 1)) step = SLOW;
-    return step;
 }
 
 /* Whether a kernel may write to all outputs of the call's library. This is asked before any array is read:
@@ -205,11 +187,13 @@ static enum step read_foreign(Launcher *l, struct call *c, const struct leaf *le
     array->strides = tensor.strides;
     array->ndim = tensor.ndim;
     array->device = tensor.device_id;
-    array->itemsize = tensor.bits / 8;
+    array->unit = tensor.bits / 8;
+    array->is_writable = 1;
     if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
     if (leaf->is_written && is_broadcast(array)) return MISSED; /* Python refuses it */
     if (is_lazy(library, array->object, tensor.code) || is_beyond(library, array)) return missed();
-    return l->has_plans ? add_foreign(l, c, leaf, array) : GO;
+    array->is_in_order = l->has_layout && l->has_plans && is_contiguous(array, 0);
+    return GO;
 }
 
 /* The stream that the library's work is queued on: of the arrays, there is at least one. */

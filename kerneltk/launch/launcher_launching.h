@@ -80,21 +80,6 @@ static int pack_number(struct packer *pack, PyObject *value) {
     return done && pack_bits(pack, stored);
 }
 
-static int pack_attribute(struct packer *pack, PyObject *value, PyObject *name) {
-    PyObject *part = PyObject_GetAttr(value, name);
-    if (!part) return 0;
-    int done = pack_number(pack, part);
-    Py_DECREF(part);
-    return done;
-}
-
-static int pack_result(struct packer *pack, PyObject *result) {
-    if (!result) return 0;
-    int done = pack_number(pack, result);
-    Py_DECREF(result);
-    return done;
-}
-
 static int pack_leaf(struct packer *pack, const struct leaf *leaf, PyObject *value) {
     switch (leaf->marshal) {
     case NUMBER:
@@ -105,13 +90,16 @@ static int pack_leaf(struct packer *pack, const struct leaf *leaf, PyObject *val
             return 1;
         }
         return pack_number(pack, value);
-    case COMPLEX: return pack_attribute(pack, value, str_real) && pack_attribute(pack, value, str_imag);
     case FLOAT32: {
         double number = PyFloat_AsDouble(value);
         return !(number == -1 && PyErr_Occurred()) && pack_float(pack, number, 1);
     }
-    case BITS: return pack_result(pack, PyObject_CallMethodOneArg(value, str_view, str_u2));
-    case BYTES: return pack_result(pack, PyObject_CallMethodNoArgs(value, str_tobytes));
+    case BYTES: {
+        PyObject *bytes = PyObject_CallMethodNoArgs(value, str_tobytes);
+        int done = bytes && pack_number(pack, bytes);
+        Py_XDECREF(bytes);
+        return done;
+    }
     case CONVERTED: {
         PyObject *parts = PyObject_CallOneArg(leaf->convert, value);
         if (!parts) return 0;
@@ -175,12 +163,8 @@ static int call_native(uintptr_t native, const int64_t *v, int count) {
 
 /* Finds what launches, at the first launch. */
 static int resolve(Launcher *l) {
-    PyObject *found = PyObject_CallNoArgs(l->resolve);
-    if (!found) return 0;
     uintptr_t address = 0;
-    int done = as_address(found, &address);
-    Py_DECREF(found);
-    if (!done) {
+    if (!take_address(PyObject_CallNoArgs(l->resolve), &address)) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "no address of a function");
         return 0;
     }
@@ -311,37 +295,24 @@ static enum step allocate(Launcher *l, struct call *c, Plan *p) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
         PyObject *dtype = PyTuple_GET_ITEM(p->row, at), *made;
-        struct array *array = &c->arrays[index];
         if (p->extents) {
             const int64_t *shape[3] = {p->extents, p->extents + p->ndim, p->extents + p->ndim};
             made = l->new_array(l->layout.kind, shape, dtype, Py_None);
-            if (!own(c, made)) return FAILED;
-            PyObject *memory = FIELD(PyObject *, made, l->layout.memory);
-            if ((PyObject *)Py_TYPE(memory) == l->layout.memory_kind)
-                array->address = FIELD(uintptr_t, memory, l->layout.address);
-            else if (!read_address(&l->address, memory, &array->address))
-                return FAILED;
-        } else if (!l->allocate_memory) {
+        } else if (l->is_numpy) {
             made = PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, p->order, NULL);
-            if (!own(c, made)) return FAILED;
-            if (l->is_numpy)
-                array->address = (uintptr_t)((const struct numpy_array *)made)->data;
-            else if (!read_address(&l->address, made, &array->address))
-                return FAILED;
         } else {
-            PyObject *size = PyTuple_GET_ITEM(p->row, at + 1);
-            PyObject *memory = PyObject_CallOneArg(l->allocate_memory, size);
+            PyObject *memory = PyObject_CallOneArg(l->allocate_memory, PyTuple_GET_ITEM(p->row, at + 1));
             if (!own(c, memory)) return FAILED;
-            if (l->has_layout && (PyObject *)Py_TYPE(memory) == l->layout.memory_kind)
-                array->address = FIELD(uintptr_t, memory, l->layout.address);
-            else if (!read_address(&l->address, memory, &array->address))
-                return FAILED;
             int is_c = PyUnicode_Compare(p->order, str_C) == 0;
             made = is_c ? PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, NULL)
                         : PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, Py_None,
                                                        p->order, NULL);
-            if (!own(c, made)) return FAILED;
         }
+        if (!own(c, made)) return FAILED;
+        if (l->is_numpy)
+            c->arrays[index].address = (uintptr_t)((const struct numpy_array *)made)->data;
+        else if (!read_own(&l->layout, made, &c->arrays[index]))
+            return SLOW;
         c->values[index] = made;
     }
     return GO;
@@ -349,7 +320,7 @@ static enum step allocate(Launcher *l, struct call *c, Plan *p) {
 
 static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintptr_t *stream) {
     *stream = 0;
-    if (given != Py_None) return as_address(given, stream);
+    if (given != Py_None) return take_address(Py_NewRef(given), stream);
     if (!l->current_stream) return 1;
     uintptr_t own = 0;
     if (c->library && !foreign_stream(c, l->dlpack_devices[0], stream)) return 0;
@@ -358,11 +329,8 @@ static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintp
         intptr_t current = l->stream_function();
         if (current == -1 && PyErr_Occurred()) return 0;
         own = (uintptr_t)current;
-    } else {
-        PyObject *handle = PyObject_CallNoArgs(l->current_stream);
-        int done = handle && as_address(handle, &own);
-        Py_XDECREF(handle);
-        if (!done) return 0;
+    } else if (!take_address(PyObject_CallNoArgs(l->current_stream), &own)) {
+        return 0;
     }
     if (c->library) return own == *stream; /* else Python orders them */
     *stream = own;
@@ -396,8 +364,7 @@ static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *sc
     Py_XDECREF(handle);
     Py_XDECREF(bytes);
     uintptr_t address = 0;
-    int done = found && as_address(found, &address);
-    Py_XDECREF(found);
+    int done = take_address(found, &address);
     *scratch = (int64_t)address;
     if (done && is_default) {
         LOCK(l);

@@ -2,11 +2,6 @@
 
 /* ---- making launchers ---- */
 
-static void read_access(PyObject *given, struct access *access) {
-    access->function = PyLong_Check(given) ? NULL : given;
-    if (!access->function) access->offset = PyLong_AsSsize_t(given);
-}
-
 static int read_node(PyObject *form, struct node *node, Launcher *l) {
     if (PyLong_Check(form)) {
         node->leaf = (int)PyLong_AsLong(form);
@@ -87,13 +82,19 @@ static int read_indices(PyObject *tuple, int *indices, int *count, int limit) {
     return 1;
 }
 
+static int read_layout(PyObject *given, struct layout *layout) {
+    return given == Py_None ||
+           PyArg_ParseTuple(given, "OOnnnnnn", &layout->kind, &layout->memory_kind, &layout->dtype, &layout->shape,
+                            &layout->strides, &layout->memory, &layout->address, &layout->contiguous);
+}
+
 static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : object; }
 
 /* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */
 static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *words) {
     PyObject *nodes, *leaves, *packed, *head, *values, *overlaps, *outputs, *readers, *calls, *functions;
     unsigned long long stream_function, new_array;
-    PyObject *address, *layout, *bound, *plans, *dispatch, *unplanned, *make_slow;
+    PyObject *layout, *bound, *plans, *dispatch, *unplanned, *make_slow;
     int is_grid, is_numpy, takes_scratch, key_has_device;
     const char *returns;
     long long device;
@@ -102,15 +103,15 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         PyErr_SetString(PyExc_TypeError, "a launcher takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "ppppL(ii)sO!O!O!O!O!O!O!O!OOO!(KK)O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
+    if (!PyArg_ParseTuple(args, "ppppL(ii)sO!O!O!O!O!O!O!O!OO!(KK)O!OOOOO", &is_grid, &is_numpy, &takes_scratch,
                           &key_has_device, &device, &devices[0], &devices[1], &returns, &PyTuple_Type, &leaves, &PyTuple_Type,
                           &nodes, &PyTuple_Type, &packed, &PyTuple_Type, &head, &PyTuple_Type, &values,
                           &PyTuple_Type, &overlaps, &PyTuple_Type, &outputs, &PyTuple_Type, &readers,
-                          &layout, &address, &PyTuple_Type, &calls, &stream_function, &new_array, &PyTuple_Type, &functions, &bound, &plans,
+                          &layout, &PyTuple_Type, &calls, &stream_function, &new_array, &PyTuple_Type, &functions, &bound, &plans,
                           &dispatch, &unplanned, &make_slow))
         return NULL;
     if (PyTuple_GET_SIZE(leaves) > MOST_LEAVES || PyTuple_GET_SIZE(packed) > MOST_LEAVES ||
-        PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(readers) != 5 ||
+        PyTuple_GET_SIZE(outputs) > MOST_LEAVES || PyTuple_GET_SIZE(readers) != 2 ||
         PyTuple_GET_SIZE(calls) != 4 || PyTuple_GET_SIZE(functions) != 5) {
         PyErr_SetString(PyExc_ValueError, "no such launcher");
         return NULL;
@@ -151,17 +152,10 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(overlaps, k), "ii", &overlap->input, &overlap->output))
             goto failed;
     }
-    PyObject **of_arrays[] = {&l->dense, &l->contiguous, &l->writable, &l->memory, &l->device_of};
-    for (int k = 0; k < 5; ++k) *of_arrays[k] = or_null(PyTuple_GET_ITEM(readers, k));
-    if (layout != Py_None) {
-        struct layout *known = &l->layout;
-        if (!PyArg_ParseTuple(layout, "OOnnnnnn", &known->kind, &known->memory_kind, &known->dtype,
-                              &known->shape, &known->strides, &known->memory, &known->address,
-                              &known->contiguous))
-            goto failed;
-        l->has_layout = 1;
-    }
-    read_access(address, &l->address);
+    l->dense = or_null(PyTuple_GET_ITEM(readers, 0));
+    l->device_of = or_null(PyTuple_GET_ITEM(readers, 1));
+    if (!read_layout(layout, &l->layout)) goto failed;
+    l->has_layout = layout != Py_None;
     l->stream_function = (intptr_t(*)(void))(uintptr_t)stream_function;
     l->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
     l->current_stream = or_null(PyTuple_GET_ITEM(calls, 0));
@@ -175,10 +169,10 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *word
     l->read_row = PyTuple_GET_ITEM(functions, 4);
     l->known = PyDict_New();
     if (!l->known) goto failed;
-    l->dispatch = Py_NewRef(dispatch);
-    l->unplanned = Py_NewRef(unplanned);
-    l->plans = Py_NewRef(plans);
-    l->make_slow = Py_NewRef(make_slow);
+    l->dispatch = dispatch;
+    l->unplanned = unplanned;
+    l->plans = plans;
+    l->make_slow = make_slow;
     l->has_plans = bound == Py_None;
     if (!l->has_plans && !(l->bound = (PyObject *)make_plan(l, bound, Py_None, NULL, NULL))) goto failed;
     return (PyObject *)l;

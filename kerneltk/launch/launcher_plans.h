@@ -198,16 +198,12 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
                 dense = is_contiguous(array, 0) || is_contiguous(array, 1);
             else if (l->is_numpy)
                 dense = ((const struct numpy_array *)object)->flags & (C_CONTIGUOUS | F_CONTIGUOUS);
-            else if (l->has_layout && FIELD(char, object, l->layout.contiguous))
-                dense = 1;
             else
-                dense = is_true(l->dense, object);
+                dense = FIELD(char, object, l->layout.contiguous) ? 1 : is_true(l->dense, object);
             if (dense <= 0) return slowly();
         }
         if (leaf->guards & WRITABLE && !array->is_foreign) {
-            int writable = l->is_numpy ? ((const struct numpy_array *)object)->flags & WRITEABLE
-                                       : is_true(l->writable, object);
-            if (writable <= 0) return slowly();
+            if (l->is_numpy && !(((const struct numpy_array *)object)->flags & WRITEABLE)) return SLOW;
         }
         if (leaf->guards & ON_DEVICE && !array->is_foreign) {
             int64_t number;
@@ -216,11 +212,8 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         if (leaf->bytes_unit && array->is_foreign) {
             if ((uint64_t)bytes_of(array) % (leaf->bytes_unit + 1)) return SLOW;
         } else if (leaf->bytes_unit) {
-            PyObject *bytes = PyObject_GetAttr(object, str_nbytes);
-            if (!bytes) return slowly();
-            long long number = PyLong_AsLongLong(bytes);
-            Py_DECREF(bytes);
-            if (number < 0 || (uint64_t)number % (leaf->bytes_unit + 1)) return slowly();
+            int64_t number;
+            if (!take_integer(PyObject_GetAttr(object, str_nbytes), &number) || (uint64_t)number % (leaf->bytes_unit + 1)) return slowly();
         }
     }
     for (int k = 0; k < l->overlap_count; ++k) {

@@ -1,19 +1,17 @@
 /* Shortcuts of functions of arrays: `kerneltk.launch.shortcuts` makes them. A part of _launcher.c.
  *
- * A shortcut compares the arguments' types, the arrays' dtypes, attributes and distances in memory, and constants. It
+ * A shortcut compares the arguments' types, what arrays are and their distances in memory, and constants. It
  * calls what is for them, or what finds another one. What is for them may be the steps of a program: new arrays, calls
  * with some of the values that are known by then, and which value is the result.
  */
 
 struct shortcut_argument {
-    PyObject *type, *dtype; /* what is asked of the argument; NULL: of what is no array no dtype is */
-    Py_ssize_t offset;      /* of the dtype in the argument's memory; 0: it is asked for */
-    PyObject *attributes;   /* a tuple of pairs: a tuple of names, one of the other, and a value */
+    PyObject *type, *dtype; /* what is asked of the argument; NULL: of what is no array all below is not asked */
     PyObject *constant;     /* a tuple of the argument itself, or an empty one */
-    int is_foreign;         /* whether it is another library's array, of which all below is asked */
-    int device_type, device, is_written, ndim; /* the last -1: any */
-    PyObject *shape;  /* a tuple; None: any */
-    PyObject *layout; /* the strides in elements; True: the order of C; None: any */
+    int is_written, ndim;   /* the last -1: any */
+    PyObject *shape;        /* a tuple; None: any */
+    PyObject *layout; /* the strides, of another library's in elements; whether it is in the order of C; None: any */
+    int is_foreign, device_type, device; /* of another library's array, its memory */
 };
 
 struct distance { /* of an array that is written to and another one, between which they would overlap */
@@ -31,8 +29,6 @@ typedef struct {
     Py_ssize_t count;
     struct shortcut_argument *arguments;
     int passed[MOST_LEAVES], passed_count;
-    PyObject *memory; /* the function of an array's memory, or NULL */
-    struct access address;
     Py_ssize_t distance_count;
     struct distance *distances;
     const struct library *library; /* whose arrays are among the arguments, or NULL */
@@ -42,26 +38,6 @@ typedef struct {
 
 static PyTypeObject *shortcut_type;
 
-static int is_of_dtype(const struct shortcut_argument *known, PyObject *given) {
-    if (!known->dtype) return 1;
-    if (known->offset) return FIELD(PyObject *, given, known->offset) == known->dtype;
-    PyObject *dtype = PyObject_GetAttr(given, str_dtype);
-    if (!dtype) return -1;
-    int is_same = dtype == known->dtype;
-    Py_DECREF(dtype);
-    return is_same;
-}
-
-static int has_attribute(PyObject *given, PyObject *names, PyObject *value) {
-    PyObject *found = Py_NewRef(given);
-    for (Py_ssize_t k = 0; found && k < PyTuple_GET_SIZE(names); ++k)
-        Py_SETREF(found, PyObject_GetAttr(found, PyTuple_GET_ITEM(names, k)));
-    if (!found) return -1;
-    int is_equal = PyObject_RichCompareBool(found, value, Py_EQ);
-    Py_DECREF(found);
-    return is_equal;
-}
-
 static int are_equal(PyObject *numbers, const int64_t *found, int count) {
     if (PyTuple_GET_SIZE(numbers) != count) return 0;
     for (int k = 0; k < count; ++k)
@@ -69,42 +45,56 @@ static int are_equal(PyObject *numbers, const int64_t *found, int count) {
     return 1;
 }
 
-/* Whether an array of the library's is as another one was: in such memory, with its elements there, and to be written
- * to if that is asked; -1 with an exception. What the library refuses is said by who finds another kernel. */
-static int is_like(const Shortcut *s, const struct shortcut_argument *known, PyObject *given, uintptr_t *address) {
+/* Whether an array is as another one was. */
+static int is_like(const struct shortcut_argument *known, const struct array *array) {
+    return array->dtype == known->dtype && (known->ndim < 0 || array->ndim == known->ndim) &&
+           (known->shape == Py_None || are_equal(known->shape, array->shape, array->ndim)) &&
+           (known->layout == Py_None || (PyTuple_Check(known->layout)
+                                             ? are_equal(known->layout, array->strides, array->ndim)
+                                             : !array->is_in_order == (known->layout == Py_False)));
+}
+
+/* Whether an array of the library's is, in such memory, with its elements there, and to be written to if that is
+ * asked; -1 with an exception. What the library refuses is said by who finds another kernel. */
+static int is_like_foreign(const Shortcut *s, const struct shortcut_argument *known, struct array *array) {
     struct dl_tensor tensor;
-    int is_known = !known->is_written || may_write(s->library, given);
-    if (is_known > 0 && s->library->table->read(given, &tensor)) is_known = -1;
+    int is_known = !known->is_written || may_write(s->library, array->object);
+    if (is_known > 0 && s->library->table->read(array->object, &tensor)) is_known = -1;
     if (is_known > 0) {
-        struct array array = {.object = given, .shape = tensor.shape, .strides = tensor.strides,
-                              .ndim = tensor.ndim, .itemsize = tensor.bits / 8};
-        PyObject *dtype = dtype_for(s->library, &tensor);
-        is_known = !dtype ? -1
-                          : dtype == known->dtype && tensor.device_type == known->device_type &&
-                                tensor.device_id == known->device && (known->ndim < 0 || tensor.ndim == known->ndim) &&
-                                (tensor.strides || !tensor.ndim) &&
-                                (known->shape == Py_None || are_equal(known->shape, tensor.shape, tensor.ndim)) &&
-                                (known->layout == Py_None || (known->layout == Py_True
-                                                                  ? is_contiguous(&array, 0)
-                                                                  : are_equal(known->layout, tensor.strides, tensor.ndim)));
-        *address = (uintptr_t)tensor.data + tensor.byte_offset;
-        if (is_known > 0) is_known = !is_lazy(s->library, given, tensor.code) && !is_beyond(s->library, &array);
+        array->shape = tensor.shape;
+        array->strides = tensor.strides;
+        array->ndim = tensor.ndim;
+        array->unit = tensor.bits / 8;
+        array->address = (uintptr_t)tensor.data + tensor.byte_offset;
+        array->dtype = dtype_for(s->library, &tensor);
+        is_known = !array->dtype ? -1
+                                 : tensor.device_type == known->device_type && tensor.device_id == known->device &&
+                                       (tensor.strides || !tensor.ndim);
+        if (is_known > 0) {
+            array->is_in_order = PyBool_Check(known->layout) && is_contiguous(array, 0);
+            is_known = is_like(known, array);
+        }
+        if (is_known > 0)
+            is_known = !is_lazy(s->library, array->object, tensor.code) && !is_beyond(s->library, array);
         if (PyErr_Occurred()) is_known = -1;
     }
     return is_known < 0 && missed() == MISSED ? 0 : is_known;
 }
 
+/* The layout of the backend's own arrays; NULL: they are NumPy's. */
+static const struct layout *layout_of(const Shortcut *s) { return s->layout.kind ? &s->layout : NULL; }
+
 /* Whether a shortcut is for an argument; -1 with an exception. */
-static int is_of_kind(const Shortcut *s, Py_ssize_t index, PyObject *given, uintptr_t *foreign) {
+static int is_of_kind(const Shortcut *s, Py_ssize_t index, PyObject *given, uintptr_t *address) {
     const struct shortcut_argument *known = &s->arguments[index];
     if ((PyObject *)Py_TYPE(given) != known->type) return 0;
-    if (known->is_foreign) return is_like(s, known, given, &foreign[index]);
     if (PyTuple_GET_SIZE(known->constant)) return PyTuple_GET_ITEM(known->constant, 0) == given;
-    int is_known = is_of_dtype(known, given);
-    for (Py_ssize_t k = 0; is_known > 0 && k < PyTuple_GET_SIZE(known->attributes); ++k) {
-        PyObject *pair = PyTuple_GET_ITEM(known->attributes, k);
-        is_known = has_attribute(given, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1));
-    }
+    if (!known->dtype) return 1;
+    struct array array = {.object = given};
+    int is_known = known->is_foreign ? is_like_foreign(s, known, &array)
+                                     : read_own(layout_of(s), given, &array) && is_like(known, &array) &&
+                                           (array.is_writable || !known->is_written);
+    address[index] = array.address;
     return is_known;
 }
 
@@ -133,28 +123,13 @@ static int has_names(const Shortcut *s) {
     return 1;
 }
 
-static int read_distant(const Shortcut *s, PyObject *array, uintptr_t *address) {
-    PyObject *memory = s->memory ? PyObject_CallOneArg(s->memory, array) : Py_NewRef(array);
-    int done = memory && read_address(&s->address, memory, address);
-    Py_XDECREF(memory);
-    return done;
-}
-
-/* Whether no array that is written to overlaps another one; -1 with an exception. `foreign` has the addresses of the
- * library's arrays. */
-static int are_apart(const Shortcut *s, PyObject *const *args, const uintptr_t *foreign) {
+/* Whether no array that is written to overlaps another one. `addresses` has those of the arguments. */
+static int are_apart(const Shortcut *s, const uintptr_t *addresses) {
     for (Py_ssize_t k = 0; k < s->distance_count; ++k) {
         const struct distance *known = &s->distances[k];
-        uintptr_t addresses[2];
-        for (int j = 0; j < 2; ++j) {
-            int index = j ? known->other : known->written;
-            int is_argument = !j || !known->array;
-            if (is_argument && s->arguments[index].is_foreign)
-                addresses[j] = foreign[index];
-            else if (!read_distant(s, is_argument ? args[index] : known->array, &addresses[j]))
-                return -1;
-        }
-        long long distance = (long long)(addresses[0] - addresses[1]);
+        struct array other = {.address = known->array ? 0 : addresses[known->other]};
+        if (known->array && !read_own(layout_of(s), known->array, &other)) return 0;
+        long long distance = (long long)(addresses[known->written] - other.address);
         if (known->low < distance && distance < known->high) return 0;
     }
     return 1;
@@ -251,12 +226,12 @@ static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nar
     Shortcut *s = (Shortcut *)self;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *given[MOST_LEAVES], *result = NULL;
-    uintptr_t foreign[MOST_LEAVES];
+    uintptr_t addresses[MOST_LEAVES];
     if (!s->kept) return raise_collected();
     int is_known = !names && count == s->count;
-    for (Py_ssize_t k = 0; is_known > 0 && k < count; ++k) is_known = is_of_kind(s, k, args[k], foreign);
+    for (Py_ssize_t k = 0; is_known > 0 && k < count; ++k) is_known = is_of_kind(s, k, args[k], addresses);
     if (is_known > 0) is_known = has_names(s);
-    if (is_known > 0) is_known = are_apart(s, args, foreign);
+    if (is_known > 0) is_known = are_apart(s, addresses);
     if (is_known > 0 && s->guard) {
         PyObject *said = PyObject_Vectorcall(s->guard, args, (size_t)count, NULL);
         is_known = said ? PyObject_IsTrue(said) : -1;
@@ -280,19 +255,18 @@ static int takes_so_many(PyObject *run, Py_ssize_t count) {
     return Py_IS_TYPE(run, shortcut_type) && ((Shortcut *)run)->count == count;
 }
 
-/* Shortcut(...): a tuple of the arguments, each a type, a dtype or None, where its memory has the dtype, attributes
- * and a constant, and of another library's array the rest; the indices of those that are passed; what they are passed
- * to; what is called with others; a guard or None; names; where arrays have their addresses; distances; the class of
- * new arrays and the address of what makes them. */
+/* Shortcut(...): a tuple of the arguments, each a type, a tuple of a constant or none, and of an array what the fields
+ * say; the indices of those that are passed; what they are passed to; what is called with others; a guard or None;
+ * names; distances; the layout of arrays or None; and the address of what makes new ones. */
 static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *words) {
-    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names, *memory, *address, *distances, *kind;
+    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names, *distances, *layout;
     unsigned long long new_array;
     if (words && PyDict_GET_SIZE(words)) {
         PyErr_SetString(PyExc_TypeError, "a shortcut takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O!O!OOOO!OOO!OK", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
-                          &guard, &PyTuple_Type, &names, &memory, &address, &PyTuple_Type, &distances, &kind, &new_array))
+    if (!PyArg_ParseTuple(args, "O!O!OOOO!O!OK", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
+                          &guard, &PyTuple_Type, &names, &PyTuple_Type, &distances, &layout, &new_array))
         return NULL;
     if (PyTuple_GET_SIZE(arguments) > MOST_LEAVES || PyTuple_GET_SIZE(passed) > MOST_LEAVES) {
         PyErr_SetString(PyExc_ValueError, "too many arguments");
@@ -306,7 +280,6 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
     s->otherwise = otherwise;
     s->guard = or_null(guard);
     s->names = names;
-    s->layout.kind = kind;
     s->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
     s->count = PyTuple_GET_SIZE(arguments);
     s->arguments = PyMem_Calloc((size_t)s->count + 1, sizeof *s->arguments);
@@ -316,22 +289,17 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
         Py_DECREF(s);
         return PyErr_NoMemory();
     }
-    s->memory = or_null(memory);
-    read_access(address, &s->address);
-    int done = read_indices(passed, s->passed, &s->passed_count, (int)s->count);
+    int done = read_layout(layout, &s->layout) && read_indices(passed, s->passed, &s->passed_count, (int)s->count);
     for (Py_ssize_t k = 0; done && k < s->count; ++k) {
         struct shortcut_argument *argument = &s->arguments[k];
-        PyObject *foreign;
-        done = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!OnO!O!O!", &PyType_Type, &argument->type,
-                                &argument->dtype, &argument->offset, &PyTuple_Type, &argument->attributes,
-                                &PyTuple_Type, &argument->constant, &PyTuple_Type, &foreign);
+        done = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!O!OpiOOpii", &PyType_Type, &argument->type,
+                                &PyTuple_Type, &argument->constant, &argument->dtype, &argument->is_written,
+                                &argument->ndim, &argument->shape, &argument->layout, &argument->is_foreign,
+                                &argument->device_type, &argument->device);
         argument->dtype = done ? or_null(argument->dtype) : NULL;
-        if (!done || !PyTuple_GET_SIZE(foreign)) continue;
-        argument->is_foreign = 1;
-        done = PyArg_ParseTuple(foreign, "iipiOO", &argument->device_type, &argument->device, &argument->is_written,
-                                &argument->ndim, &argument->shape, &argument->layout);
+        if (!done || !argument->is_foreign) continue;
         const struct library *library = library_of((PyTypeObject *)argument->type);
-        if (done && (!library || (s->library && s->library != library))) {
+        if (!library || (s->library && s->library != library)) {
             PyErr_SetString(PyExc_ValueError, "no library, or several");
             done = 0;
         }
@@ -345,8 +313,9 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
             known->other = (int)PyLong_AsLong(known->array);
             known->array = NULL;
         }
-        if (done && (known->written < 0 || known->written >= s->count || known->other < 0 || known->other >= s->count)) {
-            PyErr_SetString(PyExc_ValueError, "no such argument");
+        if (done && (known->written < 0 || known->written >= s->count || known->other < 0 || known->other >= s->count ||
+                     !s->arguments[known->written].dtype || (!known->array && !s->arguments[known->other].dtype))) {
+            PyErr_SetString(PyExc_ValueError, "no such array");
             done = 0;
         }
     }

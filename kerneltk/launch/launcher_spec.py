@@ -41,12 +41,9 @@ Guard = Literal["dtype", "dense", "memory", "device", "writable"] | MultipleOf
 all, the launcher's device, memory that can be written.
 """
 
-Marshal = Literal[
-    "address", "number", "converted", "complex", "float32", "bits", "bytes", "lent", "nothing"
-]
+Marshal = Literal["address", "number", "converted", "float32", "bytes", "lent", "nothing"]
 """How an argument gets into the block of parameters: as an array's address, as it is, by a
-converter, as two floats, rounded to a float32, as the bits of a bfloat16, as a record's bytes, as
-the address of a record; None does not.
+converter, rounded to a float32, as a record's bytes, as the address of a record; None does not.
 """
 
 

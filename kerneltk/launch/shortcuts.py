@@ -6,7 +6,6 @@ Python, with the same results.
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter, is_
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.backends.base import ArrayAccess
+from kerneltk.backends.base import ArrayAccess, ArrayLayout
 from kerneltk.interop import exchange
 from kerneltk.launch import compiled
 
@@ -245,41 +244,44 @@ def shortcut_of(
             kinds, passed, typed, otherwise, access, guard, names, apart, is_awaited and fits
         )
     module = compiled.extension_module()
-    offsets: dict[type, int] = {np.ndarray: module.NUMPY_DTYPE}
     layout = None if access.layout is None else access.layout()
-    if layout is not None:
-        offsets[layout.kind] = layout.dtype
-    described = tuple(
-        (
-            kind.type,
-            kind.dtype,
-            offsets.get(kind.type, 0),
-            tuple(
-                (tuple(map(sys.intern, name.split("."))), value) for name, value in kind.attributes
-            ),
-            () if kind.constant is MISSING else (kind.constant,),
-            kind.foreign,
-        )
-        for kind in kinds
-    )
+    described = [_asked(kind, access, layout) for kind in kinds]
+    if None in described:
+        return Shortcut(kinds, passed, typed, otherwise, access, guard, names, apart)
     if isinstance(typed, Steps):
         foreign = next((kind for kind in kinds if kind.foreign), None)
         described_new = tuple(_new(array, foreign) for array in typed.new)
         typed = typed.size, typed.constants, described_new, typed.calls, typed.result
     made: Callable[..., Any] = module.Shortcut(
-        described,
+        tuple(described),
         tuple(passed),
         typed,
         otherwise,
         guard,
         tuple((owner, name, () if value is MISSING else (value,)) for owner, name, value in names),
-        compiled.reader_of(access.memory),
-        compiled.access_of(access),
         tuple(map(tuple, apart)),
-        None if layout is None else layout.kind,
+        layout,
         0 if layout is None or access.new_array_function is None else access.new_array_function(),
     )
     return made
+
+
+def _asked(kind: Kind, access: ArrayAccess, layout: ArrayLayout | None) -> tuple[Any, ...] | None:
+    """What the extension module asks of an argument; None where it does not read such arrays."""
+    constant = () if kind.constant is MISSING else (kind.constant,)
+    if kind.foreign:
+        device_type, device, *asked = kind.foreign
+        return kind.type, constant, kind.dtype, *asked, True, device_type, device
+    array_type = np.ndarray if access.layout is None else layout and layout.kind
+    known: dict[str, Any] = {"ndim": -1, "shape": None, "strides": None}
+    known[access.writable or "writable"] = False
+    for name, value in kind.attributes:
+        is_order = name in ("flags.c_contiguous", access.contiguous)
+        known["strides" if is_order else name] = value
+    if (kind.dtype is not None and kind.type is not array_type) or len(known) > 4:
+        return None
+    ndim, shape, strides, is_written = known.values()
+    return kind.type, constant, kind.dtype, is_written, ndim, shape, strides, False, 0, 0
 
 
 def _new(array: New, foreign: Kind | None) -> tuple[Any, ...]:

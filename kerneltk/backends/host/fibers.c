@@ -51,27 +51,6 @@ void __asan_unpoison_memory_region(const volatile void *address, size_t size);
 #define SHORT_PATIENCE (64u << 6) /* in a launch in which lanes have spun */
 #define EXITS_ALLOWED 1u /* flag of a launch: exited threads count as arrived at a barrier */
 
-/* What a kernel's entry is given; its parameters follow. The layout is host_grid.hpp's too. */
-struct launch_head {
-    uint32_t grid[3], block[3], dynamic_shared, flags;
-    const void *runtime;
-    const char *kernel;
-};
-
-struct engine;
-
-/* What a unit tells of itself: where its thread is (block and thread), and how the loop over the
- * threads of the block is continued. */
-struct unit {
-    void (*where)(uint32_t at[6]);
-    void (*go_on)(const void *block, uint32_t first_thread);
-    const struct unit_memory *memory; /* NULL but in a build that checks memory */
-};
-
-/* Computes what each lane of a collective gets from what each has brought. */
-typedef void (*combine_function)(const unsigned long long *in, const unsigned *extra,
-                                 unsigned long long *out, unsigned lanes);
-
 enum waiting { AT_NOTHING, AT_BARRIER, AT_WARP, AT_ANY, AT_YIELD, AT_MEETING };
 
 /* CUDA has one barrier a block, wherever it is written; the kinds cannot be mixed. */
@@ -412,14 +391,17 @@ static void reset_engine(struct engine *e) {
     e->at_block[0] = NO_BLOCK;
 }
 
+/* Returns the slab of stacks that an address is in; -1 for none. */
+static int slab_of(const struct engine *e, const void *address) {
+    for (int k = 0; e && k < e->slab_count; ++k)
+        if ((uintptr_t)address - (uintptr_t)e->slabs[k] < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB) return k;
+    return -1;
+}
+
 /* Tells whether an address is one that a thread reaches whose stack is full. */
 static int is_guard(const struct engine *e, const char *address) {
-    for (int k = 0; k < e->slab_count; ++k) {
-        uintptr_t offset = (uintptr_t)address - (uintptr_t)e->slabs[k];
-        if (offset < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
-            return offset % STACK_STRIDE < STACK_GUARD;
-    }
-    return 0;
+    int slab = slab_of(e, address);
+    return slab >= 0 && (size_t)(address - e->slabs[slab]) % STACK_STRIDE < STACK_GUARD;
 }
 
 /* ---- ends of threads ---- */
@@ -900,13 +882,17 @@ static void call_excuse(struct engine *e) {
 
 /* ---- what is told of those that wait ---- */
 
-/* Appends as printf does, within `size` bytes. */
+/* Append as printf does, within `size` bytes. */
+static void append_values(char *text, size_t size, const char *format, __builtin_va_list values) {
+    size_t used = strlen(text);
+    vsnprintf(text + used, size - used, format, values);
+}
+
 static __attribute__((format(printf, 3, 4))) void append(char *text, size_t size,
                                                          const char *format, ...) {
-    size_t used = strlen(text);
     __builtin_va_list values;
     __builtin_va_start(values, format);
-    vsnprintf(text + used, size - used, format, values);
+    append_values(text, size, format, values);
     __builtin_va_end(values);
 }
 

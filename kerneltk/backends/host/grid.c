@@ -107,45 +107,9 @@ static int has_key;
 
 /* ---- engines ---- */
 
-static struct engine *call_enter(const struct launch_head *head, const struct unit *unit);
 static void end_parts_of_others(void);
-static int call_grid_barrier(struct engine *e, const char *file, int line);
-static void call_assertion(struct engine *e, const char *condition, const char *file, int line);
-static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
-                         int line);
-static void call_child(struct engine *e, kernel_function entry, const void *block,
-                       unsigned long size);
-static void call_ended(struct engine *e, const char *name, const void *address);
-static void call_guard_shared(struct engine *e, char *memory, unsigned long size);
-static void call_sleep(struct engine *e, unsigned nanoseconds_);
-static long long call_time(void) { return nanoseconds(); }
-extern const struct memory_calls kt_memory_calls __attribute__((visibility("hidden")));
 static void enter_checked(struct engine *e);
-
-/* What units are given, in the order that host_grid.hpp declares. */
-static const struct {
-    struct engine *(*enter)(const struct launch_head *, const struct unit *);
-    int (*barrier)(struct engine *, const char *, int);
-    int (*vote)(struct engine *, unsigned, unsigned long long *, const char *, int);
-    int (*warp)(struct engine *, unsigned, combine_function, unsigned long long, unsigned,
-                unsigned long long *, const char *, int);
-    int (*grid_barrier)(struct engine *, const char *, int);
-    int (*yield)(struct engine *);
-    void (*leave)(struct engine *);
-    void (*assertion)(struct engine *, const char *, const char *, int);
-    void (*sleep)(struct engine *, unsigned);
-    long long (*time)(void);
-    const struct memory_calls *memory;
-    int (*meet)(struct engine *, unsigned long long, int);
-    void (*refused)(struct engine *, const char *, const char *, const char *, int);
-    void (*child)(struct engine *, kernel_function, const void *, unsigned long);
-    void (*ended)(struct engine *, const char *, const void *);
-    void (*excuse)(struct engine *);
-    void (*guard_shared)(struct engine *, char *, unsigned long);
-} calls = {call_enter, call_barrier,   call_vote,  call_warp, call_grid_barrier, call_yield,
-           call_leave, call_assertion, call_sleep, call_time, &kt_memory_calls,  call_meet,
-           call_refused, call_child,     call_ended, call_excuse,
-           call_guard_shared};
+static const struct calls calls; /* memory.c */
 
 EXPORT const void *kt_runtime(void) { return &calls; }
 
@@ -357,29 +321,31 @@ static void leave_kernel_by(int code) {
     siglongjmp(*landing, code);
 }
 
-static void call_assertion(struct engine *e, const char *condition, const char *file, int line) {
+/* Ends the launch by what the running thread did, and, unless it is NULL, with a finding. */
+static __attribute__((noreturn, cold, format(printf, 4, 5))) void fail_with(
+    struct engine *e, int code, const struct finding *f, const char *format, ...) {
     struct grid_launch *l = atomic_load(&e->launch);
-    if (claim_text(e, KT_TRAP)) {
+    if (claim_text(e, code)) {
+        __builtin_va_list values;
         append_position(e, l->text, sizeof l->text, 1);
-        if (*condition == ' ') /* a sentence by itself */
-            append(l->text, sizeof l->text, ":%s (%s:%d)", condition, file, line);
-        else if (line)
-            append(l->text, sizeof l->text, ": assertion '%s' failed at %s:%d", condition, file, line);
-        else /* a function of the package's: its name and a reason */
-            append(l->text, sizeof l->text, ": %s: %s", condition, file);
+        __builtin_va_start(values, format);
+        append_values(l->text, sizeof l->text, format, values);
+        __builtin_va_end(values);
+        if ((l->has_finding = f != NULL)) l->finding = *f;
     }
-    leave_kernel(e, KT_TRAP);
+    leave_kernel(e, code);
+}
+
+static void call_assertion(struct engine *e, const char *condition, const char *file, int line) {
+    if (*condition == ' ') /* a sentence by itself */
+        fail_with(e, KT_TRAP, NULL, ":%s (%s:%d)", condition, file, line);
+    if (line) fail_with(e, KT_TRAP, NULL, ": assertion '%s' failed at %s:%d", condition, file, line);
+    fail_with(e, KT_TRAP, NULL, ": %s: %s", condition, file); /* of the package's: its name and a reason */
 }
 
 static void call_refused(struct engine *e, const char *what, const char *lacking, const char *file,
                          int line) {
-    struct grid_launch *l = atomic_load(&e->launch);
-    if (claim_text(e, KT_TRAP)) {
-        append_position(e, l->text, sizeof l->text, 1);
-        append(l->text, sizeof l->text, ": %s cannot run on CPU cores, which have no %s (%s:%d)", what,
-               lacking, file, line);
-    }
-    leave_kernel(e, KT_TRAP);
+    fail_with(e, KT_TRAP, NULL, ": %s cannot run on CPU cores, which have no %s (%s:%d)", what, lacking, file, line);
 }
 
 /* Lets no block of a launch without dynamic shared memory read or write that of its unit: its pages,
@@ -415,16 +381,8 @@ static void end_parts_of_others(void) {
 
 /* A function of the host that would end the process was called, and would return to `address`. */
 static void call_ended(struct engine *e, const char *name, const void *address) {
-    struct grid_launch *l = atomic_load(&e->launch);
-    if (claim_text(e, KT_TRAP)) {
-        append_position(e, l->text, sizeof l->text, 1);
-        append(l->text, sizeof l->text, ": '%s' is called, which only the host has", name);
-        l->finding.kind = ONLY_PLACE;
-        l->finding.frame[0] = (uintptr_t)address;
-        l->finding.frames = 1;
-        l->has_finding = 1;
-    }
-    leave_kernel(e, KT_TRAP);
+    struct finding f = {.kind = ONLY_PLACE, .frame = {(uintptr_t)address}, .frames = 1};
+    fail_with(e, KT_TRAP, &f, ": '%s' is called, which only the host has", name);
 }
 
 static struct code_range code_of(const void *function) {

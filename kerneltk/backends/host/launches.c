@@ -167,13 +167,7 @@ static void call_child(struct engine *e, kernel_function entry, const void *bloc
         wrong = "more than 227 KiB of dynamic shared memory";
     int depth = l->own ? l->own->depth + 1 : 1;
     if (depth > MOST_DEPTH) wrong = "24 launches from kernels around it, which is the most";
-    if (wrong) {
-        if (claim_text(e, KT_FAULT)) {
-            append_position(e, l->text, sizeof l->text, 1);
-            append(l->text, sizeof l->text, ": it launches '%s' with %s", head->kernel, wrong);
-        }
-        leave_kernel(e, KT_FAULT);
-    }
+    if (wrong) fail_with(e, KT_FAULT, NULL, ": it launches '%s' with %s", head->kernel, wrong);
     int before = lock_heap(e);
     struct child *c = (struct child *)malloc(sizeof *c + size);
     if (c) {
@@ -300,6 +294,8 @@ static int call_grid_barrier(struct engine *e, const char *file, int line) {
     }
     return arrive(e, current_thread(e), GRID_BARRIER, file, line) | waited;
 }
+
+static long long call_time(void) { return nanoseconds(); }
 
 static void call_sleep(struct engine *e, unsigned duration) {
     (void)e;

@@ -29,39 +29,6 @@ struct shared_variable { /* thread local, hence relative to the unit's origin */
     uint64_t is_own; /* this package's, of an OS thread: no two lanes exchange anything there */
 };
 
-struct global_variable {
-    uintptr_t begin;
-    size_t size, size_with_gap;
-    const char *name, *file;
-    size_t late;
-    const void *place;
-    size_t other;
-};
-
-/* The layout is host_memory.hpp's, too. */
-struct unit_memory {
-    const struct memory_calls *checks;
-    const struct global_variable *globals;
-    size_t global_count;
-    const char *(*origin)(void);
-    uintptr_t image, image_end;
-    int64_t shared_begin, shared_end;
-    const struct shared_variable *shared; /* by where they begin */
-    size_t shared_count;
-};
-
-struct memory_calls {
-    void (*check)(const void *, size_t, unsigned how, const void *frame);
-    void *(*move)(void *, const void *, size_t, const void *frame);
-    void *(*fill)(void *, int, size_t, const void *frame);
-    void *(*allocate)(size_t);
-    void (*release)(void *, const void *frame);
-    void (*misaligned)(const void *, unsigned alignment, const char *type, const char *file,
-                       unsigned line);
-    void (*order)(void);
-    void (*pass_barrier)(void);
-};
-
 /* Python knows these numbers. */
 enum finding_kind {
     IN_NOTHING = 1, IN_ARRAY, IN_SHARED, IN_DYNAMIC, IN_GLOBAL, IN_HEAP, IN_OTHER_STACK, READ_ONLY,
@@ -201,19 +168,13 @@ static void stack_of_thread(struct engine *e, uintptr_t *low, uintptr_t *high) {
 
 static __attribute__((noreturn, cold)) void end_with(struct engine *e, struct finding *f,
                                                      const void *frame) {
-    struct grid_launch *l = atomic_load(&e->launch);
     if (frame) {
         uintptr_t low, high;
         stack_of_thread(e, &low, &high);
         f->frames = 0;
         note_frames(f, (uintptr_t)frame, low, high);
     }
-    if (claim_text(e, KT_FAULT)) {
-        append_position(e, l->text, sizeof l->text, 1);
-        l->finding = *f;
-        l->has_finding = 1;
-    }
-    leave_kernel(e, KT_FAULT);
+    fail_with(e, KT_FAULT, f, "%s", "");
 }
 
 /* Bytes between an object and an access outside of it. */
@@ -375,10 +336,7 @@ static __attribute__((noinline)) int check_elsewhere(struct engine *e, struct gr
     if (is_of_c_library(at, size)) return 0;
     uintptr_t apart = nearest_array(l, &f);
     if (f.kind != READ_ONLY) {
-        for (int k = 0; k < e->slab_count; ++k)
-            if (at - (uintptr_t)e->slabs[k] < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
-                f.kind = IN_OTHER_STACK;
-        if (e->native_high && at - e->native_low < e->native_high - e->native_low)
+        if (slab_of(e, (const void *)at) >= 0 || (e->native_high && at - e->native_low < e->native_high - e->native_low))
             f.kind = IN_OTHER_STACK;
         /* An array of the allocator's begins no sooner behind another. */
         if (apart >= LEAST_GAP && f.kind != IN_OTHER_STACK && may_wander(e, l) && is_mapped(at))
@@ -463,9 +421,15 @@ static void call_pass_barrier(void) {
     if (own_engine && own_engine->watched && atomic_load(&own_engine->launch)) join_block(own_engine);
 }
 
-const struct memory_calls kt_memory_calls = {
+static const struct memory_calls memory_calls = {
     call_check,   call_move,       call_fill,  call_allocate,
     call_release, call_misaligned, call_order, call_pass_barrier};
+
+static const struct calls calls = {
+    call_enter, call_barrier,   call_vote,  call_warp,  call_grid_barrier, call_yield,
+    call_leave, call_assertion, call_sleep, call_time,  &memory_calls,     call_meet,
+    call_refused, call_child,   call_ended, call_excuse, call_guard_shared,
+};
 
 /* Says what the arguments of this thread's next launches are. */
 EXPORT void kt_note_arrays(const struct array_note *arrays, int count) {

@@ -47,8 +47,6 @@
 #define TRAP SIGILL
 #endif
 
-typedef void (*kernel_function)(const void *args, long long begin, long long end);
-
 /* The gate: bit 31 "the caller sleeps", bits 16-30 free seats, bits 0-15 workers inside. */
 #define CALLER_SLEEPS 0x80000000u
 #define ONE_SEAT 0x10000u

@@ -24,7 +24,7 @@ from kerneltk.backends import temporary
 from kerneltk.backends.host import toolchain
 from kerneltk.cache import debug_files
 from kerneltk.cache.derived import Entry
-from kerneltk.core.artifacts import ObjectCode
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, LaunchError, render_message
 from kerneltk.object_code import elf
@@ -60,9 +60,12 @@ an OS thread a block, so that blocks may wait for each other; 4 if the grid has 
 """
 
 
-_SOURCES = tuple(
-    Path(__file__).with_name(f"{name}.c")
-    for name in ("runtime", "fibers", "grid", "watchdog", "launches", "memory", "exchanges")
+_SOURCES = (
+    INCLUDE_DIRECTORY / "kerneltk" / "host_protocol.h",
+    *(
+        Path(__file__).with_name(f"{name}.c")
+        for name in ("runtime", "fibers", "grid", "watchdog", "launches", "memory", "exchanges")
+    ),
 )
 _MOST_THREADS = 512  # MAX_THREADS in runtime.c
 _loads = itertools.count()
@@ -218,7 +221,7 @@ def _compile_pool() -> bytes:
     known = entry.get()
     if known is not None:
         return known
-    code, log = toolchain.build(_SOURCES[0].name, source.decode(), options, language="c")
+    code, log = toolchain.build(_SOURCES[1].name, source.decode(), options, language="c")
     if code is None:
         raise BackendUnavailableError(f"The host runtime does not compile:\n{log}")
     entry.put(code)

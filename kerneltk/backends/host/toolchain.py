@@ -753,22 +753,7 @@ def cuda_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     return own if unit.raw else (*own, *cupy_include_directory())
 
 
-# What ends a process, and host_ends.hpp defines.
-_ENDS = (
-    "exit", "_exit", "_Exit", "quick_exit", "abort", "_ZSt9terminatev", "atexit", "at_quick_exit",
-    "pthread_exit", "raise", "kill", "killpg", "tgkill", "pthread_kill", "sigqueue", "execl",
-    "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve", "fork", "vfork", "err",
-    "errx", "verr", "verrx", "error", "error_at_line", "syscall", "system", "popen", "posix_spawn",
-    "posix_spawnp", "clone", "daemon", "alarm", "ualarm", "setitimer", "setrlimit", "signal",
-    "sigaction", "sigprocmask", "pthread_sigmask", "pthread_cancel", "thrd_exit", "longjmp",
-    "_longjmp", "siglongjmp", "_ZSt16__throw_bad_castv", "_ZSt17__throw_bad_allocv",
-    "_ZSt19__throw_logic_errorPKc", "_ZSt19__throw_range_errorPKc", "_ZSt20__throw_domain_errorPKc",
-    "_ZSt20__throw_length_errorPKc", "_ZSt20__throw_out_of_rangePKc", "_ZSt20__throw_system_errori",
-    "_ZSt21__throw_bad_exceptionv", "_ZSt21__throw_runtime_errorPKc",
-    "_ZSt22__throw_overflow_errorPKc", "_ZSt24__throw_invalid_argumentPKc",
-    "_ZSt24__throw_out_of_range_fmtPKcz", "_ZSt25__throw_bad_function_callv",
-    "_ZSt28__throw_bad_array_new_lengthv", "__cxa_throw",
-)  # fmt: skip
+_ENDS_NAMES = pattern(r"(?m)\bone\((\w+)\)|^KERNELTK_ENDS\((\w+), ")
 _ENDS_HEADER = "<kerneltk/host_ends.hpp>"
 _PLAIN_ENDS = "-DKERNELTK_PLAIN_ENDS"  # includes it where functions are over elements
 # What mentions these is built with its lines; traps and assertions tell theirs by themselves.
@@ -785,6 +770,13 @@ _MAY_END = pattern(
 _C_LINKAGE = pattern(r'\bextern\s+"C"(?=(?:\s+\w+(?:\s*\([^()"]*\))?)*?\s+__global__\b)')
 
 
+@cache
+def _ends() -> tuple[str, ...]:
+    """Return the symbols of what ends a process, which the header defines."""
+    header = (INCLUDE_DIRECTORY / _ENDS_HEADER.strip("<>")).read_text()
+    return tuple(name or symbol for name, symbol in _ENDS_NAMES.findall(header))
+
+
 def _build_unit(
     unit: TranslationUnit, source: str, options: Sequence[str], prelude: str = ""
 ) -> tuple[bytes | None, str]:
@@ -792,7 +784,7 @@ def _build_unit(
     has_gaps = unit.raw and "memory" in get_settings().host_debug
     # By a pattern: lld refuses a name that is not there.
     exported = ("_kt_*",) if unit.raw else (unit.entry, "_kt_textures*")
-    wrapped: tuple[str, ...] = _ENDS if _ENDS_HEADER in source or _PLAIN_ENDS in options else ()
+    wrapped: tuple[str, ...] = _ends() if _ENDS_HEADER in source or _PLAIN_ENDS in options else ()
     wrapped += ("printf",)  # which host.hpp defines
     parts = partial(build, _FILE, has_gaps=has_gaps, exported=exported, wrapped=wrapped)
     code, log = parts(source, options, prelude=prelude)

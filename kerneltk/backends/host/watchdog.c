@@ -35,13 +35,6 @@ static void call_python(void) {
     PyGILState_Release(state);
 }
 
-static int is_on_fiber(const struct engine *e, const void *address) {
-    for (int k = 0; e && k < e->slab_count; ++k)
-        if ((uintptr_t)address - (uintptr_t)e->slabs[k] < (uintptr_t)STACK_STRIDE * STACKS_A_SLAB)
-            return 1;
-    return 0;
-}
-
 #ifndef KT_ADDRESS_SANITIZER
 static struct fiber *left, *visited; /* while Python is called from a fiber */
 
@@ -89,7 +82,7 @@ static void on_ask(int number, siginfo_t *info, void *context) {
     if (e) atomic_store(&e->launch, NULL);
     atomic_store(&answered, atomic_load(&interrupts));
     atomic_store(&l->ask_at, 0);
-    if (is_on_fiber(e, &error))
+    if (slab_of(e, &error) >= 0)
         call_python_on_native(e);
     else
         call_python();
@@ -211,11 +204,16 @@ static void *watch(void *argument) {
     return NULL;
 }
 
+#define NEEDED_SIGNALS 6u
+static int signal_needed(unsigned k) { /* those of real time are no constants */
+    const int each[NEEDED_SIGNALS] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP, ASK};
+    return each[k];
+}
+
 /* The signals that a thread in a launch has to take: blocked, a kernel's own would end the process. */
 static void needed_signals(sigset_t *needed) {
-    const int each[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP, ASK};
     sigemptyset(needed);
-    for (unsigned k = 0; k < sizeof each / sizeof *each; ++k) sigaddset(needed, each[k]);
+    for (unsigned k = 0; k < NEEDED_SIGNALS; ++k) sigaddset(needed, signal_needed(k));
 }
 
 /* Creates a thread of ours; 0 if there can be none. Signals stay with the application's own threads, but for those
@@ -228,8 +226,7 @@ static int create_thread(pthread_t *thread, const cpu_set_t *cpus, int is_detach
     if (is_detached) pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     if (cpus) pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
     sigfillset(&blocked);
-    const int needed[] = {SIGFPE, TRAP, SIGSEGV, SIGBUS, STOP};
-    for (unsigned k = 0; runs_kernels && k < sizeof needed / sizeof *needed; ++k) sigdelset(&blocked, needed[k]);
+    for (unsigned k = 0; runs_kernels && k < NEEDED_SIGNALS; ++k) sigdelset(&blocked, signal_needed(k));
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int failed = pthread_create(thread, &attributes, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -264,31 +265,29 @@ def members_of(
     return tuple(offsets), Layout(text + (f"{rest}x" if rest else ""), end + rest, alignment)
 
 
-def marshal_of(kind: type) -> Marshal:
-    """Return how a leaf of a Python type, which is no array, is packed."""
-    if kind is type(None):
-        return "nothing"
-    if issubclass(kind, complex | np.complexfloating):
-        return "complex"
-    if issubclass(kind, np.void):
-        return "bytes"
-    is_bfloat16 = issubclass(kind, np.generic) and kind.__name__ == "bfloat16"
-    return "bits" if is_bfloat16 else "number"
-
-
 def marshal_as(
     kind: type, dtype: np.dtype[Any] | None
 ) -> tuple[Marshal, Callable[[Any], tuple[Any, ...]] | None]:
-    """Return how a leaf is packed as a number of a dtype, and what converts it, if it is another
-    one. None leaves it what it is.
+    """Return how a leaf of a Python type, which is no array, is packed as a number of a dtype, and
+    what converts it. None leaves it what it is.
     """
+    if kind is type(None):
+        return "nothing", None
     if dtype is None or issubclass(kind, dtype.type) or (kind, dtype.kind) == (bool, "b"):
-        return marshal_of(kind), None
+        if issubclass(kind, complex | np.complexfloating):
+            return "converted", attrgetter("real", "imag")
+        if issubclass(kind, np.generic) and kind.__name__ == "bfloat16":
+            return "converted", _bits
+        return ("bytes" if issubclass(kind, np.void) else "number"), None
     if issubclass(kind, float) and dtype.char in "fd":
         return ("float32" if dtype.char == "f" else "number"), None
     if kind is int and dtype.kind in "iu":
         return "converted", partial(_wrapped, 8 * dtype.itemsize, dtype.kind == "i")
     return "converted", partial(_parts, dtype)
+
+
+def _bits(value: Any) -> tuple[int]:
+    return (value.view("u2"),)
 
 
 def _wrapped(bits: int, is_signed: bool, value: int) -> tuple[int]:

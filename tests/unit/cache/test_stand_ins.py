@@ -57,6 +57,14 @@ def test_sections_of_a_table() -> None:
 //// e
 //// *f
 int f;
+
+//// g=1 h=2
+int @NAME@[@VALUE@];
+@EACH int=a
+@EACH bool=b
+@1@ @2@;
+
+@END
 """
     head = "#pragma once  // kerneltk/templates/stand_ins/t.headers\n"
     sections = stand_ins.read_table(table, "t.headers")
@@ -66,6 +74,8 @@ int f;
         "d": head + "#include <d>\n\n#error <d>\n",
         "e": head + "int f;\n",
         "f": head.removeprefix("#pragma once") + "int f;\n",
+        "g": head + "int g[1];\nint a;\n\nbool b;\n\n",
+        "h": head + "int h[2];\nint a;\n\nbool b;\n\n",
     }  # fmt: skip
     assert stand_ins.read_table(b"//// x\n\n//// y\nint y;\n", "")["x"].body == b""
     with pytest.raises(ValueError, match=r"'t.headers' has two headers 'e'"):

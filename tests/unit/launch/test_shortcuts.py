@@ -89,7 +89,8 @@ def test_distances_of_addresses(access: str) -> None:
     )
     whole = np.zeros(64, "u1")
     distances = [Distance(1, 0, -4, 8), Distance(1, whole[32:], -8, 16)]
-    call = shortcut_of([Kind(np.ndarray)] * 2, (1,), typed, otherwise, arrays, apart=distances)
+    kinds = [Kind(np.ndarray, whole.dtype)] * 2
+    call = shortcut_of(kinds, (1,), typed, otherwise, arrays, apart=distances)
     for at, is_apart in ((0, True), (3, True), (4, True), (5, False), (15, False), (16, True)):
         for _ in range(2):
             assert (way(call, whole[8:], whole[at:]) == "typed") is is_apart, at

@@ -9,15 +9,8 @@ namespace kerneltk {
 
 template <class Item>
 struct is_index {
-    static constexpr bool value = is_number<Item>::value && !is_small_float<Item>::value;
-};
-template <>
-struct is_index<float> {
-    static constexpr bool value = false;
-};
-template <>
-struct is_index<double> {
-    static constexpr bool value = false;
+    static constexpr bool value = is_number<Item>::value && !is_small_float<Item>::value &&
+                                  !is_same<Item, float>::value && !is_same<Item, double>::value;
 };
 
 // How the elements of arrays are referred to.

@@ -92,22 +92,16 @@ struct
     __device__ __forceinline__ void imag(T im) volatile { parts_[1] = im; }
 #endif
 
-    template <class U>
-    __device__ __forceinline__ complex& operator+=(const U& z) {
-        return *this = *this + z;
+#define KERNELTK_UPDATE(op)                                              \
+    template <class U>                                                   \
+    __device__ __forceinline__ complex& operator op##=(const U& z) {     \
+        return *this = *this op z;                                       \
     }
-    template <class U>
-    __device__ __forceinline__ complex& operator-=(const U& z) {
-        return *this = *this - z;
-    }
-    template <class U>
-    __device__ __forceinline__ complex& operator*=(const U& z) {
-        return *this = *this * z;
-    }
-    template <class U>
-    __device__ __forceinline__ complex& operator/=(const U& z) {
-        return *this = *this / z;
-    }
+    KERNELTK_UPDATE(+)
+    KERNELTK_UPDATE(-)
+    KERNELTK_UPDATE(*)
+    KERNELTK_UPDATE(/)
+#undef KERNELTK_UPDATE
 
 private:
     T parts_[2];

@@ -67,6 +67,25 @@ struct thread_totals {
     __device__ __forceinline__ const T& operator[](int k) const { return items[k % VECTOR].value; }
 };
 
+// What functions give for each slot of a thread, and for each of its totals.
+template <int ITEMS, int TOTALS>
+struct thread_slots {
+    template <class T, class Value>
+    __device__ __forceinline__ row_elements<T, ITEMS> each(const Value& value) const {
+        row_elements<T, ITEMS> found;
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) found.items[k].value = value(k);
+        return found;
+    }
+    template <class T, class Value>
+    __device__ __forceinline__ thread_totals<T, TOTALS> of_totals(const Value& value) const {
+        thread_totals<T, TOTALS> found;
+#pragma unroll
+        for (int k = 0; k < TOTALS; ++k) found.items[k].value = value(k);
+        return found;
+    }
+};
+
 template <class T>
 static __device__ __forceinline__ words<T> in_words(const T& value) {
     words<T> found;
@@ -247,7 +266,7 @@ static __device__ __forceinline__ auto without_gaps(const View& view) {
 // have elements in the first FULL turns.
 template <int BLOCK, int ITEMS, int VECTOR, int CLUSTER = 1, int LANES = BLOCK, bool WHOLE = false,
           int FULL = 0, int STAGED = 0>
-class fused_row {
+class fused_row : public thread_slots<ITEMS, 1> {
     using blocks = row_blocks<CLUSTER>;
     static constexpr int ROWS = LANES < 32 ? 32 / LANES : 1;  // of a warp
     int length, head = 0;
@@ -450,15 +469,6 @@ public:
         return found;
     }
 
-    // What a function gives for each slot.
-    template <class T, class Value>
-    __device__ __forceinline__ row_elements<T, ITEMS> each(const Value& value) const {
-        row_elements<T, ITEMS> found;
-#pragma unroll
-        for (int k = 0; k < ITEMS; ++k) found.items[k].value = value(k);
-        return found;
-    }
-
     template <class T, class Step, class Layout, class Value>
     __device__ __forceinline__ void store(T* first, const Step& step, Layout, const Value& value,
                                           const T* rows = nullptr) const {
@@ -518,12 +528,6 @@ public:
         return found;
     }
 
-    template <class T, class Value>
-    __device__ __forceinline__ thread_totals<T, 1> of_totals(const Value& value) const {
-        thread_totals<T, 1> found;
-        found.items[0].value = value(0);
-        return found;
-    }
     template <class T>
     __device__ __forceinline__ thread_totals<T, 1> once(const T* first, ptrdiff_t) const {
         thread_totals<T, 1> found;
@@ -545,7 +549,7 @@ public:
 // A number of columns is one of vectors; threads beyond the last one compute it again, and write
 // nothing.
 template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE, int FULL>
-class fused_columns {
+class fused_columns : public thread_slots<ITEMS, VECTOR> {
     static constexpr int LANES = WIDTH / VECTOR, LINES = ALONE ? 1 : BLOCK / LANES,
                          WARPS = BLOCK / 32;
     static_assert(LANES <= 32, "a warp has whole lines of a tile");
@@ -684,15 +688,6 @@ public:
         }
     }
 
-    // What a function gives for each slot.
-    template <class T, class Value>
-    __device__ __forceinline__ row_elements<T, ITEMS> each(const Value& value) const {
-        row_elements<T, ITEMS> found;
-#pragma unroll
-        for (int k = 0; k < ITEMS; ++k) found.items[k].value = value(k);
-        return found;
-    }
-
     // The totals of columns, for all threads that have elements of them; in an order as that of
     // rows.
     template <class T, class Map, class Reduce>
@@ -734,13 +729,6 @@ public:
         return found;
     }
 
-    template <class T, class Value>
-    __device__ __forceinline__ thread_totals<T, VECTOR> of_totals(const Value& value) const {
-        thread_totals<T, VECTOR> found;
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) found.items[v].value = value(v);
-        return found;
-    }
     // What each column has one of.
     template <class T, class Step>
     __device__ __forceinline__ thread_totals<T, VECTOR> once(const T* first,

@@ -20,7 +20,7 @@ class BlockReduce {
 public:
     // The result is the first thread's; others have none.
     template <class Operation>
-    T Reduce(T value, Operation operation, int valid, KERNELTK_CUB_PLACE) {
+    T Reduce(T value, Operation operation, int valid = threads, KERNELTK_CUB_PLACE) {
         const int rank = kerneltk_details::rank();
         storage_.set(rank, value);
         kerneltk_details::wait(at);
@@ -34,18 +34,11 @@ public:
         }
         return total;
     }
-    template <class Operation>
-    T Reduce(T value, Operation operation, KERNELTK_CUB_PLACE) {
-        return Reduce(value, operation, threads, at);
-    }
     template <int N, class Operation>
     T Reduce(T (&items)[N], Operation operation, KERNELTK_CUB_PLACE) {
         return Reduce(kerneltk_details::fold(items, operation), operation, threads, at);
     }
-    T Sum(T value, KERNELTK_CUB_PLACE) {
-        return Reduce(value, cub::Sum(), threads, at);
-    }
-    T Sum(T value, int valid, KERNELTK_CUB_PLACE) {
+    T Sum(T value, int valid = threads, KERNELTK_CUB_PLACE) {
         return Reduce(value, cub::Sum(), valid, at);
     }
     template <int N>
@@ -66,6 +59,7 @@ class BlockScan {
         T aggregate_of() { return totals.data()[threads - 1]; }
     };
     KERNELTK_CUB_STORAGE(BlockScan)
+    using result = kerneltk_details::target<T>;
 
     // Returns the total of the threads before this one, where there are any, and all threads' total.
     template <class Operation>
@@ -110,9 +104,11 @@ class BlockScan {
         return values;
     }
     template <bool INCLUSIVE, int N, class Operation>
-    void scan(const T (&in)[N], T (&out)[N], const T* initial, Operation operation, T& aggregate,
+    void scan(const T (&in)[N], T (&out)[N], const T* initial, Operation operation, result total,
               const kerneltk_details::place& at) {
+        T aggregate;
         T start = before(kerneltk_details::fold(in, operation), operation, aggregate, at);
+        if (total.to != nullptr) *total.to = aggregate;
         const bool first = kerneltk_details::rank() == 0;
         if (initial != nullptr)
             start = first ? *initial : static_cast<T>(operation(*initial, start));
@@ -134,8 +130,7 @@ public:
 #define KERNELTK_CUB_ITEMS int N,
 #define KERNELTK_CUB_ZERO T{},
 #define KERNELTK_CUB_SUMS(Name, Scan, start, template_n, items, In, Out)                          \
-    template_n void Name(In, Out, KERNELTK_CUB_PLACE) { Scan(in, out, start cub::Sum(), at); }    \
-    template_n void Name(In, Out, T& total, KERNELTK_CUB_PLACE) {                                 \
+    template_n void Name(In, Out, result total = {}, KERNELTK_CUB_PLACE) {                        \
         Scan(in, out, start cub::Sum(), total, at);                                               \
     }                                                                                             \
     template <items KERNELTK_CUB_CALLBACK>                                                        \
@@ -152,21 +147,11 @@ public:
 
 #define KERNELTK_CUB_SCAN(Name, is_inclusive, items, In, Out)                                     \
     template <items class Operation>                                                              \
-    void Name(In, Out, Operation operation, T& total, KERNELTK_CUB_PLACE) {                       \
+    void Name(In, Out, Operation operation, result total = {}, KERNELTK_CUB_PLACE) {              \
         scan<is_inclusive>(as_array(in), as_array(out), nullptr, operation, total, at);           \
     }                                                                                             \
     template <items class Operation>                                                              \
-    void Name(In, Out, Operation operation, KERNELTK_CUB_PLACE) {                                 \
-        T total;                                                                                  \
-        scan<is_inclusive>(as_array(in), as_array(out), nullptr, operation, total, at);           \
-    }                                                                                             \
-    template <items class Operation>                                                              \
-    void Name(In, Out, T initial, Operation operation, T& total, KERNELTK_CUB_PLACE) {            \
-        scan<is_inclusive>(as_array(in), as_array(out), &initial, operation, total, at);          \
-    }                                                                                             \
-    template <items class Operation>                                                              \
-    void Name(In, Out, T initial, Operation operation, KERNELTK_CUB_PLACE) {                      \
-        T total;                                                                                  \
+    void Name(In, Out, T initial, Operation operation, result total = {}, KERNELTK_CUB_PLACE) {   \
         scan<is_inclusive>(as_array(in), as_array(out), &initial, operation, total, at);          \
     }                                                                                             \
     template <items class Operation, KERNELTK_CUB_CALLBACK>                                       \

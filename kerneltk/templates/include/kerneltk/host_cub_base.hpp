@@ -116,6 +116,20 @@ struct storage {
 };
 inline int rank() { return static_cast<int>(::kerneltk::grid::thread_rank()); }
 
+// A last parameter that callers may leave out: an item, and where a result is written.
+template <class T>
+struct maybe {
+    const T* item = nullptr;
+    constexpr maybe() = default;
+    constexpr maybe(const T& given) : item(&given) {}
+};
+template <class T>
+struct target {
+    T* to = nullptr;
+    constexpr target() = default;
+    constexpr target(T& given) : to(&given) {}
+};
+
 // The totals of warps are made by halving, and added up in their order, as on a GPU.
 template <class T, class Operation>
 inline T tree(T* values, int count, int width, Operation operation) {

@@ -76,38 +76,26 @@ class BlockDiscontinuity {
     }
 
 public:
+    using neighbour = kerneltk_details::maybe<T>;
+
     template <int N, class Flag, class Predicate>
-    void FlagHeads(Flag (&flags)[N], T (&items)[N], Predicate predicate, KERNELTK_CUB_PLACE) {
+    void FlagHeads(Flag (&flags)[N], T (&items)[N], Predicate predicate, neighbour first = {},
+                   KERNELTK_CUB_PLACE) {
         storage_.bring(items, at);
-        heads(flags, items, nullptr, predicate, nullptr);
-    }
-    template <int N, class Flag, class Predicate>
-    void FlagHeads(Flag (&flags)[N], T (&items)[N], Predicate predicate, T first, KERNELTK_CUB_PLACE) {
-        storage_.bring(items, at);
-        heads(flags, items, nullptr, predicate, &first);
+        heads(flags, items, nullptr, predicate, first.item);
     }
     // Also gives the item before each; the first of the block has none.
     template <int N, class Flag, class Predicate>
     void FlagHeads(Flag (&flags)[N], T (&items)[N], T (&before)[N], Predicate predicate,
+                   neighbour first = {}, KERNELTK_CUB_PLACE) {
+        storage_.bring(items, at);
+        heads(flags, items, before, predicate, first.item);
+    }
+    template <int N, class Flag, class Predicate>
+    void FlagTails(Flag (&flags)[N], T (&items)[N], Predicate predicate, neighbour last = {},
                    KERNELTK_CUB_PLACE) {
         storage_.bring(items, at);
-        heads(flags, items, before, predicate, nullptr);
-    }
-    template <int N, class Flag, class Predicate>
-    void FlagHeads(Flag (&flags)[N], T (&items)[N], T (&before)[N], Predicate predicate, T first,
-                   KERNELTK_CUB_PLACE) {
-        storage_.bring(items, at);
-        heads(flags, items, before, predicate, &first);
-    }
-    template <int N, class Flag, class Predicate>
-    void FlagTails(Flag (&flags)[N], T (&items)[N], Predicate predicate, KERNELTK_CUB_PLACE) {
-        storage_.bring(items, at);
-        tails(flags, items, predicate, nullptr);
-    }
-    template <int N, class Flag, class Predicate>
-    void FlagTails(Flag (&flags)[N], T (&items)[N], Predicate predicate, T last, KERNELTK_CUB_PLACE) {
-        storage_.bring(items, at);
-        tails(flags, items, predicate, &last);
+        tails(flags, items, predicate, last.item);
     }
     template <int N, class Flag, class Predicate>
     void FlagHeadsAndTails(Flag (&head_flags)[N], Flag (&tail_flags)[N], T (&items)[N],
@@ -171,31 +159,22 @@ class BlockAdjacentDifference {
     }
 
 public:
+    using neighbour = kerneltk_details::maybe<T>;
+
     template <int N, class Out, class Operation>
-    void SubtractLeft(T (&items)[N], Out (&out)[N], Operation operation, KERNELTK_CUB_PLACE) {
-        left(items, out, operation, threads * N, nullptr, at);
-    }
-    template <int N, class Out, class Operation>
-    void SubtractLeft(T (&items)[N], Out (&out)[N], Operation operation, T first, KERNELTK_CUB_PLACE) {
-        left(items, out, operation, threads * N, &first, at);
-    }
-    template <int N, class Out, class Operation>
-    void SubtractLeftPartialTile(T (&items)[N], Out (&out)[N], Operation operation, int valid,
-                                 KERNELTK_CUB_PLACE) {
-        left(items, out, operation, valid, nullptr, at);
+    void SubtractLeft(T (&items)[N], Out (&out)[N], Operation operation, neighbour first = {},
+                      KERNELTK_CUB_PLACE) {
+        left(items, out, operation, threads * N, first.item, at);
     }
     template <int N, class Out, class Operation>
     void SubtractLeftPartialTile(T (&items)[N], Out (&out)[N], Operation operation, int valid,
-                                 T first, KERNELTK_CUB_PLACE) {
-        left(items, out, operation, valid, &first, at);
+                                 neighbour first = {}, KERNELTK_CUB_PLACE) {
+        left(items, out, operation, valid, first.item, at);
     }
     template <int N, class Out, class Operation>
-    void SubtractRight(T (&items)[N], Out (&out)[N], Operation operation, KERNELTK_CUB_PLACE) {
-        right(items, out, operation, threads * N, nullptr, at);
-    }
-    template <int N, class Out, class Operation>
-    void SubtractRight(T (&items)[N], Out (&out)[N], Operation operation, T last, KERNELTK_CUB_PLACE) {
-        right(items, out, operation, threads * N, &last, at);
+    void SubtractRight(T (&items)[N], Out (&out)[N], Operation operation, neighbour last = {},
+                       KERNELTK_CUB_PLACE) {
+        right(items, out, operation, threads * N, last.item, at);
     }
     template <int N, class Out, class Operation>
     void SubtractRightPartialTile(T (&items)[N], Out (&out)[N], Operation operation, int valid,

@@ -79,7 +79,7 @@ class WarpReduce {
 public:
     // The result is the first lane's; others have none.
     template <class Operation>
-    T Reduce(T value, Operation operation, int valid, KERNELTK_CUB_PLACE) {
+    T Reduce(T value, Operation operation, int valid = Threads, KERNELTK_CUB_PLACE) {
         T* const values = group::bring(value);
         group::wait(at);
         T total = value;
@@ -89,12 +89,9 @@ public:
         group::wait(at);
         return total;
     }
-    template <class Operation>
-    T Reduce(T value, Operation operation, KERNELTK_CUB_PLACE) {
-        return Reduce(value, operation, Threads, at);
+    T Sum(T value, int valid = Threads, KERNELTK_CUB_PLACE) {
+        return Reduce(value, cub::Sum(), valid, at);
     }
-    T Sum(T value, KERNELTK_CUB_PLACE) { return Reduce(value, cub::Sum(), Threads, at); }
-    T Sum(T value, int valid, KERNELTK_CUB_PLACE) { return Reduce(value, cub::Sum(), valid, at); }
     // The results are those of the first lanes of segments.
     template <class Flag, class Operation>
     T HeadSegmentedReduce(T value, Flag is_head, Operation operation, KERNELTK_CUB_PLACE) {
@@ -122,10 +119,11 @@ class WarpScan {
     using group = kerneltk_details::lane_group<Threads>;
     struct storage_type {};
     KERNELTK_CUB_STORAGE(WarpScan)
+    using result = kerneltk_details::target<T>;
 
     template <class Operation>
     void scan(const T& in, T* inclusive, T* exclusive, const T* initial, Operation operation,
-              T& total, const kerneltk_details::place& at) {
+              result total, const kerneltk_details::place& at) {
         const int rank = static_cast<int>(group::rank());
         const T* const values = group::bring(in);
         group::wait(at);
@@ -137,7 +135,7 @@ class WarpScan {
         const bool has_before = initial != nullptr || rank > 0;
         const T own = values[rank];
         group::wait(at);
-        total = sum;
+        if (total.to != nullptr) *total.to = sum;
         if (inclusive != nullptr)
             *inclusive = has_before ? static_cast<T>(operation(before, own)) : own;
         if (exclusive != nullptr && has_before) *exclusive = before;
@@ -147,21 +145,12 @@ public:
     // In front of the first of a scan without an initial value there is nothing: its result stays.
 #define KERNELTK_CUB_SCAN(Name, inclusive, exclusive)                                           \
     template <class Operation>                                                                  \
-    void Name(T in, T& out, Operation operation, KERNELTK_CUB_PLACE) {                          \
-        T total;                                                                                \
+    void Name(T in, T& out, Operation operation, result total = {}, KERNELTK_CUB_PLACE) {       \
         scan(in, inclusive, exclusive, nullptr, operation, total, at);                          \
     }                                                                                           \
     template <class Operation>                                                                  \
-    void Name(T in, T& out, Operation operation, T& total, KERNELTK_CUB_PLACE) {                \
-        scan(in, inclusive, exclusive, nullptr, operation, total, at);                          \
-    }                                                                                           \
-    template <class Operation>                                                                  \
-    void Name(T in, T& out, T initial, Operation operation, KERNELTK_CUB_PLACE) {               \
-        T total;                                                                                \
-        scan(in, inclusive, exclusive, &initial, operation, total, at);                         \
-    }                                                                                           \
-    template <class Operation>                                                                  \
-    void Name(T in, T& out, T initial, Operation operation, T& total, KERNELTK_CUB_PLACE) {     \
+    void Name(T in, T& out, T initial, Operation operation, result total = {},                  \
+              KERNELTK_CUB_PLACE) {                                                             \
         scan(in, inclusive, exclusive, &initial, operation, total, at);                         \
     }
     KERNELTK_CUB_SCAN(InclusiveScan, &out, nullptr)
@@ -169,25 +158,17 @@ public:
 #undef KERNELTK_CUB_SCAN
     template <class Operation>
     void Scan(T in, T& inclusive, T& exclusive, Operation operation, KERNELTK_CUB_PLACE) {
-        T total;
-        scan(in, &inclusive, &exclusive, nullptr, operation, total, at);
+        scan(in, &inclusive, &exclusive, nullptr, operation, {}, at);
     }
     template <class Operation>
     void Scan(T in, T& inclusive, T& exclusive, T initial, Operation operation,
               KERNELTK_CUB_PLACE) {
-        T total;
-        scan(in, &inclusive, &exclusive, &initial, operation, total, at);
+        scan(in, &inclusive, &exclusive, &initial, operation, {}, at);
     }
-    void InclusiveSum(T in, T& out, KERNELTK_CUB_PLACE) {
-        InclusiveScan(in, out, cub::Sum(), at);
-    }
-    void InclusiveSum(T in, T& out, T& total, KERNELTK_CUB_PLACE) {
+    void InclusiveSum(T in, T& out, result total = {}, KERNELTK_CUB_PLACE) {
         InclusiveScan(in, out, cub::Sum(), total, at);
     }
-    void ExclusiveSum(T in, T& out, KERNELTK_CUB_PLACE) {
-        ExclusiveScan(in, out, T{}, cub::Sum(), at);
-    }
-    void ExclusiveSum(T in, T& out, T& total, KERNELTK_CUB_PLACE) {
+    void ExclusiveSum(T in, T& out, result total = {}, KERNELTK_CUB_PLACE) {
         ExclusiveScan(in, out, T{}, cub::Sum(), total, at);
     }
     T Broadcast(T value, unsigned int source, KERNELTK_CUB_PLACE) {

@@ -38,57 +38,19 @@ inline void _kt_ended(const char* name) {
     asm(".text\n.balign 16\n.globl __wrap_" #symbol "\n.hidden __wrap_" #symbol                     \
         "\n.type __wrap_" #symbol ", %function\n__wrap_" #symbol ":\n" KERNELTK_GO_ON              \
         "1: .asciz \"" name "\"\n");
-KERNELTK_ENDS(exit, "exit")
-KERNELTK_ENDS(_exit, "_exit")
-KERNELTK_ENDS(_Exit, "_Exit")
-KERNELTK_ENDS(quick_exit, "quick_exit")
-KERNELTK_ENDS(abort, "abort")
+#define KERNELTK_FUNCTIONS(one) \
+    one(exit) one(_exit) one(_Exit) one(quick_exit) one(abort) one(atexit) one(at_quick_exit) \
+    one(pthread_exit) one(raise) one(kill) one(killpg) one(tgkill) one(pthread_kill) \
+    one(sigqueue) one(execl) one(execle) one(execlp) one(execv) one(execve) one(execvp) \
+    one(execvpe) one(fexecve) one(fork) one(vfork) one(err) one(errx) one(verr) one(verrx) \
+    one(error) one(error_at_line) one(syscall) one(system) one(popen) one(posix_spawn) \
+    one(posix_spawnp) one(clone) one(daemon) one(alarm) one(ualarm) one(setitimer) \
+    one(setrlimit) one(signal) one(sigaction) one(sigprocmask) one(pthread_sigmask) \
+    one(pthread_cancel) one(thrd_exit) one(longjmp) one(_longjmp) one(siglongjmp)
+#define KERNELTK_ENDS_AS_NAMED(name) KERNELTK_ENDS(name, #name)
+KERNELTK_FUNCTIONS(KERNELTK_ENDS_AS_NAMED)
 KERNELTK_ENDS(_ZSt9terminatev, "std::terminate")
-KERNELTK_ENDS(atexit, "atexit")
-KERNELTK_ENDS(at_quick_exit, "at_quick_exit")
-KERNELTK_ENDS(pthread_exit, "pthread_exit")
-KERNELTK_ENDS(raise, "raise")
-KERNELTK_ENDS(kill, "kill")
-KERNELTK_ENDS(killpg, "killpg")
-KERNELTK_ENDS(tgkill, "tgkill")
-KERNELTK_ENDS(pthread_kill, "pthread_kill")
-KERNELTK_ENDS(sigqueue, "sigqueue")
-KERNELTK_ENDS(execl, "execl")
-KERNELTK_ENDS(execle, "execle")
-KERNELTK_ENDS(execlp, "execlp")
-KERNELTK_ENDS(execv, "execv")
-KERNELTK_ENDS(execve, "execve")
-KERNELTK_ENDS(execvp, "execvp")
-KERNELTK_ENDS(execvpe, "execvpe")
-KERNELTK_ENDS(fexecve, "fexecve")
-KERNELTK_ENDS(fork, "fork")
-KERNELTK_ENDS(vfork, "vfork")
-KERNELTK_ENDS(err, "err")
-KERNELTK_ENDS(errx, "errx")
-KERNELTK_ENDS(verr, "verr")
-KERNELTK_ENDS(verrx, "verrx")
-KERNELTK_ENDS(error, "error")
-KERNELTK_ENDS(error_at_line, "error_at_line")
-KERNELTK_ENDS(syscall, "syscall")
-KERNELTK_ENDS(system, "system")
-KERNELTK_ENDS(popen, "popen")
-KERNELTK_ENDS(posix_spawn, "posix_spawn")
-KERNELTK_ENDS(posix_spawnp, "posix_spawnp")
-KERNELTK_ENDS(clone, "clone")
-KERNELTK_ENDS(daemon, "daemon")
-KERNELTK_ENDS(alarm, "alarm")
-KERNELTK_ENDS(ualarm, "ualarm")
-KERNELTK_ENDS(setitimer, "setitimer")
-KERNELTK_ENDS(setrlimit, "setrlimit")
-KERNELTK_ENDS(signal, "signal")
-KERNELTK_ENDS(sigaction, "sigaction")
-KERNELTK_ENDS(sigprocmask, "sigprocmask")
-KERNELTK_ENDS(pthread_sigmask, "pthread_sigmask")
-KERNELTK_ENDS(pthread_cancel, "pthread_cancel")
-KERNELTK_ENDS(thrd_exit, "thrd_exit")
-KERNELTK_ENDS(longjmp, "longjmp")
-KERNELTK_ENDS(_longjmp, "_longjmp")
-KERNELTK_ENDS(siglongjmp, "siglongjmp")
+KERNELTK_ENDS(__cxa_throw, "throw")
 KERNELTK_ENDS(_ZSt16__throw_bad_castv, "std::__throw_bad_cast")
 KERNELTK_ENDS(_ZSt17__throw_bad_allocv, "std::__throw_bad_alloc")
 KERNELTK_ENDS(_ZSt19__throw_logic_errorPKc, "std::__throw_logic_error")
@@ -104,7 +66,8 @@ KERNELTK_ENDS(_ZSt24__throw_invalid_argumentPKc, "std::__throw_invalid_argument"
 KERNELTK_ENDS(_ZSt24__throw_out_of_range_fmtPKcz, "std::__throw_out_of_range_fmt")
 KERNELTK_ENDS(_ZSt25__throw_bad_function_callv, "std::__throw_bad_function_call")
 KERNELTK_ENDS(_ZSt28__throw_bad_array_new_lengthv, "std::__throw_bad_array_new_length")
-KERNELTK_ENDS(__cxa_throw, "throw")
+#undef KERNELTK_ENDS_AS_NAMED
+#undef KERNELTK_FUNCTIONS
 #undef KERNELTK_ENDS
 #undef KERNELTK_GO_ON
 

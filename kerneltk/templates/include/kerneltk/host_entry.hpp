@@ -99,9 +99,9 @@ template <int... K, class... P>
 struct arguments<indices<K...>, P...> : argument<K, P>... {};
 
 #ifdef KERNELTK_CHECK_MEMORY
-constexpr const void* checked_memory = &_kt_memory;
+constexpr const unit_memory* checked_memory = &_kt_memory;
 #else
-constexpr const void* checked_memory = nullptr;
+constexpr const unit_memory* checked_memory = nullptr;
 #endif
 
 constexpr unsigned int nobody = ~0u;  // a thread's coordinate
@@ -110,7 +110,7 @@ constexpr unsigned int nobody = ~0u;  // a thread's coordinate
 inline __attribute__((always_inline)) engine* enter(const void* block, const unit& own) {
     const launch& l = *static_cast<const launch*>(block);
 #ifdef KERNELTK_CHECK_MEMORY
-    _kt_memory.checks = static_cast<const memory::calls*>(l.runtime->memory);
+    _kt_memory.checks = l.runtime->memory;
     memory::_kt_atomic = 0;  // a launch may have been left within an atomic operation
     set_thread(nobody, 0, 0);
 #endif

@@ -239,22 +239,11 @@ KERNELTK_ALWAYS_INLINE float cbrt(float x) {
     KERNELTK_ALWAYS_INLINE double name(T x) {                                                \
         return name(static_cast<double>(x));                                                 \
     }
-KERNELTK_OF_FLOATS(exp)
-KERNELTK_OF_FLOATS(exp2)
-KERNELTK_OF_FLOATS(exp10)
-KERNELTK_OF_FLOATS(expm1)
-KERNELTK_OF_FLOATS(log)
-KERNELTK_OF_FLOATS(log2)
-KERNELTK_OF_FLOATS(log10)
-KERNELTK_OF_FLOATS(log1p)
-KERNELTK_OF_FLOATS(sinh)
-KERNELTK_OF_FLOATS(cosh)
-KERNELTK_OF_FLOATS(sin)
-KERNELTK_OF_FLOATS(cos)
-KERNELTK_OF_FLOATS(asin)
-KERNELTK_OF_FLOATS(acos)
-KERNELTK_OF_FLOATS(atanh)
-KERNELTK_OF_FLOATS(cbrt)
+#define KERNELTK_EACH(one) \
+    one(exp) one(exp2) one(exp10) one(expm1) one(log) one(log2) one(log10) one(log1p) one(sinh) \
+    one(cosh) one(sin) one(cos) one(asin) one(acos) one(atanh) one(cbrt)
+KERNELTK_EACH(KERNELTK_OF_FLOATS)
+#undef KERNELTK_EACH
 #undef KERNELTK_OF_FLOATS
 #undef KERNELTK_ALWAYS_INLINE
 #endif

@@ -22,19 +22,11 @@ namespace kerneltk {
 
 template <class T>
 struct is_double {
-    static constexpr bool value = false;
-};
-template <>
-struct is_double<double> {
-    static constexpr bool value = true;
+    static constexpr bool value = is_same<T, double>::value;
 };
 template <class T>
 struct is_single {
-    static constexpr bool value = is_small_float<T>::value;
-};
-template <>
-struct is_single<float> {
-    static constexpr bool value = true;
+    static constexpr bool value = is_small_float<T>::value || is_same<T, float>::value;
 };
 template <class T>
 using if_single = typename enable_if<is_single<T>::value>::type;
@@ -106,38 +98,23 @@ KERNELTK_MATH_1(sin, KERNELTK_VECTOR)
 KERNELTK_MATH_1(cos, KERNELTK_VECTOR)
 KERNELTK_MATH_1(exp, KERNELTK_VECTOR)
 KERNELTK_MATH_1(log, KERNELTK_VECTOR)
-KERNELTK_MATH_1(tan, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(asin, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(acos, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(atan, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(sinh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(cosh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(tanh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(asinh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(acosh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(atanh, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(exp2, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(expm1, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(log2, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(log10, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(log1p, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(cbrt, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(erf, KERNELTK_VECTOR_235)
-KERNELTK_MATH_1(erfc, KERNELTK_VECTOR_235)
+#define KERNELTK_EACH(one) \
+    one(tan) one(asin) one(acos) one(atan) one(sinh) one(cosh) one(tanh) one(asinh) one(acosh) \
+    one(atanh) one(exp2) one(expm1) one(log2) one(log10) one(log1p) one(cbrt) one(erf) one(erfc)
+#define KERNELTK_MATH_1_235(name) KERNELTK_MATH_1(name, KERNELTK_VECTOR_235)
+KERNELTK_EACH(KERNELTK_MATH_1_235)
+#undef KERNELTK_EACH
 #ifdef __linux__
 KERNELTK_MATH_1(exp10, KERNELTK_VECTOR_235)
 #endif
-KERNELTK_MATH_1(sqrt, )
-KERNELTK_MATH_1(fabs, )
-KERNELTK_MATH_1(floor, )
-KERNELTK_MATH_1(ceil, )
-KERNELTK_MATH_1(trunc, )
-KERNELTK_MATH_1(round, )
-KERNELTK_MATH_1(rint, )
-KERNELTK_MATH_1(nearbyint, )
-KERNELTK_MATH_1(logb, )
-KERNELTK_MATH_1(tgamma, )
-KERNELTK_MATH_1(lgamma, )
+#define KERNELTK_EACH(one) \
+    one(sqrt) one(fabs) one(floor) one(ceil) one(trunc) one(round) one(rint) one(nearbyint) \
+    one(logb) one(tgamma) one(lgamma)
+#define KERNELTK_MATH_1_PLAIN(name) KERNELTK_MATH_1(name, )
+KERNELTK_EACH(KERNELTK_MATH_1_PLAIN)
+#undef KERNELTK_EACH
+#undef KERNELTK_MATH_1_PLAIN
+#undef KERNELTK_MATH_1_235
 #undef KERNELTK_MATH_1
 
 // Bessel functions have no overloads in C++; CUDA has a float variant of each.

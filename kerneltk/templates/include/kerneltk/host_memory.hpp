@@ -4,49 +4,14 @@
 // which need no library). Here these hand the address to the runtime (memory.c), which knows the
 // arrays of the launch, and ends the launch where an access is in none of them.
 #pragma once
+#include <kerneltk/host_protocol.h>
 
 #define KERNELTK_UNCHECKED __attribute__((no_sanitize("kernel-address", "alignment")))
 #define KERNELTK_CHECK extern "C" __attribute__((visibility("hidden"), used, noinline)) KERNELTK_UNCHECKED
 
 namespace kerneltk::memory {
 
-using size = __SIZE_TYPE__;
 enum access : unsigned int { reads = 0, writes = 1, atomic = 2 };
-
-// A frame is where a function's caller's frame and its return address are noted.
-struct calls {
-    void (*check)(const void*, size bytes, unsigned int how, const void* frame);
-    void* (*move)(void*, const void*, size, const void* frame);
-    void* (*fill)(void*, int, size, const void* frame);
-    void* (*allocate)(size);
-    void (*release)(void*, const void* frame);
-    void (*misaligned)(const void*, unsigned int alignment, const char* type, const char* file,
-                       unsigned int line);
-    void (*order)();
-    void (*pass_barrier)();
-};
-
-// As compilers describe a variable. The memory between the two sizes is left free.
-struct global {
-    const char* begin;
-    size bytes, bytes_with_gap;
-    const char *name, *file;
-    size is_initialized_late;
-    const void* place;
-    size other;
-};
-
-// What the runtime knows of the unit; the rest of it is filled in when it is loaded.
-struct unit {
-    const calls* checks;  // none before the first launch has begun
-    const global* globals;
-    size global_count;
-    const char* (*origin)();
-    const char *image, *image_end;
-    long long shared_begin, shared_end;
-    const void* shared;
-    size shared_count;
-};
 
 // What the addresses of this OS thread's shared variables are told from.
 static thread_local char _kt_origin;
@@ -64,7 +29,7 @@ struct atomic_accesses {
 }  // namespace kerneltk::memory
 
 extern "C" {
-__attribute__((visibility("default"))) kerneltk::memory::unit _kt_memory = {
+__attribute__((visibility("default"))) kerneltk::grid::unit_memory _kt_memory = {
     nullptr, nullptr, 0, kerneltk::memory::origin};
 }
 
@@ -121,7 +86,7 @@ KERNELTK_ACCESS(store, writes)
 #undef KERNELTK_ACCESS
 #undef KERNELTK_ACCESS_OF
 
-KERNELTK_CHECK void __asan_register_globals(const kerneltk::memory::global* globals,
+KERNELTK_CHECK void __asan_register_globals(const kerneltk::grid::global_variable* globals,
                                             __SIZE_TYPE__ count) {
     _kt_memory.globals = globals;
     _kt_memory.global_count = count;

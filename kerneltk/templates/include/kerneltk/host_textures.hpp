@@ -127,19 +127,10 @@ constexpr kind kind_of = static_cast<C>(0.5f) != static_cast<C>(0) ? floating
 
 // Of surfaces, whose elements are bytes alone.
 template <class T>
-constexpr bool is_stored = parts<T>::count != 0;
-template <>
-constexpr bool is_stored<long long> = true;
-template <>
-constexpr bool is_stored<unsigned long long> = true;
-template <>
-constexpr bool is_stored<longlong1> = true;
-template <>
-constexpr bool is_stored<ulonglong1> = true;
-template <>
-constexpr bool is_stored<longlong2> = true;
-template <>
-constexpr bool is_stored<ulonglong2> = true;
+constexpr bool is_stored =
+    parts<T>::count != 0 || __is_same(T, long long) || __is_same(T, unsigned long long) ||
+    __is_same(T, longlong1) || __is_same(T, ulonglong1) || __is_same(T, longlong2) ||
+    __is_same(T, ulonglong2);
 
 template <class C>
 struct vector4 {

@@ -1,5 +1,6 @@
 // Where a thread is in its block and its grid, and how a unit reaches the runtime (grid.c).
 #pragma once
+#include <kerneltk/host_protocol.h>
 
 // Each OS thread runs one thread of a kernel at a time. Nothing takes the address of these, so that
 // no store through a user's pointer can change them, and a loop over threads can be vectorised. To
@@ -18,51 +19,15 @@ namespace kerneltk::grid {
 
 using word = unsigned long long;
 
-// What an entry is given; the kernel's parameters follow.
-struct launch {
-    unsigned int grid[3], block[3], dynamic_shared, flags;
-    const struct calls* runtime;
-    const char* kernel;
-};
+using launch = launch_head;
 constexpr int launch_size = 48;
 static_assert(sizeof(launch) == launch_size, "the layout is part of the launch protocol");
 constexpr unsigned int exits_flag = 1, cooperative_flag = 2;
 
 struct engine {
-    const struct calls* runtime;
+    const calls* runtime;
 };
-
-struct unit {
-    void (*where)(unsigned int* at);
-    void (*go_on)(const void* block, unsigned int first_thread);
-    const void* memory;  // of a unit that is built for checks of it
-};
-
-// Computes what each of `lanes` gets from what each has brought.
-using combine = void (*)(const word* in, const unsigned int* extra, word* out, unsigned int lanes);
-
-// Functions that return int tell whether other threads ran meanwhile.
-struct calls {
-    engine* (*enter)(const launch*, const unit*);
-    int (*barrier)(engine*, const char* file, int line);
-    int (*vote)(engine*, unsigned int value, word* result, const char* file, int line);
-    int (*warp)(engine*, unsigned int mask, combine, word value, unsigned int extra, word* result,
-                const char* file, int line);
-    int (*grid_barrier)(engine*, const char* file, int line);
-    int (*yield)(engine*);
-    void (*leave)(engine*);
-    void (*assertion)(engine*, const char* condition, const char* file, int line);
-    void (*sleep)(engine*, unsigned int nanoseconds);
-    long long (*time)();
-    const void* memory;  // what checks memory
-    int (*meet)(engine*, word position, int stores);
-    void (*refused)(engine*, const char* what, const char* lacking, const char* file, int line);
-    void (*child)(engine*, void (*entry)(const void*, long long, long long), const void* block,
-                  unsigned long size);
-    void (*ended)(engine*, const char* name, const void* address);
-    void (*excuse)(engine*);
-    void (*guard_shared)(engine*, char* memory, unsigned long size);
-};
+using combine = combine_function;
 
 static thread_local engine* own_engine;
 static thread_local const launch* own_launch;

@@ -47,20 +47,10 @@ __device__ inline T update(T* p, F next) {
     }
 }
 
+// The integers that CUDA's own functions take.
 template <class T>
-struct is_whole {
-    static constexpr bool value = false;
-};
-#define KERNELTK_JIT_WHOLE(T)                  \
-    template <>                                \
-    struct is_whole<T> {                       \
-        static constexpr bool value = true;    \
-    };
-KERNELTK_JIT_WHOLE(int)
-KERNELTK_JIT_WHOLE(unsigned int)
-KERNELTK_JIT_WHOLE(long long)
-KERNELTK_JIT_WHOLE(unsigned long long)
-#undef KERNELTK_JIT_WHOLE
+constexpr bool is_whole = is_same<T, int>::value || is_same<T, unsigned int>::value ||
+                          is_same<T, long long>::value || is_same<T, unsigned long long>::value;
 
 // CUDA has no atomicAdd of long long; two's complement makes it that of unsigned long long.
 template <class T>
@@ -79,7 +69,7 @@ __device__ __forceinline__ typename unsigned_of<T>::type* as_unsigned(T* p) {
 
 template <class T>
 __device__ inline T atomic_add(T* p, T value) {
-    if constexpr (sizeof(T) == 8 && is_whole<T>::value) {
+    if constexpr (sizeof(T) == 8 && is_whole<T>) {
         using word = typename unsigned_of<T>::type;
         return static_cast<T>(atomicAdd(as_unsigned(p), static_cast<word>(value)));
     } else {
@@ -88,7 +78,7 @@ __device__ inline T atomic_add(T* p, T value) {
 }
 template <class T>
 __device__ inline T atomic_sub(T* p, T value) {
-    if constexpr (is_whole<T>::value) {
+    if constexpr (is_whole<T>) {
         using word = typename unsigned_of<T>::type;
         return static_cast<T>(atomicAdd(as_unsigned(p), static_cast<word>(word(0) - word(value))));
     } else {
@@ -101,14 +91,14 @@ __device__ inline T atomic_sub(T* p, T value) {
 #define KERNELTK_JIT_EXTREME(name, function, op)                                                  \
     template <class T>                                                                            \
     __device__ inline T atomic_##name(T* p, T value) {                                            \
-        if constexpr (is_whole<T>::value)                                                         \
+        if constexpr (is_whole<T>)                                                         \
             return function(p, value);                                                            \
         else                                                                                      \
             return update(p, [value](T old) { return value op old ? value : old; });              \
     }                                                                                             \
     template <class T>                                                                            \
     __device__ inline T atomic_nan##name(T* p, T value) {                                         \
-        if constexpr (is_whole<T>::value)                                                         \
+        if constexpr (is_whole<T>)                                                         \
             return function(p, value);                                                            \
         else                                                                                      \
             return update(p, [value](T old) { return old != old || value op old ? value : old; }); \

@@ -14,6 +14,12 @@ namespace c10 {
         return static_cast<R>(a op static_cast<T>(static_cast<float>(b)));                        \
     }
 #define KERNELTK_TORCH_OPERATOR(Name, op)                                                         \
+    static __forceinline__ __host__ __device__ Name operator op(Name a, Name b) {                 \
+        return float(a) op float(b);                                                              \
+    }                                                                                             \
+    static __forceinline__ __host__ __device__ Name& operator op##=(Name& a, Name b) {            \
+        return a = a op b;                                                                        \
+    }                                                                                             \
     KERNELTK_TORCH_MIXED(Name, float, float, op)                                                  \
     KERNELTK_TORCH_MIXED(Name, double, double, op)                                                \
     static __forceinline__ __host__ __device__ Name operator op(Name a, int b) {                  \
@@ -35,31 +41,7 @@ namespace c10 {
         }                                                                                         \
         __host__ __device__ operator Raw() const { return *reinterpret_cast<const Raw*>(&x); }    \
     };                                                                                            \
-    static __forceinline__ __host__ __device__ Name operator+(Name a, Name b) {                   \
-        return float(a) + float(b);                                                               \
-    }                                                                                             \
-    static __forceinline__ __host__ __device__ Name operator-(Name a, Name b) {                   \
-        return float(a) - float(b);                                                               \
-    }                                                                                             \
-    static __forceinline__ __host__ __device__ Name operator*(Name a, Name b) {                   \
-        return float(a) * float(b);                                                               \
-    }                                                                                             \
-    static __forceinline__ __host__ __device__ Name operator/(Name a, Name b) {                   \
-        return float(a) / float(b);                                                               \
-    }                                                                                             \
     static __forceinline__ __host__ __device__ Name operator-(Name a) { return -float(a); }       \
-    static __forceinline__ __host__ __device__ Name& operator+=(Name& a, Name b) {                \
-        return a = a + b;                                                                         \
-    }                                                                                             \
-    static __forceinline__ __host__ __device__ Name& operator-=(Name& a, Name b) {                \
-        return a = a - b;                                                                         \
-    }                                                                                             \
-    static __forceinline__ __host__ __device__ Name& operator*=(Name& a, Name b) {                \
-        return a = a * b;                                                                         \
-    }                                                                                             \
-    static __forceinline__ __host__ __device__ Name& operator/=(Name& a, Name b) {                \
-        return a = a / b;                                                                         \
-    }                                                                                             \
     KERNELTK_TORCH_OPERATOR(Name, +)                                                              \
     KERNELTK_TORCH_OPERATOR(Name, -)                                                              \
     KERNELTK_TORCH_OPERATOR(Name, *)                                                              \
