@@ -515,6 +515,7 @@ PRODUCTS: list[Program] = [
     lambda x, y: np.cumsum(x, axis=0) + np.cumprod(y, axis=1),
     lambda x, y: np.maximum.accumulate(x, axis=1) + np.minimum.accumulate(y, axis=0),
     lambda x, y: np.sort(x, axis=0) + y[:, [0, 2, 4, 6, 1, 3, 5]],
+    lambda x, y: x[y[:, 0].argmax()] + y[[3, 0], [1, -2]][:, None] * x[1:, 2, None][:2],
     lambda x, y: np.take(x, [4, 0], axis=0) @ np.tensordot(y, y, axes=([0], [0])),
 ]
 STENCILS: list[Program] = [

@@ -37,6 +37,13 @@ class ReshapedStorage(Storage):
 
     __slots__ = ("_bases", "_location", "_trace", "_value")
 
+    what = (
+        "An array is used that was reshaped",
+        "reshape it behind the write; or write 'x.reshape(shape).copy()'.",
+        "An array that was reshaped",
+        "write to the original; or write 'y = x.reshape(shape).copy()'.",
+    )
+
     def __init__(self, trace: Trace, base: Storage, value: Node) -> None:
         self._trace = trace
         self._bases = [(one, one.writes) for one in _bases_of(base)]
@@ -51,9 +58,7 @@ class ReshapedStorage(Storage):
         """The value; raises where the array was written to after it was reshaped."""
         if any(base.writes != seen for base, seen in self._bases):
             raise unsupported(
-                "An array is used that was reshaped before the original was written to.",
-                "reshape it behind the write; or write 'x.reshape(shape).copy()'.",
-                self._location,
+                f"{self.what[0]} before the original was written to.", self.what[1], self._location
             )
         return self._value
 
@@ -68,8 +73,7 @@ class ReshapedStorage(Storage):
         if self._trace.block is None and not is_given and not self._is_shared():
             return
         raise unsupported(
-            "An array that was reshaped is written to, while the original is used, too.",
-            "write to the original; or write 'y = x.reshape(shape).copy()'.",
+            f"{self.what[2]} is written to, while the original is used, too.", self.what[3]
         )
 
     def _is_shared(self) -> bool:
@@ -80,6 +84,19 @@ class ReshapedStorage(Storage):
                 if last is self._bases[-1][0]:
                     return True
         return False
+
+
+class ChosenStorage(ReshapedStorage):
+    """Elements that NumPy's ``x[i]`` is a view of, where the integer ``i`` is a value: a copy."""
+
+    __slots__ = ()
+
+    what = (
+        "A part of an array is used that a value chose",
+        "copy the part: 'np.take(x, i, axis=0)' for 'x[i]'.",
+        "A part of an array that a value chose",
+        "copy the part: 'np.take(x, i, axis=0)' for 'x[i]'; or write by a mask: 'x[mask] = value'.",
+    )
 
 
 def _bases_of(storage: Storage) -> list[Storage]:

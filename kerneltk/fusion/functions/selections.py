@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from kerneltk.fusion.functions.arrangement import ChosenStorage
 from kerneltk.fusion.functions.products import called
 from kerneltk.fusion.trace.creation import key_along
 from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
@@ -25,10 +26,18 @@ from kerneltk.fusion.trace.graph import (
     Progression,
     Reduce,
     Scalar,
+    Shape,
     View,
     operands_of,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, Operators, add_in_place, symbol_of
+from kerneltk.fusion.trace.lazy import (
+    Lazy,
+    LazyArray,
+    Operators,
+    add_in_place,
+    has_arrays,
+    symbol_of,
+)
 from kerneltk.fusion.trace.operations import (
     as_array,
     as_operand,
@@ -39,6 +48,7 @@ from kerneltk.fusion.trace.operations import (
 )
 from kerneltk.fusion.trace.rolling import ARRAYS_OF
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.symbols import constant
 from kerneltk.fusion.trace.users import user_location
 
 _BOOL = np.dtype(bool)
@@ -328,22 +338,52 @@ def choose(array: LazyArray, key: Any, value: Any) -> None:
     write(array, trace.apply(np.where, [wide, node, array.node], array.dtype))
 
 
-def _taken(array: LazyArray, key: Any) -> Any:
-    """Elements by one array of indices, beside whole slices."""
+def _taken(array: LazyArray, key: Any, copies: bool = False) -> LazyArray:
+    """Elements by integers that are values: by arrays of them, beside slices and other integers.
+    `copies` says that they are no view where one integer chooses.
+    """
+    trace, storage = array.trace, array.storage
     items = list(key) if isinstance(key, tuple) else [key]
-    if any(item is Ellipsis for item in items):
-        at = next(k for k, item in enumerate(items) if item is Ellipsis)
-        items[at : at + 1] = [slice(None)] * (array.ndim - len(items) + 1)
-    places = [k for k, item in enumerate(items) if not isinstance(item, slice)]
-    is_whole = all(item == slice(None) for item in items if isinstance(item, slice))
-    if len(places) != 1 or not is_whole or len(items) > array.ndim:
-        raise unsupported(
-            "Indexing by several arrays, or by an array beside others than whole slices, is not "
-            "fused.",
-            "index in two steps, with one array of indices: 'x[1:][:, indices]'.",
-        )
-    (axis,) = places
-    trace, item = array.trace, items[axis]
+    _ = array[tuple(slice(None) if has_arrays((item,)) else item for item in items)]  # may raise
+    at = next((k for k, item in enumerate(items) if item is Ellipsis), len(items))
+    missing = array.ndim - sum(item is not None and item is not Ellipsis for item in items)
+    items[at : at + 1] = [slice(None)] * missing
+    # Slices are the same before other axes are indexed.
+    array = array[tuple(item if isinstance(item, slice) else slice(None)
+                        for item in items if item is not None)]  # fmt: skip
+    indices: dict[int, LazyArray] = {}
+    texts, kept, axis = [], [], 0
+    for place, item in enumerate(items):
+        if item is None or isinstance(item, slice):
+            texts.append("None" if item is None else ":")
+            kept.append((place, constant(1) if item is None else array.extents[axis]))
+        elif not has_arrays((item,)) and not isinstance(item, Lazy):
+            texts.append(str(operator.index(item)))
+        else:
+            indices[place] = _checked_indices(trace, item)
+            texts.append("_")
+        axis += item is not None
+    found: Shape = ()
+    for one in indices.values():
+        found = trace.broadcast(found, one.extents)
+    chosen = [place for place, text in enumerate(texts) if text not in ("None", ":")]
+    # Dimensions of indices stand where these do, or first where a slice is between them.
+    is_together = len(chosen) == chosen[-1] - chosen[0] + 1
+    before = sum(place < chosen[0] for place, _ in kept) if is_together else 0
+    extents = [extent for _, extent in kept]
+    shape = (*extents[:before], *found, *extents[before:])
+    operands = [array, *indices.values()]
+    if len(chosen) == 1 and "None" not in texts:
+        node = called(trace, "take", operands, shape, array.dtype, axis=chosen[0]).node
+    else:
+        node = called(trace, "indexed", operands, shape, array.dtype, key=",".join(texts)).node
+    is_view = shape and not copies and all(one.is_scalar for one in indices.values())
+    if is_view and trace.array_type is np.ndarray:
+        return LazyArray(trace, ChosenStorage(trace, storage, node))
+    return new_array(trace, node)
+
+
+def _checked_indices(trace: Trace, item: Any) -> LazyArray:
     if type(item) in (bool, np.bool_, Selection):
         raise unsupported(
             "Indexing by a bool, or by what a mask chooses, is not fused: its shape depends on "
@@ -351,10 +391,14 @@ def _taken(array: LazyArray, key: Any) -> Any:
             "write 'np.where(mask, x, y)'.",
         )
     indices = _index_array(trace, item)
+    if indices.dtype == _BOOL:
+        raise unsupported(
+            "Indexing by a mask beside other indices is not fused: its shape depends on values.",
+            "write 'np.where(mask, x, y)'.",
+        )
     if indices.dtype.kind not in "iu":
         raise wrong_type(f"Indices are integers or bools, not '{indices.dtype}'.")
-    shape = (*array.extents[:axis], *indices.extents, *array.extents[axis + 1 :])
-    return called(trace, "take", [array, indices], shape, array.dtype, axis=axis)
+    return indices
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
@@ -366,4 +410,4 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     if axis is None:
         array, axis = np.ravel(array), 0
     at = array.axis(operator.index(axis))
-    return _taken(array, key_along(at, indices))
+    return _taken(array, key_along(at, indices), copies=True)

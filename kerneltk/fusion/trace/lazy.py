@@ -979,7 +979,8 @@ def has_arrays(key: Any) -> bool:
     """Whether an index has masks or arrays of indices."""
     items = key if isinstance(key, tuple) else (key,)
     return any(
-        (
+        (type(item) is LazyArray and item.trace.block is None)  # its class may be an integer's
+        or (
             isinstance(item, Lazy | np.ndarray | list | bool | np.bool_ | np.generic)
             and not isinstance(item, np.integer | LazyNumber)
         )

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk import CompileError, LaunchError
 from kerneltk.backends.host import runtime, toolchain
 from kerneltk.core.artifacts import TranslationUnit
@@ -213,6 +214,23 @@ def test_only_what_loses_signs_is_compiled_twice(monkeypatch: pytest.MonkeyPatch
     commands.clear()
     toolchain.compile_unit(unit(trips, "saxpy", "--use_fast_math"))
     assert len(commands) == 1
+
+
+@pytest.mark.skipif(not HAS_GXX, reason="g++ reports what it has made vectors of")
+def test_a_long_operation_is_vectorized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KERNELTK_CXX", "g++")
+
+    def program(x: Any) -> Any:
+        t = 0 * x
+        for _ in range(30):
+            t = t + np.minimum(np.sqrt(x * t + 1), t + 1.2)
+        return t
+
+    (made,) = kerneltk.fuse(program).translation_units(np.ones(9), backend="host")
+    options = [*toolchain.backend_options(made), "-fopt-info-vec-optimized", "-o", "/dev/null"]
+    command = ["g++", *options, f"-I{toolchain.INCLUDE_DIRECTORY}", "-x", "c++", "-"]
+    result = subprocess.run(command, input=made.source, text=True, capture_output=True, check=True)
+    assert "loop vectorized" in result.stderr
 
 
 def test_fast_math_leaves_the_process_alone(compiler: str) -> None:

@@ -111,6 +111,50 @@ def test_indices(kind: str) -> None:
     check(program, arrays_of(float, 3, 3), np.array([[0, 2], [1, 1]], kind))
 
 
+def test_several_indices() -> None:
+    def program(x: Any, y: Any, i: Any, j: Any, k: int) -> Any:
+        return [
+            y[i, j], y[i, :, j], y[:, i, j], y[1, :, j], y[:, 2, j], y[i, 1:3, ::2], y[1:, j, -2],
+            y[i[:2, None], None, j], y[..., i], y[i, ..., j], x[np.arange(3)[:, None], i],
+            (y + 1)[j, [0, 1, 1]], y.T[i, j], x[k, j], x[j, k], y[None, j, ..., None], x[1:][j, j],
+        ]  # fmt: skip
+
+    check(program, arrays_of(float, 3, 4), arrays_of(float, 3, 4, 5), np.array([0, -1, 1]),
+          np.array([1, 1, -2]), 2)  # fmt: skip
+
+
+def test_an_index_that_is_a_value() -> None:
+    def program(x: Any, y: Any, i: Any) -> Any:
+        best = x[:, 1].argmax()
+        row = y[best] + 1  # not the view that NumPy has: it is written to, and 'y' is
+        row += 1
+        y[1] = x[best, ..., 0]
+        again = np.take(y, i[0], axis=0)
+        again += 1
+        for k in range(3):
+            y[k] += y[i[k], :, k, None]
+        return row, again, x[i[0], i[1]], x[1:, best], y[best, 1:, i[1]], y[i[0]][i[1]]
+
+    check(program, arrays_of(float, 3, 4), arrays_of(float, 3, 4, 4), np.array([2, 0, -1]))
+
+
+@pytest.mark.parametrize("program", [
+    lambda x, z, p: [chosen := x[p], x.__setitem__(0, 1), chosen],
+    lambda x, z, p: [chosen := x[p, 1:], x.__setitem__(0, 1), chosen],
+    lambda x, z, p: [chosen := z.reshape(6, 4)[p], z.__setitem__(0, 1), chosen],
+    lambda x, z, p: [chosen := z[p][0], z.__setitem__(0, 1), chosen],
+    lambda x, z, p: x[p].__setitem__(0, 1),
+    lambda x, z, p: x[p].reshape(2, 2)[0].__setitem__(0, 1),
+    lambda x, z, p: [z[p].__setitem__(0, 1), z],
+])  # fmt: skip
+def test_writes_that_a_view_by_a_value_would_show(program: Any) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return program(x, y + 1, x[:, 0].argmax())
+
+    with pytest.raises(kerneltk.UnsupportedError, match=r"copy the part|\.copy\(\)"):
+        kerneltk.fuse(function)(arrays_of(float, 3, 4), arrays_of(float, 2, 3, 4))
+
+
 def test_masks_that_differ() -> None:
     def program(x: Any, y: Any) -> Any:
         x[x > 0] = y[y > 0]
