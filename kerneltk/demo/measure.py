@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -20,6 +18,7 @@ from kerneltk.core.artifacts import BackendName
 from kerneltk.demo.steps import STEPS, TILE, Step, prepare
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
+from kerneltk.tools.report import timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +74,7 @@ class Machine:
         """Return the median time (s) of a call; the first, which may compile, is not counted. Its
         work is queued on the current stream, or done when it returns.
         """
-        call()
-        timer = self._time_on_device if self.on_gpu else _time_on_host
-        times: list[float] = []
-        begin = time.perf_counter()
-        while len(times) < 3 or (time.perf_counter() - begin < 0.2 and len(times) < 50):
-            times.append(timer(call))
-        return statistics.median(times)
-
-    def _time_on_device(self, call: Callable[[], object], launches: int = 10) -> float:
-        events = self.xp.cuda.Event(), self.xp.cuda.Event()
-        events[0].record()
-        for _ in range(launches):
-            call()
-        events[1].record()
-        events[1].synchronize()
-        return float(self.xp.cuda.get_elapsed_time(*events)) / 1e3 / launches
+        return timed(self.xp, call)[0]
 
 
 def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine:
@@ -103,12 +87,6 @@ def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine
         return Machine("cuda", array_library("cuda"))
     except BackendUnavailableError:
         return Machine("host", np)
-
-
-def _time_on_host(call: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ then says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kerneltk.core.records import record
@@ -22,6 +22,7 @@ FP32, FP64, SPECIAL, ALU, CACHE, ISSUE = (
     "instruction issue",
 )  # fmt: skip
 """Units of a multiprocessor. The cache's operations are words of four bytes."""
+_UNITS = (FP32, FP64, SPECIAL, ALU, CACHE, ISSUE)
 
 # Of one instruction the FP32, FP64, special and ALU instructions that ptxas 12.9 makes for sm_90,
 # without the paths of denormal and infinite values.
@@ -37,23 +38,22 @@ _EXPANDED = {
 _SPECIAL = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "popc", "clz", "bfind")
 _FLOATS = ("add", "sub", "mul", "fma", "mad")
 _NONE = ("mov", "cvta", "ret", "exit", "bar", "barrier", "abs", "neg", "call", "fence", "membar",
-         "ld", "st", "bra", "nanosleep", "prefetch")  # fmt: skip
+         "bra", "nanosleep", "prefetch")  # fmt: skip
 _MEMORY = ("ld", "st", "atom", "red")
-_LONG = 64  # rounds of a loop of unknown length, for the choice of the path
-_KINDS = (FP32, FP64, SPECIAL, ALU)
+_ENDS = ("ret", "exit", "trap")
+_NOTHING = (0.0,) * 8
+_LONG = 64  # rounds of the main loop, for the choice of the path
 _LINE = re.compile(r"(?:@(!?%\w+)\s+)?([a-z][\w.:]*)\s*(.*)")
 
 
 class _Block(NamedTuple):
-    """Instructions without branches: operations of each unit, bytes of global memory, where it is
-    left to, whether it is a slow path, and its lines.
+    """Instructions without branches: the operations of each unit in the order of `_UNITS`, memory
+    accesses, bytes of global memory; where it is left to; whether it is a slow path.
     """
 
     counts: tuple[float, ...]
-    moved: int
     targets: list[int]
     is_slow: bool
-    lines: list[tuple[str, str]]
 
 
 @record
@@ -81,7 +81,8 @@ def operations_of(ptx: str, entry: str, moved: float) -> Operations | None:
     entry : str
         The kernel's symbol.
     moved : float
-        Bytes of global memory that a thread reads and writes, which decide how long its loops are.
+        Bytes of global memory that a thread reads and writes, which decide how long its main loop
+        is.
 
     Returns
     -------
@@ -92,28 +93,22 @@ def operations_of(ptx: str, entry: str, moved: float) -> Operations | None:
     if body is None:
         return None
     blocks = _blocks(body[1])
-    loops = _loops(blocks)
-    rounds = {head: _rounds(blocks, head, inside) for head, inside in loops.items()}
-    bytes_of = {head: sum(blocks[k].moved for k in loops[head]) for head in loops}
+    loops = {t: range(t, k + 1) for k, b in enumerate(blocks) for t in b.targets if t <= k}
+    bytes_of = {head: sum(blocks[k].counts[-1] for k in loops[head]) for head in loops}
     # What follows the first long loop puts results of blocks together.
-    most = max((bytes_of[head] for head in loops if rounds[head] is None), default=0)
-    long = [h for h in sorted(loops) if rounds[h] is None and most and 2 * bytes_of[h] >= most][:1]
-    main = set().union(*(loops[head] for head in long))
-    trips = [1.0] * len(blocks)
-    for head, inside in loops.items():
-        for k in inside:
-            trips[k] *= rounds[head] or 1
-    path = _path(blocks, loops, [n * (_LONG if k in main else 1) for k, n in enumerate(trips)])
-    inner = sum(blocks[k].moved * trips[k] for k in path if k in main)
-    outer = sum(blocks[k].moved * trips[k] for k in path if k not in main)
-    turns = max(1.0, (moved - outer) / inner) if inner else 1.0
-    times = {k: trips[k] * (turns if k in main else 1) for k in path}
+    most = max(bytes_of.values(), default=0)
+    long = [head for head in sorted(loops) if most and 2 * bytes_of[head] >= most]
+    main = loops[long[0]] if long else range(0)
+    path = _path(blocks, loops, main)
+    inner, outer = (
+        sum(blocks[k].counts[-1] for k in path if (k in main) == is_in) for is_in in (True, False)
+    )
+    rounds = max(1.0, (moved - outer) / inner) if inner else 1.0
     by_unit = {
-        unit: sum(blocks[k].counts[n] * many for k, many in times.items())
-        for n, unit in enumerate((*_KINDS, CACHE, ISSUE))
+        unit: sum(blocks[k].counts[n] * (rounds if k in main else 1) for k in path)
+        for n, unit in enumerate(_UNITS)
     }
-    is_least = any(rounds[h] is None and not bytes_of[h] and h in times for h in loops)
-    return Operations(by_unit, is_least)
+    return Operations(by_unit, any(not bytes_of[head] and head in path for head in loops))
 
 
 def _blocks(body: str) -> list[_Block]:
@@ -131,57 +126,52 @@ def _blocks(body: str) -> list[_Block]:
                 continue
             guard, name, operands = found.groups()
             groups[-1].append((guard or "", name, operands))
-            if name.split(".")[0] in ("bra", "ret", "exit", "trap"):
+            if name.split(".")[0] in ("bra", *_ENDS):
                 groups.append([])
     blocks = []
     is_sine = "__cudart_i2opi" in body  # what reduces large numbers has local memory
     for at, lines in enumerate(groups):
         guard, name, operands = lines[-1] if lines else ("", "", "")
-        ends = name.split(".")[0] in ("ret", "exit", "trap")
         targets = [labels[operands.strip()]] if name.startswith("bra") else []
-        if (guard or not (ends or targets)) and at + 1 < len(groups):
+        if (guard or not (targets or name.split(".")[0] in _ENDS)) and at + 1 < len(groups):
             targets.append(at + 1)
-        costs = [_cost(name, operands) for _, name, operands in lines]
-        counts = tuple(map(sum, zip(*costs, strict=True))) if costs else (0.0,) * 7
-        slow = any(
+        costs = [_NOTHING, *(_cost(name, operands) for _, name, operands in lines)]
+        is_slow = any(
             name.startswith("trap") or "slowpath" in operands or (".local" in name and is_sine)
             for _, name, operands in lines
         )
-        plain = [(name, operands) for _, name, operands in lines]
-        blocks.append(_Block(counts[:-1], int(counts[-1]), targets, slow, plain))
+        blocks.append(_Block(tuple(map(sum, zip(*costs, strict=True))), targets, is_slow))
     return blocks
 
 
 def _cost(name: str, operands: str) -> tuple[float, ...]:
-    """The operations of each unit, and the bytes of global memory, of one instruction."""
+    """What an instruction adds to the counts of its block."""
     first, *more = name.split(".")
     kind = more[-1] if more else ""
     if first in _MEMORY or name.startswith("cp.async"):
         if "param" in more or "const" in more:
-            return (0.0,) * 7
+            return _NOTHING
         wide = next((int(part[1:]) for part in more if re.fullmatch(r"v\d", part)), 1)
         size = re.search(r"\d+$", kind)
         bits = int(size[0]) * wide if size else 32
         if first == "cp":
-            last = re.findall(r"\d+", operands)
-            bits = 8 * int(last[-1]) if last and more[1:2] != ["bulk"] else 0
-            if not bits or "group" in name:
-                return 0, 0, 0, 0, 0, 1, 0
-        outside = not {"shared", "local"} & {part.split("::")[0] for part in more} or first == "cp"
-        return 0, 0, 0, 0, max(1, bits / 32), 1, bits / 8 if outside else 0
-    parts = [part for part in more if part not in ("ftz", "sat", "wide", "lo", "hi", "uni")]
+            sizes = re.findall(r", (\d+)", operands)
+            bits = 8 * int(sizes[0]) if sizes else 0
+        is_inside = any(part.startswith(("shared", "local")) for part in more) and first != "cp"
+        return 0, 0, 0, 0, bits and max(1, bits / 32), 1, bool(bits), 0 if is_inside else bits / 8
+    parts = [part for part in more if part not in ("ftz", "sat")]
     known = _EXPANDED.get(".".join([first, *parts]))
     if known is not None and "ftz" not in more:
-        return *known, 0, sum(known), 0
+        return *known, 0, sum(known), 0, 0
     if first in _NONE:
-        return 0, 0, 0, 0, 0, float(first == "bra"), 0
+        return 0, 0, 0, 0, 0, first == "bra", 0, 0
     units = [0.0] * 4
     if first == "cvt":
         source, target = more[-1], more[-2]
         from_float, to_float = source[0] in "fb", target[0] in "fb"
         is_long = "64" in source + target
         if is_long and not (from_float or to_float):
-            return (0.0,) * 7
+            return _NOTHING
         from_narrow = to_float and not from_float and source[1:] != "32"
         is_special = is_long or from_narrow or (from_float and not to_float)
         units[2 if is_special else 0 if source in ("f16", "bf16") else 3] = 1
@@ -193,86 +183,20 @@ def _cost(name: str, operands: str) -> tuple[float, ...]:
         units[0] = 1
     else:
         units[3] = 2 if kind.endswith("64") and "wide" not in more else 1
-    return *units, float(first in ("shfl",)), sum(units), 0
+    return *units, first == "shfl", sum(units), 0, 0
 
 
-def _loops(blocks: Sequence[_Block]) -> dict[int, set[int]]:
-    """The blocks of each loop, by the block that it begins with."""
-    found: dict[int, set[int]] = {}
-    state = [0] * len(blocks)
-    before: list[list[int]] = [[] for _ in blocks]
-    for k, block in enumerate(blocks):
-        for target in block.targets:
-            before[target].append(k)
-    stack: list[tuple[int, Iterator[int]]] = [(0, iter(blocks[0].targets))]
-    state[0] = 1
-    while stack:
-        at, left = stack[-1]
-        target = next(left, -1)
-        if target < 0:
-            state[at] = 2
-            stack.pop()
-        elif state[target] == 0:
-            state[target] = 1
-            stack.append((target, iter(blocks[target].targets)))
-        elif state[target] == 1:  # an edge back
-            inside, more = found.setdefault(target, {target}), [at]
-            while more:
-                k = more.pop()
-                if k not in inside:
-                    inside.add(k)
-                    more += before[k]
-    return found
-
-
-def _rounds(blocks: Sequence[_Block], head: int, inside: set[int]) -> float | None:
-    """How often a loop is executed, where its counter's begin, step and end are in the code."""
-    lines = [line for k in sorted(inside) for line in blocks[k].lines]
-    for name, operands in lines:
-        test = re.match(r"(%p\d+), (%r\w+), (-?\d+)$", operands)
-        if not name.startswith("setp.") or test is None:
-            continue
-        added = [
-            re.match(r"(%r\w+), (%r\w+), (-?\d+)$", o) for n, o in lines if n.startswith("add.s")
-        ]
-        steps = [m for m in added if m is not None and test[2] in (m[1], m[2])]
-        names = {name for m in steps for name in (m[1], m[2])}
-        begins = [
-            re.match(r"(%r\w+), (-?\d+)$", o)
-            for k, block in enumerate(blocks) if k not in inside
-            for n, o in block.lines if n.startswith("mov")
-        ]  # fmt: skip
-        found = [int(m[2]) for m in begins if m is not None and m[1] in names]
-        if len(steps) == 1 and found and int(steps[0][3]):
-            return max(1.0, (int(test[3]) - found[-1]) / int(steps[0][3]))
-    return None
-
-
-def _path(
-    blocks: Sequence[_Block], loops: Mapping[int, set[int]], trips: Sequence[float]
-) -> list[int]:
-    """The blocks of the path that most threads take."""
+def _path(blocks: Sequence[_Block], loops: Mapping[int, range], main: range) -> list[int]:
+    """The blocks of the path that most threads take: see above."""
     best: dict[int, tuple[tuple[float, ...], list[int]]] = {}
-
-    def after(k: int) -> Iterator[int]:
-        for target in blocks[k].targets:
-            if k in loops.get(target, ()):  # an edge back: to where the loop ends
-                for j in loops[target]:
-                    yield from (t for t in blocks[j].targets if t not in loops[target])
-            else:
-                yield target
-
-    pending = [0]
-    while pending:
-        k = pending[-1]
-        ahead = [t for t in after(k) if t not in best and t not in pending]
-        if ahead and k not in best:
-            pending.append(ahead[0])
-            continue
-        pending.pop()
-        block = blocks[k]
-        accesses = sum(name.split(".")[0] in _MEMORY for name, _ in block.lines)
-        own = (-block.is_slow, block.moved * trips[k], -accesses * trips[k], block.counts[-1])
-        rest = max((best[t] for t in after(k) if t in best), default=((0.0,) * 4, []))
-        best[k] = tuple(a + b for a, b in zip(own, rest[0], strict=True)), [k, *rest[1]]
+    for k in reversed(range(len(blocks))):
+        after = {target for target in blocks[k].targets if target > k}
+        for head in blocks[k].targets:  # at a loop's end: to where it is left to
+            if head <= k:
+                after |= {t for j in loops[head] for t in blocks[j].targets if t > loops[head][-1]}
+        *_, issued, accesses, moved = blocks[k].counts
+        rounds = _LONG if k in main else 1
+        own = (-blocks[k].is_slow, moved * rounds, -accesses * rounds, issued)
+        rest, path = max((best[t] for t in after), default=((0.0,) * 4, []))
+        best[k] = tuple(a + b for a, b in zip(own, rest, strict=True)), [k, *path]
     return best[0][1]

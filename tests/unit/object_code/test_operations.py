@@ -55,18 +55,17 @@ def test_instructions(line: str, expected: dict[str, float]) -> None:
     assert {unit: n for unit, n in counted(line).by_unit.items() if n} == expected
 
 
-LOOP = "$L_1:\n{0}\nadd.s32 %r5, %r5, 2;\nsetp.lt.s32 %p1, %r5, {1};\n@%p1 bra $L_1;"
+LOOP = "$L_1:\n{}\nsetp.lt.s32 %p1, %r5, %r9;\n@%p1 bra $L_1;"
 
 
 @pytest.mark.parametrize(
     ("body", "moved", "fp32", "is_least"),
     [
-        ("mov.u32 %r5, 0;\n" + LOOP.format("add.f32 %f1, %f1, %f1;", 20), 0, 10, False),
-        (LOOP.format("add.f32 %f1, %f1, %f1;", "%r9"), 0, 1, True),
-        (LOOP.format(COPY + "add.f32 %f1, %f1, %f1;", "%r9"), 160, 10, False),
+        (LOOP.format("add.f32 %f1, %f1, %f1;"), 0, 1, True),
+        (LOOP.format(COPY + "add.f32 %f1, %f1, %f1;"), 160, 10, False),
         # the first long loop has the bytes; another one puts results together
-        (LOOP.format(COPY + "add.f32 %f1, %f1, %f1;", "%r9") + "\nmul.f32 %f1, %f1, %f1;\n"
-         + LOOP.replace("L_1", "L_2").format("ld.global.f32 %f2, [%rd1];", "%r9"), 164, 11, False),
+        (LOOP.format(COPY + "add.f32 %f1, %f1, %f1;") + "\nmul.f32 %f1, %f1, %f1;\n"
+         + LOOP.replace("L_1", "L_2").format("ld.global.f32 %f2, [%rd1];"), 164, 11, False),
         # the body of a loop that is tested at its head is executed
         ("$L_1:\n@%p1 bra $L_2;\n" + COPY + "add.f32 %f1, %f1, %f1;\nbra.uni $L_1;\n$L_2:",
          64, 4, False),
