@@ -18,7 +18,7 @@ import kerneltk
 from kerneltk.cache.store import Cache
 from kerneltk.core.settings import get_settings
 from kerneltk.demo.measure import Outcome, Run, choose_machine
-from kerneltk.demo.picture import draw
+from kerneltk.demo.picture import draw, draw_roofline
 from kerneltk.demo.steps import STEPS
 from kerneltk.demo.terrain import load_terrain
 from kerneltk.errors import KernelToolkitError
@@ -58,14 +58,24 @@ def main() -> None:
     type=click.FloatRange(min=0, min_open=True, max=4096),
     help="Enlarge the grid to this size. Default: 16.8 on the host, 67.1 on a GPU.",
 )
-def demo(picture: Path, backend: Literal["auto", "host", "cuda"], megapixels: float | None) -> None:
+@click.option(
+    "--roofline",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Where to draw what bounds each kernel.",
+)
+def demo(
+    picture: Path,
+    backend: Literal["auto", "host", "cuda"],
+    megapixels: float | None,
+    roofline: Path | None,
+) -> None:
     """Run every front-end on measured terrain, check it against NumPy, time it and draw it."""
-    if picture.suffix.lower() not in PICTURE_SUFFIXES:
-        raise click.BadParameter(
-            f"'{picture}' must end in {', '.join(PICTURE_SUFFIXES)}.", param_hint="'--output'"
-        )
-    if not picture.absolute().parent.is_dir():
-        raise click.BadParameter(f"'{picture.parent}' is not a directory.", param_hint="'--output'")
+    for path, option in ((picture, "'--output'"), (roofline, "'--roofline'")):
+        if path is not None and path.suffix.lower() not in PICTURE_SUFFIXES:
+            suffixes = ", ".join(PICTURE_SUFFIXES)
+            raise click.BadParameter(f"'{path}' must end in {suffixes}.", param_hint=option)
+        if path is not None and not path.absolute().parent.is_dir():
+            raise click.BadParameter(f"'{path.parent}' is not a directory.", param_hint=option)
     if megapixels is not None and math.isnan(megapixels):
         raise click.BadParameter("it is no number.", param_hint="'--megapixels'")
     console = Console()
@@ -79,6 +89,8 @@ def demo(picture: Path, backend: Literal["auto", "host", "cuda"], megapixels: fl
         console.print(_results(run, outcomes, copy))
         caption = f"computed by kerneltk {kerneltk.__version__} on {machine.label}"
         draw(run, picture, caption)
+        if roofline is not None:
+            draw_roofline(outcomes, roofline, caption)
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"The demo needs '{error.name}': python -m pip install 'kerneltk[demo]'."

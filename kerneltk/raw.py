@@ -399,9 +399,9 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         CompileError, BackendUnavailableError, ArgumentTypeError, ArgumentValueError
             As :meth:`compile_for` does, and a launch for its grid and block.
         """
-        from kerneltk.launch.explanation import arrays_of, explained_grid
+        from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
 
-        target = target or arrays_of(args)[1]
+        target = target or target_of(arrays_of(args)[1])
         build = self._program.build
         return explained_grid(self.name, args, grid, block, build, target, shared_mem)
 

@@ -18,7 +18,7 @@ from kerneltk.core.artifacts import BackendName
 from kerneltk.demo.steps import STEPS, TILE, Step, prepare
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.tools.report import timed
+from kerneltk.tools.report import Report, report, timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,8 @@ class Outcome:
     wrong : int
         Elements whose difference is beyond the step's tolerance, also from an earlier step that
         computes the same.
+    report : Report or None
+        What bounds it; None where what is called is no kernel.
     """
 
     step: Step
@@ -116,6 +118,7 @@ class Outcome:
     moved: int
     worst: float
     wrong: int
+    report: Report | None = None
 
 
 @dataclass(slots=True)
@@ -186,7 +189,11 @@ class Run:
         shape = step.shape_of_results(arguments[0].shape)
         outputs = [machine.xp.empty(shape, dtype) for dtype in step.results.values()]
         kernel, keywords = step.build(kerneltk), step.keywords
-        seconds = machine.seconds(lambda: kernel(*arguments, *outputs, **keywords))
+        call = functools.partial(kernel, *arguments, *outputs, **keywords)
+        found = None
+        if hasattr(kernel, "explain"):
+            found = report(kernel, *arguments, *outputs, **keywords)
+        seconds = found.seconds if found is not None else machine.seconds(call)
         self.fields.update(zip(step.results, outputs, strict=True))
 
         plain = [machine.download(argument) for argument in arguments]
@@ -217,6 +224,7 @@ class Run:
             sum(array.nbytes for array in (*read, *outputs)),
             worst,
             wrong,
+            found,
         )
 
 

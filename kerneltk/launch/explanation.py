@@ -107,25 +107,33 @@ class KernelExplanation:
         return lines
 
 
-def arrays_of(values: Iterable[Any]) -> tuple[list[ArraySpec], str]:
-    """Return the arrays among some arguments, and the target that they are compiled for: their
-    device's architecture or the host; ``"sm_90"`` for descriptions of arrays.
+def arrays_of(values: Iterable[Any]) -> tuple[list[ArraySpec], Backend | None]:
+    """Return the arrays among some arguments, and the backend of the first that is no description;
+    those of tuples and lists, as grids have their arguments, come along.
     """
     found: list[ArraySpec] = []
-    target = ""
+    owner: Backend | None = None
     for value in values:
-        if isinstance(value, ArraySpec):
+        if isinstance(value, tuple | list):
+            specs, backend = arrays_of(value)
+            found += specs
+        elif isinstance(value, ArraySpec):
             found.append(value)
             continue
-        backend, own = foreign_arrays.own_array(value)
-        if backend is not None:
-            found.append(backend.describe(own)[0])
-            target = target or target_of(backend)
-    return found, target or _DESCRIBED
+        else:
+            backend, own = foreign_arrays.own_array(value)
+            if backend is not None:
+                found.append(backend.describe(own)[0])
+        owner = owner or backend
+    return found, owner
 
 
-def target_of(backend: Backend) -> str:
-    """The architecture of a backend's current device, or its name where it has none."""
+def target_of(backend: Backend | None) -> str:
+    """What a backend's current device is compiled for: its architecture, or the backend's name;
+    ``"sm_90"`` for none.
+    """
+    if backend is None:
+        return _DESCRIBED
     has_architectures = backend.capabilities.has_architectures
     return backend.target().architecture if has_architectures else backend.name
 

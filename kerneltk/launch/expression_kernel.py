@@ -163,9 +163,9 @@ class ExpressionKernel(Called, ABC, Generic[D]):
         >>> print(double.explain(x, target="host"))
         double_it: 8,388,608 bytes must move; vector, 1 a thread, x row, y row
         """
-        from kerneltk.launch.explanation import arrays_of, explained, moved_bytes
+        from kerneltk.launch.explanation import arrays_of, explained, moved_bytes, target_of
 
-        target = target or arrays_of((*args, *named.values()))[1]
+        target = target or target_of(arrays_of((*args, *named.values()))[1])
         backend = capabilities_of_target(target)
         resolved, geometry = self._geometry(*args, backend=backend.name, **named)
         own = geometry.specialization

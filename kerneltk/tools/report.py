@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.fusion.explain import Explanation
-from kerneltk.launch.explanation import KernelExplanation
+from kerneltk.launch.explanation import arrays_of
 from kerneltk.object_code.operations import ALU, CACHE, FP32, FP64, ISSUE, SPECIAL
 
 MEMORY = "memory"
@@ -131,15 +131,16 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
             f"Nothing explains an object of type '{type(kernel).__name__}'.\n"
             "  Hint: give a kernel, or kernel[grid, block] of one in Python, and its arguments."
         )
-    backend = _backend_of(args)
+    backend = arrays_of(args)[1] or foreign_arrays.default_backend()
     explanation = kernel.explain(*args, **options)
     seconds, on_host = timed(backend.array_library, lambda: kernel(*args, **options))
     copy = _copy_bandwidth(backend.array_library, backend.device_key())
-    moved = explanation.floor if isinstance(explanation, Explanation) else explanation.bytes
+    moved, launches = explanation.bytes, [explanation]
+    if isinstance(explanation, Explanation):
+        moved, launches = explanation.floor, [kernel.launch for kernel in explanation.kernels]
     least, is_least = {MEMORY: moved / copy}, False
-    for launch in _launches(explanation):
-        found = launch.operations()
-        if found is not None:
+    for launch in launches:  # of a library's call nothing is known
+        if launch is not None and (found := launch.operations()) is not None:
             is_least |= found.is_least
             for unit, count in found.by_unit.items():
                 spent = count * launch.grid * launch.block / _rate(backend, launch.target, unit)
@@ -172,22 +173,6 @@ def timed(library: Any, call: Callable[[], object]) -> tuple[float, float]:
         found.append((spent, host))
     seconds, hosts = zip(*found, strict=True)
     return statistics.median(seconds), statistics.median(hosts)
-
-
-def _launches(explanation: Any) -> list[KernelExplanation]:
-    if isinstance(explanation, Explanation):
-        return [kernel.launch for kernel in explanation.kernels if kernel.launch is not None]
-    return [explanation]
-
-
-def _backend_of(args: Iterable[Any]) -> Backend:
-    for value in args:
-        inner = value if isinstance(value, tuple | list) else (value,)
-        for each in inner:
-            backend = foreign_arrays.own_array(each)[0]
-            if backend is not None:
-                return backend
-    return foreign_arrays.default_backend()
 
 
 _COPY = ElementwiseKernel("T x", "T y", "y = x", "copy")

@@ -586,10 +586,10 @@ class JitKernel(Decorated):
             As a launch does.
         """
         from kerneltk import pipeline
-        from kerneltk.launch.explanation import arrays_of, explained_grid
+        from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
 
         args = self._complete(given_arguments(self.name, args), {})
-        target = target or arrays_of(args)[1]
+        target = target or target_of(arrays_of(args)[1])
         compiled = functools.partial(pipeline.compile_ahead, self._unit_for(args, target)[0])
         return explained_grid(self.name, args, grid, block, compiled, target, shared_mem)
 
