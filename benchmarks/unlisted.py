@@ -120,7 +120,7 @@ def _rows(bench: Bench, cupy: Any, part: int, parts: int) -> list[list[Any]]:
         try:
             arrays = [operand.make(cupy, program.shape, k) for operand in program.operands]
             found = kerneltk.report(program.build(), *arrays)
-            row[6:8] = [found.bound, max(found.least.values()) / found.seconds]
+            row[6:8] = [found.bound, max(found.alone.values()) / found.seconds]
         except Exception as error:  # the table says so
             row[8] = row[8] or f"{type(error).__name__}: {first_line(error)}"
         rows.append(row)

@@ -391,13 +391,12 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         grid, block, args, shared_mem
             As in a launch; an `ArraySpec` stands for an array.
         target : str, optional
-            ``"sm_90"`` or ``"host"``; by default where the arrays are, and ``"sm_90"`` for
-            descriptions of arrays.
+            ``"sm_90"`` or ``"host"``; by default as of `ElementwiseKernel.explain`.
 
         Raises
         ------
         CompileError, BackendUnavailableError, ArgumentTypeError, ArgumentValueError
-            As :meth:`compile_for` does, and a launch for its grid and block.
+            As :meth:`compile_for`, and as a launch for its grid and block.
         """
         from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
 

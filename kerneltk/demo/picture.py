@@ -96,7 +96,7 @@ def draw_roofline(outcomes: Sequence[Outcome], path: Path, caption: str) -> None
     axes = figure.subplots()
     for outcome in outcomes:
         if (found := outcome.report) is not None:
-            roof = found.least["memory"] / max(found.least.values())
+            roof = found.alone["memory"] / max(found.alone.values())
             axes.barh(f"{outcome.step.name}: {found.bound}", found.share, color="tab:blue")
             axes.plot([roof], [f"{outcome.step.name}: {found.bound}"], "k|", markersize=22)
     axes.set(xlabel=f"share of a copy's bandwidth; | roof by the code\n{caption}")

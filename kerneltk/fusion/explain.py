@@ -27,18 +27,20 @@ class KernelTraffic:
         The shape of its loop (elements).
     reads, writes : tuple of (str, int)
         Arrays, and how many bytes of each.
-    strategy : str
-        How the loop is divided; empty of calls of a library.
     launch : KernelExplanation or None
-        The launch itself; None of calls of a library.
+        The launch itself; None of calls of a library, and where a loop has no elements.
     """
 
     kind: str
     loop: tuple[int, ...]
     reads: tuple[tuple[str, int], ...]
     writes: tuple[tuple[str, int], ...]
-    strategy: str = ""
     launch: KernelExplanation | None = None
+
+    @property
+    def strategy(self) -> str:
+        """How the loop is divided; empty where nothing is launched."""
+        return self.launch.strategy if self.launch is not None else ""
 
     @property
     def bytes(self) -> int:
@@ -179,7 +181,6 @@ def _traffic(program: Program, step: Step, launch: KernelExplanation | None) -> 
         tuple(extent.value for extent in step.shape),
         tuple((_name(program, array), size) for array, size in reads.items()),
         tuple(writes),
-        launch.strategy if launch is not None else "",
         launch,
     )
 

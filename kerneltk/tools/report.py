@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend
 from kerneltk.core.artifacts import WARP
 from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
@@ -25,11 +24,11 @@ _LEAST = 0.6  # of the time, that what bounds it takes by itself
 _CACHED = 1.15  # of a copy's bandwidth
 _COPIED = 1 << 28  # bytes on a GPU; a quarter of them on a host
 # Results of a multiprocessor in a clock: CUDA C++ Programming Guide, throughput of arithmetic
-# instructions. Of all: four warps begin an instruction, the first-level cache has 32 words.
-_RATES = {"sm_70": (64, 32), "sm_75": (64, 2), "sm_80": (64, 32), "sm_86": (128, 2),
-          "sm_87": (128, 2), "sm_89": (128, 2), "sm_120": (128, 2), "sm_121": (128, 2)}  # fmt: skip
-_RECENT = (128, 64)
-_OF_ALL = {SPECIAL: 16, ALU: 64, CACHE: 32, ISSUE: 4 * WARP}
+# instructions. Four warps begin an instruction, the first-level cache has 32 words.
+_OF_ALL = {FP32: 128, FP64: 64, SPECIAL: 16, ALU: 64, CACHE: 32, ISSUE: 4 * WARP}
+_RATES = {"sm_70": {FP32: 64, FP64: 32}, "sm_75": {FP32: 64, FP64: 2},
+          "sm_80": {FP32: 64, FP64: 32},
+          **{f"sm_{number}": {FP64: 2} for number in (86, 87, 89, 120, 121)}}  # fmt: skip
 
 
 @record
@@ -46,9 +45,9 @@ class Report:
         Of that, the time until the call returns (s).
     copy : float
         The bandwidth of a copy on this device (bytes/s, read and written).
-    least : dict of float
+    alone : dict of float
         By ``"memory"`` and units of a GPU: the time (s) that the call's bytes, or the operations in
-        its code, take there by themselves.
+        its code, take there by themselves; the latter are estimates.
     is_least : bool
         Whether loops whose length is not in the code count once.
     """
@@ -57,13 +56,13 @@ class Report:
     seconds: float
     on_host: float
     copy: float
-    least: Mapping[str, float]
+    alone: Mapping[str, float]
     is_least: bool = False
 
     @property
     def share(self) -> float:
         """The call's part of the copy's bandwidth, by the bytes that must move."""
-        return self.least[MEMORY] / self.seconds
+        return self.alone[MEMORY] / self.seconds
 
     @property
     def bound(self) -> str:
@@ -71,24 +70,24 @@ class Report:
         less than 0.6 and the host takes as long as the device; else ``"latency"``. Arrays that
         are read faster than memory allows are in ``"caches"``.
         """
-        unit = max(self.least, key=self.least.__getitem__)
+        unit = max(self.alone, key=lambda unit: self.alone[unit] * (0.9 if unit == ISSUE else 1))
         if unit == MEMORY and self.share > _CACHED:
             return "caches"
-        if self.least[unit] >= _LEAST * self.seconds:
+        if self.alone[unit] >= _LEAST * self.seconds:
             return unit
-        if len(self.least) == 1:
+        if len(self.alone) == 1:
             return "instructions or launch"  # of a CPU nothing is counted
         return "launch" if self.on_host > _LEAST * self.seconds else "latency"
 
     def __str__(self) -> str:
-        least = ", ".join(
-            f"{unit} {seconds * 1e6:.3g}" for unit, seconds in self.least.items() if seconds
+        alone = ", ".join(
+            f"{unit} {seconds * 1e6:.3g}" for unit, seconds in self.alone.items() if seconds
         )
         return (
             f"{self.explanation}\n"
             f"  {self.seconds * 1e6:.4g} µs, {self.share:.2f} of a copy's bandwidth "
             f"({self.copy / 1e9:.4g} GB/s); bound by {self.bound}\n"
-            f"  at least (µs): {least}"
+            f"  each by itself (µs): {alone}"
         )
 
 
@@ -107,15 +106,12 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
     Returns
     -------
     Report
-        Its ``str`` has the explanation, the time, the share of a copy's bandwidth and what bounds
-        the call.
+        Its ``str`` has it all.
 
     Raises
     ------
     ArgumentTypeError
-        The object has no ``explain``.
-    KernelToolkitError
-        As the call and ``explain`` raise.
+        The object has no ``explain``; else as the call and ``explain`` raise.
 
     Examples
     --------
@@ -138,14 +134,16 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
     moved, launches = explanation.bytes, [explanation]
     if isinstance(explanation, Explanation):
         moved, launches = explanation.floor, [kernel.launch for kernel in explanation.kernels]
-    least, is_least = {MEMORY: moved / copy}, False
+    alone, is_least = {MEMORY: moved / copy}, False
     for launch in launches:  # of a library's call nothing is known
         if launch is not None and (found := launch.operations()) is not None:
             is_least |= found.is_least
+            clock = backend.array_library.cuda.Device().attributes["ClockRate"] * 1e3
+            threads = launch.grid * launch.block / (clock * backend.multiprocessors())
+            rates = {**_OF_ALL, **_RATES.get(launch.target.rstrip("af"), {})}
             for unit, count in found.by_unit.items():
-                spent = count * launch.grid * launch.block / _rate(backend, launch.target, unit)
-                least[unit] = least.get(unit, 0.0) + spent
-    return Report(explanation, seconds, on_host, copy, least, is_least)
+                alone[unit] = alone.get(unit, 0.0) + count * threads / rates[unit]
+    return Report(explanation, seconds, on_host, copy, alone, is_least)
 
 
 def timed(library: Any, call: Callable[[], object]) -> tuple[float, float]:
@@ -154,23 +152,22 @@ def timed(library: Any, call: Callable[[], object]) -> tuple[float, float]:
     compile, is not counted.
     """
     on_device = library is not np
-    count = 10 if on_device else 1
     call()
     found: list[tuple[float, float]] = []
     begin = time.perf_counter()
     while len(found) < 3 or (time.perf_counter() - begin < 0.2 and len(found) < 50):
         events = [library.cuda.Event() for _ in range(2 * on_device)]
-        for event in events[:1]:
-            event.record()
+        if on_device:
+            events[0].record()
         start = time.perf_counter()
-        for _ in range(count):
+        for _ in range(10 if on_device else 1):
             call()
-        spent = host = (time.perf_counter() - start) / count
-        for event in events[1:]:
-            event.record()
-            event.synchronize()
-            spent = float(library.cuda.get_elapsed_time(*events)) / 1e3 / count
-        found.append((spent, host))
+        spent = host = time.perf_counter() - start
+        if on_device:
+            events[1].record()
+            events[1].synchronize()
+            spent, host = library.cuda.get_elapsed_time(*events) / 1e4, host / 10
+        found.append((float(spent), host))
     seconds, hosts = zip(*found, strict=True)
     return statistics.median(seconds), statistics.median(hosts)
 
@@ -185,11 +182,3 @@ def _copy_bandwidth(library: Any, device: int) -> float:
     source = library.ones(size // 4, np.float32)
     target = library.empty_like(source)
     return 2 * size / timed(library, lambda: _COPY(source, target))[0]
-
-
-def _rate(backend: Backend, target: str, unit: str) -> float:
-    """How many operations a unit of all multiprocessors does in a second."""
-    fp32, fp64 = _RATES.get(target.rstrip("af"), _RECENT)
-    rates = {FP32: fp32, FP64: fp64, **_OF_ALL}
-    clock = backend.array_library.cuda.Device().attributes["ClockRate"] * 1e3
-    return float(rates[unit] * backend.multiprocessors() * clock)

@@ -569,21 +569,8 @@ class JitKernel(Decorated):
         self, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0,
         *, target: str | None = None,
     ) -> KernelExplanation:  # fmt: skip
-        """Explain a launch, without one: the bytes of its arrays, and of a GPU the registers and
-        how many threads of a multiprocessor are resident.
-
-        Parameters
-        ----------
-        grid, block, args, shared_mem
-            As in a launch; arguments also as for :meth:`inspect`.
-        target : str, optional
-            ``"sm_90"`` or ``"host"``; by default where the arrays are, and ``"sm_90"`` for
-            descriptions of arrays.
-
-        Raises
-        ------
-        TypingError, UnsupportedError, ArgumentTypeError, ArgumentValueError, CompileError
-            As a launch does.
+        """Explain a launch, without one: see `RawKernel.explain`. Arguments may also be what
+        :meth:`inspect` takes. Raises as a launch does, too.
         """
         from kerneltk import pipeline
         from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
