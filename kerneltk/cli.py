@@ -23,6 +23,7 @@ from kerneltk.demo.steps import STEPS
 from kerneltk.demo.terrain import load_terrain
 from kerneltk.errors import KernelToolkitError
 from kerneltk.tools import doctor as checks
+from kerneltk.tools.report import copy_bandwidth
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".pdf", ".svg")
 
@@ -58,24 +59,14 @@ def main() -> None:
     type=click.FloatRange(min=0, min_open=True, max=4096),
     help="Enlarge the grid to this size. Default: 16.8 on the host, 67.1 on a GPU.",
 )
-@click.option(
-    "--roofline",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Where to draw what bounds each kernel.",
-)
-def demo(
-    picture: Path,
-    backend: Literal["auto", "host", "cuda"],
-    megapixels: float | None,
-    roofline: Path | None,
-) -> None:
+def demo(picture: Path, backend: Literal["auto", "host", "cuda"], megapixels: float | None) -> None:
     """Run every front-end on measured terrain, check it against NumPy, time it and draw it."""
-    for path, option in ((picture, "'--output'"), (roofline, "'--roofline'")):
-        if path is not None and path.suffix.lower() not in PICTURE_SUFFIXES:
-            suffixes = ", ".join(PICTURE_SUFFIXES)
-            raise click.BadParameter(f"'{path}' must end in {suffixes}.", param_hint=option)
-        if path is not None and not path.absolute().parent.is_dir():
-            raise click.BadParameter(f"'{path.parent}' is not a directory.", param_hint=option)
+    if picture.suffix.lower() not in PICTURE_SUFFIXES:
+        raise click.BadParameter(
+            f"'{picture}' must end in {', '.join(PICTURE_SUFFIXES)}.", param_hint="'--output'"
+        )
+    if not picture.absolute().parent.is_dir():
+        raise click.BadParameter(f"'{picture.parent}' is not a directory.", param_hint="'--output'")
     if megapixels is not None and math.isnan(megapixels):
         raise click.BadParameter("it is no number.", param_hint="'--megapixels'")
     console = Console()
@@ -83,14 +74,14 @@ def demo(
         terrain = load_terrain()
         machine = choose_machine(backend)
         run = Run(terrain, machine, None if megapixels is None else round(megapixels * 1e6))
-        copy = run.copy_bandwidth()
+        copy = copy_bandwidth(machine.xp, 0)
         steps = track(run.outcomes(), "Running", len(STEPS), console=console, transient=True)
         outcomes = list(steps)
         console.print(_results(run, outcomes, copy))
         caption = f"computed by kerneltk {kerneltk.__version__} on {machine.label}"
         draw(run, picture, caption)
-        if roofline is not None:
-            draw_roofline(outcomes, roofline, caption)
+        roofline = picture.with_stem(f"{picture.stem}-roofline")
+        draw_roofline(outcomes, roofline, caption)
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"The demo needs '{error.name}': python -m pip install 'kerneltk[demo]'."
@@ -101,7 +92,8 @@ def demo(
         raise click.ClickException(
             "There is not enough memory; try a smaller '--megapixels'."
         ) from error
-    console.print(f"Picture: [bold]{escape(str(picture))}[/bold]", soft_wrap=True)
+    for name, path in (("Picture", picture), ("Roofline", roofline)):
+        console.print(f"{name}: [bold]{escape(str(path))}[/bold]", soft_wrap=True)
     wrong = [outcome.step.name for outcome in outcomes if outcome.wrong]
     if wrong:
         raise click.ClickException(f"Results differ from NumPy's: {', '.join(wrong)}.")
@@ -120,7 +112,7 @@ def _results(run: Run, outcomes: list[Outcome], copy: float) -> Table:
         f"({rows * columns / 1e6:.1f} Mpixel), on {machine.label}",
         caption=(
             "ms: median of calls into given arrays, compilation not counted. GB/s: each array "
-            f"read or written once; a plain copy by {machine.xp.__name__} reaches "
+            f"read or written once; a copy reaches "
             f"{copy / 1e9:.1f}. × {machine.rival}: how many times faster. Check: against NumPy, "
             "with the largest difference."
         ),

@@ -153,13 +153,6 @@ class Run:
         start = prepare(self.terrain, elevation)
         self.fields = {name: self.machine.upload(value) for name, value in start.items()}
 
-    def copy_bandwidth(self) -> float:
-        """Return the bandwidth (bytes/s, read + written) of a plain copy of a float32 grid."""
-        source = self.machine.xp.ones(self.shape, np.float32)
-        target = self.machine.xp.empty_like(source)
-        seconds = self.machine.seconds(lambda: self.machine.xp.copyto(target, source))
-        return 2 * float(source.nbytes) / seconds
-
     def outcomes(self) -> Iterator[Outcome]:
         """Run, check and time each step. Raises KernelToolkitError where a kernel did not compile
         or launch.

@@ -15,7 +15,7 @@ from kerneltk.core.artifacts import SECTOR_BYTES, WARP, ObjectCode
 from kerneltk.core.records import record
 from kerneltk.launch.launch_config import launch_extents
 from kerneltk.object_code.elf import ElfFile
-from kerneltk.object_code.operations import Operations, operations_of
+from kerneltk.object_code.operations import operations_of
 
 MEASURED_ON = "H200"
 """The GPU that the schedules' limits were measured on."""
@@ -77,8 +77,8 @@ class KernelExplanation:
         """The bytes that must move."""
         return sum(self.moved)
 
-    def operations(self) -> Operations | None:
-        """Count the operations of a thread in the kernel's PTX; None on the host. Raises
+    def operations(self) -> dict[str, float] | None:
+        """Count the operations of a thread in the kernel's PTX, by unit; None on the host. Raises
         CompileError and BackendUnavailableError as `compile` does.
         """
         if self.compiled is None:

@@ -6,9 +6,8 @@ the one that moves most bytes by fewest accesses, and of such paths the longest,
 both sides of a branch that divides it. The slow paths of CUDA's functions (a sine's of large
 numbers) are not on it. ptxas joins some instructions, such as a shift and a sum: of 12 kernels the
 counts were .8 to 1.5 times those of the hardware (H200), 1.9 where both sides of branches counted
-that no warp took. A loop whose length is not in the code, and that reads or writes global
-memory, is as long as the bytes require that the caller knows; others count once, and `is_least`
-then says so.
+that no warp took. The first loop that reads or writes most of global memory is as long as
+the bytes require that the caller knows; others count once.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-from kerneltk.core.records import record
 
 FP32, FP64, SPECIAL, ALU, CACHE, ISSUE = (
     "FP32", "FP64", "special functions", "integers and comparisons", "first-level cache",
@@ -58,38 +55,10 @@ class _Block(NamedTuple):
     is_slow: bool
 
 
-@record
-class Operations:
-    """The operations of a thread.
-
-    Parameters
-    ----------
-    by_unit : dict of float
-        How many each unit executes.
-    is_least : bool
-        Whether there may be more: a loop of unknown length counts once.
-    """
-
-    by_unit: Mapping[str, float]
-    is_least: bool = False
-
-
-def operations_of(ptx: str, entry: str, moved: float) -> Operations | None:
-    """Count a kernel's operations.
-
-    Parameters
-    ----------
-    ptx : str
-    entry : str
-        The kernel's symbol.
-    moved : float
-        Bytes of global memory that a thread reads and writes, which decide how long its main loop
-        is.
-
-    Returns
-    -------
-    Operations or None
-        None where there is no such kernel.
+def operations_of(ptx: str, entry: str, moved: float) -> dict[str, float] | None:
+    """Count the operations of a thread of a kernel by the units that do them; None where there is
+    no such kernel. `moved` has the bytes of global memory that a thread reads and writes, which
+    decide how long its main loop is.
     """
     body = re.search(rf"\.entry {re.escape(entry)}\([^{{]*\{{(.*?)^\}}", ptx, re.S | re.M)
     if body is None:
@@ -106,11 +75,10 @@ def operations_of(ptx: str, entry: str, moved: float) -> Operations | None:
         sum(blocks[k].counts[-1] for k in path if (k in main) == is_in) for is_in in (True, False)
     )
     rounds = max(1.0, (moved - outer) / inner) if inner else 1.0
-    by_unit = {
+    return {
         unit: sum(blocks[k].counts[n] * (rounds if k in main else 1) for k in path)
         for n, unit in enumerate(_UNITS)
     }
-    return Operations(by_unit, any(not bytes_of[head] and head in path for head in loops))
 
 
 def _blocks(body: str) -> list[_Block]:

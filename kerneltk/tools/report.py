@@ -48,8 +48,6 @@ class Report:
     alone : dict of float
         By ``"memory"`` and units of a GPU: the time (s) that the call's bytes, or the operations in
         its code, take there by themselves; the latter are estimates.
-    is_least : bool
-        Whether loops whose length is not in the code count once.
     """
 
     explanation: Any
@@ -57,7 +55,6 @@ class Report:
     on_host: float
     copy: float
     alone: Mapping[str, float]
-    is_least: bool = False
 
     @property
     def share(self) -> float:
@@ -130,20 +127,19 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
     backend = arrays_of(args)[1] or foreign_arrays.default_backend()
     explanation = kernel.explain(*args, **options)
     seconds, on_host = timed(backend.array_library, lambda: kernel(*args, **options))
-    copy = _copy_bandwidth(backend.array_library, backend.device_key())
+    copy = copy_bandwidth(backend.array_library, backend.device_key())
     moved, launches = explanation.bytes, [explanation]
     if isinstance(explanation, Explanation):
         moved, launches = explanation.floor, [kernel.launch for kernel in explanation.kernels]
-    alone, is_least = {MEMORY: moved / copy}, False
+    alone = {MEMORY: moved / copy}
     for launch in launches:  # of a library's call nothing is known
         if launch is not None and (found := launch.operations()) is not None:
-            is_least |= found.is_least
             clock = backend.array_library.cuda.Device().attributes["ClockRate"] * 1e3
             threads = launch.grid * launch.block / (clock * backend.multiprocessors())
             rates = {**_OF_ALL, **_RATES.get(launch.target.rstrip("af"), {})}
-            for unit, count in found.by_unit.items():
+            for unit, count in found.items():
                 alone[unit] = alone.get(unit, 0.0) + count * threads / rates[unit]
-    return Report(explanation, seconds, on_host, copy, alone, is_least)
+    return Report(explanation, seconds, on_host, copy, alone)
 
 
 def timed(library: Any, call: Callable[[], object]) -> tuple[float, float]:
@@ -176,7 +172,7 @@ _COPY = ElementwiseKernel("T x", "T y", "y = x", "copy")
 
 
 @functools.cache
-def _copy_bandwidth(library: Any, device: int) -> float:
+def copy_bandwidth(library: Any, device: int) -> float:
     """The bandwidth of a copy (bytes/s) on a device, which is the current one."""
     size = _COPIED if library is not np else _COPIED // 4
     source = library.ones(size // 4, np.float32)

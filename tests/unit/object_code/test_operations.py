@@ -12,14 +12,13 @@ from kerneltk.object_code.operations import (
     FP64,
     ISSUE,
     SPECIAL,
-    Operations,
     operations_of,
 )
 
 COPY = "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];"
 
 
-def counted(body: str, moved: float = 0) -> Operations:
+def counted(body: str, moved: float = 0) -> dict[str, float]:
     found = operations_of(
         f".visible .entry k(\n.param .u64 p\n)\n{{\n{body}\nret;\n}}\n", "k", moved
     )
@@ -52,36 +51,35 @@ def counted(body: str, moved: float = 0) -> Operations:
     ],
 )  # fmt: skip
 def test_instructions(line: str, expected: dict[str, float]) -> None:
-    assert {unit: n for unit, n in counted(line).by_unit.items() if n} == expected
+    assert {unit: n for unit, n in counted(line).items() if n} == expected
 
 
 LOOP = "$L_1:\n{}\nsetp.lt.s32 %p1, %r5, %r9;\n@%p1 bra $L_1;"
 
 
 @pytest.mark.parametrize(
-    ("body", "moved", "fp32", "is_least"),
+    ("body", "moved", "fp32"),
     [
-        (LOOP.format("add.f32 %f1, %f1, %f1;"), 0, 1, True),
-        (LOOP.format(COPY + "add.f32 %f1, %f1, %f1;"), 160, 10, False),
+        (LOOP.format("add.f32 %f1, %f1, %f1;"), 0, 1),
+        (LOOP.format(COPY + "add.f32 %f1, %f1, %f1;"), 160, 10),
         # the first long loop has the bytes; another one puts results together
         (LOOP.format(COPY + "add.f32 %f1, %f1, %f1;") + "\nmul.f32 %f1, %f1, %f1;\n"
-         + LOOP.replace("L_1", "L_2").format("ld.global.f32 %f2, [%rd1];"), 164, 11, False),
+         + LOOP.replace("L_1", "L_2").format("ld.global.f32 %f2, [%rd1];"), 164, 11),
         # the body of a loop that is tested at its head is executed
         ("$L_1:\n@%p1 bra $L_2;\n" + COPY + "add.f32 %f1, %f1, %f1;\nbra.uni $L_1;\n$L_2:",
-         64, 4, False),
+         64, 4),
     ],
 )  # fmt: skip
-def test_loops(body: str, moved: float, fp32: float, is_least: bool) -> None:
-    found = counted(body, moved)
-    assert (found.by_unit[FP32], found.is_least) == (fp32, is_least)
+def test_loops(body: str, moved: float, fp32: float) -> None:
+    assert counted(body, moved)[FP32] == fp32
 
 
 def test_the_path_has_vectors_and_no_slow_function() -> None:
     singles = "ld.global.u32 %r1, [%rd1];mul.f32 %f1, %f1, %f1;" * 4
     tail = f"@%p1 bra $L_1;\n{COPY}\nadd.f32 %f1, %f1, %f1;\nbra.uni $L_2;\n$L_1:\n{singles}\n$L_2:"
-    assert counted(tail).by_unit[FP32] == 1
+    assert counted(tail)[FP32] == 1
     slow = "mov.u64 %rd1, __cudart_i2opi_f;\n@%p1 bra $L_1;\nst.local.u32 [%rd2], %r1;\n$L_1:"
-    assert counted(slow).by_unit[CACHE] == 0
+    assert counted(slow)[CACHE] == 0
 
 
 def test_no_such_kernel() -> None:
@@ -93,4 +91,4 @@ def test_counts_of_what_nvrtc_compiles(dtype: str, unit: str) -> None:
     x = ArraySpec.make(dtype, 1 << 24)
     found = ElementwiseKernel("T x", "T y", "y = x * x", "square").explain(x).operations()
     assert found is not None
-    assert [name for name in (FP32, FP64, SPECIAL) if found.by_unit[name]] == [unit]
+    assert [name for name in (FP32, FP64, SPECIAL) if found[name]] == [unit]
