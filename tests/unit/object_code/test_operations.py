@@ -80,6 +80,9 @@ def test_the_path_has_vectors_and_no_slow_function() -> None:
     assert counted(tail)[FP32] == 1
     slow = "mov.u64 %rd1, __cudart_i2opi_f;\n@%p1 bra $L_1;\nst.local.u32 [%rd2], %r1;\n$L_1:"
     assert counted(slow)[CACHE] == 0
+    exact = "@%p1 bra $L_1;\nmul.f64 %fd1, %fd1, %fd1;\nmul.f64 %fd1, %fd1, %fd1;\n$L_1:\n"
+    assert counted(exact)[FP64] == 0
+    assert counted(exact + "st.global.f64 [%rd1], %fd1;")[FP64] == 2
 
 
 def test_no_such_kernel() -> None:
