@@ -560,7 +560,7 @@ class JitKernel(Decorated):
         found = [described_argument(value, path) for value, path in pairs]
         target = target or backend_name_of(args)
         backend = capabilities_of_target(target)
-        kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
+        kinds, values = [kind for kind, _ in found], [value for _, value in found]
         shapes = assumptions_of(values, kinds, backend)
         program = self._definition.program(kinds, PassContext(backend, shapes))
         return self._definition.unit(program, backend, shapes), target
