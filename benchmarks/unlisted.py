@@ -1,8 +1,8 @@
 """Programs and shapes that no other benchmark has, on a GPU: against the time of a copy of the
 bytes that must move, beside torch.compile, with what bounds each by the operations in its code.
 
-``python benchmarks/unlisted.py --jobs 12 --output DIR`` compiles in that many processes, one of
-which has the device at a time. ``--profile`` calls each program once between the profiler's marks.
+``python benchmarks/unlisted.py --jobs 12 --output DIR`` compiles in that many processes, and
+measures in one after the other. ``--profile`` calls each program once between the profiler's marks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -95,35 +96,47 @@ def _programs() -> list[tuple[Program, float | None]]:
     return found
 
 
-class _OneAtATime(Bench):
-    """Has the device for itself while it measures."""
+class _Compiled(Bench):
+    """Compiles for torch once, and compares values until `is_warm`."""
 
-    def __init__(self, cupy: Any, torch: Any, lock: Path) -> None:
+    def __init__(self, cupy: Any, torch: Any) -> None:
         super().__init__(cupy, torch)
-        self._lock = lock.open("w")
+        self.is_warm = False
+        self._compiled: dict[str, Any] = {}
 
-    def _time(self, call: Callable[[], Any]) -> float:
-        call()
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        try:
-            return super()._time(call)
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+    def _by_torch(self, body: str, arrays: list[Any]) -> Callable[[], Any]:
+        torch: Any = self._torch
+        if body not in self._compiled:
+            function = defined(body.replace(".max(", ".amax("), len(arrays), torch)
+            self._compiled[body] = torch.compile(function, dynamic=False)
+        return partial(self._compiled[body], *map(torch.from_dlpack, arrays))
+
+    def _compared(self, program: Program, arrays: list[Any], results: tuple[Any, ...]) -> str:
+        return "" if self.is_warm else super()._compared(program, arrays, results)
 
 
-def _rows(bench: Bench, cupy: Any, part: int, parts: int) -> list[list[Any]]:
+def _rows(cupy: Any, torch: Any, folder: Path, part: int, parts: int) -> list[list[Any]]:
+    bench, chosen = _Compiled(cupy, torch), [*enumerate(_programs())][part::parts]
+    problems = [bench.run(program, k).problem for k, (program, _) in chosen]
+    bench.is_warm = True
+    (folder / f"{part}.warm").touch()
+    while len([*folder.glob("*.warm")]) < parts:
+        time.sleep(0.1)
     rows = []
-    for k, (program, aim) in [*enumerate(_programs())][part::parts]:
-        measured = bench.run(program, k)
-        row = [k, str(program), measured.ours, aim, measured.theirs, measured.floor, "", None]
-        row.append(measured.problem)
-        try:
-            arrays = [operand.make(cupy, program.shape, k) for operand in program.operands]
-            found = kerneltk.report(program.build(), *arrays)
-            row[6:8] = [found.bound, max(found.alone.values()) / found.seconds]
-        except Exception as error:  # the table says so
-            row[8] = row[8] or f"{type(error).__name__}: {first_line(error)}"
-        rows.append(row)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for (k, (program, aim)), problem in zip(chosen, problems, strict=True):
+            measured = bench.run(program, k)
+            row = [k, str(program), measured.ours, aim, measured.theirs, measured.floor]
+            try:
+                arrays = [operand.make(cupy, program.shape, k) for operand in program.operands]
+                found = kerneltk.report(program.build(), *arrays)
+                row += [found.bound, max(found.alone.values()) / found.seconds]
+            except Exception as error:  # the table says so
+                row += [f"{type(error).__name__}: {first_line(error)}", None]
+            rows.append([*row, problem or measured.problem])
+            arrays = []
+            cupy.get_default_memory_pool().free_all_blocks()
     return rows
 
 
@@ -152,8 +165,7 @@ def main() -> None:
             cupy.get_default_memory_pool().free_all_blocks()
         return
     if given.part is not None:
-        bench = _OneAtATime(cupy, peers.get("torch"), given.output / "device.lock")
-        rows = _rows(bench, cupy, given.part, given.jobs)
+        rows = _rows(cupy, peers.get("torch"), given.output, given.part, given.jobs)
         (given.output / f"{given.part}.json").write_text(json.dumps(rows))
         return
     with tempfile.TemporaryDirectory() as folder:
