@@ -28,7 +28,7 @@ _COPIED = 1 << 28  # bytes on a GPU; a quarter of them on a host
 _OF_ALL = {FP32: 128, FP64: 64, SPECIAL: 16, ALU: 64, CACHE: 32, ISSUE: 4 * WARP}
 _RATES = {"sm_70": {FP32: 64, FP64: 32}, "sm_75": {FP32: 64, FP64: 2},
           "sm_80": {FP32: 64, FP64: 32},
-          **{f"sm_{number}": {FP64: 2} for number in (86, 87, 89, 120, 121)}}  # fmt: skip
+          **{f"sm_{number}": {FP64: 2} for number in (86, 87, 89, 103, 120, 121)}}  # fmt: skip
 
 
 @record
