@@ -67,7 +67,13 @@ class Report:
         less than 0.6 and the host takes as long as the device; else ``"latency"``. Arrays that
         are read faster than memory allows are in ``"caches"``.
         """
-        unit = max(self.alone, key=lambda unit: self.alone[unit] * (0.9 if unit == ISSUE else 1))
+        unit, *others = sorted(self.alone, key=lambda unit: -self.alone[unit])
+        if (
+            unit == ISSUE
+            and others[0] != MEMORY
+            and self.alone[others[0]] > 0.9 * self.alone[ISSUE]
+        ):
+            unit = others[0]  # whose instructions they are
         if unit == MEMORY and self.share > _CACHED:
             return "caches"
         if self.alone[unit] >= _LEAST * self.seconds:

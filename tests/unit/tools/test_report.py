@@ -75,6 +75,8 @@ def test_units_are_counted_on_a_gpu(number: int) -> None:
         (10e-6, 1e-6, {MEMORY: 9e-6, FP64: 2e-6}, MEMORY),
         (10e-6, 1e-6, {MEMORY: 5e-6, FP64: 7e-6}, FP64),
         (10e-6, 1e-6, {MEMORY: 4e-6, FP64: 2e-6}, "latency"),
+        (10e-6, 1e-6, {MEMORY: 6e-6, FP64: 7e-6, ISSUE: 7.5e-6}, FP64),
+        (10e-6, 1e-6, {MEMORY: 7e-6, FP64: 5e-6, ISSUE: 7.5e-6}, ISSUE),
         (10e-6, 9e-6, {MEMORY: 4e-6, FP64: 2e-6}, "launch"),
         (10e-6, 9e-6, {MEMORY: 20e-6, FP64: 2e-6}, "caches"),
         (10e-6, 10e-6, {MEMORY: 4e-6}, "instructions or launch"),
