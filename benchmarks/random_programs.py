@@ -150,11 +150,11 @@ def fused_program(dice: random.Random) -> Program:
         "slices": f"return {t}[..., 2:] - 2 * {t}[..., 1:-1] + {t}[..., :-2]",
     }
     body = "; ".join([*lines, *made, ends[kind]])
-    function = _defined(body, len(names))
+    function = defined(body, len(names))
     return Program(f"{kind} `{body}`", shape, operands, lambda: kerneltk.fuse(function), body)
 
 
-def _defined(body: str, count: int, module: Any = np) -> Callable[..., Any]:
+def defined(body: str, count: int, module: Any = np) -> Callable[..., Any]:
     """Return a function of a body and so many parameters, in whose words `np` is a module."""
     known: dict[str, Any] = {"np": module}
     exec(f"def program({', '.join(f'a{k}' for k in range(count))}): {body}", known)
@@ -257,19 +257,21 @@ class Bench:
             raise ValueError("a torch tensor has no negative strides")
         torch._dynamo.reset()
         body = body.replace(".astype('float32')", ".float()").replace(".max(", ".amax(")
-        compiled = torch.compile(_defined(body, len(arrays), torch), dynamic=False)
+        compiled = torch.compile(defined(body, len(arrays), torch), dynamic=False)
         return partial(compiled, *map(torch.from_dlpack, arrays))
 
     def _compared(self, program: Program, arrays: list[Any], results: tuple[Any, ...]) -> str:
         """Return how results differ from plain CuPy's, of what has few elements in a row."""
         if not program.body:
             return ""
-        wanted = _defined(program.body, len(arrays))(*arrays)
+        wanted = defined(program.body, len(arrays))(*arrays)
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         tolerance = 5e-2 if "e" in {o.dtype for o in program.operands} else 2e-3
         for one, other in zip(results, wanted, strict=True):
             if (one.dtype, one.shape) != (other.dtype, other.shape):
                 return "another dtype or shape"
+            if one.dtype == np.bool_:
+                one, other = one.view(np.uint8), other.view(np.uint8)
             is_same = (one == other) | ((one != one) & (other != other))  # infinities, no numbers
             apart = np.where(is_same, 0, abs(one - other))
             scale = np.where(np.isfinite(other), abs(other), 0)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kerneltk.raw import RawKernel, RawModule, load
     from kerneltk.reduction import ReductionKernel
     from kerneltk.textures import surface, texture
+    from kerneltk.tools.report import report
 
 __version__ = "0.1.0"
 
@@ -78,6 +79,7 @@ __all__ = [
     "jit",
     "load",
     "raw_checks",
+    "report",
     "surface",
     "texture",
     "textures",
@@ -103,6 +105,7 @@ _HOMES = {
     "jax_op": "operators.jax_op",
     "load": "raw",
     "raw_checks": "cuda_cpp.kernel",
+    "report": "tools.report",
     "surface": "textures",
     "texture": "textures",
     "torch_op": "operators.torch_op",

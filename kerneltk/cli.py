@@ -18,11 +18,12 @@ import kerneltk
 from kerneltk.cache.store import Cache
 from kerneltk.core.settings import get_settings
 from kerneltk.demo.measure import Outcome, Run, choose_machine
-from kerneltk.demo.picture import draw
+from kerneltk.demo.picture import draw, draw_roofline
 from kerneltk.demo.steps import STEPS
 from kerneltk.demo.terrain import load_terrain
 from kerneltk.errors import KernelToolkitError
 from kerneltk.tools import doctor as checks
+from kerneltk.tools.report import copy_bandwidth
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".pdf", ".svg")
 
@@ -73,12 +74,14 @@ def demo(picture: Path, backend: Literal["auto", "host", "cuda"], megapixels: fl
         terrain = load_terrain()
         machine = choose_machine(backend)
         run = Run(terrain, machine, None if megapixels is None else round(megapixels * 1e6))
-        copy = run.copy_bandwidth()
+        copy = copy_bandwidth(machine.xp, 0)
         steps = track(run.outcomes(), "Running", len(STEPS), console=console, transient=True)
         outcomes = list(steps)
         console.print(_results(run, outcomes, copy))
         caption = f"computed by kerneltk {kerneltk.__version__} on {machine.label}"
         draw(run, picture, caption)
+        roofline = picture.with_stem(f"{picture.stem}-roofline")
+        draw_roofline(outcomes, roofline, caption)
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"The demo needs '{error.name}': python -m pip install 'kerneltk[demo]'."
@@ -89,7 +92,8 @@ def demo(picture: Path, backend: Literal["auto", "host", "cuda"], megapixels: fl
         raise click.ClickException(
             "There is not enough memory; try a smaller '--megapixels'."
         ) from error
-    console.print(f"Picture: [bold]{escape(str(picture))}[/bold]", soft_wrap=True)
+    for name, path in (("Picture", picture), ("Roofline", roofline)):
+        console.print(f"{name}: [bold]{escape(str(path))}[/bold]", soft_wrap=True)
     wrong = [outcome.step.name for outcome in outcomes if outcome.wrong]
     if wrong:
         raise click.ClickException(f"Results differ from NumPy's: {', '.join(wrong)}.")
@@ -108,7 +112,7 @@ def _results(run: Run, outcomes: list[Outcome], copy: float) -> Table:
         f"({rows * columns / 1e6:.1f} Mpixel), on {machine.label}",
         caption=(
             "ms: median of calls into given arrays, compilation not counted. GB/s: each array "
-            f"read or written once; a plain copy by {machine.xp.__name__} reaches "
+            f"read or written once; a copy reaches "
             f"{copy / 1e9:.1f}. × {machine.rival}: how many times faster. Check: against NumPy, "
             "with the largest difference."
         ),

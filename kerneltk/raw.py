@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
@@ -38,6 +38,9 @@ from kerneltk.errors import (
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.launch_config import as_extents, covering_grid
+
+if TYPE_CHECKING:
+    from kerneltk.launch.explanation import KernelExplanation
 
 __all__ = ["CudaFile", "KernelTemplate", "RawKernel", "RawModule", "load"]
 
@@ -375,6 +378,31 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         (LTO-IR) or ``"host"``, without a device.
         """
         return self._program.build(target)
+
+    def explain(
+        self, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0,
+        *, target: str | None = None,
+    ) -> KernelExplanation:  # fmt: skip
+        """Explain a launch, without one: the bytes of its arrays, and of a GPU the registers and
+        how many threads of a multiprocessor are resident.
+
+        Parameters
+        ----------
+        grid, block, args, shared_mem
+            As in a launch; an `ArraySpec` stands for an array.
+        target : str, optional
+            ``"sm_90"`` or ``"host"``; by default as of `ElementwiseKernel.explain`.
+
+        Raises
+        ------
+        CompileError, BackendUnavailableError, ArgumentTypeError, ArgumentValueError
+            As :meth:`compile_for`, and as a launch for its grid and block.
+        """
+        from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
+
+        target = target or target_of(arrays_of(args)[1])
+        build = self._program.build
+        return explained_grid(self.name, args, grid, block, build, target, shared_mem)
 
     @property
     def signature(self) -> str:

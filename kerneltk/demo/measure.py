@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -20,6 +18,7 @@ from kerneltk.core.artifacts import BackendName
 from kerneltk.demo.steps import STEPS, TILE, Step, prepare
 from kerneltk.demo.terrain import Terrain, mirror_tiles
 from kerneltk.errors import BackendUnavailableError
+from kerneltk.tools.report import Report, report, timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +74,7 @@ class Machine:
         """Return the median time (s) of a call; the first, which may compile, is not counted. Its
         work is queued on the current stream, or done when it returns.
         """
-        call()
-        timer = self._time_on_device if self.on_gpu else _time_on_host
-        times: list[float] = []
-        begin = time.perf_counter()
-        while len(times) < 3 or (time.perf_counter() - begin < 0.2 and len(times) < 50):
-            times.append(timer(call))
-        return statistics.median(times)
-
-    def _time_on_device(self, call: Callable[[], object], launches: int = 10) -> float:
-        events = self.xp.cuda.Event(), self.xp.cuda.Event()
-        events[0].record()
-        for _ in range(launches):
-            call()
-        events[1].record()
-        events[1].synchronize()
-        return float(self.xp.cuda.get_elapsed_time(*events)) / 1e3 / launches
+        return timed(self.xp, call)[0]
 
 
 def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine:
@@ -103,12 +87,6 @@ def choose_machine(backend: Literal["auto", "host", "cuda"] = "auto") -> Machine
         return Machine("cuda", array_library("cuda"))
     except BackendUnavailableError:
         return Machine("host", np)
-
-
-def _time_on_host(call: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +107,8 @@ class Outcome:
     wrong : int
         Elements whose difference is beyond the step's tolerance, also from an earlier step that
         computes the same.
+    report : Report or None
+        What bounds it; None where what is called is no kernel.
     """
 
     step: Step
@@ -138,6 +118,7 @@ class Outcome:
     moved: int
     worst: float
     wrong: int
+    report: Report | None = None
 
 
 @dataclass(slots=True)
@@ -172,13 +153,6 @@ class Run:
         start = prepare(self.terrain, elevation)
         self.fields = {name: self.machine.upload(value) for name, value in start.items()}
 
-    def copy_bandwidth(self) -> float:
-        """Return the bandwidth (bytes/s, read + written) of a plain copy of a float32 grid."""
-        source = self.machine.xp.ones(self.shape, np.float32)
-        target = self.machine.xp.empty_like(source)
-        seconds = self.machine.seconds(lambda: self.machine.xp.copyto(target, source))
-        return 2 * float(source.nbytes) / seconds
-
     def outcomes(self) -> Iterator[Outcome]:
         """Run, check and time each step. Raises KernelToolkitError where a kernel did not compile
         or launch.
@@ -208,7 +182,11 @@ class Run:
         shape = step.shape_of_results(arguments[0].shape)
         outputs = [machine.xp.empty(shape, dtype) for dtype in step.results.values()]
         kernel, keywords = step.build(kerneltk), step.keywords
-        seconds = machine.seconds(lambda: kernel(*arguments, *outputs, **keywords))
+        call = functools.partial(kernel, *arguments, *outputs, **keywords)
+        found = None
+        if hasattr(kernel, "explain"):
+            found = report(kernel, *arguments, *outputs, **keywords)
+        seconds = found.seconds if found is not None else machine.seconds(call)
         self.fields.update(zip(step.results, outputs, strict=True))
 
         plain = [machine.download(argument) for argument in arguments]
@@ -239,6 +217,7 @@ class Run:
             sum(array.nbytes for array in (*read, *outputs)),
             worst,
             wrong,
+            found,
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from kerneltk.demo.measure import Run
+from kerneltk.demo.measure import Outcome, Run
 from kerneltk.demo.steps import RADIUS, STEEP, TILE
 
 
@@ -80,4 +81,24 @@ def draw(run: Run, path: Path, caption: str) -> None:
         f"{terrain.name}: {columns} × {rows} cells, {steep:.1f} % of it {STEEP:.0f}° or steeper",
         fontsize=14,
     )
+    figure.savefig(path, dpi=110)
+
+
+def draw_roofline(outcomes: Sequence[Outcome], path: Path, caption: str) -> None:
+    """Draw the share of a copy's bandwidth that each kernel reaches, under the roof that its bytes
+    and the operations in its code leave. Raises as `draw`.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for outcome in outcomes:
+        if (found := outcome.report) is not None:
+            roof = found.alone["memory"] / max(found.alone.values())
+            axes.barh(f"{outcome.step.name}: {found.bound}", found.share, color="tab:blue")
+            axes.plot([roof], [f"{outcome.step.name}: {found.bound}"], "k|", markersize=22)
+    axes.set(xlabel=f"share of a copy's bandwidth; | roof by the code\n{caption}")
+    axes.invert_yaxis()
     figure.savefig(path, dpi=110)

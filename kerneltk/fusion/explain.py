@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
@@ -11,6 +11,7 @@ from kerneltk.errors import Snippet
 from kerneltk.fusion.plan.program import Program, in_order, without_memory
 from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, all_launches, elements
 from kerneltk.fusion.trace.graph import all_effects
+from kerneltk.launch.explanation import KernelExplanation, target_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +27,20 @@ class KernelTraffic:
         The shape of its loop (elements).
     reads, writes : tuple of (str, int)
         Arrays, and how many bytes of each.
-    strategy : str
-        How the loop is divided; empty of calls of a library.
+    launch : KernelExplanation or None
+        The launch itself; None of calls of a library, and where a loop has no elements.
     """
 
     kind: str
     loop: tuple[int, ...]
     reads: tuple[tuple[str, int], ...]
     writes: tuple[tuple[str, int], ...]
-    strategy: str = ""
+    launch: KernelExplanation | None = None
+
+    @property
+    def strategy(self) -> str:
+        """How the loop is divided; empty where nothing is launched."""
+        return self.launch.strategy if self.launch is not None else ""
 
     @property
     def bytes(self) -> int:
@@ -92,7 +98,8 @@ class Explanation:
         count = len(self.kernels)
         lines = [f"{self.name}: {count} kernel{'s' * (count != 1)}, {self.bytes:,} bytes; "
                  f"the floor is {self.floor:,} bytes"]  # fmt: skip
-        lines += [f"  {k + 1}. {kernel}" for k, kernel in enumerate(self.kernels)]
+        for k, kernel in enumerate(self.kernels):
+            lines += [f"  {k + 1}. {kernel}", *(kernel.launch.details() if kernel.launch else ())]
         for note in self.notes:
             lines += [f"  {line}" for line in str(note).split("\n")]
         return "\n".join(lines)
@@ -106,7 +113,7 @@ def explanation(
         floor = sum(value.nbytes for value in own if hasattr(value, "strides"))
         return Explanation(name, (), floor, (Note(f"Nothing is fused. {refused}"),))
     steps = [step for step in all_launches(program.plan.steps) if not _is_allocation(step)]
-    kernels = tuple(map(_traffic, repeat(program), steps, _strategies(program, steps, own)))
+    kernels = tuple(map(_traffic, repeat(program), steps, _launches(program, steps, own)))
     return Explanation(name, kernels, _floor(program), tuple(_notes(program, steps)))
 
 
@@ -141,26 +148,29 @@ def _whole_size(program: Program, array: int) -> int | None:
     return elements(source.shape) * source.dtype.itemsize
 
 
-def _strategies(program: Program, steps: Sequence[Step], own: Sequence[Any]) -> Iterator[str]:
-    """How each step's loop is divided; nothing of calls of a library, and where a loop has no
-    elements.
-    """
-    found: list[str] = []
+def _launches(
+    program: Program, steps: Sequence[Step], own: Sequence[Any]
+) -> Iterator[KernelExplanation | None]:
+    """Each step's launch; None of calls of a library, and where a loop has no elements."""
+    found: list[KernelExplanation] = []
+    target = target_of(program.backend)
 
     def noted(kernel: Any) -> Callable[..., None]:
         return lambda *args, **options: found.append(
-            kernel.strategy(*args, backend=program.backend_name, **options)
+            kernel.explain(*args, target=target, **options)
         )
 
     if all(extent.value for step in steps for extent in step.shape):
         program.shown(in_order, noted)(*map(without_memory, own))
     launches = iter(found)
     for step in steps:
-        known = "" if step.kind == "library" else next(launches, "")
-        yield known if step.schedule is None else step.schedule.strategy
+        known = None if step.kind == "library" else next(launches, None)
+        if known is not None and step.schedule is not None:
+            known = replace(known, strategy=step.schedule.strategy)
+        yield known
 
 
-def _traffic(program: Program, step: Step, strategy: str) -> KernelTraffic:
+def _traffic(program: Program, step: Step, launch: KernelExplanation | None) -> KernelTraffic:
     reads = _read(program, step)
     writes: list[tuple[str, int]] = []
     for target, node in zip(step.targets, step.nodes, strict=True):
@@ -171,7 +181,7 @@ def _traffic(program: Program, step: Step, strategy: str) -> KernelTraffic:
         tuple(extent.value for extent in step.shape),
         tuple((_name(program, array), size) for array, size in reads.items()),
         tuple(writes),
-        strategy,
+        launch,
     )
 
 

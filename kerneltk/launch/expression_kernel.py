@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -137,11 +138,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
     def _unit(self, *args: Any, **named: Any) -> TranslationUnit:
         return translation_unit_of(self._geometry(*args, **named)[1].specialization)
 
-    def strategy(self, *args: Any, **named: Any) -> str:
-        """How the loop of a call with such arguments is divided; see `translation_unit`."""
-        return self._geometry(*args, **named)[1].specialization.strategy
-
-    def explain(self, *args: Any, target: str = "sm_90", **named: Any) -> KernelExplanation:
+    def explain(self, *args: Any, target: str | None = None, **named: Any) -> KernelExplanation:
         """Explain a call with such arguments, without a launch: the bytes that must move, the
         strategy, and of a GPU the registers and how many threads of a multiprocessor are resident.
 
@@ -149,8 +146,9 @@ class ExpressionKernel(Called, ABC, Generic[D]):
         ----------
         *args, **named
             As for :meth:`translation_unit`.
-        target : str
-            As for :meth:`compile`.
+        target : str, optional
+            As for :meth:`compile`; by default where the arrays are, and ``"sm_90"`` for
+            descriptions of arrays.
 
         Raises
         ------
@@ -165,12 +163,18 @@ class ExpressionKernel(Called, ABC, Generic[D]):
         >>> print(double.explain(x, target="host"))
         double_it: 8,388,608 bytes must move; vector, 1 a thread, x row, y row
         """
-        from kerneltk.launch.explanation import explained  # calls need none
+        from kerneltk.launch.explanation import arrays_of, explained, moved_bytes, target_of
 
-        backend = capabilities_of_target(target).name
-        resolved, geometry = self._geometry(*args, backend=backend, **named)
-        unit = translation_unit_of(geometry.specialization)
-        return explained(geometry, resolved.specs, pipeline.compile_ahead(unit, target))
+        target = target or target_of(arrays_of((*args, *named.values()))[1])
+        backend = capabilities_of_target(target)
+        resolved, geometry = self._geometry(*args, backend=backend.name, **named)
+        own = geometry.specialization
+        grid = geometry.grid * (geometry.chunk_size if backend.has_architectures else 1)
+        moved = [moved_bytes(spec) for spec in resolved.specs if spec is not None]
+        compiled = partial(pipeline.compile_ahead, translation_unit_of(own))
+        return explained(
+            own.definition.name, moved, own.strategy, grid, own.block, compiled, target
+        )
 
     def describe_call(self, args: Sequence[Any], options: Any = None) -> CallDescription:
         """Describe the results of a call, without any memory.

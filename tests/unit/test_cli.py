@@ -88,6 +88,7 @@ def demo(tmp_path: Path, *arguments: str | Path) -> Result:
 def test_demo_on_the_measured_sample(tmp_path: Path) -> None:
     result = demo(tmp_path, "--backend", "host")
     assert result.exit_code == 0, result.output
+    assert (tmp_path / "picture-roofline.png").stat().st_size > 10_000
     assert "Jacksboro" in result.output
     assert "wrong" not in result.output
     assert matplotlib.image.imread(tmp_path / "picture.png").shape[1] > 1000

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend, capabilities_of_target
+from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
-from kerneltk.core.artifacts import Capabilities, TranslationUnit
+from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import alignment_on
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import record
@@ -35,7 +35,7 @@ from kerneltk.jit.frontends.element_source import (
     named_dimensions,
 )
 from kerneltk.jit.frontends.inspection import described
-from kerneltk.jit.frontends.kernel import are_small, check_results, kind_of
+from kerneltk.jit.frontends.kernel import TypedCall, are_small, check_results, kind_of
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.frontends.typed_kernel import TypedKernel, typed_kernel
 from kerneltk.jit.frontends.vectorized_kernel import (
@@ -443,9 +443,8 @@ class CoreKernel(ArrayFunction):
             for dtypes, source in typed.kernel._dispatcher.codes.items()
         }
 
-    def unit_for(self, args: Sequence[Any], target: str) -> TranslationUnit:
-        """Return the unit that such arguments compile, which may be descriptions of arrays."""
-        backend = capabilities_of_target(target)
+    def typed_call(self, args: Sequence[Any], backend: Capabilities) -> TypedCall:
+        """What a call with such arguments comes to, which may be descriptions of arrays."""
         own = [_array_spec(arg) for arg in args]
         names = [self._definition.parameters[k] for k in self._inputs]
         shapes = [self._shape(own[k], k) for k in self._inputs]
@@ -457,7 +456,7 @@ class CoreKernel(ArrayFunction):
         results = [ArraySpec.make(dtype, shape) for dtype, shape in pairs]
         numbers = self._numbers(typed, own, results, sizes)
         inputs, outputs = self._bases(own, results, _first_spec)
-        return typed.kernel.translation_unit(*inputs, *numbers, *outputs, backend=backend.name)
+        return typed.kernel, [*inputs, *numbers, *outputs], {}
 
     # -- one combination of types ----------------------------------------------------------------
 

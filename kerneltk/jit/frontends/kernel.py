@@ -6,6 +6,7 @@ The function becomes a device function; what calls it for every element is the l
 
 from __future__ import annotations
 
+import abc
 import ast
 import functools
 import math
@@ -35,13 +36,43 @@ from kerneltk.launch.launch_config import is_size
 # A call loads what compiles the function: decorating it takes none of that.
 if TYPE_CHECKING:
     from kerneltk.jit.frontends.analyses import Analyses
+    from kerneltk.jit.frontends.typed_kernel import TypedKernel
+    from kerneltk.launch.explanation import KernelExplanation
 
 _SHAPES = ("shape", "size")
 _OPTIONS = (*_SHAPES, "stream", "block_size", "backend")
 
 
+TypedCall = tuple["TypedKernel", list[Any], dict[str, Any]]
+"""A kernel for some types, and the arguments and options of its call."""
+
+
+class OfElements(Decorated):
+    """A decorated function whose calls are those of a typed kernel."""
+
+    @abc.abstractmethod
+    def _typed_call(self, args: Sequence[Any], out: Any, backend: Capabilities) -> TypedCall:
+        """What a call with such arguments comes to."""
+
+    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+        from kerneltk.jit.frontends.inspection import backend_name_of
+
+        target = target or backend_name_of(args)
+        backend = capabilities_of_target(target)
+        typed, given, options = self._typed_call(args, None, backend)
+        return typed.translation_unit(*given, backend=backend.name, **options), target
+
+    def explain(self, *args: Any, out: Any = None, target: str | None = None) -> KernelExplanation:
+        """Explain a call with such arguments: see `ElementwiseKernel.explain`."""
+        from kerneltk.launch.explanation import arrays_of, target_of
+
+        target = target or target_of(arrays_of(args)[1])
+        typed, given, options = self._typed_call(args, out, capabilities_of_target(target))
+        return typed.explain(*given, target=target, **options)
+
+
 @common_calls("shortcut")
-class ElementKernel(Called, ArrayFunction, Decorated):
+class ElementKernel(Called, ArrayFunction, OfElements):
     """A function of one element, or of one index, that runs on whole arrays.
 
     Made by :func:`kernel`. Arguments are broadcast against each other, outputs are allocated.
@@ -426,27 +457,24 @@ class ElementKernel(Called, ArrayFunction, Decorated):
             kinds.append(kind or self._type_of(value, index))
         return kinds
 
-    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+    def _typed_call(self, args: Sequence[Any], out: Any, backend: Capabilities) -> TypedCall:
         args = self._definition.bound(tuple(args), {})
+        outputs = () if out is None else out if isinstance(out, tuple) else (out,)
         kinds = self._described_kinds(args)
-        typed, dtypes, _ = self._specialized(args, (), kinds=kinds)
-        owners = (foreign_arrays.own_array(arg)[0] for arg in args)
-        names = [owner.name for owner in owners if owner is not None]
-        target = target or (names[0] if names else foreign_arrays.default_backend().name)
+        typed, dtypes, _ = self._specialized(tuple(args), outputs, kinds=kinds)
         given = [arg for arg in args if arg is not None]
         by_element = any(
             not raw and is_array(arg) and (_ndim(arg) or not self.raw)
             for arg, raw in zip(args, self._is_raw, strict=True)
         )
         options: dict[str, Any] = {}
-        if not by_element:
+        if outputs:
+            given += outputs
+        elif not by_element:
             shape = self._free_shape(args, {"shape": (1,)} if not self.raw else {})
             given += [ArraySpec.make(dtype, shape) for dtype in dtypes]
             options = {} if dtypes else {"size": math.prod(shape)}
-        unit = typed.translation_unit(
-            *given, backend=capabilities_of_target(target).name, **options
-        )
-        return unit, target
+        return typed, given, options
 
     def _made_of(self) -> tuple[Any, ...]:
         return self._definition, self._given_raw

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode, capabilities_of_target
 from kerneltk.core.artifacts import checked_options
 from kerneltk.core.recorders import current_recorder, recorders
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.frontends.analyses import Analyses, GridAnalysis
     from kerneltk.jit.source.lookups import Lookups
     from kerneltk.jit.source.text import FunctionSource
+    from kerneltk.launch.explanation import KernelExplanation
 
 Mode = Literal["cuda", "numpy"]
 
@@ -553,18 +553,32 @@ class JitKernel(Decorated):
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
         # They are imported when they are wanted: a launch needs none of them.
         from kerneltk.jit.compile import PassContext
-        from kerneltk.jit.frontends.inspection import described_argument
+        from kerneltk.jit.frontends.inspection import backend_name_of, described_argument
 
         args = self._complete(tuple(args), {})
         pairs = zip(args, self._definition.paths, strict=True)
         found = [described_argument(value, path) for value, path in pairs]
-        owners = [owner for _, _, owner in found if owner is not None]
-        target = target or (owners[0] if owners else foreign_arrays.default_backend()).name
+        target = target or backend_name_of(args)
         backend = capabilities_of_target(target)
-        kinds, values = [kind for kind, _, _ in found], [value for _, value, _ in found]
+        kinds, values = [kind for kind, _ in found], [value for _, value in found]
         shapes = assumptions_of(values, kinds, backend)
         program = self._definition.program(kinds, PassContext(backend, shapes))
         return self._definition.unit(program, backend, shapes), target
+
+    def explain(
+        self, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0,
+        *, target: str | None = None,
+    ) -> KernelExplanation:  # fmt: skip
+        """Explain a launch, without one: see `RawKernel.explain`. Arguments may also be what
+        :meth:`inspect` takes. Raises as a launch does, too.
+        """
+        from kerneltk import pipeline
+        from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
+
+        args = self._complete(given_arguments(self.name, args), {})
+        target = target or target_of(arrays_of(args)[1])
+        compiled = functools.partial(pipeline.compile_ahead, self._unit_for(args, target)[0])
+        return explained_grid(self.name, args, grid, block, compiled, target, shared_mem)
 
     def _made_of(self) -> tuple[Any, ...]:
         return (self._definition,)
@@ -608,6 +622,12 @@ class Configured(Called):
             recorder.call(dispatcher.recordable(grid, block, args, shared, {}))
             return
         dispatcher.recent(grid, block, args, shared, stream)
+
+    def explain(self, *args: Any, target: str | None = None, **named: Any) -> KernelExplanation:
+        """Explain a launch with these arguments: see `JitKernel.explain`."""
+        _, _, grid, block, shared, _ = self._launch
+        args = self._kernel._complete(args, named)
+        return self._kernel.explain(grid, block, args, shared, target=target)
 
 
 class DeviceFunction:

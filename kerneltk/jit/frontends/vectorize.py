@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.core.artifacts import TranslationUnit, checked_options
+from kerneltk.core.artifacts import Capabilities, checked_options
 from kerneltk.core.recorders import Recordable, current_recorder, recorders
 from kerneltk.core.records import BoundedTable, cached_property
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import stream_handle
-from kerneltk.jit.frontends.rawkernel import Decorated, Definition, checked_function
+from kerneltk.jit.frontends.kernel import OfElements, TypedCall
+from kerneltk.jit.frontends.rawkernel import Definition, checked_function
 from kerneltk.jit.frontends.vectorized_kernel import DTypes, VectorizedKernel, result_dtypes
 from kerneltk.jit.launch.marshalling import is_array
 
@@ -33,7 +34,7 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _NUMBERS = (int, float, complex, np.number)
 
 
-class Vectorized(Decorated):
+class Vectorized(OfElements):
     """A function that is called for every element of its arguments, or for every core.
 
     Made by :func:`vectorize`. NumPy arrays run on the cores of this machine, CuPy arrays on their
@@ -372,15 +373,11 @@ class Vectorized(Decorated):
             for own, source in kernel.cached_codes.items()
         }
 
-    def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
+    def _typed_call(self, args: Sequence[Any], out: Any, backend: Capabilities) -> TypedCall:
         kernel, values, _ = self._bound(tuple(args), {}, {})
         if isinstance(kernel, VectorizedKernel):
-            return kernel._unit_for(values, target)
-        if target is None:
-            owners = (foreign_arrays.own_array(value)[0] for value in values)
-            names = [owner.name for owner in owners if owner is not None]
-            target = names[0] if names else foreign_arrays.default_backend().name
-        return kernel.unit_for(values, target), target
+            return kernel._typed_call(values, out, backend)
+        return kernel.typed_call(values, backend)
 
 
 def _role(value: Any) -> tuple[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, ElementwiseKernel, ReductionKernel
+import kerneltk
+from kerneltk import ArraySpec, ElementwiseKernel, RawModule, ReductionKernel, jit
 from kerneltk.launch.explanation import moved_bytes
 
 make = ArraySpec.make
@@ -84,9 +87,46 @@ def test_strategies() -> None:
     assert shown.registers
 
 
+def test_of_kernels_on_grids_that_are_compiled_for_gpus() -> None:
+    code = """__global__ void more(float* x) {
+        float s[64]; for (int k = 0; k < 64; ++k) s[k] = x[k];
+        for (int k = 0; k < 64; ++k) x[s[k] > 0 ? k : 63 - k] = s[63 - k] * s[k / 2]; }
+    __global__ void less(float* x) { __shared__ float s[256]; s[threadIdx.x] = x[threadIdx.x];
+        __syncthreads(); x[threadIdx.x] = s[255 - threadIdx.x]; }"""
+    module = RawModule(code=code)
+    x = make("f4", 1024)
+    less, more = (module.get_function(name).explain((2, 2), 256, (x,)) for name in ("less", "more"))
+    assert (less.moved, less.grid, less.block, less.shared, less.strategy) == (
+        (4096,), 4, 256, 1024, "",
+    )  # fmt: skip
+    assert less.registers is not None
+    assert more.registers is not None
+    assert less.registers < more.registers
+
+    @jit.rawkernel
+    def twice(x: Any, n: Any) -> None:
+        if jit.grid(1) < n:
+            x[jit.grid(1)] *= 2
+
+    shown = twice[4, 256, 60000].explain(x, int)
+    assert (shown.shared, shown.resident, shown.moved) == (60000, 3 * 256, (4096,))
+    assert str(shown) == str(twice.explain(4, 256, (x, int), 60000))
+    assert str(twice.explain(1, 32, (x, int), target="sm_80")).count("\n") == 1
+
+
+def test_of_functions_of_elements() -> None:
+    x = np.zeros((64, 64), np.float32)
+    add = jit.kernel(lambda a, b: a + b)
+    pairs = kerneltk.vectorize(lambda a, b: a + b)
+    rows = kerneltk.vectorize(lambda a, b: a[0] + b[0], signature="(n),(n)->()")
+    assert add.explain(x, x).moved == pairs.explain(x, x).moved == (x.nbytes,) * 3
+    assert add.explain(x, x, out=x).bytes == 3 * x.nbytes
+    assert rows.explain(x, x).moved[-1] == 64 * 4
+
+
 def test_of_a_loop_on_the_host() -> None:
     x = np.zeros((64, 64), np.float32)
-    shown = SUM.explain(x, x, target="host")
+    shown = SUM.explain(x, x)
     assert shown.bytes == 3 * x.nbytes
     assert (shown.registers, shown.resident) == (None, None)
     assert "\n" not in str(shown)
