@@ -133,11 +133,12 @@ def traced(
     """
     unrolled: set[Any] = set()
     ways: dict[Any, Any] = {}
+    carrying: set[Any] = set()
     is_counting, tries = True, 0
     given = (function, name, args, keywords, backend, target, device, kinds, varying)
     while True:
         environment = Environment(args, [v.shape for v in args if is_array(v)])
-        rolling = Rolling(unrolled, environment, _is_executed, is_counting, ways)
+        rolling = Rolling(unrolled, environment, _is_executed, is_counting, ways, carrying)
         try:
             return _traced(*given, rolling)
         except NotRolledError as error:
@@ -145,10 +146,14 @@ def traced(
                 unrolled.add(error.key)
             else:
                 ways[error.key] = error.way
-        except ManyOperationsError:
+        except ManyOperationsError as error:
+            if not is_counting:
+                carrying |= unrolled if error.key is None else {error.key}
+                unrolled -= carrying
             is_counting = False
         except Exception as error:
-            if not rolling.families or getattr(error, "has_effects", False):
+            is_full = isinstance(rolling.refused, ManyOperationsError)
+            if not rolling.families or is_full or getattr(error, "has_effects", False):
                 raise
             if is_counting and rolling.refused is None:
                 raise

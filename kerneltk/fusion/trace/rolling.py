@@ -58,7 +58,7 @@ from kerneltk.fusion.trace.graph import (
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.state import (
     MOST_FIRST,
-    ManyOperationsError,
+    MOST_OPERATIONS,
     NotRolledError,
     Rolling,
     StandIn,
@@ -149,14 +149,14 @@ def rounds_of(trace: Trace, frame: types.FrameType, values: range) -> Any:
     code, at = frame.f_code, frame.f_lasti
     key = code, at
     rolling = trace.rolling
-    if len(values) < _LEAST_ROUNDS or rolling is None or key in rolling.unrolled:
+    if len(values) < _LEAST_ROUNDS or rolling is None:
         return values
     variable = _loop_variables(code).get(at)
     if variable is None or code.co_flags & _NO_FRAMES:
         return values
-    if rolling.is_counting:
+    if rolling.is_counting or key in rolling.unrolled:
         rolling.families += 1
-        return _counted(trace, values)
+        return _counted(trace, values, key)
     return Rounds(trace, values, key, variable)
 
 
@@ -214,16 +214,19 @@ def _has_rounds(start: int, stop: int, step: int, count: int) -> bool:
     return len(range(start, stop, step)) >= count
 
 
-def _counted(trace: Trace, values: range) -> Iterator[int]:
+def _counted(trace: Trace, values: range, key: Any) -> Iterator[int]:
     """A range, as long as the trace has few operations, and will have by the rounds so far."""
     rolling = trace.rolling
     assert rolling is not None
     begun = trace.operations + len(trace.effects)
+    is_last = not rolling.is_counting and key in rolling.carrying
+    most = _LEAST_OPERATIONS - begun if rolling.is_counting else _LEAST_CARRYING
+    if is_last:  # rounds may become shorter
+        most = MOST_OPERATIONS * (2 if rolling.unrolled <= rolling.carrying else 1)
     for count, value in enumerate(values):
         own = trace.operations + len(trace.effects) - begun
-        if count and begun + own * len(values) // count > _LEAST_OPERATIONS:
-            rolling.refused = ManyOperationsError()
-            raise rolling.refused
+        if count and own * len(values) // count > most:
+            trace.trace_again(None if is_last else key)
         yield value
 
 
@@ -609,7 +612,11 @@ class Rounds:
             return True
         rounds, own = len(self._values), self._trace.operations - begun.operations
         is_chain = not effects  # which few kernels compute, unrolled
-        return rounds * own >= _LEAST_CARRYING or (not is_chain and rounds >= _LEAST_CARRIED)
+        return (
+            self._key in self._rolling.carrying
+            or rounds * own >= _LEAST_CARRYING
+            or (not is_chain and rounds >= _LEAST_CARRIED)
+        )
 
     def _described(
         self,

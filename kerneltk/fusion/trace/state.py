@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -219,7 +219,9 @@ class NotRolledError(BaseException):
 
 
 class ManyOperationsError(BaseException):
-    """A function with loops has so many operations that they are to be rolled."""
+    """A function with loops has so many operations that one is to be rolled, or all."""
+
+    key: Any = None
 
 
 class Rolling:
@@ -235,6 +237,8 @@ class Rolling:
         Whether a frame is one of a traced function's; None for the frame that has called it.
     is_counting : bool
         Whether loops are unrolled until there are many operations.
+    carrying : set
+        The keys of loops whose rounds may take values from those before, however few they are.
     ways : dict
         Of loops whose ranges depend on others.
     """
@@ -246,10 +250,11 @@ class Rolling:
         is_traced: Callable[[FrameType], bool | None],
         is_counting: bool,
         ways: dict[Any, Way],
+        carrying: set[Any],
     ) -> None:
         self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
         self.ways = ways
-        self.is_counting = is_counting
+        self.is_counting, self.carrying = is_counting, carrying
         self.families = 0
         # Why the function is to be traced again, also where it has caught that.
         self.refused: NotRolledError | ManyOperationsError | None = None
@@ -494,12 +499,22 @@ class Trace:
         """Count an operation; raises at the user's line where a loop has too many rounds."""
         self.operations += 1
         if self.operations > MOST_OPERATIONS:
-            raise unsupported(
-                f"A fused function has at most {MOST_OPERATIONS:,} operations: Python executes its "
-                "loops while it is traced, and each round adds to them.",
-                "write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
-                "round does, and call that in the loop.",
-            )
+            self.trace_again()
+
+    def trace_again(self, key: Any = None) -> NoReturn:
+        """Have a loop be rolled, or all that can be; raises at the user's line if they are."""
+        rolling = self.rolling
+        if rolling is not None and rolling.families:
+            rolling.refused = ManyOperationsError()
+            rolling.refused.key = key
+            if key is not None or rolling.is_counting or not rolling.unrolled <= rolling.carrying:
+                raise rolling.refused
+        raise unsupported(
+            f"A fused function has at most {MOST_OPERATIONS:,} operations: Python executes its "
+            "loops while it is traced, and each round adds to them.",
+            "write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
+            "round does, and call that in the loop.",
+        )
 
     # -- views ---------------------------------------------------------------------------------
 
@@ -596,7 +611,7 @@ class Trace:
                 self.flush(storage)
 
 
-MOST_OPERATIONS = 20_000  # each takes up to half a millisecond to trace and to plan
+MOST_OPERATIONS = 10_000  # each takes up to half a millisecond to trace and to plan
 
 
 class InvalidIndexError(ArgumentValueError, IndexError):
