@@ -50,6 +50,7 @@ from kerneltk.fusion.trace.state import (
     Rolling,
     StandIn,
     Trace,
+    Way,
     refusals_are_final,
     unsupported,
     wrong_type,
@@ -133,12 +134,11 @@ def traced(
     """
     unrolled: set[Any] = set()
     ways: dict[Any, Any] = {}
-    carrying: set[Any] = set()
     is_counting, tries = True, 0
     given = (function, name, args, keywords, backend, target, device, kinds, varying)
     while True:
         environment = Environment(args, [v.shape for v in args if is_array(v)])
-        rolling = Rolling(unrolled, environment, _is_executed, is_counting, ways, carrying)
+        rolling = Rolling(unrolled, environment, _is_executed, is_counting, ways)
         try:
             return _traced(*given, rolling)
         except NotRolledError as error:
@@ -146,10 +146,11 @@ def traced(
                 unrolled.add(error.key)
             else:
                 ways[error.key] = error.way
-        except ManyOperationsError as error:
+                unrolled.discard(error.key)
+        except ManyOperationsError:
             if not is_counting:
-                carrying |= unrolled if error.key is None else {error.key}
-                unrolled -= carrying
+                ways = dict.fromkeys(unrolled, Way()) | ways
+                unrolled.clear()
             is_counting = False
         except Exception as error:
             is_full = isinstance(rolling.refused, ManyOperationsError)
