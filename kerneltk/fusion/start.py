@@ -50,6 +50,7 @@ from kerneltk.fusion.trace.state import (
     Rolling,
     StandIn,
     Trace,
+    Way,
     refusals_are_final,
     unsupported,
     wrong_type,
@@ -145,10 +146,15 @@ def traced(
                 unrolled.add(error.key)
             else:
                 ways[error.key] = error.way
+                unrolled.discard(error.key)
         except ManyOperationsError:
+            if not is_counting:
+                ways = dict.fromkeys(unrolled, Way()) | ways
+                unrolled.clear()
             is_counting = False
         except Exception as error:
-            if not rolling.families or getattr(error, "has_effects", False):
+            is_full = isinstance(rolling.refused, ManyOperationsError)
+            if not rolling.families or is_full or getattr(error, "has_effects", False):
                 raise
             if is_counting and rolling.refused is None:
                 raise

@@ -149,7 +149,7 @@ def _reshaped(array: LazyArray, shape: Any) -> LazyArray:
     view = _with_ones(array, new)
     if view is not None:
         return view
-    return _view_by_call(array, Call(array.dtype, new, "reshape", (_settled(array).node,)))
+    return _view_by_call(array, Call(array.dtype, new, "reshape", (settled(array).node,)))
 
 
 def _view_by_call(array: LazyArray, node: Call) -> LazyArray:
@@ -160,7 +160,7 @@ def _view_by_call(array: LazyArray, node: Call) -> LazyArray:
     return LazyArray(array.trace, ReshapedStorage(array.trace, array.storage, node))
 
 
-def _settled(array: LazyArray) -> LazyArray:
+def settled(array: LazyArray) -> LazyArray:
     """An array, of which an argument has by now what was written to it: views are of that."""
     storage, trace = array.storage, array.trace
     if storage.is_taken and storage.array is not None and not trace.sources[storage.array].is_local:

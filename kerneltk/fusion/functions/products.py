@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import ARRANGEMENT
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT, settled
 from kerneltk.fusion.trace.creation import along
 from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
@@ -38,7 +38,7 @@ def called(
 ) -> LazyArray:
     """The result of a function of the library, of operands that have the dtypes of its loop."""
     trace.count()
-    nodes = tuple(operand.node for operand in operands)
+    nodes = tuple(settled(operand).node for operand in operands)
     return new_array(trace, Call(dtype, shape, function, nodes, tuple(options.items())))
 
 

@@ -655,8 +655,10 @@ class Planner:
                     frontier.add(id(operand))
         steps = [n for n in order if isinstance(n, Reduce) or id(n) in frontier]
         dims, _ = self._orders(order, roots, shape)
-        if dims[-1] not in axes and (len(axes) > 1 or self._backend.walks_chunks):
-            dims = tuple(range(len(shape)))  # those have no columns
+        if dims[-1] not in axes and self._backend.walks_chunks:
+            return None  # cores have no columns
+        if dims[-1] not in axes and len(axes) > 1:
+            dims = tuple(range(len(shape)))
         across = dims[dims.index(axes[0]) + 1 :] if dims[-1] not in axes else ()
         if not full and (depth == 1 or across):
             return None  # a reduction does it in one read

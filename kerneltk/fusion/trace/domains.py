@@ -88,24 +88,13 @@ def rounds_that_hold(
 
 
 class Obligation(NamedTuple):
-    """Decisions that a round of a loop shares with all of its rounds, in all loops around it.
+    """Decisions that a round of a loop shares with all of its rounds, in all loops around it."""
 
-    Parameters
-    ----------
-    conditions : dict
-        Expressions, and the values that they had in the traced round.
-    loops : tuple of (Expression, Domain)
-        The indices and rounds of the loop and of those around it, the outermost one last.
-    key : object
-        Of the loop to be unrolled where it does not hold.
-    way : object
-        How a loop is rolled now whose range depends on others.
-    """
-
-    conditions: dict[Expression, Any]
+    conditions: dict[Expression, Any]  # with the values that they had in the traced round
+    # The indices and rounds of the loop and of those around it, the outermost one last.
     loops: tuple[tuple[Expression, Domain], ...]
-    key: Any
-    way: Any = None
+    key: Any  # of the loop to be unrolled where it does not hold
+    way: Any = None  # how a loop is rolled now whose range depends on others
 
     def within(self, index: Expression, values: Domain) -> Obligation:
         """As it is in another loop, around those that it has."""

@@ -117,7 +117,7 @@ def _reduced(
     may_be_empty: bool = False,
 ) -> Node:
     if not axes and kind not in ("argmin", "argmax"):
-        return trace.cast(node, result)
+        return _total_of_one(trace, kind, node, result)
     if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
         _check_not_empty(trace, kind, node.shape, axes)
     if node.dtype.names is not None:
@@ -126,8 +126,16 @@ def _reduced(
     if kind in _OF_ELEMENTS and trace.guards.decide(is_one, _count(node.shape, axes)):
         for axis in axes:
             trace.guards.note_equal(node.shape[axis], constant(1))
-        return trace.cast(node, result)
+        return _total_of_one(trace, kind, node, result)
     return Reduce(result, reduced_shape(node.shape, axes), kind, node, axes, user_location())
+
+
+def _total_of_one(trace: Trace, kind: str, node: Node, result: np.dtype[Any]) -> Node:
+    """The element; sums begin with 0.0, and -0.0 added to that is no -0.0."""
+    value = trace.cast(node, result)
+    if kind != "sum" or result.kind not in "fc":
+        return value
+    return trace.apply(np.add, [value, trace.scalar(constant(0.0), result)], result)
 
 
 def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...]) -> None:

@@ -141,6 +141,9 @@ class Slice:
         return not isinstance(self.start, Symbol) and not isinstance(self.stop, Symbol)
 
 
+_REVERSED = Slice(None, None, -1)
+
+
 WHOLE = Slice(None, None, None)
 Item: TypeAlias = Slice | int | Symbol | None
 
@@ -193,7 +196,7 @@ def sliced(extent: Symbol, item: Slice) -> Symbol:
     """The extent of a slice of an axis, by the same expression for all that take as many elements
     off: ``x[1:]``, ``x[:-1]``, and of a slice of a slice that of the one that it is.
     """
-    if item.is_whole:
+    if item.is_whole or item == _REVERSED:
         return extent
     found = applied(sliced_extent, extent, *item.bounds)
     if found.is_constant or not item.is_constant:
@@ -242,7 +245,8 @@ def joined(step: ViewStep, steps: Steps) -> Steps:
     if steps and isinstance(step, Index) and isinstance(steps[0], Index):
         found = _joined_indices(step, steps[0])
         if found is not None:
-            return (found, *steps[1:])
+            is_whole = all(isinstance(item, Slice) and item.is_whole for item in found.items)
+            return steps[1:] if is_whole else (found, *steps[1:])
     return (step, *steps)
 
 
@@ -287,6 +291,8 @@ def _joined_items(item: Slice, other: Item) -> Item:
         return item
     if item.is_whole:
         return other
+    if item == other == _REVERSED:
+        return Slice(None, None, None)
     is_constant = other.is_constant if isinstance(other, Slice) else isinstance(other, int)
     if not item.is_constant or not is_constant:
         return None

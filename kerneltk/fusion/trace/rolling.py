@@ -58,7 +58,7 @@ from kerneltk.fusion.trace.graph import (
 from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.state import (
     MOST_FIRST,
-    ManyOperationsError,
+    MOST_OPERATIONS,
     NotRolledError,
     Rolling,
     StandIn,
@@ -81,7 +81,7 @@ from kerneltk.fusion.trace.symbols import (
 _LEAST_ROUNDS = 12
 # With values that rounds take from those before: unrolled, they share kernels.
 _LEAST_CARRIED = 256
-_LEAST_CARRYING = 2048  # operations of all rounds, if there are fewer rounds
+_LEAST_CARRYING = 2048  # operations of all rounds together, however few there are
 # Unrolled, small launches take half of the time in each later call, and the first is short as well.
 _LEAST_OPERATIONS = 512
 _MOST_TRIES = 8  # rounds that are compared with the one before, until one is like it
@@ -149,14 +149,14 @@ def rounds_of(trace: Trace, frame: types.FrameType, values: range) -> Any:
     code, at = frame.f_code, frame.f_lasti
     key = code, at
     rolling = trace.rolling
-    if len(values) < _LEAST_ROUNDS or rolling is None or key in rolling.unrolled:
+    if len(values) < _LEAST_ROUNDS or rolling is None:
         return values
     variable = _loop_variables(code).get(at)
     if variable is None or code.co_flags & _NO_FRAMES:
         return values
-    if rolling.is_counting:
+    if rolling.is_counting or key in rolling.unrolled:
         rolling.families += 1
-        return _counted(trace, values)
+        return _counted(trace, values, key)
     return Rounds(trace, values, key, variable)
 
 
@@ -214,15 +214,21 @@ def _has_rounds(start: int, stop: int, step: int, count: int) -> bool:
     return len(range(start, stop, step)) >= count
 
 
-def _counted(trace: Trace, values: range) -> Iterator[int]:
+def _counted(trace: Trace, values: range, key: Any) -> Iterator[int]:
     """A range, as long as the trace has few operations, and will have by the rounds so far."""
     rolling = trace.rolling
     assert rolling is not None
     begun = trace.operations + len(trace.effects)
+    most = _LEAST_OPERATIONS - begun if rolling.is_counting else _LEAST_CARRYING
+    is_last = not rolling.is_counting and key in rolling.ways
+    if is_last:  # rounds may become shorter
+        most = MOST_OPERATIONS * (2 if rolling.unrolled <= rolling.ways.keys() else 1)
     for count, value in enumerate(values):
         own = trace.operations + len(trace.effects) - begun
-        if count and begun + own * len(values) // count > _LEAST_OPERATIONS:
-            rolling.refused = ManyOperationsError()
+        if count and own * len(values) // count > most:
+            if is_last or rolling.is_counting:
+                trace.trace_again()
+            rolling.refused = NotRolledError(key, Way())
             raise rolling.refused
         yield value
 
@@ -390,7 +396,6 @@ class _Begun(NamedTuple):
     sources: int
     versions: tuple[int, ...]
     obligations: int
-    operations: int
 
 
 class Rounds:
@@ -474,7 +479,6 @@ class Rounds:
             number, self._index(number), self._variables_in(frame), len(trace.effects),
             len(trace.guards.conditions), len(trace.guards.computed), len(trace.sources),
             tuple(source.version for source in trace.sources), len(self._rolling.obligations),
-            trace.operations,
         )  # fmt: skip
         self._rolling.begun[self._begun.own] = self._key if self._is_dependent else None
 
@@ -580,7 +584,7 @@ class Rounds:
             elif id(one.node) in read:
                 carried.add(path)
         if carried:
-            if any(path[0] != 0 for path in carried) or not self._may_carry(begun, effects):
+            if any(path[0] != 0 for path in carried) or not self._may_carry(effects):
                 raise _UnknownError
             self._wanted |= carried
             return None
@@ -603,13 +607,14 @@ class Rounds:
             found += numbers_in(node)
         return not any(_contains(expression, totals) for expression in found)
 
-    def _may_carry(self, begun: _Begun, effects: Sequence[Any]) -> bool:
+    def _may_carry(self, effects: Sequence[Any]) -> bool:
         """Whether what a round leaves to the next one may be in memory between."""
-        if any(isinstance(effect, Loop) for effect in effects):
-            return True
-        rounds, own = len(self._values), self._trace.operations - begun.operations
         is_chain = not effects  # which few kernels compute, unrolled
-        return rounds * own >= _LEAST_CARRYING or (not is_chain and rounds >= _LEAST_CARRIED)
+        return (
+            self._key in self._rolling.ways
+            or any(isinstance(effect, Loop) for effect in effects)
+            or (not is_chain and len(self._values) >= _LEAST_CARRIED)
+        )
 
     def _described(
         self,
@@ -716,7 +721,7 @@ class DependentRounds(Rounds):
             self._rolling.refused = NotRolledError(self._key, way)
         raise self._rolling.refused
 
-    def _may_carry(self, begun: _Begun, effects: Sequence[Any]) -> bool:
+    def _may_carry(self, effects: Sequence[Any]) -> bool:
         return True
 
     def _alike(self, begun: _Begun, decided: dict[Expression, Any]) -> Domain | None:

@@ -6,9 +6,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -192,21 +192,13 @@ MOST_FIRST = 3  # rounds of one that are executed before one stands for the othe
 
 
 class Way(NamedTuple):
-    """How a loop is rolled whose range depends on a loop around it.
-
-    Parameters
-    ----------
-    first : int
-        How many rounds are executed before the one that stands for all others.
-    carried : frozenset
-        The variables that are in memory between rounds.
-    least : int
-        How many rounds it has where it is rolled.
+    """How a loop is rolled whose range depends on a loop around it, or whose rounds may take values
+    from those before.
     """
 
-    first: int = 0
-    carried: frozenset[Any] = frozenset()
-    least: int = 0
+    first: int = 0  # how many rounds are executed before the one that stands for all others
+    carried: frozenset[Any] = frozenset()  # the variables that are in memory between rounds
+    least: int = 0  # how many rounds it has where it is rolled
 
 
 class NotRolledError(BaseException):
@@ -222,44 +214,26 @@ class ManyOperationsError(BaseException):
     """A function with loops has so many operations that they are to be rolled."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Rolling:
-    """The loops of one trace.
+    """The loops of one trace."""
 
-    Parameters
-    ----------
-    unrolled : set
-        The keys of loops that are not to be rolled.
-    environment : Environment
-        That of the traced call.
-    is_traced : callable
-        Whether a frame is one of a traced function's; None for the frame that has called it.
-    is_counting : bool
-        Whether loops are unrolled until there are many operations.
-    ways : dict
-        Of loops whose ranges depend on others.
-    """
-
-    def __init__(
-        self,
-        unrolled: set[Any],
-        environment: Environment,
-        is_traced: Callable[[FrameType], bool | None],
-        is_counting: bool,
-        ways: dict[Any, Way],
-    ) -> None:
-        self.unrolled, self.environment, self.is_traced = unrolled, environment, is_traced
-        self.ways = ways
-        self.is_counting = is_counting
-        self.families = 0
-        # Why the function is to be traced again, also where it has caught that.
-        self.refused: NotRolledError | ManyOperationsError | None = None
-        self.loops: list[Loop] = []
-        # The indices of rounds that are executed, each that stands for others with its loop's key.
-        self.begun: dict[Expression, Any] = {}
-        self.ended: set[Expression] = set()  # indices of rounds that stood for others
-        # Numbers that rounds change and do not use, with the loop's key: nothing else may.
-        self.totals: dict[Expression, Any] = {}
-        self.obligations: list[Obligation] = []  # that depend on loops which have not ended
+    unrolled: set[Any]  # the keys of loops that are not to be rolled
+    environment: Environment  # that of the traced call
+    # Whether a frame is one of a traced function's; None for the frame that has called it.
+    is_traced: Callable[[FrameType], bool | None]
+    is_counting: bool  # whether loops are unrolled until there are many operations
+    ways: dict[Any, Way]
+    families: int = 0
+    # Why the function is to be traced again, also where it has caught that.
+    refused: NotRolledError | ManyOperationsError | None = None
+    loops: list[Loop] = field(default_factory=list)
+    # The indices of rounds that are executed, each that stands for others with its loop's key.
+    begun: dict[Expression, Any] = field(default_factory=dict)
+    ended: set[Expression] = field(default_factory=set)  # of rounds that stood for others
+    # Numbers that rounds change and do not use, with the loop's key: nothing else may.
+    totals: dict[Expression, Any] = field(default_factory=dict)
+    obligations: list[Obligation] = field(default_factory=list)  # on loops that have not ended
 
     def end(self, index: Expression | None = None) -> None:
         """End a round, or all, and those inner ones that have not come to their ends."""
@@ -494,12 +468,21 @@ class Trace:
         """Count an operation; raises at the user's line where a loop has too many rounds."""
         self.operations += 1
         if self.operations > MOST_OPERATIONS:
-            raise unsupported(
-                f"A fused function has at most {MOST_OPERATIONS:,} operations: Python executes its "
-                "loops while it is traced, and each round adds to them.",
-                "write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
-                "round does, and call that in the loop.",
-            )
+            self.trace_again()
+
+    def trace_again(self) -> NoReturn:
+        """Have more loops be rolled; raises at the user's line if all are that can be."""
+        rolling = self.rolling
+        if rolling is not None and rolling.families:
+            rolling.refused = ManyOperationsError()
+            if rolling.is_counting or not rolling.unrolled <= rolling.ways.keys():
+                raise rolling.refused
+        raise unsupported(
+            f"A fused function has at most {MOST_OPERATIONS:,} operations: Python executes its "
+            "loops while it is traced, and each round adds to them.",
+            "write the loop in a kernel ('kerneltk.vectorize', 'jit.kernel'); or fuse what one "
+            "round does, and call that in the loop.",
+        )
 
     # -- views ---------------------------------------------------------------------------------
 
@@ -596,7 +579,7 @@ class Trace:
                 self.flush(storage)
 
 
-MOST_OPERATIONS = 20_000  # each takes up to half a millisecond to trace and to plan
+MOST_OPERATIONS = 10_000  # each takes up to half a millisecond to trace and to plan
 
 
 class InvalidIndexError(ArgumentValueError, IndexError):

@@ -53,6 +53,16 @@ def test_what_products_read_is_as_it_was() -> None:
     check(program, np.asfortranarray(arrays_of(float, 4, 4)))
 
 
+def test_products_read_what_was_written_to_arguments() -> None:
+    def program(x: Any) -> Any:
+        x -= x.mean(axis=0)
+        return x.T @ x
+
+    check(program, arrays_of(float, 6, 5))
+    kernels = kerneltk.fuse(program).explain(arrays_of(float, 6, 5)).kernels
+    assert [kernel.kind for kernel in kernels] == ["reduction", "elementwise", "library"]
+
+
 def test_results_go_to_out_and_in_place() -> None:
     def program(a: Any, out: Any) -> Any:
         np.matmul(a, a, out=out)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kerneltk
 from kerneltk import ArraySpec
 from kerneltk.backends.base import backend_named, capabilities_of, compiler_for
 from kerneltk.core.arrays import c_strides
@@ -94,3 +95,9 @@ def test_results_keep_numpys_order() -> None:
     orders = {t.array: t.order for step in program.plan.steps for t in step.targets}
     assert T in orders.values()
     assert [orders[leaf.array] for leaf in program.plan.results] == [None, None]
+
+
+def test_columns_are_no_rows_of_the_host() -> None:
+    fused = kerneltk.fuse(lambda x: x.T - x.T.mean(1)[:, None])
+    kernels = fused.explain(np.ones((40, 30))).kernels
+    assert [kernel.kind for kernel in kernels] == ["reduction", "elementwise"]

@@ -294,3 +294,6 @@ def test_totals_of_one_element_take_no_kernel(kind: str) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-6)
     kinds = [kernel.kind for kernel in made.explain(x).kernels]
     assert set(kinds) == {"elementwise"}
+    zero = -np.zeros((2, 1, 3))
+    for found, wanted in zip(made(zero), fused(zero), strict=True):
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))

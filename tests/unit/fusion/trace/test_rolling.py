@@ -449,3 +449,23 @@ def test_loops_of_few_operations_are_unrolled(monkeypatch: pytest.MonkeyPatch) -
         given = [np.ones((rounds, 4)), np.ones((rounds, 4))]
         steps = traced(rows, "program", given, (), host).plan.steps
         assert any(isinstance(step.kernel, Rounds) for step in steps) == is_rolled
+
+
+def test_rounds_that_grow_are_rolled_where_all_of_them_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def grown(a: Any, b: Any) -> Any:
+        for i in range(60):
+            for j in range(i):
+                a = a[::-1] * 0.5 + b
+                b = b * 0.5 - a
+                a[j] = b[i]
+        return a, b
+
+    monkeypatch.setattr(rolling, "_LEAST_OPERATIONS", 512)
+    monkeypatch.setattr(rolling, "_LEAST_CARRYING", 2048)
+    given = [np.linspace(0, 1, 60), np.linspace(1, 3, 60)]
+    steps = traced(grown, "program", given, (), backend_named("host")).plan.steps
+    assert _count(steps) < 50
+    for found, wanted in zip(kerneltk.fuse(grown)(*given), grown(*given), strict=True):
+        np.testing.assert_array_equal(found, wanted)

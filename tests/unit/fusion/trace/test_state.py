@@ -83,7 +83,7 @@ def test_refusals() -> None:
 def test_functions_of_too_many_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     @kerneltk.fuse
     def rounds(x: Any, n: Any) -> Any:
-        for _ in range(n):
+        for _ in [*range(n)]:
             x = x * 0.5 + 1
         return x
 
