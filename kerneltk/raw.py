@@ -244,6 +244,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         args : tuple
             One argument a parameter: arrays (for pointers; C- or Fortran-contiguous), None (a null
             pointer), Python and NumPy numbers, structured scalars, complex numbers, textures.
+            An array in its place is the only argument.
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional
