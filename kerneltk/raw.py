@@ -176,7 +176,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         source = _checked_source(code, options, backend, translate_cucomplex)
         name = source.whole_name(checked_text("name", name))
         self._set_up(
-            RawProgram(source, [name]),
+            # A mangled name is no expression; the object code of the whole source has it.
+            RawProgram(source, None if name.startswith("_Z") else [name]),
             name,
             bool(enable_cooperative_groups),
             checks,
