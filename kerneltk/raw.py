@@ -179,7 +179,8 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         source = _checked_source(code, options, backend, translate_cucomplex)
         name = source.whole_name(checked_text("name", name))
         self._set_up(
-            RawProgram(source, [name]),
+            # A mangled name is no expression; the object code of the whole source has it.
+            RawProgram(source, None if name.startswith("_Z") else [name]),
             name,
             bool(enable_cooperative_groups),
             checks,
@@ -247,6 +248,7 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         args : tuple
             One argument a parameter: arrays (for pointers; C- or Fortran-contiguous), None (a null
             pointer), Python and NumPy numbers, structured scalars, complex numbers, textures.
+            An array in its place is the only argument.
         shared_mem : int
             Dynamic shared memory of a block (bytes).
         stream : optional

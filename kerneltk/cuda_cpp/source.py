@@ -451,7 +451,7 @@ class RawSource:
         while more:  # the macros that name it, by others too
             more = [m for m, meant in macros if m not in names and _is_named(meant, names)]
             names.update(more)
-        return _HIDES_NAMES.search(body) is not None or _is_named(body, names)
+        return _HIDES_NAMES.search(body) is not None or _is_named(blanked(body), names)
 
     @cached_property
     def _macros(self) -> list[tuple[str, str]] | None:

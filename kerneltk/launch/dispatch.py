@@ -305,11 +305,10 @@ class GridDispatcher(Dispatcher, ABC):
         def run(values: tuple[Any, ...]) -> None:
             recording.variant(words)(grid, block, values, shared, None)
 
-        if not isinstance(args, tuple | list):
-            return Recordable(self.name, (), args, 0, run)  # is refused
+        args = given_arguments(self.name, args)
         as_numbers = functools.partial(recording.by_value, words=words)
         names = self.parameter_names(len(args))
-        return Recordable(self.name, names, tuple(args), len(args), run, as_numbers)
+        return Recordable(self.name, names, args, len(args), run, as_numbers)
 
     def _dispatched(self, way: Any) -> Run:
         """What stands in the inline cache before there is a launcher, and what a launcher calls
@@ -338,7 +337,12 @@ def written_arguments(kernel: Any, args: Sequence[Any]) -> frozenset[int]:
 
 
 def given_arguments(kernel: str, args: Any) -> tuple[Any, ...]:
-    """The arguments of a launch, which are a tuple or a list; raises ArgumentTypeError."""
+    """Return the arguments of a launch, a tuple or a list. An array is the only argument, as with
+    CuPy, for which it is the sequence of its rows, of which a kernel reads the first one's address.
+    Raises ArgumentTypeError for anything else.
+    """
+    if getattr(args, "shape", ()):
+        return (args,)
     if not isinstance(args, tuple | list):
         raise ArgumentTypeError(
             f"The arguments of kernel '{kernel}' must be a tuple, not an object of type "

@@ -53,6 +53,17 @@ def check_module(module: kerneltk.RawModule) -> None:
         module.get_function("plain")(1, 32, (5, 0.5, x))
 
 
+def test_overloads_by_their_mangled_names() -> None:
+    import cupy
+
+    code = "__global__ void f(T* x) { x[0] = sizeof(T); }"
+    code = code.replace("T", "float") + code.replace("T", "double")
+    for name, dtype in (("_Z1fPf", "f4"), ("_Z1fPd", "f8")):
+        x = cupy.zeros(2, dtype)
+        kerneltk.RawKernel(code, name)((1,), (1,), (x,))
+        assert x.tolist() == [x.itemsize, 0]
+
+
 # -- nvcc -----------------------------------------------------------------------------------------
 
 if find_program("nvcc") is not None:

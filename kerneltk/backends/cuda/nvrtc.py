@@ -18,7 +18,6 @@ from kerneltk.core.artifacts import (
     cupy_include_directory,
 )
 from kerneltk.core.lexer import foreign_headers, includes_by_option
-from kerneltk.core.records import pattern
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import CompileError
 
@@ -67,7 +66,6 @@ def cuda_include_directories() -> tuple[str, ...]:
 # What `--minimal` leaves out is named so: textures, surfaces, the runtime's functions and types,
 # launches from kernels. It saves 4 of the 8 ms that NVRTC's own declarations take.
 _NOT_MINIMAL = ("tex", "surf", "cuda", "<<<")
-_IS_WITHOUT_CUPY = pattern(r"\w+|cupy/(?:float16\.cuh|bfloat16\.cuh|cuda_workaround\.h)")
 _MINIMAL_SINCE = (12, 4)
 _FAST_COMPILE_SINCE = (12, 9)
 
@@ -100,9 +98,11 @@ def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
     directories = tuple(map(Path, cuda_include_directories()))
     # NVRTC has no C library; a user's own source may include its headers.
     names, own = stand_ins.directory("cupy"), stand_ins.directory("nvrtc")
-    # Of CuPy's own headers, which include thousands, these need none.
-    by_option = includes_by_option(unit.options)
-    if not by_option and all(map(_IS_WITHOUT_CUPY.fullmatch, foreign_headers(unit.source))):
+    # CuPy's own headers include thousands, and stand-ins none of them.
+    trees: tuple[stand_ins.Tree, ...] = ("cupy", "nvrtc", "nvrtc_fallback")
+    if not includes_by_option(unit.options) and all(
+        stand_ins.has_header(name, *trees) for name in foreign_headers(unit.source)
+    ):
         bundled = tuple(path for path in _bundled() if path not in cupy_include_directory())
     else:
         bundled = _bundled()

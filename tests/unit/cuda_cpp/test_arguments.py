@@ -49,6 +49,13 @@ def test_the_number_of_elements_is_checked_at_each_launch() -> None:
         take(1, 1, (np.zeros(6, np.float32),))
 
 
+def test_an_array_in_the_place_of_the_arguments_and_for_bytes() -> None:
+    set_byte = kernel("byte* x", "x[1] = 1;", before="typedef unsigned char byte;")
+    x = np.zeros((2, 3), np.int32)
+    set_byte(1, 1, x)
+    assert x[0, 0] == 256
+
+
 @pytest.mark.parametrize("parameter", ["void* x", "char* x", "const unsigned char* x", "int* x"])
 def test_arrays_of_objects(parameter: str) -> None:
     with pytest.raises(ArgumentTypeError, match="dtype 'object'"):
@@ -135,10 +142,12 @@ def test_it_is_not_for_the_host() -> None:
 # -- without a kernel -----------------------------------------------------------------------------
 
 
-def pointer_to(pointee: ParameterType | None, *, const: bool = False) -> RawParameter:
+def pointer_to(
+    pointee: ParameterType | None, *, const: bool = False, declared: str = ""
+) -> RawParameter:
     name = f"{pointee.name if pointee else 'void'}*"
     kind = ParameterType(8, 8, "pointer", name, pointee, const)
-    return RawParameter("x", f"{name} x", kind, 0, 8)
+    return RawParameter("x", f"{declared or name} x", kind, 0, 8)
 
 
 def check(parameter: RawParameter, array: Any, address: int | None = None) -> None:
@@ -149,6 +158,8 @@ def check(parameter: RawParameter, array: Any, address: int | None = None) -> No
 
 NUMBERS: dict[str, ParameterType] = {
     "char": ParameterType(1, 1, "int", "char"),
+    "byte": ParameterType(1, 1, "uint", "unsigned char"),
+    "unsigned char": ParameterType(1, 1, "uint", "unsigned char"),
     "short": ParameterType(2, 2, "int", "short"),
     "unsigned": ParameterType(4, 4, "uint", "unsigned"),
     "long": ParameterType(8, 8, "int", "long"),
@@ -169,7 +180,9 @@ NUMBERS: dict[str, ParameterType] = {
 DTYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", "f2", "f4", "f8", "c8", "c16", "S3",
           "V7", "V8", "V12", "V16", "M8[s]", "m8[s]", "U1")  # fmt: skip
 TAKEN = {
-    "char": {"i1", "u1", "?", "S3"},
+    "char": set(DTYPES),
+    "byte": set(DTYPES),
+    "unsigned char": {"i1", "u1", "?", "S3"},
     "short": {"i2", "u2"},
     "unsigned": {"i4", "u4"},
     "long": {"i8", "u8", "M8[s]", "m8[s]"},
@@ -195,7 +208,7 @@ def test_elements_that_a_pointer_takes(name: str) -> None:
     for dtype in DTYPES:
         array = np.zeros(1008, np.uint8).view(dtype)  # a whole number of each
         try:
-            check(pointer_to(NUMBERS[name]), array, 1 << 20)
+            check(pointer_to(NUMBERS[name], declared=f"const {name}*"), array, 1 << 20)
         except ArgumentTypeError:
             continue
         taken.add(dtype)
@@ -203,7 +216,8 @@ def test_elements_that_a_pointer_takes(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in NUMBERS if name not in ("char", "struct", "Matrix")]
+    "name",
+    [name for name in NUMBERS if NUMBERS[name].size > 1 and name not in ("struct", "Matrix")],
 )
 def test_the_byte_order_is_this_machines(name: str) -> None:
     for dtype in TAKEN[name] - {"V8", "V12", "V16", "i1", "u1", "?"}:

@@ -253,5 +253,5 @@ def test_pointers_that_no_macro_of_the_body_reads() -> None:
 
 
 def test_pointers_that_are_not_read_behind_headers_of_cuda() -> None:
-    source = f"#include <cuda_fp16.h>\n#include <cstdint>\n{HEAD} {{ }}"
+    source = f"#include <cuda_fp16.h>\n#include <cstdint>\n{HEAD} {{ /* no x */ }}"
     assert not RawSource(source, "code", ("-std=c++17",)).names_again("f", "x")

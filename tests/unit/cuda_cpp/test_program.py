@@ -251,6 +251,14 @@ def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
         program(KERNELS).offering(name)
 
 
+def test_an_overload_that_nvrtc_has_by_its_mangled_name() -> None:
+    overloads = "__global__ void f(int* x) { *x = 1; } __global__ void f(char* x) { *x = 2; }"
+    kernel = kerneltk.RawKernel(overloads, "_Z1fPi")
+    assert b"_Z1fPi" in kernel.compile_for("sm_90").code
+    with pytest.raises(CompileError, match="offers no kernel '_Z1fPi'"):
+        kernel((1,), (1,), (np.zeros(1, np.int32),))
+
+
 def test_cpu_cores_compile_a_large_module_in_parts() -> None:
     code = "template <int N> __global__ void f(int* x) { x[0] = N; }"
     names = [f"f<{n}>" for n in range(40)]

@@ -61,8 +61,14 @@ def test_fast_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not cupy_include_directory(), reason="CuPy is not installed")
 def test_cupys_own_headers_are_looked_for_where_they_may_be_meant() -> None:
-    for include, is_there in (("float16.cuh", False), ("xsf/cephes/unity.h", True)):
-        directories = nvrtc.include_directories(unit(f"#include <cupy/{include}>\n"))
+    for include, is_there in (
+        ("<cupy/float16.cuh>", False),
+        ("<cupy/complex.cuh>", False),
+        ("<type_traits>", False),
+        ("<cupy/xsf/cephes/unity.h>", True),
+        ('"helpers"', True),  # which may include any
+    ):
+        directories = nvrtc.include_directories(unit(f"#include {include}\n"))
         assert (cupy_include_directory()[0] in directories) == is_there
 
 
