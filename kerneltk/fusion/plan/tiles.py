@@ -224,7 +224,7 @@ def tile_definition(
         f"    {extents[work.axis]}, {extents[work.sides[0]]}, {stacks});",
     ]
     aims, fetched, once, shared = [], [], [], 0
-    indices = outer_indices(work, extents)
+    indices = outer_indices(work, writer, "long long")
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
         if not varies(leaf, work, work.axis):
