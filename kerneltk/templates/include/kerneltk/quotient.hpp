@@ -12,17 +12,19 @@ namespace kerneltk {
 // Others are divided as doubles: a quotient of two float32 that is no float32, nor halfway between
 // two, is 2^-49 of it apart from these, so that rounding it twice does no harm. The compiler calls a
 // function of a hundred instructions there, for 0 as well, whose branches the lanes of a warp go
-// through in turn: where exponentials underflow, rows took up to twice as long on an H200.
+// through in turn: where exponentials underflow, rows took up to twice as long on an H200. Here the
+// quotient of 0 is the first product.
 static __device__ __forceinline__ float quotient(float a, float b) {
     const float infinity = __int_as_float(0x7f800000);
     float inverse;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
     inverse = fmaf(inverse, fmaf(-b, inverse, 1.0f), inverse);
     if (!(fabsf(b) > 0x1p-16f && fabsf(b) < 0x1p40f)) inverse = __int_as_float(0x7fc00000);
-    float found = __fmul_rn(a, inverse);
+    const float near = __fmul_rn(a, inverse);
+    float found = fmaf(inverse, fmaf(-b, near, a), near);
     found = fmaf(inverse, fmaf(-b, found, a), found);
-    found = fmaf(inverse, fmaf(-b, found, a), found);
-    if (fabsf(found) >= 0x1p-84f && fabsf(found) < 0x1p127f) return found;
+    if (a == 0) found = near;  // -0 has lost its sign
+    if ((fabsf(found) >= 0x1p-84f || a == 0) && fabsf(found) < 0x1p127f) return found;
     const double numerator = a, divisor = b;
     double wide;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(wide) : "d"(divisor));
