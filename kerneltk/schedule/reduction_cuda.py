@@ -482,7 +482,7 @@ def _rows(
     vectors = inner_vectors * math.prod(reduction.shape[:-1])
     outputs = geometry.outputs
     threads = multiprocessors * _RESIDENT * _BLOCK
-    most = _most_under_way(geometry, width)
+    most = _most_under_way(geometry, width, reduction, [row[-1] for row in reduction.strides])
     # Lanes that read a sector side by side are enough: fewer have to put their totals together.
     moved = width * min((o.itemsize for o in geometry.operands if not o.written), default=1)
     lanes = _lanes(max(vectors, 1), max(1, SECTOR_BYTES // moved) if width == 1 else WARP)
@@ -544,10 +544,16 @@ _UNDER_WAY = 64  # bytes that a thread has under way
 _MOST_UNROLLED = 32  # copies of the expressions
 
 
-def _most_under_way(geometry: Geometry, width: int) -> int:
-    """Return how many vectors a thread loads before it uses the first."""
-    sizes = [o.itemsize for o in geometry.operands if not (o.written or o.is_index)]
-    return max(1, min(_UNDER_WAY // (width * sum(sizes) or 1), _MOST_UNROLLED // width, 8))
+def _most_under_way(geometry: Geometry, width: int, reduction: Loop, inner: Sequence[int]) -> int:
+    """Return how many vectors a thread loads before it uses the first; `inner` is how far apart the
+    elements of each operand's are.
+    """
+    moved = sum(
+        operand.itemsize * (width if step else 1)
+        for operand, row, step in zip(geometry.operands, reduction.strides, inner, strict=True)
+        if not (operand.written or operand.is_index) and any(row)
+    )
+    return max(1, min(_UNDER_WAY // (moved or 1), _MOST_UNROLLED // width, 8))
 
 
 def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
@@ -830,7 +836,9 @@ def _columns(
         length, shifted = reduction.shape[0], False
     inner = -(-outer.shape[-1] // width)
     vectors = inner * math.prod(outer.shape[:-1])
-    most = _most_under_way(geometry, width) if stacked is None else _STACKED
+    most = _STACKED
+    if stacked is None:
+        most = _most_under_way(geometry, width, reduction, [row[-1] for row in outer.strides])
     resident = multiprocessors * _RESIDENT
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
