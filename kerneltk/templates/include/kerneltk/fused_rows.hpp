@@ -431,12 +431,14 @@ public:
 #pragma unroll
                 for (int k = 0; k < ITEMS; k += VECTOR) load_vector(found, own, k, has_slot(k));
             }
-        } else if (VECTOR > 1 && has_vectors(first, step)) {
+        } else if (VECTOR > 1 && is_dense_row(step, sizeof(T))) {
             const T* const own = first + (begin() - head);
+            const bool in_vectors = has_vectors(first, step);
 #pragma unroll
             for (int k = 0; k < ITEMS; k += VECTOR) {
-                load_vector(found, own, k, has_vector(k));
-                if (!WHOLE && !has_vector(k))
+                const bool is_vector = in_vectors && has_vector(k);
+                load_vector(found, own, k, is_vector);
+                if (!is_vector)
 #pragma unroll
                     for (int v = 0; v < VECTOR; ++v)
                         if (has(k + v)) found.items[k + v].value = kerneltk::get(own + step_to(k + v));
