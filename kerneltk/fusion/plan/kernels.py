@@ -349,22 +349,10 @@ def largest_of(node: Reduce) -> Reduce | None:
     return top if is_it and isinstance(top, Reduce) else None
 
 
-def needed_by(node: Reduce) -> Reduce | None:
-    """The reduction that a thread needs of its own elements for another one; None if there is
-    none.
-    """
-    largest, spread = largest_of(node), spread_of(node)
-    if largest is not None:
-        return largest
-    return None if spread is None else spread.total
-
-
 def has_equal_total(left: Reduce, right: Reduce) -> bool:
     """Whether two reductions, along the same axis, have the same totals."""
-    return (
-        (left.kind, left.dtype) == (right.kind, right.dtype)
-        and needed_by(left) is needed_by(right) is None
-        and _is_same(left.operand, right.operand)
+    return (left.kind, left.dtype) == (right.kind, right.dtype) and _is_same(
+        left.operand, right.operand
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.fusion.plan.body import Body, InMemory, Preamble, facts_of, is_repeated
-from kerneltk.fusion.plan.kernels import has_equal_total, spread_of, total_of
+from kerneltk.fusion.plan.kernels import has_equal_total, total_of
 from kerneltk.fusion.plan.steps import OPTIONS, Leaf, Operands, packed_divisor, same_extents
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -268,15 +268,13 @@ class RowWriter:
         self.values: dict[int, str] = {}  # totals, and values of them, by identity
         self.statements: list[str] = []
 
-    def call(self, node: Node, *, in_row: bool, totals: dict[int, str] | None = None) -> str:
-        """An expression for a value, in a row or of its totals, at slot `_kt_k`; of other `totals`
-        than those of whole rows, if they are given.
-        """
+    def call(self, node: Node, *, in_row: bool) -> str:
+        """An expression for a value, in a row or of its totals, at slot `_kt_k`."""
         name = f"_kt_value{self._functions}"
         self._functions += 1
         work = self._work
         body = Body(name, self.operands, self._in_memory, work.shape)
-        body.totals = dict(self.values if totals is None else totals)
+        body.totals = dict(self.values)
         function = body.finished([body.value(node)])
         self.preamble.add(function)
         index = [f"_kt_c{d}" for d in range(len(work.shape))]
@@ -625,18 +623,12 @@ def totals_size(work: RowWork) -> int:
 
 
 def joint_size(work: RowWork) -> int:
-    """The most bytes of a structure of a row's totals; squares about a mean have a count or a sum
-    beside them, and are doubles.
-    """
+    """The bytes of a structure of a row's totals, each of which is that of the elements."""
     reduces: list[Reduce] = []
     for node in work.order:
         if isinstance(node, Reduce) and not any(has_equal_total(own, node) for own in reduces):
             reduces.append(node)
-    fields: list[int] = []
-    for node in reduces:
-        size = max(4, node.operand.dtype.itemsize)
-        fields += [size] if spread_of(node) is None else [8, 8]
-    return structure_size(fields)
+    return structure_size([max(4, node.operand.dtype.itemsize) for node in reduces])
 
 
 def output_address(work: RowWork, y: str, is_full: bool) -> str:
