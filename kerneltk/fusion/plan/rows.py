@@ -22,7 +22,6 @@ from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
     Layout,
-    Load,
     Node,
     Reduce,
     Shape,
@@ -150,9 +149,8 @@ def keeping_of(work: RowWork, is_free: Sequence[bool]) -> Keeping | None:
 
 
 def computed_once(work: RowWork) -> dict[int, list[Node]]:
-    """The values that threads of a GPU compute once a slot, because they take long, or no more
-    registers than what they are computed from, and a reduction and something behind it need them:
-    by the reduction's identity.
+    """The values that threads of a GPU compute once a slot, because they take long, and a reduction
+    and something behind it need them: by the reduction's identity.
     """
     known = {id(node) for node in work.order}
     found: dict[int, list[Node]] = {}
@@ -173,36 +171,13 @@ def computed_once(work: RowWork) -> dict[int, list[Node]]:
                 and id(node) in behind
                 and id(node) not in seen
                 and same_extents(node.shape, work.shape)
-                and (
-                    any(map(takes_long, _below([node], taken).values()))
-                    or _registers(node) <= _freed(node, later, taken)
-                )
+                and any(map(takes_long, _below([node], taken).values()))
             ):
                 found.setdefault(id(reduction), []).append(node)
                 taken.add(id(node))
             elif not isinstance(node, View):
                 stack += operands_of(node)
     return found
-
-
-def _registers(node: Node) -> int:
-    """What an element takes in registers (bytes)."""
-    return max(4, node.dtype.itemsize)
-
-
-def _freed(node: Node, later: Sequence[Node], taken: set[int]) -> int:
-    """What the elements that a value is computed from, and nothing later is, take in registers."""
-    needed = _below(later, {*taken, id(node)})
-    needed |= {id(o): o for n in needed.values() for o in operands_of(n) if id(o) != id(node)}
-    below = _below([node], taken)
-    below |= {id(o): o for n in below.values() for o in operands_of(n)}
-    return sum(
-        _registers(n)
-        for n in below.values()
-        if id(n) not in needed
-        and (isinstance(n, Load) or id(n) in taken)
-        and same_extents(n.shape, node.shape)
-    )
 
 
 def _below(nodes: Sequence[Node], known: set[int]) -> dict[int, Node]:
