@@ -323,18 +323,17 @@ def _narrow_width(
     `whole` elements do. Less than a word a lane would leave the memory idle.
     """
     found = [
-        (o.itemsize, abs(step))
+        (o.itemsize, step)
         for o, step in zip(operands, steps, strict=True)
         if _runs(o, step) or _is_picked(o, step)
     ]
-    width = min(choose_vector_width([step for _, step in found]), most)
+    sizes = [size for size, _ in found] or [VECTOR_BYTES]
+    width = min(choose_vector_width([max(size, abs(step)) for size, step in found]), most)
     while width > 1 and 3 * -(-extent // width) * width > 4 * extent:
         width //= 2
-    if whole * max((size for size, _ in found), default=VECTOR_BYTES) >= WORD_BYTES:
-        found = [(size, step) for size, step in found if step != size]  # the others do
-    moved = [width * step for _, step in found]
-    is_wide = sum(moved) >= 2 * WORD_BYTES and min(moved) >= WORD_BYTES
-    return width if is_wide and width <= extent else 0
+    whole = min([whole, *(1 for size, step in found if step != size)])
+    is_wide = width * min(sizes) >= 2 * WORD_BYTES and width <= extent
+    return width if is_wide and whole * max(sizes) < WORD_BYTES else 0
 
 
 def _runs(operand: Operand, step: int) -> bool:
