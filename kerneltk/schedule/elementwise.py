@@ -199,7 +199,7 @@ class Layout:
         """Elements along one side of a tile; 0 without tiles."""
         if self.variant == "word_tile":
             return TILE * self.width
-        return math.isqrt(8 * TILE * self.width) if self.variant == "tile" else 0
+        return TILE if self.variant == "tile" else 0
 
 
 def alignment_of(*values: int) -> int:
@@ -715,20 +715,14 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
     if not staged_bytes or staged_bytes * TILE * (TILE + 1) > _STAGED_BYTES:
         return None
     layout = Layout("tile", TILE // 8, wide, tuple(accesses), moved)
-    words = _word_tile(moved, operands, accesses, wide)
-    if words is not None:
-        return words
-    # Of small elements 32 in a line are a sector or two, half of which is often another line's.
-    large = Layout("tile", TILE // 2, wide or _exceeds(moved, 2 * TILE), tuple(accesses), moved)
-    is_small = max(operands[k].itemsize for k in _narrow(operands, accesses)) <= 2
-    return large if is_small and _busy_part(large) >= 0.9 * _busy_part(layout) else layout
+    return _word_tile(moved, operands, accesses, wide) or layout
 
 
 def _word_tile(
     loop: Loop, operands: Sequence[Operand], accesses: Sequence[Access], wide: bool
 ) -> Layout | None:
     """A tile of words, where all that is staged or written has small elements, and whole words."""
-    narrow = _narrow(operands, accesses)
+    narrow = [k for k, a in enumerate(accesses) if a.kind == "staged" or operands[k].written]
     width = WORD_BYTES // max(operands[k].itemsize for k in narrow)
     rows, inner = loop.shape[-2:]
     if width < 2 or min(rows, inner) < TILE * width // 2 or rows % width or inner % width:
@@ -747,18 +741,10 @@ def _word_tile(
         if chunk < width * operands[k].itemsize:
             return None
         chosen[k] = Access("staged" if accesses[k].kind == "staged" else "row", chunk)
-    return Layout("word_tile", width, wide or _exceeds(loop, side), tuple(chosen), loop)
-
-
-def _narrow(operands: Sequence[Operand], accesses: Sequence[Access]) -> list[int]:
-    """Return what is staged or written, which lines of tiles are of."""
-    return [k for k, a in enumerate(accesses) if a.kind == "staged" or operands[k].written]
-
-
-def _exceeds(loop: Loop, side: int) -> bool:
-    """Whether whole tiles have steps of more than 32 bits."""
-    extents = (-(-extent // side) * side for extent in loop.shape[-2:])
-    return _has_wide_steps((*loop.shape[:-2], *extents), loop.strides)
+    wide = wide or _has_wide_steps(
+        (*loop.shape[:-2], *(-(-extent // side) * side for extent in loop.shape[-2:])), loop.strides
+    )
+    return Layout("word_tile", width, wide, tuple(chosen), loop)
 
 
 def _staged_orders(loop: Loop, operands: Sequence[Operand]) -> dict[int, list[int]]:

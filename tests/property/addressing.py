@@ -303,25 +303,24 @@ class Addressing:
             self.visit(places)
 
     def cuda_tile(self) -> None:
-        side = self.specialization.layout.side
-        lines = self.specialization.block // side
+        lines = self.specialization.block // TILE
         width, height = self.shape[-1], self.shape[-2]
         for number in range(self.lowered.grid):
             rest = np.array([number])
             divisor, quotient = self.divided(0, rest)
-            across, rest = (rest - quotient * divisor) * side, quotient
+            across, rest = (rest - quotient * divisor) * TILE, quotient
             outer: list[Numbers] = []
             if len(self.shape) > 2:
                 divisor, quotient = self.divided(1, rest)
-                down, rest = (rest - quotient * divisor) * side, quotient
+                down, rest = (rest - quotient * divisor) * TILE, quotient
                 for k in range(2, len(self.shape) - 1):
                     divisor, quotient = self.divided(k, rest)
                     outer.insert(0, rest - quotient * divisor)
                     rest = quotient
                 outer.insert(0, rest)
             else:
-                down = rest * side
-            lane, line = np.meshgrid(np.arange(side), np.arange(lines))
+                down = rest * TILE
+            lane, line = np.meshgrid(np.arange(TILE), np.arange(lines))
             passes = [line + k * lines for k in range(self.specialization.layout.width)]
             at = np.concatenate([t.ravel() for t in passes])  # every position of the tile
             lanes = np.tile(lane.ravel(), len(passes))
@@ -331,7 +330,7 @@ class Addressing:
                 if access.kind == "staged":
                     places = self.dot([*outer, down + lanes, across + at], steps)
                     self.check_single(access, target, places[inside])
-                    tile = np.full((side, side), -1)
+                    tile = np.full((TILE, TILE), -1)
                     tile[at[inside], lanes[inside]] = places[inside]
                     staged[k] = tile
             inside = (down + at < height) & (across + lanes < width)
