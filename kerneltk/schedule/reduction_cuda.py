@@ -353,22 +353,25 @@ def _is_picked(operand: Operand, step: int) -> bool:
 
 
 def _begun_anywhere(
-    accesses: Sequence[Access], operands: Sequence[Operand], steps: Sequence[int], width: int,
-    is_whole: bool,
+    accesses: Sequence[Access], operands: Sequence[Operand], rows: Sequence[Sequence[int]],
+    width: int, is_whole: bool,
 ) -> tuple[Access, ...]:  # fmt: skip
     """Return the accesses where vectors of inputs begin anywhere, `is_whole` if all that are as
-    long as the others.
+    long as the others; the last step of `rows` is that within a vector.
     """
 
-    def access_of(access: Access, operand: Operand, step: int) -> Access:
+    def access_of(access: Access, operand: Operand, row: Sequence[int]) -> Access:
+        *others, step = row
         if _is_picked(operand, step):
-            return Access("picked", operand.itemsize)
+            chunk = vector_chunk(operand, 2 * width, [*others, step * width])
+            is_aligned = is_whole and chunk == min(VECTOR_BYTES, step * width)
+            return Access("picked", chunk if is_aligned else operand.itemsize)
         is_vector = access.chunk == min(VECTOR_BYTES, width * operand.itemsize)
         if not _runs(operand, step) or (is_whole and is_vector):
             return access
         return Access("shifted" if step > 0 else "reversed", operand.itemsize)
 
-    return tuple(map(access_of, accesses, operands, steps))
+    return tuple(map(access_of, accesses, operands, rows))
 
 
 def _single(operand: Operand, row: Sequence[int]) -> int:
@@ -525,8 +528,10 @@ def _rows(
         )
     if shifted:
         accesses = _begun_anywhere(
-            accesses, geometry.operands, [row[-1] for row in reduction.strides], width, not partial
-        )
+            accesses, geometry.operands,
+            [(*o, *r) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
+            not partial,
+        )  # fmt: skip
     return RowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
@@ -882,7 +887,8 @@ def _columns(
     )
     if shifted:
         accesses = _begun_anywhere(
-            accesses, geometry.operands, [row[-1] for row in outer.strides], width,
+            accesses, geometry.operands,
+            [(*r, *o) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
             outer.shape[-1] % width == 0,
         )  # fmt: skip
     for k in stacked or ():
