@@ -446,7 +446,10 @@ def _row_width(geometry: Geometry, outer: Loop, reduction: Loop) -> tuple[int, b
         if len(begins) == 1 and whole and length >= 2 * width and not is_short:
             return width, True, False
     vector = _whole_width(operands, dense, width, others, length)
-    narrow = _narrow_width(operands, inner, vector, VECTOR_BYTES, length)
+    # Words that lie backwards are no vectors otherwise.
+    runs = [o.itemsize for o, step in zip(operands, inner, strict=True) if _runs(o, step)]
+    is_back = not dense and runs and max(runs) == WORD_BYTES
+    narrow = _narrow_width(operands, inner, 0 if is_back else vector, VECTOR_BYTES, length)
     return narrow or vector, False, narrow > 0
 
 

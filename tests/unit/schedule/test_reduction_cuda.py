@@ -193,7 +193,10 @@ def test_vectors_of_small_elements_are_reversed() -> None:
     x = make("u1", (500, 1001), strides=(1001, -1))
     layout = plan((500, 1001), (0,), x)
     assert (layout.width, layout.accesses[0].kind) == (8, "reversed")
-    assert plan((1001, 500), (0,), make("f4", (1001, 500), strides=(2000, -4))).width == 1
+    x = make("f4", (1001, 500), strides=(2000, -4))
+    assert plan((1001, 500), (0,), x).width == 1
+    layout = plan((1001, 500), (1,), x)
+    assert (layout.width, layout.accesses[0].kind) == (4, "reversed")
 
 
 @pytest.mark.parametrize(("axis", "strategy"), [(0, "columns"), (1, "rows")])
