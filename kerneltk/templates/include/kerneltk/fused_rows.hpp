@@ -176,24 +176,6 @@ static __device__ __forceinline__ T nothing() {
     return found.value;
 }
 
-// Vectors of small elements that begin anywhere are read as a whole from within a row: whatever is
-// in the 16 bytes that they begin or end in is the row's.
-template <class T, int VECTOR>
-constexpr bool is_shifted = sizeof(T) <= 2 && VECTOR * sizeof(T) >= 8;
-template <int VECTOR, class Place>
-static __device__ __forceinline__ bool is_inner(Place place, Place length) {
-    return place >= 15 && place + VECTOR + 15 <= length;
-}
-template <int VECTOR, class T, int ITEMS>
-static __device__ __forceinline__ void load_shifted(row_elements<T, ITEMS>& to, const T* from, int k) {
-    if constexpr (is_shifted<T, VECTOR>) {
-        alignas(16) slot<T> vector[VECTOR];
-        fetch_shifted<VECTOR * sizeof(T)>(vector, from);
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) to.items[k + v].value = kerneltk::get(&vector[v].value);
-    }
-}
-
 // The steps of a row that goes along several axes (bytes), and their extents.
 template <int AXES>
 struct row_steps {
@@ -456,11 +438,7 @@ public:
             for (int k = 0; k < ITEMS; k += VECTOR) {
                 const bool is_vector = in_vectors && has_vector(k);
                 load_vector(found, own, k, is_vector);
-                if (is_vector) continue;
-                if (is_shifted<T, VECTOR> && !in_vectors && is_there &&
-                    is_inner<VECTOR>(place(k), length))
-                    load_shifted<VECTOR>(found, own + step_to(k), k);
-                else
+                if (!is_vector)
 #pragma unroll
                     for (int v = 0; v < VECTOR; ++v)
                         if (has(k + v)) found.items[k + v].value = kerneltk::get(own + step_to(k + v));
@@ -663,14 +641,6 @@ public:
         } else if (VECTOR > 1 && is_reversed_row(step, sizeof(T)) &&
                    has_vectors(first + 1, line, ptrdiff_t(sizeof(T)))) {
             take(first - column(VECTOR - 1), true);
-        } else if (is_shifted<T, VECTOR> && is_dense_row(step, sizeof(T)) &&
-                   is_inner<VECTOR>(column(0), columns)) {
-            const T* own = first + column(0);
-#pragma unroll
-            for (int k = 0; k < ITEMS; k += VECTOR) {
-                if (has(k)) load_shifted<VECTOR>(found, own, k);
-                own = kerneltk::moved(own, apart);
-            }
         } else {
             const column_offsets sides = offsets(step);
 #pragma unroll
