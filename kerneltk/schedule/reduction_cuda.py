@@ -353,22 +353,25 @@ def _is_picked(operand: Operand, step: int) -> bool:
 
 
 def _begun_anywhere(
-    accesses: Sequence[Access], operands: Sequence[Operand], steps: Sequence[int], width: int,
-    is_whole: bool,
+    accesses: Sequence[Access], operands: Sequence[Operand], rows: Sequence[Sequence[int]],
+    width: int, is_whole: bool,
 ) -> tuple[Access, ...]:  # fmt: skip
     """Return the accesses where vectors of inputs begin anywhere, `is_whole` if all that are as
-    long as the others.
+    long as the others; the last step of `rows` is that within a vector.
     """
 
-    def access_of(access: Access, operand: Operand, step: int) -> Access:
+    def access_of(access: Access, operand: Operand, row: Sequence[int]) -> Access:
+        *others, step = row
         if _is_picked(operand, step):
-            return Access("picked", operand.itemsize)
+            chunk = vector_chunk(operand, 2 * width, [*others, step * width])
+            is_aligned = is_whole and chunk == min(VECTOR_BYTES, step * width)
+            return Access("picked", chunk if is_aligned else operand.itemsize)
         is_vector = access.chunk == min(VECTOR_BYTES, width * operand.itemsize)
         if not _runs(operand, step) or (is_whole and is_vector):
             return access
         return Access("shifted" if step > 0 else "reversed", operand.itemsize)
 
-    return tuple(map(access_of, accesses, operands, steps))
+    return tuple(map(access_of, accesses, operands, rows))
 
 
 def _single(operand: Operand, row: Sequence[int]) -> int:
@@ -443,7 +446,10 @@ def _row_width(geometry: Geometry, outer: Loop, reduction: Loop) -> tuple[int, b
         if len(begins) == 1 and whole and length >= 2 * width and not is_short:
             return width, True, False
     vector = _whole_width(operands, dense, width, others, length)
-    narrow = _narrow_width(operands, inner, vector, VECTOR_BYTES, length)
+    # Words that lie backwards are no vectors otherwise.
+    runs = [o.itemsize for o, step in zip(operands, inner, strict=True) if _runs(o, step)]
+    is_back = not dense and runs and max(runs) == WORD_BYTES
+    narrow = _narrow_width(operands, inner, 0 if is_back else vector, VECTOR_BYTES, length)
     return narrow or vector, False, narrow > 0
 
 
@@ -482,7 +488,7 @@ def _rows(
     vectors = inner_vectors * math.prod(reduction.shape[:-1])
     outputs = geometry.outputs
     threads = multiprocessors * _RESIDENT * _BLOCK
-    most = _most_under_way(geometry, width)
+    most = _most_under_way(geometry, width, reduction, [row[-1] for row in reduction.strides])
     # Lanes that read a sector side by side are enough: fewer have to put their totals together.
     moved = width * min((o.itemsize for o in geometry.operands if not o.written), default=1)
     lanes = _lanes(max(vectors, 1), max(1, SECTOR_BYTES // moved) if width == 1 else WARP)
@@ -525,8 +531,10 @@ def _rows(
         )
     if shifted:
         accesses = _begun_anywhere(
-            accesses, geometry.operands, [row[-1] for row in reduction.strides], width, not partial
-        )
+            accesses, geometry.operands,
+            [(*o, *r) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
+            not partial,
+        )  # fmt: skip
     return RowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
@@ -544,10 +552,16 @@ _UNDER_WAY = 64  # bytes that a thread has under way
 _MOST_UNROLLED = 32  # copies of the expressions
 
 
-def _most_under_way(geometry: Geometry, width: int) -> int:
-    """Return how many vectors a thread loads before it uses the first."""
-    sizes = [o.itemsize for o in geometry.operands if not (o.written or o.is_index)]
-    return max(1, min(_UNDER_WAY // (width * sum(sizes) or 1), _MOST_UNROLLED // width, 8))
+def _most_under_way(geometry: Geometry, width: int, reduction: Loop, inner: Sequence[int]) -> int:
+    """Return how many vectors a thread loads before it uses the first; `inner` is how far apart the
+    elements of each operand's are.
+    """
+    moved = sum(
+        operand.itemsize * (width if step else 1)
+        for operand, row, step in zip(geometry.operands, reduction.strides, inner, strict=True)
+        if not (operand.written or operand.is_index) and any(row)
+    )
+    return max(1, min(_UNDER_WAY // (moved or 1), _MOST_UNROLLED // width, 8))
 
 
 def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
@@ -830,7 +844,9 @@ def _columns(
         length, shifted = reduction.shape[0], False
     inner = -(-outer.shape[-1] // width)
     vectors = inner * math.prod(outer.shape[:-1])
-    most = _most_under_way(geometry, width) if stacked is None else _STACKED
+    most = _STACKED
+    if stacked is None:
+        most = _most_under_way(geometry, width, reduction, [row[-1] for row in outer.strides])
     resident = multiprocessors * _RESIDENT
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
@@ -874,7 +890,8 @@ def _columns(
     )
     if shifted:
         accesses = _begun_anywhere(
-            accesses, geometry.operands, [row[-1] for row in outer.strides], width,
+            accesses, geometry.operands,
+            [(*r, *o) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
             outer.shape[-1] % width == 0,
         )  # fmt: skip
     for k in stacked or ():

@@ -161,9 +161,8 @@ _MOST_ALONE, _FEWEST_ALONE = 64, 1 << 16
 # many vectors it has at most. A multiprocessor holds two blocks.
 _TILE_BLOCK, TILE_LANES, _TILE_BYTES, _MOST_VECTORS, _RESIDENT = 256, 16, 512, 32, 2
 _MOST_BYTES = 128  # elements of one byte: each takes a register
-# A group waits for its slowest block: with fewer of them under way nothing is gained, the less, the
-# more a thread computes meanwhile.
-_FEWEST_GROUPS, _FEWEST_OF_TWO, _MOST_GROUPS = 4, 16, 256
+# A group waits for its slowest block: with fewer of them under way nothing is gained.
+_FEWEST_GROUPS, _MOST_GROUPS = 4, 256
 # Tiles of a group, one after the other: with fewer of them a second read finds all in the cache.
 _FEWEST_TURNS, _BUSY = 3, 0.8  # and the part of the blocks that are busy
 _TOTALS_BYTES = 16 << 10  # of shared memory
@@ -189,8 +188,7 @@ class RowPlanner(NamedTuple):
     """Chooses the schedule of rows from what a kernel does with them.
 
     `clusters` is how many blocks may share a row, `several` says that there are several reductions.
-    `multiprocessors` is where blocks may wait for each other, 0 if one pass over the elements does
-    not give all reductions, and `twice` whether a thread makes a second pass over its own for them.
+    `multiprocessors` is where blocks may wait for each other, 0 if a reduction needs another one.
     """
 
     on_chunks: bool
@@ -198,7 +196,6 @@ class RowPlanner(NamedTuple):
     sizes: Sizes
     several: bool = True
     multiprocessors: int = 0
-    twice: bool = False
 
     def __call__(self, rows: int, length: int, across: int = 0) -> OnChipSchedule | None:
         """Choose the schedule; None where a row is better read several times. `across` is the
@@ -336,6 +333,8 @@ class RowPlanner(NamedTuple):
             # An odd number of columns, whose single loads cost more than a second read: norms along
             # axis 0 of (4093, 4099) took 78 and 62 µs of float32, 146 and 39 of float16 (H200).
             return None
+        if sizes.results > 2 * sum(sizes.early):
+            return None  # to read few bytes again takes less than to wait
         waiting = _RESIDENT * self.multiprocessors
         bytes_of_vector = vector * sizes.together + sizes.lines
         vectors = min(_MOST_VECTORS, _TILE_BYTES // bytes_of_vector)
@@ -349,8 +348,11 @@ class RowPlanner(NamedTuple):
         )
         groups = min(waiting // schedule.group(length), _MOST_GROUPS)
         shared = width * max(_TILE_BLOCK // WARP, _TILE_BLOCK // width) * sizes.joint
-        fewest = _FEWEST_OF_TWO if self.twice else _FEWEST_GROUPS
-        if groups < fewest or shared > _TOTALS_BYTES or width * min(sizes.early) < SECTOR_BYTES:
+        if (
+            groups < _FEWEST_GROUPS
+            or shared > _TOTALS_BYTES
+            or width * min(sizes.early) < SECTOR_BYTES
+        ):
             return None
         turns = -(-rows * schedule.tiles(across) // groups)
         is_busy = across * rows >= _BUSY * turns * groups * width

@@ -210,16 +210,16 @@ def total_size(node: Reduce, online: bool) -> int:
     """How many bytes of an accumulator a reduction has at most."""
     if not online or spread_of(node) is None:
         return 16
-    return 24 if node.dtype.itemsize == 8 else 16
+    return 32 if node.dtype.itemsize == 8 else 16
 
 
 def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
     """The sum of squares about the mean, in one read.
 
     Of float32 and less it is had from the sums of elements and of their squares as doubles, which
-    has more digits than two reads of float32 have: each square is exact. Of doubles it is that of
-    two parts, put together (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for
-    computing sample variances, 1979).
+    has more digits than two reads of float32 have: each square is exact. Of doubles both are about
+    an element, the first of each thread, which is no further from the mean than the squares allow:
+    a mean of what came before would be a division for each element.
     """
     if ctype == "float":
         total, squares = f"{name}_sum", f"{name}_squares"
@@ -232,20 +232,27 @@ def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
             f"{ctype_cast('float')}(kerneltk::spread(a.{total}, a.{squares}, {count}))",
             ("spread.hpp",),
         )
-    count, mean, squares = (f"{name}_{field}" for field in ("count", "mean", "squares"))
-    parts = ", ".join(f"{x}.{count}, {x}.{mean}" for x in "ab")
+    own = f"{name}_count", f"{name}_shift", f"{name}_sum", f"{name}_squares"
+    count, shift, total, squares = own
+    parts = ", ".join(f"{x}.{field}" for x in "ab" for field in own)
     return Total(
-        (("double", count), ("double", mean), ("double", squares)),
-        ("1.0", mapped, "0.0"),
+        tuple(("double", field) for field in own),
+        ("1.0", mapped, "0.0", "0.0"),
         (
             f"a.{count} + b.{count}",
-            f"kerneltk::joint_mean({parts})",
-            f"a.{squares} + b.{squares} + kerneltk::between({parts})",
+            f"(a.{count} > 0 ? a.{shift} : b.{shift})",
+            f"kerneltk::shifted_sum({parts})",
+            f"kerneltk::shifted_squares({parts})",
         ),
-        ("0.0", "0.0", "0.0"),
-        f"a.{squares}",
+        ("0.0", "0.0", "0.0", "0.0"),
+        f"kerneltk::spread(a.{total}, a.{squares}, a.{count})",
         ("spread.hpp",),
     )
+
+
+def total_of_spread(name: str) -> Total:
+    """The sum of doubles whose squares about the mean are field `name` of the same read."""
+    return Total((), (), (), (), f"(a.{name}_sum + a.{name}_count * a.{name}_shift)", ())
 
 
 @record
@@ -342,22 +349,10 @@ def largest_of(node: Reduce) -> Reduce | None:
     return top if is_it and isinstance(top, Reduce) else None
 
 
-def needed_by(node: Reduce) -> Reduce | None:
-    """The reduction that a thread needs of its own elements for another one; None if there is
-    none.
-    """
-    largest, spread = largest_of(node), spread_of(node)
-    if largest is not None:
-        return largest
-    return None if spread is None else spread.total
-
-
 def has_equal_total(left: Reduce, right: Reduce) -> bool:
     """Whether two reductions, along the same axis, have the same totals."""
-    return (
-        (left.kind, left.dtype) == (right.kind, right.dtype)
-        and needed_by(left) is needed_by(right) is None
-        and _is_same(left.operand, right.operand)
+    return (left.kind, left.dtype) == (right.kind, right.dtype) and _is_same(
+        left.operand, right.operand
     )
 
 
@@ -385,6 +380,11 @@ def reduction_definition(
         reduces[0].kind not in ("argmin", "argmax") or id(reduces[0]) in keyed
     )
     alone = alone and not (online and spread_of(reduces[0]) is not None)
+    spreads = {
+        id(spread.total): f"t{k}"
+        for k, node in enumerate(reduces)
+        if online and (spread := spread_of(node)) is not None and node.dtype.name == "float64"
+    }
     index_ndim = 0
     for k, node in enumerate(reduces):
         largest = largest_of(node) if online else None
@@ -393,6 +393,9 @@ def reduction_definition(
             total = online_total(node, f"t{k}", f"t{place}")
             preamble.include("online.hpp")
             totals.append(total)
+            continue
+        if id(node) in spreads:
+            totals.append(total_of_spread(spreads[id(node)]))
             continue
         spread = spread_of(node) if online else None
         body = Body(f"_kt_map{k}", operands, in_memory, shape)

@@ -539,11 +539,10 @@ class Planner:
         # What a reduction totals in one read needs no cluster.
         clusters = 1 if is_once and not work.full else self._device.clusters
         several = len(reduces) > 1
-        first = [node for node in reduces if self._is_first(node)]
-        is_joint = self.is_online and bool(work.full) and tiles.is_joint(reduces, first)
+        is_joint = self.is_online and bool(work.full) and all(map(self._is_first, reduces))
         planner: Any = RowPlanner(  # mypy takes no named tuple for a function
             self._backend.walks_chunks, clusters, sizes, several,
-            self._device.multiprocessors if is_joint else 0, len(first) < len(reduces),
+            self._device.multiprocessors if is_joint else 0,
         )  # fmt: skip
         schedule: OnChipSchedule | None = None
         below = work.sides

@@ -16,8 +16,8 @@ import numpy as np
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.dtypes import describe
 from kerneltk.fusion.plan.body import Body, InMemory, Preamble, facts_of, is_repeated
-from kerneltk.fusion.plan.kernels import has_equal_total, spread_of, total_of
-from kerneltk.fusion.plan.steps import OPTIONS, Leaf, Operands, same_extents
+from kerneltk.fusion.plan.kernels import has_equal_total, total_of
+from kerneltk.fusion.plan.steps import OPTIONS, Leaf, Operands, packed_divisor, same_extents
 from kerneltk.fusion.trace.graph import (
     Apply,
     Cast,
@@ -28,6 +28,7 @@ from kerneltk.fusion.trace.graph import (
     View,
     operands_of,
 )
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant, product
 from kerneltk.schedule.rows import OnChipSchedule, Sizes
 from kerneltk.signature.parameters import parse_signature
 
@@ -242,15 +243,13 @@ class RowWriter:
         self.values: dict[int, str] = {}  # totals, and values of them, by identity
         self.statements: list[str] = []
 
-    def call(self, node: Node, *, in_row: bool, totals: dict[int, str] | None = None) -> str:
-        """An expression for a value, in a row or of its totals, at slot `_kt_k`; of other `totals`
-        than those of whole rows, if they are given.
-        """
+    def call(self, node: Node, *, in_row: bool) -> str:
+        """An expression for a value, in a row or of its totals, at slot `_kt_k`."""
         name = f"_kt_value{self._functions}"
         self._functions += 1
         work = self._work
         body = Body(name, self.operands, self._in_memory, work.shape)
-        body.totals = dict(self.values if totals is None else totals)
+        body.totals = dict(self.values)
         function = body.finished([body.value(node)])
         self.preamble.add(function)
         index = [f"_kt_c{d}" for d in range(len(work.shape))]
@@ -276,6 +275,11 @@ class RowWriter:
     def extent(self, axis: int) -> str:
         """The parameter of an extent of the loop."""
         return self.operands.scalar(self._work.shape[axis], np.dtype(np.int64))
+
+    def divisor(self, extent: Symbol, width: int = 1) -> str:
+        """The parameter by which numbers are divided by an extent's tiles: see `packed_divisor`."""
+        packed = applied(packed_divisor, extent, constant(width))
+        return self.operands.scalar(packed, np.dtype(np.int64))
 
     @staticmethod
     def _slots(argument: str) -> str:
@@ -449,11 +453,21 @@ def row_definition(
     extents = [writer.operands.scalar(extent, integer) for extent in work.shape]
     last = work.inner[-1]
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}"
+    index = "_kt_index" if schedule.block > 1 else "long long"
     given = [f"i / {schedule.threads}", " * ".join(extents[d] for d in work.inner)]
+    head: list[str] = []
     if work.is_across:
         alone = "true" if schedule.lanes else "false"
         kind = f"kerneltk::fused_columns<{sizes}, {schedule.width}, {alone}, {schedule.full}>"
-        given.insert(1, extents[work.axis])
+        columns = applied(product, *(work.shape[d] for d in work.sides))
+        tiles = f"({given[1]} + {schedule.width - 1}) / {max(1, schedule.width)}"
+        packed = writer.divisor(columns, max(1, schedule.width))
+        head = [
+            f"long long _kt_rest = {given[0]};",
+            "const long long _kt_tile = "
+            f"kerneltk::row_index<{index}>(_kt_rest, {tiles}, {packed});",
+        ]
+        given = ["_kt_rest", "_kt_tile", extents[work.axis], given[1]]
     elif schedule.block == 1:  # a row of the host
         kind = f"kerneltk::fused_row<{sizes}, {schedule.cluster}>"
     else:
@@ -466,13 +480,13 @@ def row_definition(
         kind = f"kerneltk::fused_row<{sizes}, {parts}>"
         given.append(" * ".join(extents[d] for d in work.outer) or "1")
     is_peeled = not (work.is_across or schedule.lanes or schedule.whole) and schedule.vector > 1
-    head = [
+    head += [
         f"{'const ' * (not is_peeled)}{kind} _kt_row({', '.join(given)});",
         f"using _kt_slots = typename {kind}::slots;",
     ]
-    if work.outer:
+    if work.outer and not work.is_across:
         head.append("long long _kt_rest = _kt_row.number;")
-    head += outer_indices(work, extents)
+    head += outer_indices(work, writer, index)
     loads: list[str] = []
     late: list[str] = []
     dense: list[str] = []
@@ -530,13 +544,14 @@ def alignment_of(work: RowWork, writer: RowWriter) -> str:
     return writer.address(f"x{k}", leaf.shape)
 
 
-def outer_indices(work: RowWork, extents: Sequence[str]) -> list[str]:
-    """Statements that take the number `_kt_rest` of a row or a stack of columns apart."""
+def outer_indices(work: RowWork, writer: RowWriter, index: str) -> list[str]:
+    """Statements that take the number `_kt_rest` of a row or a stack of columns apart, which is of
+    a C++ type.
+    """
     lines: list[str] = []
     for d in reversed(work.outer[1:]):
-        lines.append(f"const long long _kt_q{d} = kerneltk::row_quotient(_kt_rest, {extents[d]});")
-        lines.append(f"const long long _kt_c{d} = _kt_rest - _kt_q{d} * {extents[d]};")
-        lines.append(f"_kt_rest = _kt_q{d};")
+        given = f"_kt_rest, {writer.extent(d)}, {writer.divisor(work.shape[d])}"
+        lines.append(f"const long long _kt_c{d} = kerneltk::row_index<{index}>({given});")
     return lines + [f"const long long _kt_c{d} = _kt_rest;" for d in work.outer[:1]]
 
 
@@ -583,18 +598,12 @@ def totals_size(work: RowWork) -> int:
 
 
 def joint_size(work: RowWork) -> int:
-    """The most bytes of a structure of a row's totals; squares about a mean have a count or a sum
-    beside them, and are doubles.
-    """
+    """The bytes of a structure of a row's totals, each of which is that of the elements."""
     reduces: list[Reduce] = []
     for node in work.order:
         if isinstance(node, Reduce) and not any(has_equal_total(own, node) for own in reduces):
             reduces.append(node)
-    fields: list[int] = []
-    for node in reduces:
-        size = max(4, node.operand.dtype.itemsize)
-        fields += [size] if spread_of(node) is None else [8, 8]
-    return structure_size(fields)
+    return structure_size([max(4, node.operand.dtype.itemsize) for node in reduces])
 
 
 def output_address(work: RowWork, y: str, is_full: bool) -> str:

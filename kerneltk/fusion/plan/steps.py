@@ -20,6 +20,7 @@ import numpy as np
 
 from kerneltk.cache.derived import NOT_READ, Records
 from kerneltk.codegen.accumulator import Accumulator
+from kerneltk.codegen.argument_block import multiplier_and_shift
 from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
@@ -139,6 +140,15 @@ def _begins(leaf: Leaf) -> tuple[int, ...] | None:
             return None
         begins.append(begin)
     return (*begins, *[0] * (len(leaf.shape) - len(begins)))
+
+
+def packed_divisor(extent: int, width: int = 1) -> int:
+    """Return the multiplier (the lower 32 bits) and the shift by which numbers below 2**31 are
+    divided by the number of tiles of some width that an extent is; 0 for too many of them.
+    """
+    tiles = max(1, -(-extent // width))
+    multiplier, shift = multiplier_and_shift(tiles, 32)
+    return multiplier | shift << 32 if tiles < 1 << 31 else 0
 
 
 def same_extents(left: Shape, right: Shape) -> bool:

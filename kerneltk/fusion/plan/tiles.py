@@ -1,8 +1,8 @@
 """Kernels of columns that no block holds: a group of blocks reads a tile of them once.
 
-The blocks of a group put their totals together once a tile, since they wait for each other then: a
-thread totals what it has by itself, and what is needed for that of a total, the largest value or
-the mean, it has of its own elements. Two such parts are put together as parts of a sum are.
+The blocks of a group put their totals together once a tile, since they wait for each other then. So
+all totals are those of the elements themselves: where one needs another, as in softmax, two reads
+are as fast.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from kerneltk.core.dtypes import describe
 from kerneltk.fusion.plan.body import InMemory
 from kerneltk.fusion.plan.kernels import (
     has_equal_total,
-    largest_of,
-    needed_by,
-    online_total,
-    spread_of,
     total_of,
 )
 from kerneltk.fusion.plan.rows import (
@@ -41,16 +37,6 @@ from kerneltk.schedule.rows import TILE_LANES, OnChipSchedule
 _WORD = 8  # bytes; each field of a total takes some of them, with its padding
 
 
-def is_joint(reduces: Sequence[Reduce], first: Sequence[Reduce]) -> bool:
-    """Whether totals need each element once: those of `first` need no other one, and the others
-    one of these.
-    """
-    return all(
-        any(node is other for other in first) or any(needed_by(node) is other for other in first)
-        for node in reduces
-    )
-
-
 @dataclass(slots=True)
 class _Totals:
     """The accumulator of all reductions: its fields and what becomes of them, as C++."""
@@ -59,10 +45,7 @@ class _Totals:
     neutral: list[str] = field(default_factory=list)
     combined: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
-    first: list[str] = field(default_factory=list)  # of each element
-    between: list[str] = field(default_factory=list)
-    second: list[str] = field(default_factory=list)  # of each element, and the totals of `first`
-    behind: list[str] = field(default_factory=list)  # of each column
+    elements: list[str] = field(default_factory=list)  # of each
     sizes: list[int] = field(default_factory=list)
 
     def add(self, ctype: str, name: str, neutral: str, combined: str, size: int) -> None:
@@ -83,20 +66,11 @@ class _TileWriter(RowWriter):
 
     def reductions(self, reduces: Sequence[Reduce]) -> None:
         """All totals."""
-        names = {id(node): f"t{k}" for k, node in enumerate(reduces)}
+        names = [f"t{k}" for k in range(len(reduces))]
         results: list[str] = []
         for k, node in enumerate(reduces):
-            base, name = needed_by(node), names[id(node)]
             equal = next((j for j in range(k) if has_equal_total(reduces[j], node)), None)
-            if equal is not None:
-                names[id(node)] = names[id(reduces[equal])]
-                results.append(results[equal])
-            elif base is None or id(base) not in names:
-                results.append(self._first(node, name))
-            elif largest_of(node) is base:
-                results.append(self._online(node, name, base, names[id(base)]))
-            else:
-                results.append(self._squares(node, name, names[id(base)]))
+            results.append(self._total(node, names[k]) if equal is None else results[equal])
         for node, result in zip(reduces, results, strict=True):
             given = describe(node.dtype).ctype
             name = f"t{len(self.values)}"
@@ -104,8 +78,8 @@ class _TileWriter(RowWriter):
             self.add_value(name, given, f"static_cast<{given}>({whole})")
             self.values[id(node)] = name
 
-    def _first(self, node: Reduce, name: str) -> str:
-        total = total_of(node, name, self.call(node.operand, in_row=True, totals={}), True)
+    def _total(self, node: Reduce, name: str) -> str:
+        total = total_of(node, name, self.call(node.operand, in_row=True), True)
         for header in total.headers:
             self.preamble.include(header)
         ctype = total.fields[0][0]
@@ -115,70 +89,10 @@ class _TileWriter(RowWriter):
             f"{{ return {total.combined[0]}; }};"
         )
         own = f"_kt_own[_kt_v].{name}"
-        totals.first.append(f"{own} = {add}({own}, {total.mapped[0]});")
+        totals.elements.append(f"{own} = {add}({own}, {total.mapped[0]});")
         size = max(4, node.operand.dtype.itemsize)
         totals.add(ctype, name, total.neutral[0], f"{add}(a.{name}, b.{name})", size)
         return f"a.{name}"
-
-    def _online(self, node: Reduce, name: str, base: Reduce, largest: str) -> str:
-        total = online_total(node, name, largest)
-        for header in total.headers:
-            self.preamble.include(header)
-        ctype, near, totals = total.fields[0][0], f"_kt_near_{name}", self.totals
-        given, vector = describe(base.dtype).ctype, self._schedule.vector
-        totals.between += [
-            f"kerneltk::thread_totals<{given}, {vector}> {near};",
-            "#pragma unroll",
-            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{",
-            f"    const {given} _kt_top = static_cast<{given}>(_kt_own[_kt_v].{largest});",
-            # Nothing is what is infinitely below the largest value, but for all of a column.
-            f"    {near}.items[_kt_v].value =",
-            f"        _kt_top == -__int_as_float(0x7f800000) ? {given}(0) : _kt_top;",
-            "}",
-        ]
-        value = self.call(node.operand, in_row=True, totals={id(base): near})
-        own = f"_kt_own[_kt_v].{name}"
-        totals.second.append(f"{own} = {own} + {value};")
-        totals.add(ctype, name, total.neutral[0], total.combined[0], node.dtype.itemsize)
-        return total.result
-
-    def _squares(self, node: Reduce, name: str, base: str) -> str:
-        spread = spread_of(node)
-        assert spread is not None
-        ctype, totals = describe(node.dtype).ctype, self.totals
-        mean, vector = f"_kt_mean_{name}", self._schedule.vector
-        value = self.call(spread.value, in_row=True, totals={})
-        own = f"_kt_own[_kt_v].{name}"
-        totals.between += [
-            f"{ctype} {mean}[{vector}], {mean}_apart[{vector}];",
-            "#pragma unroll",
-            f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{",
-            f"    {mean}[_kt_v] = _kt_own[_kt_v].{base} / static_cast<{ctype}>(_kt_row.count);",
-            f"    {mean}_apart[_kt_v] = 0;",
-            "}",
-        ]
-        apart = f"{mean}_apart[_kt_v]"
-        totals.second += [
-            f"{{ const {ctype} _kt_apart = static_cast<{ctype}>({value}) - {mean}[_kt_v];",
-            f"{apart} = {apart} + _kt_apart * _kt_apart; }}",
-        ]
-        if ctype == "double":
-            totals.behind += [f"{own} = {apart};", f"{own}_count = _kt_row.count;"]
-            parts = ", ".join(f"{x}.{name}_count, {x}.{base}, {x}.{name}" for x in "ab")
-            totals.add(ctype, name, "0", f"kerneltk::joint_squares({parts})", 8)
-            totals.add(ctype, f"{name}_count", "0", f"a.{name}_count + b.{name}_count", 8)
-            return f"a.{name}"
-        # Doubles have the digits that squares about zero need.
-        totals.behind += [
-            f"{own}_sum = _kt_own[_kt_v].{base};",
-            f"{own} = _kt_row.count == 0 ? 0.0 : "
-            f"{apart} + {own}_sum * ({own}_sum / _kt_row.count);",
-        ]
-        self.preamble.include("spread.hpp")
-        for part in (name, f"{name}_sum"):
-            totals.add("double", part, "0", f"a.{part} + b.{part}", 8)
-        count = self.operands.scalar(spread.count.symbol, np.dtype(np.float64))
-        return f"kerneltk::spread(a.{name}_sum, a.{name}, {count})"
 
     def as_function(self, ctype: str, value: str) -> str:
         """A function of a slot."""
@@ -224,7 +138,7 @@ def tile_definition(
         f"    {extents[work.axis]}, {extents[work.sides[0]]}, {stacks});",
     ]
     aims, fetched, once, shared = [], [], [], 0
-    indices = outer_indices(work, extents)
+    indices = outer_indices(work, writer, "long long")
     for k, leaf in enumerate(writer.operands.leaves.values()):
         x = f"x{k}"
         if not varies(leaf, work, work.axis):
@@ -274,8 +188,7 @@ def tile_definition(
         f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) "
         f"_kt_own[_kt_v] = _kt_totals{{{', '.join(totals.neutral)}}};",
         "_kt_row.wait();",
-        *_each(totals.first), *totals.between, *_each(totals.second),
-        *_of_columns(totals.behind, vector),
+        "_kt_row.each(_kt_take, [&](int _kt_v, auto _kt_k) {", *totals.elements, "});",
         "const auto _kt_all = _kt_row.together(_kt_own,",
         "    [&](const _kt_totals& a, const _kt_totals& b) -> _kt_totals {",
         f"        return _kt_totals{{{', '.join(totals.combined)}}};",
@@ -295,18 +208,3 @@ def tile_definition(
 def extents_of(writer: RowWriter, work: RowWork) -> list[str]:
     """The extents of the loop, as numbers of the kernel."""
     return [writer.operands.scalar(extent, np.dtype(np.int64)) for extent in work.shape]
-
-
-def _each(statements: Sequence[str]) -> list[str]:
-    """A loop over a thread's elements."""
-    if not statements:
-        return []
-    return ["_kt_row.each(_kt_take, [&](int _kt_v, auto _kt_k) {", *statements, "});"]
-
-
-def _of_columns(statements: Sequence[str], vector: int) -> list[str]:
-    """A loop over a thread's columns."""
-    if not statements:
-        return []
-    head = ["#pragma unroll", f"for (int _kt_v = 0; _kt_v < {vector}; ++_kt_v) {{"]
-    return [*head, *statements, "}"]

@@ -193,13 +193,19 @@ def test_vectors_of_small_elements_are_reversed() -> None:
     x = make("u1", (500, 1001), strides=(1001, -1))
     layout = plan((500, 1001), (0,), x)
     assert (layout.width, layout.accesses[0].kind) == (8, "reversed")
-    assert plan((1001, 500), (0,), make("f4", (1001, 500), strides=(2000, -4))).width == 1
+    x = make("f4", (1001, 500), strides=(2000, -4))
+    assert plan((1001, 500), (0,), x).width == 1
+    layout = plan((1001, 500), (1,), x)
+    assert (layout.width, layout.accesses[0].kind) == (4, "reversed")
 
 
 @pytest.mark.parametrize(("axis", "strategy"), [(0, "columns"), (1, "rows")])
 def test_every_second_small_element_is_picked_from_vectors(axis: int, strategy: str) -> None:
     layout = plan((500, 1001), (axis,), make("u1", (500, 1001), strides=(2002, 2)))
     assert (layout.strategy, layout.width, layout.accesses[0].kind) == (strategy, 8, "picked")
+    for columns, chunk in ((1000, 16), (1004, 1)):  # aligned rows need no shift
+        x = make("u1", (500, columns), strides=(2 * columns, 2))
+        assert plan((500, columns), (axis,), x).accesses[0].chunk == chunk
     layout = plan((500, 1001), (axis,), make("f4", (500, 1001), strides=(8008, 8)))
     assert layout.accesses[0].kind == "strided"
 

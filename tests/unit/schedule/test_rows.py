@@ -30,9 +30,9 @@ TABLE = {
 # Columns: the threads and the width of tiles from each length on; 0 and 0 are those of
 # one thread, or of groups of blocks.
 COLUMNS = {
-    (RowPlanner(False, 8, Sizes((4,), (), 8, 8), True, 132, True), 3, 16384, 4): {
+    (RowPlanner(False, 8, Sizes((4,), (), 8, 8), True, 132), 3, 16384, 4): {
         1: None, 2: (128, 128), 5: (256, 128), 33: (256, 64), 129: (256, 32), 257: (512, 32),
-        513: (512, 16), 2049: (0, 0), 8193: None,
+        513: (512, 16), 2049: (0, 0), 33793: None,
     },
     (RowPlanner(False, 8, Sizes((2,), (), 8, 8), True, 132), 1, 50000, 8): {
         1: None, 2: (256, 128), 65: (512, 128), 129: (512, 64), 513: (512, 32),
@@ -171,6 +171,7 @@ def test_tiles_have_whole_sectors_of_every_array() -> None:
     sizes = Sizes((1, 8), (), 8, 8, 8)
     planner = RowPlanner(False, 8, sizes, True, 132)
     assert planner(128, 1024, 256) == OnChipSchedule(256, 56, 2, 1, 2, 32, 1, 264)
+    assert RowPlanner(False, 8, sizes._replace(results=32), True, 132)(128, 1024, 256) is None
     assert RowPlanner(False, 8, sizes)(128, 1024, 256) is None
     assert planner(1, 2049, 107 * 128 + 1) is None  # a group's, too
     # Narrow stacks of columns are a thread's if few sectors are read in turns.
@@ -243,8 +244,8 @@ def test_blocks_have_every_element_and_few_registers() -> None:
     assert RowPlanner(True, 1, Sizes((4,)))(64, 3000, 16) is None
 
 
-def planner(sizes: Sizes, multiprocessors: int = 132, twice: bool = False) -> RowPlanner:
-    return RowPlanner(False, 8, sizes, True, multiprocessors, twice)
+def planner(sizes: Sizes, multiprocessors: int = 132) -> RowPlanner:
+    return RowPlanner(False, 8, sizes, True, multiprocessors)
 
 
 FLOATS = Sizes((4,), (), 8, 8)
@@ -268,12 +269,6 @@ def test_lengths_of_groups(length: int, across: int, wanted: OnChipSchedule | No
     assert planner(FLOATS)(1, length, across) == wanted
     if wanted == TILES:
         assert planner(FLOATS, 0)(1, length, across) is None
-
-
-def test_threads_that_compute_more_have_more_groups() -> None:
-    assert planner(FLOATS, twice=True)(1, 8192, 16384) == TILES  # 16 groups
-    assert planner(FLOATS, twice=True)(1, 8193, 16384) is None
-    assert planner(FLOATS)(1, 8193, 16320) == TILES
 
 
 def test_groups_have_every_element() -> None:

@@ -28,11 +28,22 @@ __device__ __forceinline__ const T* moved(const T* pointer, ptrdiff_t bytes) {
     return reinterpret_cast<const T*>(reinterpret_cast<const char*>(pointer) + bytes);
 }
 
-// The quotient of numbers that are not negative; of 64 bits it takes several times as long.
-static __device__ __forceinline__ long long row_quotient(long long number, long long by) {
-    if (((number | by) >> 32) == 0)
-        return static_cast<unsigned int>(number) / static_cast<unsigned int>(by);
-    return number / by;
+// The index along a dimension: divides what is left of a number by the extent, which is also there
+// as a multiplier and a shift (divide.hpp), for numbers of 31 bits.
+template <class Index>
+static __device__ __forceinline__ long long row_index(long long& rest, long long extent,
+                                                      long long packed) {
+    const long long number = rest;
+    if constexpr (sizeof(Index) == 4) {
+        const unsigned int low = static_cast<unsigned int>(number);
+        const unsigned int found = __umulhi(static_cast<unsigned int>(packed), low) + low;
+        const unsigned int quotient = found >> static_cast<int>(packed >> 32);
+        rest = quotient;
+        return low - quotient * static_cast<unsigned int>(extent);
+    } else {
+        rest = number / extent;
+        return number - rest * extent;
+    }
 }
 
 struct dense_row {
@@ -439,12 +450,14 @@ public:
 #pragma unroll
                 for (int k = 0; k < ITEMS; k += VECTOR) load_vector(found, own, k, has_slot(k));
             }
-        } else if (VECTOR > 1 && has_vectors(first, step)) {
+        } else if (VECTOR > 1 && is_dense_row(step, sizeof(T))) {
             const T* const own = first + (begin() - head);
+            const bool in_vectors = has_vectors(first, step);
 #pragma unroll
             for (int k = 0; k < ITEMS; k += VECTOR) {
-                load_vector(found, own, k, has_vector(k));
-                if (!WHOLE && !has_vector(k))
+                const bool is_vector = in_vectors && has_vector(k);
+                load_vector(found, own, k, is_vector);
+                if (!is_vector)
 #pragma unroll
                     for (int v = 0; v < VECTOR; ++v)
                         if (has(k + v)) found.items[k + v].value = kerneltk::get(own + step_to(k + v));
@@ -554,7 +567,7 @@ class fused_columns : public thread_slots<ITEMS, VECTOR> {
                          WARPS = BLOCK / 32;
     static_assert(LANES <= 32, "a warp has whole lines of a tile");
     int length;
-    long long columns, number_of_tiles;
+    long long columns;
 
     template <class T, class Step>
     __device__ __forceinline__ bool has_vectors(const T* first, ptrdiff_t line,
@@ -589,12 +602,12 @@ private:
 public:
     using slots = int;
 
-    __device__ __forceinline__ fused_columns(long long tile, long long extent, long long across)
+    __device__ __forceinline__ fused_columns(long long number, long long tile, long long extent,
+                                             long long across)
         : length(static_cast<int>(extent)),
           columns(across),
-          number_of_tiles((across + WIDTH - 1) / WIDTH),
-          number(row_quotient(tile, number_of_tiles)),
-          first_column((tile - number * number_of_tiles) * WIDTH) {
+          number(number),
+          first_column(tile * WIDTH) {
         if constexpr (!ALONE) {
             first_column += static_cast<int>(threadIdx.x) % LANES * VECTOR;
             is_there = first_column < columns;

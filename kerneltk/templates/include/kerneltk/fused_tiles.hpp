@@ -395,13 +395,4 @@ private:
     }
 };
 
-// What two parts of a column have together of the squares about the mean (Chan, Golub, LeVeque, 1979).
-__device__ __forceinline__ double joint_squares(double count, double sum, double squares, double more,
-                                               double other, double further) {
-    if (more == 0) return squares;
-    if (count == 0) return further;
-    const double apart = other / more - sum / count;
-    return squares + further + apart * (count * (more / (count + more))) * apart;
-}
-
 }  // namespace kerneltk

@@ -8,23 +8,24 @@ namespace kerneltk {
 __device__ __forceinline__ double relative_exp(double value) { return ::exp(value); }
 __device__ __forceinline__ float relative_exp(float value) {
 #ifdef __CUDACC_RTC__
-    float found = value * 1.44269504f;
+    float found = ::fminf(value, 0) * 1.44269504f;  // 0 of what is no number
     asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(found));
     return found;
 #else
-    return ::exp(value);
+    return ::exp(::fmin(value, 0));
 #endif
 }
 
 // Two sums relative to the largest values of their parts, as one: relative to the larger of these.
-// Equal infinities are no distance: they are also what an empty total begins with. Conditions choose
-// among values, and not which of two exponentials is computed: lanes would part.
+// Equal infinities are no distance, as they are of floats: they are also what an empty total begins
+// with. Conditions choose among values, and not which of two exponentials is computed: lanes would
+// part.
 template <class T>
 __device__ __forceinline__ T joined_sum(T top, T sum, T other_top, T other) {
     const bool is_first = top >= other_top;
+    const bool is_equal = sizeof(T) == 8 && top == other_top;
     const T part = relative_exp(-::fabs(top - other_top));
-    return (is_first ? sum : other) +
-           (is_first ? other : sum) * (top == other_top ? static_cast<T>(1) : part);
+    return (is_first ? sum : other) + (is_first ? other : sum) * (is_equal ? T(1) : part);
 }
 
 }  // namespace kerneltk

@@ -9,33 +9,31 @@ namespace kerneltk {
 // which is exact for such sizes. What is computed of `b` alone is computed once for quotients by the
 // same number, as rows have them, and one question is asked of the result.
 //
-// Others are divided as doubles: a quotient of two float32 that is no float32, nor halfway between
-// two, is 2^-49 of it apart from these, so that rounding it twice does no harm. The compiler calls a
-// function of a hundred instructions there, for 0 as well, whose branches the lanes of a warp go
-// through in turn: where exponentials underflow, rows took up to twice as long on an H200.
+// Small ones are had of 2^64 times the numerator. Where that is halfway between two subnormal float32,
+// the remainder says on which side the quotient is. The compiler calls a function of a hundred
+// instructions there, for 0 as well, whose branches the lanes of a warp go through in turn: where
+// exponentials underflow, rows took up to twice as long on an H200.
 static __device__ __forceinline__ float quotient(float a, float b) {
-    const float infinity = __int_as_float(0x7f800000);
     float inverse;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
     inverse = fmaf(inverse, fmaf(-b, inverse, 1.0f), inverse);
     if (!(fabsf(b) > 0x1p-16f && fabsf(b) < 0x1p40f)) inverse = __int_as_float(0x7fc00000);
-    float found = __fmul_rn(a, inverse);
+    const float near = __fmul_rn(a, inverse);
+    float found = fmaf(inverse, fmaf(-b, near, a), near);
     found = fmaf(inverse, fmaf(-b, found, a), found);
-    found = fmaf(inverse, fmaf(-b, found, a), found);
-    if (fabsf(found) >= 0x1p-84f && fabsf(found) < 0x1p127f) return found;
-    const double numerator = a, divisor = b;
-    double wide;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(wide) : "d"(divisor));
-    double exact = numerator * wide;
-    // Of others that is it; a correction of -0 would be 0.
-    if (fabsf(b) > 0 && fabsf(b) < infinity && fabsf(a) > 0 && fabsf(a) < infinity) {
-#pragma unroll
-        for (int k = 0; k < 2; ++k) wide = fma(wide, fma(-divisor, wide, 1.0), wide);
-        exact = numerator * wide;
-        // Halfway between two subnormal float32 it must be the quotient itself.
-        exact = fma(fma(-divisor, exact, numerator), wide, exact);
-    }
-    return static_cast<float>(exact);
+    if (a == 0) found = near;  // -0 has lost its sign
+    if ((fabsf(found) >= 0x1p-84f || a == 0) && fabsf(found) < 0x1p127f) return found;
+    if (!(fabsf(found) < 0x1p127f)) return a / b;
+    const float large = a * 0x1p64f;
+    float scaled = __fmul_rn(large, inverse);
+    scaled = fmaf(inverse, fmaf(-b, scaled, large), scaled);
+    scaled = fmaf(inverse, fmaf(-b, scaled, large), scaled);
+    const float rest = fmaf(-b, scaled, large);
+    found = scaled * 0x1p-64f;
+    const float apart = fmaf(found, -0x1p64f, scaled);
+    const int signs = __float_as_int(rest) ^ __float_as_int(b) ^ __float_as_int(apart);
+    if (fabsf(apart) == 0x1p-86f && rest != 0 && signs >= 0) found += copysignf(0x1p-149f, apart);
+    return found;
 }
 
 #else

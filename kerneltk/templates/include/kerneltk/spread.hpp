@@ -12,17 +12,18 @@ __device__ __forceinline__ double spread(double sum, double squares, double coun
     return found < 0 ? 0 : found;
 }
 
-// The mean of two parts of some elements each.
-__device__ __forceinline__ double joint_mean(double count, double mean, double more, double other) {
-    const double all = count + more;
-    return mean + (other - mean) * (all > 0 ? more / all : 0);
+// Sums of two parts, and of their squares, each about an element of the part's own, about that of the
+// first; of a part of one element both are nothing.
+__device__ __forceinline__ double shifted_sum(double count, double shift, double sum, double,
+                                              double more, double other, double further, double) {
+    return sum + (count > 0 ? fma(more, other - shift, further) : further);
 }
-
-// What the distance of two means adds to the squares of the parts. A part without elements adds
-// nothing, however far it is away.
-__device__ __forceinline__ double between(double count, double mean, double more, double other) {
-    const double all = count + more, apart = other - mean;
-    return apart * (count * (all > 0 ? more / all : 0)) * apart;
+__device__ __forceinline__ double shifted_squares(double count, double shift, double, double squares,
+                                                  double more, double other, double further,
+                                                  double others) {
+    const double apart = count > 0 ? other - shift : 0;
+    if (more == 1) return fma(apart, apart, squares);
+    return squares + fma(apart, fma(more, apart, 2 * further), others);
 }
 
 }  // namespace kerneltk
