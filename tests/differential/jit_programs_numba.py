@@ -47,6 +47,21 @@ def numbers_stored_to_parts_of_arrays(y):
     y[i, -2:] = i
 
 
+@TABLE.program(floats((N, 6)), ints((N, 3)), out((N, 6), "f8"), out((N, 3), "f4"), out(N, "?"))
+def whole_parts_of_arrays(x, k, y, z, less):
+    i = jit.grid(1)
+    own = jit.local_memory(np.float32, 3)
+    own[:] = k[i]
+    own[1:] *= own[0]
+    y[i] = x[i, ::-1]
+    y[i, :2] = y[i, 2:4]
+    y[i, 1::2] = y[i, ::2]
+    y[i, ::2] += own
+    np.multiply(k[i], 2.5, z[i])
+    np.add(z[i], x[i, :1], out=z[i])
+    np.greater(x[i, 0], k[i, 0], less[i : i + 1])
+
+
 @TABLE.program(floats((N, 2), dtype="c8"), out((2, N), "f4"))
 def parts_of_complex_arrays(z, y):
     i = jit.grid(1)
