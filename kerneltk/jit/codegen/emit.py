@@ -254,6 +254,13 @@ class Emitter:
     def element_ctype(self, kind: Array) -> str:
         """Return the C++ type of an array's elements as they lie in memory."""
         element = self.ctype(kind.element)
+        if (
+            kind.packed
+            and isinstance(kind.element, Number)
+            and describe(kind.element.dtype).headers
+        ):
+            self.headers["unaligned.hpp"] = None
+            element = f"kerneltk::unaligned<{element}>"  # compilers do not pack classes
         return f"kerneltk::jit::packed<{element}>" if kind.packed else element
 
     def _tuple_type(self, kind: Tuple) -> str:
