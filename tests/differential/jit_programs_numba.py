@@ -12,6 +12,7 @@ TABLE = Table()
 cuda = jit.cuda
 TAPS = np.array([1.5, 2.5, 3.5])
 ROWS = np.arange(6, dtype="i2").reshape(3, 2).T
+TAPS_OF_NOTHING = np.zeros(0)
 CONSTANTS = np.array([2.0, -1.0, 0.5, 3.0], "f4")
 ALL = 0xFFFF_FFFF
 
@@ -102,6 +103,8 @@ def arrays_from_outside(y):
             y[1, i] += k * tap + row[i % 2]
         y[2, i] = ROWS[:, 1][i % 2] + ROWS.size
     y[3, i] = looked_up(TAPS, i) - ROWS[i % 2][1]
+    for tap in TAPS_OF_NOTHING:
+        y[3, i] = tap
 
 
 @TABLE.program(ints(), out(N, "i4"))

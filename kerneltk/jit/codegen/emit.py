@@ -670,7 +670,7 @@ class Emitter:
             return
         assert isinstance(kind, Array)
         element = self.ctype(kind.element)
-        extents = "".join(f"[{extent}]" for extent in kind.shape)
+        extents = "".join(f"[{extent or 1}]" for extent in kind.shape)  # constants may have none
         align = f"alignas({node.alignment}) " if node.alignment else ""
         if kind.space == "constant":
             self._constant(node, element, extents)
@@ -693,7 +693,7 @@ class Emitter:
         kind = ir.array_type(node)
         is_record = isinstance(kind.element, Record)
         unit = np.dtype(np.uint8) if is_record else kind.element.dtype
-        held = _constant_words(np.frombuffer(node.data, unit))
+        held = _constant_words(np.frombuffer(node.data or bytes(kind.element.dtype.itemsize), unit))
         word = self.ctype(Number(held.dtype))
         numbers = ", ".join(literal(value, Number(held.dtype))[0] for value in held)
         name = f"_kt_constant{len(self._constants)}"

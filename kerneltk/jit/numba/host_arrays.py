@@ -597,7 +597,7 @@ INSTEAD = MappingProxyType(
         "mapped": "use 'cuda.to_device(x)'.",
         "open_ipc_array": "use 'cupy.cuda.runtime.ipcOpenMemHandle'.",
         "simulator": "pass NumPy arrays: kernels then run on the cores of this machine.",
-        "types": "use NumPy's types: 'np.float32'.",
+        "bf16": "bfloat16 elements are computed with by operators and NumPy's functions.",
     }
 )
 """What to use instead of names that numba's ``cuda`` has and this one has not."""
