@@ -179,12 +179,12 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
             declarations += [info.declaration] if info.declaration else []
             added = info.headers
             if added and needed > 1 and not natural:  # compilers do not pack classes
-                if base.names is not None:
+                if base.kind != "c":  # ptxas stores other bytes than a binary16 has
                     raise ArgumentTypeError(
-                        f"The field '{name}' of dtype '{dtype}' has complex or 16-bit floating "
-                        "fields, and not all fields lie at multiples of their sizes.\n"
-                        "  Hint: give the dtype 'offsets' and an 'itemsize', and convert with "
-                        "'astype'."
+                        f"The dtype '{dtype}' does not have each field at a multiple of its size, "
+                        f"and its field '{name}' holds 16-bit floats, or a record of complex "
+                        "numbers.\n  Hint: give the dtype 'offsets' and an 'itemsize', and convert "
+                        "with 'astype'."
                     )
                 ctype, added = f"kerneltk::unaligned<{ctype}>", (*added, "unaligned.hpp")
             headers += [header for header in added if header not in headers]

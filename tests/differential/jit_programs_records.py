@@ -248,11 +248,11 @@ def arrays_are_assigned_to_fields(rows, y):
     y[k, 0] = r.g[1]
 
 
-MIXED = np.dtype([("t", "i1"), ("c", "c8"), ("h", "f2"), ("g", "c16", (3,))])
+MIXED = np.dtype([("t", "i1"), ("c", "c8"), ("h", "f4"), ("g", "c16", (3,))])
 
 
 @TABLE.program(recs(MIXED, (ROWS, 2)), out((ROWS, 2), "c16"), **LAUNCH)
-def classes_of_numbers_at_any_byte(rows, y):
+def complex_fields_at_any_byte(rows, y):
     k = jit.threadIdx.x
     p = rows[k, 0]
     p.c = k + 2j

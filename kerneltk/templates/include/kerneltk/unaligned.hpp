@@ -1,4 +1,4 @@
-// A T, a class of numbers, at any byte: what packed structs have of them.
+// A complex number at any byte: what packed structs have of it.
 #pragma once
 #include <kerneltk/core.hpp>
 
