@@ -37,9 +37,13 @@ def store_array(
     def converted(item: Value) -> ir.Expression:
         return low.convert(item, kind.element, span, f"an element of {what}")
 
-    if isinstance(found.type, Tuple) and kind.ndim == 1 and kind.layout == "fixed":
-        if len(found.type.items) != kind.shape[0]:
-            raise _not_broadcast(low, f"the shape ({len(found.type.items)},)", target, what, span)
+    if isinstance(found.type, Tuple) and kind.ndim == 1:
+        count, extent = len(found.type.items), extent_of(target, 0, span)
+        same = ir.Compare("==", extent, ir.Literal_(count, PY_INT, span), span)
+        if not isinstance(extent, ir.Literal_):
+            low.emit(ir.Assert(same, f"{what} is as long as a tuple of {count}", span))
+        elif extent.value != count:
+            raise _not_broadcast(low, f"the shape ({count},)", target, what, span)
         items = [low.temporary(converted(item)) for item in low.items_of(found, span)]
         for k, item in enumerate(items):
             low.emit(ir.Store(_item(target, (ir.Literal_(k, PY_INT, span),)), item, span))
@@ -57,7 +61,7 @@ def store_array(
         filling = low.temporary(converted(value))
         _emit_each(low, target, lambda _: filling)
     else:
-        raise low.fail(f"{low.describe(value)} cannot be stored to {what}, an array.", span)
+        raise low.fail(f"{low.describe(value)} cannot be stored to {what} as a whole.", span)
 
 
 def call_into(low: FunctionBuilder, function: object, rule: Rule, site: CallSite) -> Value | None:
