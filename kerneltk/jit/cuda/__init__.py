@@ -61,7 +61,6 @@ from kerneltk.jit.numba.host_arrays import (
     to_device,
 )
 from kerneltk.jit.numba.kernel import CudaKernel, jit
-from kerneltk.jit.numba.options import SCALARS
 from kerneltk.jit.numba.reduction import Reduce
 from kerneltk.jit.numba.ufuncs import guvectorize, vectorize
 from kerneltk.jit.source import exec_sources
@@ -152,10 +151,6 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
-    if name in SCALARS:  # of numba's types those of numbers, which are NumPy's here
-        return SCALARS[name]
-    if name == "types":
-        return SimpleNamespace(**SCALARS)
     instead = INSTEAD.get(name)
     if instead is not None:
         raise AttributeError(f"'cuda.{name}' is not available.\n  Hint: {instead}")

@@ -34,8 +34,6 @@ _SPELLINGS = {
     "void": "record",  # a structured dtype, whichever the argument has
 }
 _NAMES = {name: dtype for dtype, names in _SPELLINGS.items() for name in (dtype, *names.split())}
-SCALARS = {name: np.dtype(dtype).type for name, dtype in _NAMES.items() if dtype != "void"}
-"""NumPy's types by numba's names for them."""
 
 
 # -- signatures -----------------------------------------------------------------------------------

@@ -113,8 +113,7 @@ def _store(
 ) -> None:
     """Store a value to an element or a field."""
     if isinstance(lvalue, ir.Section):
-        kind = ir.array_type(lvalue)
-        _check_writable(low, ir.Element(lvalue, (), (), kind.element, lvalue.span), lvalue.span)
+        _check_whole(low, lvalue, lvalue.span)
         store_array(low, low.temporary(lvalue), value, "a part of an array", span)
         return
     if not isinstance(lvalue, ir.Element | ir.Field):
@@ -176,6 +175,11 @@ def _check_writable(low: FunctionBuilder, lvalue: ir.Expression, span: ir.Span) 
         span,
         "index the array where it is written: 'x[i].field = value'.",
     )
+
+
+def _check_whole(low: FunctionBuilder, array: ir.Expression, span: ir.Span) -> None:
+    element = ir.Element(array, (), (), ir.array_type(array).element, array.span)
+    _check_writable(low, element, span)
 
 
 def annotated_assign(low: FunctionBuilder, node: ast.AnnAssign) -> None:
@@ -241,8 +245,7 @@ def _update_array(
     spans: tuple[ir.Span, ir.Span],
 ) -> None:
     """Lower ``x[1:3] += value``."""
-    kind = ir.array_type(array)
-    _check_writable(low, ir.Element(array, (), (), kind.element, array.span), spans[0])
+    _check_whole(low, array, spans[0])
     array = settled_lvalue(low, array) if isinstance(array, ir.Field) else low.temporary(array)
     value = evaluate(low, node.value)
     store_results(
@@ -250,6 +253,6 @@ def _update_array(
         array,
         (array, value),
         spans,
-        lambda items: low.binary(op, *items, low.span(node), spans),  # type: ignore[misc]
+        lambda items: low.binary(op, items[0], items[1], low.span(node), spans),
         spans[0],
     )
