@@ -59,6 +59,8 @@ def whole_parts_of_arrays(x, k, y, z, less):
     y[i, 1::2] = y[i, ::2]
     y[i, ::2] += own
     y[i, 3:5] = x[i, 0], i
+    row = y[i]
+    row += own[0]
     np.multiply(k[i], 2.5, z[i])
     np.add(z[i], x[i, :1], out=z[i])
     np.greater(x[i, 0], k[i, 0], less[i : i + 1])

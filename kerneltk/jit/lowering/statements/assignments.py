@@ -204,6 +204,9 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     spans = (low.span(node.target), low.span(node.value))
     if isinstance(node.target, ast.Name):
         left = lookup(low, node.target.id, low.span(node.target))
+        if isinstance(left, ir.Expression) and type(left.type) is Array:
+            _update_array(low, left, spelling_of(low, node.op, span, left), node, spans)
+            return
         op = spelling_of(low, node.op, span, left)
         with low.captured() as late:
             value = evaluate(low, node.value)
