@@ -93,6 +93,15 @@ def arrays_of_other_shapes(x, y, z):
     z[1, i] = own.view(np.int32)[1] ^ x.view(np.int32)[i, 2]
 
 
+@TABLE.program(ints((N, 17), 0, 99, "u1"), out((2, N), "f8"))
+def views_of_other_sizes(x, y):
+    i = jit.grid(1)
+    row = x[i, 1:]
+    y[0, i] = row.view(np.int32)[2] + row.reshape((2, 8)).view(np.float32)[1, 0]
+    row.view(np.complex64)[1] = i + 2j
+    y[1, i] = row.view(np.float32).view(np.uint8).size + x[i, :1].view(np.int8)[0]
+
+
 def looked_up(table, i):
     return table[i % 3] * len(table)
 
