@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import operator
 from collections.abc import Callable
@@ -179,6 +180,40 @@ def _operator(op: str) -> Rule:
     return rule
 
 
+def comparison(op: ast.cmpop) -> Rule:
+    """Return the rule of a function that compares two values."""
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        x, y = arguments_of(low, site, ("x", "y")).values()
+        return low.compare(op, x, y, site.span)
+
+    return rule
+
+
+def _unary(op: ast.unaryop) -> Rule:
+    def rule(low: Builder, site: CallSite) -> Value:
+        return low.unary(op, arguments_of(low, site, ("a",))["a"], site.span)
+
+    return rule
+
+
+def _truth(low: Builder, site: CallSite) -> Value:
+    return low.truth(arguments_of(low, site, ("a",))["a"], site.span)
+
+
+def _in_place(function: Any) -> Any:
+    return getattr(operator, f"i{function.__name__.rstrip('_')}")
+
+
+_COMPARISONS = {
+    operator.eq: ast.Eq, operator.ne: ast.NotEq, operator.lt: ast.Lt, operator.le: ast.LtE,
+    operator.gt: ast.Gt, operator.ge: ast.GtE,
+}  # fmt: skip
+_UNARY = {
+    operator.neg: ast.USub, operator.pos: ast.UAdd, operator.not_: ast.Not,
+    operator.invert: ast.Invert, operator.inv: ast.Invert,
+}  # fmt: skip
+
 TABLE: dict[Any, Rule] = {
     builtins.abs: absolute,
     builtins.min: _extreme(MIN, min),
@@ -190,5 +225,10 @@ TABLE: dict[Any, Rule] = {
     builtins.sum: _sum,
     builtins.tuple: _tuple,
     builtins.range: _range,
+    operator.abs: absolute,
+    operator.truth: _truth,
     **{function: _operator(op) for op, function in OPERATORS.items()},
+    **{_in_place(function): _operator(op) for op, function in OPERATORS.items()},
+    **{function: comparison(op()) for function, op in _COMPARISONS.items()},
+    **{function: _unary(op()) for function, op in _UNARY.items()},
 }

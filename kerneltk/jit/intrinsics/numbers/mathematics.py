@@ -25,7 +25,7 @@ from kerneltk.jit.intrinsics.numbers.constants import (
     strong,
 )
 from kerneltk.jit.intrinsics.python import TABLE as PYTHON
-from kerneltk.jit.intrinsics.python import absolute
+from kerneltk.jit.intrinsics.python import absolute, comparison
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
@@ -148,14 +148,6 @@ def _operator(op: str, function: Any) -> Rule:
         if op in ("//", "%", "**", "<<", ">>"):  # NumPy's least integer
             a, b = low.cast(a, _INT8), low.cast(b, _INT8)
         return low.binary(_OF_BOOLS.get(op, op), a, b, site.span)
-
-    return rule
-
-
-def _comparison(op: Any) -> Rule:
-    def rule(low: Builder, site: CallSite) -> Value:
-        x, y = arguments_of(low, site, ("x", "y")).values()
-        return low.compare(op, x, y, site.span)
 
     return rule
 
@@ -486,7 +478,7 @@ def _table() -> dict[Any, Rule]:
         (ast.Eq(), np.equal),
         (ast.NotEq(), np.not_equal),
     ):
-        add(_comparison(node), function)
+        add(comparison(node), function)
     for name in ("maximum", "minimum", "fmax", "fmin"):
         add(_same_type(name, getattr(np, name), ("x", "y"), chooses=True), getattr(np, name))
     add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)

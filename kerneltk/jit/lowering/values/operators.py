@@ -229,9 +229,12 @@ def _power(
 
 def unary_node(low: Context, node: ast.UnaryOp) -> Value:
     """Lower ``-a``."""
-    span = low.span(node)
-    value = evaluate(low, node.operand)
-    if isinstance(node.op, ast.Not):
+    return unary(low, node.op, evaluate(low, node.operand), low.span(node))
+
+
+def unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
+    """Return ``-a``, ``+a``, ``~a`` or ``not a``."""
+    if isinstance(op, ast.Not):
         truth = truth_of(low, value, span)
         return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
     if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
@@ -244,18 +247,18 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
         }
         try:
             with np.errstate(all="ignore"):
-                if isinstance(node.op, ast.Invert) and isinstance(value.value, bool):
+                if isinstance(op, ast.Invert) and isinstance(value.value, bool):
                     return Static(not value.value)
-                return Static(functions[type(node.op)](value.value))
+                return Static(functions[type(op)](value.value))
         except TypeError as error:
             raise not_computed(low, error, (value.value,), span) from error
-    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(node.op)]
+    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(op)]
     found = special(low, value, name, span)
     if found is not None:
         return found
     number = as_number(low, value, span)
     kind = ir.number_type(number)
-    if isinstance(node.op, ast.Invert):
+    if isinstance(op, ast.Invert):
         if kind == BOOL:
             return ir.Not(number, span)
         if not kind.is_integer:
@@ -263,4 +266,4 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
         return ir.Unary("~", number, kind, span)
     if kind == BOOL:
         number, kind = cast(low, number, PY_INT), PY_INT
-    return number if isinstance(node.op, ast.UAdd) else ir.Unary("-", number, kind, span)
+    return number if isinstance(op, ast.UAdd) else ir.Unary("-", number, kind, span)
