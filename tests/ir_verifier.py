@@ -200,7 +200,7 @@ class _Checker:
                 if not dynamic and kind.layout == "fixed":
                     if len(kind.shape) != kind.ndim:
                         self.fail(node, f"a {kind} of the fixed shape {kind.shape}")
-                    if any(extent < 1 for extent in kind.shape):
+                    if any(extent < (kind.space != "constant") for extent in kind.shape):
                         self.fail(node, f"the shape {kind.shape} is not positive")
                 elif not dynamic and kind.shape:
                     self.fail(node, f"an array of layout '{kind.layout}' has a shape")
@@ -538,7 +538,7 @@ class _Checker:
             self.fail(node, "global memory cannot be declared")
         if kind.layout != "fixed" or len(kind.shape) != kind.ndim:
             self.fail(node, f"the shape of the {kind} is not fixed")
-        if any(extent < 1 for extent in kind.shape):
+        if any(extent < (kind.space != "constant") for extent in kind.shape):
             self.fail(node, f"the shape {kind.shape} is not positive")
         if kind.space == "constant":
             size = math.prod(kind.shape) * kind.element.dtype.itemsize

@@ -20,7 +20,7 @@ from kerneltk.errors import CompileError
 _HEADER_ORDER = (
     "core.hpp", "host_float_math.hpp", "float16.hpp", "bfloat16.hpp", HEADER, "complex.hpp",
     "complex_powers.hpp", "complex_circular.hpp", "array_view.hpp", "cupy_traits.hpp",
-    "cudart.hpp", "divide.hpp",
+    "cudart.hpp", "divide.hpp", "unaligned.hpp",
     "memory.hpp", "stream.hpp", "atomics.hpp", "reduce.hpp", "host_reduce.hpp",
     "host_textures.hpp", "host_vector.hpp",
 )  # fmt: skip

@@ -140,6 +140,17 @@ def described(dtype: np.dtype[Any]) -> str:
     return repr((dtype.str, dtype.name, describe(dtype)))
 
 
+def _is_natural(dtype: np.dtype[Any]) -> bool:
+    """Whether the fields of a structure lie at multiples of what C++ aligns them to."""
+    whole = 1
+    for field, offset, *_ in (dtype.fields or {}).values():
+        needed = 1 if field.base.kind == "S" else describe(field.base).alignment
+        whole = max(whole, needed)
+        if offset % needed:
+            return False
+    return dtype.itemsize % whole == 0
+
+
 def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     assert dtype.names is not None
     assert dtype.fields is not None
@@ -149,7 +160,7 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
     headers: list[str] = []
     position = 0
     alignment = 1
-    natural = True
+    natural = _is_natural(dtype)
     for offset, name in fields:
         problem = variable_problem(name)
         if problem:
@@ -166,21 +177,22 @@ def _describe_structure(dtype: np.dtype[Any]) -> DtypeInfo:
             info = describe(base)
             ctype, needed, extents = info.ctype, info.alignment, shape
             declarations += [info.declaration] if info.declaration else []
-            headers += [header for header in info.headers if header not in headers]
+            added = info.headers
+            if added and needed > 1 and not natural:  # compilers do not pack classes
+                if base.kind != "c":  # ptxas stores other bytes than a binary16 has
+                    raise ArgumentTypeError(
+                        f"The dtype '{dtype}' does not have each field at a multiple of its size, "
+                        f"and its field '{name}' holds 16-bit floats, or a record of complex "
+                        "numbers.\n  Hint: give the dtype 'offsets' and an 'itemsize', and convert "
+                        "with 'astype'."
+                    )
+                ctype, added = f"kerneltk::unaligned<{ctype}>", (*added, "unaligned.hpp")
+            headers += [header for header in added if header not in headers]
         members.append(f"{ctype} {name}{''.join(f'[{extent}]' for extent in extents)};")
-        natural = natural and offset % needed == 0
         alignment = max(alignment, needed)
         position = offset + field.itemsize
     if dtype.itemsize > position:
         members.append(f"unsigned char _kt_pad{position}[{dtype.itemsize - position}];")
-    natural = natural and dtype.itemsize % alignment == 0
-    if headers and not natural:
-        # Compilers do not pack classes, or reach them by accesses that need their alignment.
-        raise ArgumentTypeError(
-            f"The dtype '{dtype}' has complex or 16-bit floating fields, but not each field at a "
-            "multiple of its size.\n"
-            "  Hint: give the dtype 'offsets' and an 'itemsize', and convert with 'astype'."
-        )
     if dtype.itemsize == 0:
         raise ArgumentTypeError(f"The dtype '{dtype}' has no bytes.")
     body = " ".join(members)

@@ -12,6 +12,7 @@ TABLE = Table()
 cuda = jit.cuda
 TAPS = np.array([1.5, 2.5, 3.5])
 ROWS = np.arange(6, dtype="i2").reshape(3, 2).T
+TAPS_OF_NOTHING = np.zeros(0)
 CONSTANTS = np.array([2.0, -1.0, 0.5, 3.0], "f4")
 ALL = 0xFFFF_FFFF
 
@@ -47,6 +48,24 @@ def numbers_stored_to_parts_of_arrays(y):
     y[i, -2:] = i
 
 
+@TABLE.program(floats((N, 6)), ints((N, 3)), out((N, 6), "f8"), out((N, 3), "f4"), out(N, "?"))
+def whole_parts_of_arrays(x, k, y, z, less):
+    i = jit.grid(1)
+    own = jit.local_memory(np.float32, 3)
+    own[:] = k[i]
+    own[1:] *= own[0]
+    y[i] = x[i, ::-1]
+    y[i, :2] = y[i, 2:4]
+    y[i, 1::2] = y[i, ::2]
+    y[i, ::2] += own
+    y[i, 3:5] = x[i, 0], i
+    row = y[i]
+    row += own[0]
+    np.multiply(k[i], 2.5, z[i])
+    np.add(z[i], x[i, :1], out=z[i])
+    np.greater(x[i, 0], k[i, 0], less[i : i + 1])
+
+
 @TABLE.program(floats((N, 2), dtype="c8"), out((2, N), "f4"))
 def parts_of_complex_arrays(z, y):
     i = jit.grid(1)
@@ -74,6 +93,15 @@ def arrays_of_other_shapes(x, y, z):
     z[1, i] = own.view(np.int32)[1] ^ x.view(np.int32)[i, 2]
 
 
+@TABLE.program(ints((N, 17), 0, 99, "u1"), out((2, N), "f8"))
+def views_of_other_sizes(x, y):
+    i = jit.grid(1)
+    row = x[i, 1:]
+    y[0, i] = row.view(np.int32)[2] + row.reshape((2, 8)).view(np.float32)[1, 0]
+    row.view(np.complex64)[1] = i + 2j
+    y[1, i] = row.view(np.float32).view(np.uint8).size + x[i, :1].view(np.int8)[0]
+
+
 def looked_up(table, i):
     return table[i % 3] * len(table)
 
@@ -87,6 +115,8 @@ def arrays_from_outside(y):
             y[1, i] += k * tap + row[i % 2]
         y[2, i] = ROWS[:, 1][i % 2] + ROWS.size
     y[3, i] = looked_up(TAPS, i) - ROWS[i % 2][1]
+    for tap in TAPS_OF_NOTHING:
+        y[3, i] = tap
 
 
 @TABLE.program(ints(), out(N, "i4"))

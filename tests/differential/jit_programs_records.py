@@ -248,6 +248,28 @@ def arrays_are_assigned_to_fields(rows, y):
     y[k, 0] = r.g[1]
 
 
+MIXED = np.dtype([("t", "i1"), ("c", "c8"), ("h", "f4"), ("g", "c16", (3,))])
+
+
+@TABLE.program(recs(MIXED, (ROWS, 2)), out((ROWS, 2), "c16"), **LAUNCH)
+def complex_fields_at_any_byte(rows, y):
+    k = jit.threadIdx.x
+    p = rows[k, 0]
+    p.c = k + 2j
+    p.h = p.h + 1.5
+    p.h += 1
+    p.g[1] = p.c + p.g[0].imag
+    p.g[2:] = p.c
+    y[k, 0] = p.g[1] + p.c.real * p.h
+    rows["c"].imag[k, 0] += 1
+    rows["c"][k, 1] = 0
+    for value in p.g:
+        rows[k, 1]["c"] += value
+    if k > 1:
+        rows[k, 1] = p
+    y[k, 1] = rows[k, 1].c
+
+
 @TABLE.program(recs(ALIGNED, (2, 16)), out((2, 16)), grid=2, block=16)
 def records_of_shared_and_local_memory(rows, y):
     t, b = jit.threadIdx.x, jit.blockIdx.x

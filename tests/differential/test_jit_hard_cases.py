@@ -268,6 +268,21 @@ def test_an_array_of_another_length_is_not_unpacked(lengths: tuple[int, int]) ->
         jit.rawkernel(unpacked)[1, 1](x, rows, np.zeros(3))
 
 
+def shifted(x: Any, by: int, n: int) -> None:
+    x[:, by : by + n] = x[:, :n]
+
+
+@pytest.mark.parametrize(("by", "n"), [(1, 1), (2, 2), (3, 2), (0, 5)])
+def test_parts_of_one_array_that_do_not_overlap_are_copied(by: int, n: int) -> None:
+    assert_as_in_python(shifted, 1, np.arange(15.0).reshape(3, 5), by, n)
+
+
+@pytest.mark.parametrize(("by", "n"), [(1, 2), (1, 4), (2, 3)])
+def test_parts_that_overlap_are_not_copied(by: int, n: int) -> None:
+    with pytest.raises(LaunchError, match="is read overlaps none that is stored to"):
+        jit.rawkernel(shifted)[1, 1](np.arange(15.0).reshape(3, 5), by, n)
+
+
 def without_dimensions(x: Any, y: Any) -> None:
     (a,) = x
     y[0] = a

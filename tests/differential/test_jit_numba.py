@@ -632,18 +632,29 @@ def functions_of_cuda(x, y):
     y[1, i] = libdevice.fast_expf(x[i]) + libdevice.fast_powf(x[i], 2)
     y[2, i] = libdevice.normcdf(x[i]) + libdevice.sinpif(x[i])
     y[3, i] = libdevice.fmaf(x[i], i, 1) + libdevice.fdim(x[i], 1)
+    sine, cosine = libdevice.sincos(x[i])
+    y[4, i] = sine / cosine + libdevice.brev(i) / 2 + libdevice.umulhi(2**32 - 1, i)
+    y[5, i] = (
+        libdevice.double2int_ru(x[i]) + libdevice.fsub_rd(x[i], x[i]) + libdevice.powi(x[i], 2)
+    )
+    y[6, i] = libdevice.hadd(-7, i) * 100 + libdevice.popcll(-1) + libdevice.isnand(x[i])
 
 
 def test_libdevice(backend: Any) -> None:
     values = np.linspace(0.5, 2, 8)
-    x, y = backend.asarrays(values, np.zeros((4, 8)))
+    x, y = backend.asarrays(values, np.zeros((7, 8)))
     functions_of_cuda[1, 8](x, y)
+    texts = [f"{i:032b}"[::-1] for i in range(8)]
+    reversed_bits = np.array([int(text, 2) for text in texts]).astype(np.uint32).view(np.int32)
     normal = np.array([0.5 + math.erf(v / math.sqrt(2)) / 2 for v in values])
     expected = [
         values**-0.5,
         np.exp(values) + values**2,
         normal + np.sin(np.pi * values),
         values * np.arange(8) + 1 + np.maximum(values - 1, 0),
+        np.tan(values) + reversed_bits / 2 + np.maximum(np.arange(8) - 1, 0),
+        np.ceil(values) + values**2,
+        (np.arange(8) - 7) // 2 * 100 + 64,
     ]
     np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5, atol=1e-6)
 
@@ -656,7 +667,9 @@ def test_libdevice(backend: Any) -> None:
     [
         ("declare_device", "RawKernel"),
         ("grid_group", "this_grid"),
+        ("bf16", "operators"),
         ("types", "np.float32"),
+        ("float32", "np.float32"),
     ],
 )
 def test_names_that_are_not_there_say_what_is(name: str, hint: str) -> None:

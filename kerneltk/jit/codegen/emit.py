@@ -254,6 +254,13 @@ class Emitter:
     def element_ctype(self, kind: Array) -> str:
         """Return the C++ type of an array's elements as they lie in memory."""
         element = self.ctype(kind.element)
+        if (
+            kind.packed
+            and isinstance(kind.element, Number)
+            and describe(kind.element.dtype).headers
+        ):
+            self.headers["unaligned.hpp"] = None
+            element = f"kerneltk::unaligned<{element}>"  # compilers do not pack classes
         return f"kerneltk::jit::packed<{element}>" if kind.packed else element
 
     def _tuple_type(self, kind: Tuple) -> str:
@@ -660,7 +667,7 @@ class Emitter:
             return
         assert isinstance(kind, Array)
         element = self.ctype(kind.element)
-        extents = "".join(f"[{extent}]" for extent in kind.shape)
+        extents = "".join(f"[{extent or 1}]" for extent in kind.shape)  # constants may have none
         align = f"alignas({node.alignment}) " if node.alignment else ""
         if kind.space == "constant":
             self._constant(node, element, extents)
@@ -683,7 +690,7 @@ class Emitter:
         kind = ir.array_type(node)
         is_record = isinstance(kind.element, Record)
         unit = np.dtype(np.uint8) if is_record else kind.element.dtype
-        held = _constant_words(np.frombuffer(node.data, unit))
+        held = _constant_words(np.frombuffer(node.data or bytes(kind.element.dtype.itemsize), unit))
         word = self.ctype(Number(held.dtype))
         numbers = ", ".join(literal(value, Number(held.dtype))[0] for value in held)
         name = f"_kt_constant{len(self._constants)}"

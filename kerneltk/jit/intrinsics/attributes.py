@@ -157,21 +157,53 @@ def _reshape(low: Builder, site: CallSite) -> Value:
 
 
 def _view(low: Builder, site: CallSite) -> Value:
-    """``x.view(dtype)``: the same memory as elements of another dtype of the same size."""
+    """``x.view(dtype)``: the same memory as elements of another dtype."""
     array, dtype = arguments_of(low, site, ("self", "dtype")).values()
     assert isinstance(array, ir.Expression)
     kind, element = ir.array_type(array), element_of(low, dtype, site.span_of(1))
     if isinstance(kind.element, Record) or isinstance(element, Record):
         raise low.refuse(f"'{site.name}' is of numbers in a kernel.", site.span)
     if element.dtype.itemsize != kind.element.dtype.itemsize:
-        raise low.refuse(
-            f"'{site.name}' needs a dtype of {kind.element.dtype.itemsize} bytes in a kernel.",
-            site.span,
-            "take the view before, and pass it as an argument.",
-        )
+        return _view_of_other_size(low, array, element, site)
     array = _with_dimensions(low, array, site.name, site.span)
     view = replace(kind, element=element, layout="strided", shape=())
     return ir.Call(FIELD_VIEW, (array,), view, site.span, (0,))
+
+
+def _view_of_other_size(
+    low: Builder, array: ir.Expression, element: Number, site: CallSite
+) -> ir.Expression:
+    kind = ir.array_type(array)
+    assert isinstance(kind.element, Number)
+    sizes = kind.element.dtype.itemsize, element.dtype.itemsize
+    if kind.layout == "strided" or not kind.ndim or kind.element.is_half or element.is_half:
+        raise low.refuse(
+            f"'{site.name}' needs a dtype of {sizes[0]} bytes in a kernel.",
+            site.span,
+            "an array in C order, without gaps and 16-bit floats, has views of other sizes.",
+        )
+    array = _with_dimensions(low, array, site.name, site.span)
+    *outer, last = [ir.Extent(array, axis, site.span) for axis in range(kind.ndim)]
+    count = low.temporary(
+        low.as_number(low.binary("*", last, Static(sizes[0]), site.span), site.span)
+    )
+    rest = low.binary("%", count, Static(sizes[1]), site.span)
+    fits = low.as_expression(low.compare(ast.Eq(), rest, Static(0), site.span), site.span)
+    low.emit(ir.Assert(fits, f"{site.name}: whole elements along the last axis", site.span))
+    length = low.as_number(low.binary("//", count, Static(sizes[1]), site.span), site.span)
+    packed = kind.packed or sizes[0] < sizes[1]  # at a multiple of the smaller size only
+    view = replace(kind, element=element, layout="C", shape=(), packed=packed)
+    return ir.Call(_VIEW, (array, *outer, length), view, site.span)
+
+
+def _view_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
+    kind = ir.array_type(node)
+    const = "" if kind.writable else "const "
+    place = f"reinterpret_cast<{const}{emitter.element_ctype(kind)}*>(({texts[0]}).data)"
+    return f"{emitter.ctype(kind)}{{{place}, {{{', '.join(texts[1:])}}}}}"
+
+
+_VIEW = Operation("view", _view_text)
 
 
 def _method(name: str, rule: Rule) -> Callable[[Builder, ir.Expression, ir.Span], Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import operator
 from collections.abc import Callable
@@ -191,6 +192,33 @@ def _operator(op: str, low: Builder, site: CallSite) -> Value:
     return low.binary(op, a, b, site.span)
 
 
+def comparison(op: ast.cmpop, low: Builder, site: CallSite) -> Value:
+    """Compare two values: a rule, but for the operator."""
+    x, y = arguments_of(low, site, ("x", "y")).values()
+    return low.compare(op, x, y, site.span)
+
+
+def _unary(op: ast.unaryop, low: Builder, site: CallSite) -> Value:
+    return low.unary(op, arguments_of(low, site, ("a",))["a"], site.span)
+
+
+def _truth(low: Builder, site: CallSite) -> Value:
+    return low.truth(arguments_of(low, site, ("a",))["a"], site.span)
+
+
+def _in_place(function: Any) -> Any:
+    return getattr(operator, f"i{function.__name__.rstrip('_')}")
+
+
+_COMPARISONS = {
+    operator.eq: ast.Eq, operator.ne: ast.NotEq, operator.lt: ast.Lt, operator.le: ast.LtE,
+    operator.gt: ast.Gt, operator.ge: ast.GtE,
+}  # fmt: skip
+_UNARY = {
+    operator.neg: ast.USub, operator.pos: ast.UAdd, operator.not_: ast.Not,
+    operator.invert: ast.Invert, operator.inv: ast.Invert,
+}  # fmt: skip
+
 TABLE: dict[Any, Rule] = {
     builtins.abs: absolute,
     builtins.min: folds(min)(partial(_extreme, MIN)),
@@ -202,5 +230,10 @@ TABLE: dict[Any, Rule] = {
     builtins.sum: _sum,
     builtins.tuple: _tuple,
     builtins.range: folds(range)(_range),
+    operator.abs: absolute,
+    operator.truth: _truth,
     **{function: partial(_operator, op) for op, function in OPERATORS.items()},
+    **{_in_place(function): partial(_operator, op) for op, function in OPERATORS.items()},
+    **{function: partial(comparison, op()) for function, op in _COMPARISONS.items()},
+    **{function: partial(_unary, op()) for function, op in _UNARY.items()},
 }

@@ -23,7 +23,7 @@ from kerneltk.jit.lowering.values.conversion import (
 from kerneltk.jit.lowering.values.description import description_of, phrase_of
 from kerneltk.jit.lowering.values.joins import joined_values
 from kerneltk.jit.lowering.values.numbers import cast, fitted
-from kerneltk.jit.lowering.values.operators import binary
+from kerneltk.jit.lowering.values.operators import binary, unary
 from kerneltk.jit.lowering.values.references import temporary
 
 
@@ -50,6 +50,7 @@ class FunctionBuilder(Context):
     phrase = staticmethod(phrase_of)
     temporary = temporary
     truth = truth_of
+    unary = unary
 
     def lowered(
         self, function: Any, arguments: tuple[Value, ...], site: CallSite

@@ -597,7 +597,11 @@ INSTEAD = MappingProxyType(
         "mapped": "use 'cuda.to_device(x)'.",
         "open_ipc_array": "use 'cupy.cuda.runtime.ipcOpenMemHandle'.",
         "simulator": "pass NumPy arrays: kernels then run on the cores of this machine.",
-        "types": "use NumPy's types: 'np.float32'.",
+        **dict.fromkeys(
+            ("types", "void", "boolean", "int32", "int64", "uint8", "uint32", "float32", "float64"),
+            "use NumPy's types, 'np.float32', or numba's; signatures may be strings.",
+        ),
+        "bf16": "bfloat16 elements are computed with by operators and NumPy's functions.",
     }
 )
 """What to use instead of names that numba's ``cuda`` has and this one has not."""

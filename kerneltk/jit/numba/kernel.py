@@ -15,6 +15,7 @@ from kerneltk.jit.frontends.rawkernel import (
     checked_bounds,
     checked_function,
 )
+from kerneltk.jit.numba.host_arrays import get_current_device
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
 from kerneltk.launch.launch_config import as_extents, covering_grid, is_size
 
@@ -24,7 +25,6 @@ _INSTEAD = {
     "inspect_sass": "'kernel.inspect(*args, target=\"sm_90\")'.",
     "inspect_llvm": "'kernel.cached_codes' has the C++ of each specialization.",
     "inspect_types": "'kernel.cached_codes' has the C++ of each specialization.",
-    "overloads": "'kernel.cached_codes' has the C++ of each specialization.",
     "signatures": "'kernel.cached_codes' has the C++ of each specialization.",
 }
 
@@ -64,6 +64,18 @@ class CudaKernel(JitKernel):
             self._extensions = []
             self._configured.clear()
         return self._extensions
+
+    @property
+    def overloads(self) -> _Overloads:
+        """The kernel by any signature, to be asked for `max_cooperative_grid_blocks`."""
+        return _Overloads(self)
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """Return how many blocks a cooperative launch can have at least: one a multiprocessor, as
+        many as fit if one does.
+        """
+        as_extents(blockdim, "block", self.name)
+        return int(get_current_device().MULTIPROCESSOR_COUNT)
 
     def specialize(self, *args: Any) -> CudaKernel:
         """Return the kernel itself, if the function fits such arguments: launches choose what is
@@ -162,6 +174,18 @@ class CudaKernel(JitKernel):
             return wanted.adapted(args[k], refuse)
 
         return tuple(one(k, wanted) for k, wanted in enumerate(self._signature))
+
+
+class _Overloads:
+    """A kernel by numba's signatures, whichever they are: it has no list of them."""
+
+    __iter__ = None
+
+    def __init__(self, kernel: CudaKernel) -> None:
+        self._kernel = kernel
+
+    def __getitem__(self, signature: Any) -> CudaKernel:
+        return self._kernel
 
 
 class _Extended(Configured):

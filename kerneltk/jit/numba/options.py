@@ -31,6 +31,7 @@ _SPELLINGS = {
     "float64": "double f8",
     "complex64": "c8",
     "complex128": "c16",
+    "void": "record",  # a structured dtype, whichever the argument has
 }
 _NAMES = {name: dtype for dtype, names in _SPELLINGS.items() for name in (dtype, *names.split())}
 
@@ -58,14 +59,20 @@ class Parsed(NamedTuple):
         if self.ndim:
             owner, own = foreign_arrays.own_array(value)
             is_known = owner is not None or isinstance(value, np.generic)
-            if is_known and (own.ndim != self.ndim or own.dtype != self.dtype):
+            if is_known and not (own.ndim == self.ndim and self._is_of(own.dtype)):
                 raise refuse(self.text)
             return value
-        if isinstance(value, bool | int | float | complex | np.generic):
-            if isinstance(value, complex | np.complexfloating) and self.dtype.kind != "c":
-                raise refuse(self.text)
-            return number_as(value, self.dtype)
+        if self.dtype.kind == "V" and isinstance(value, np.void) and self._is_of(value.dtype):
+            return value
+        if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+            is_complex = isinstance(value, complex | np.complexfloating)
+            if self.dtype.kind != "V" and (self.dtype.kind == "c" or not is_complex):
+                return number_as(value, self.dtype)
         raise refuse(self.text)
+
+    def _is_of(self, dtype: np.dtype[Any]) -> bool:
+        """Whether elements of a dtype are what this type says."""
+        return dtype == self.dtype or (self.text.startswith("record") and dtype.names is not None)
 
 
 def parse_signature(text: str) -> tuple[Parsed, ...]:
@@ -221,4 +228,4 @@ def type_text(given: Any) -> str:
         return f"Tuple(({''.join(type_text(one) + ', ' for one in given.types)}))"
     if getattr(given, "ndim", 0):
         return f"{type_text(given.dtype)}[{', '.join(':' * given.ndim)}]"
-    return str(given)
+    return "record" if hasattr(given, "fields") else str(given)

@@ -25,6 +25,7 @@ STRUCTURES = [
     np.dtype([("z", "c8"), ("w", "c8")], align=True),
     np.dtype([("a", "f8"), ("b", "i4")]),
     np.dtype({"names": ["a"], "formats": ["i2"], "itemsize": 3}),
+    np.dtype([("t", "S3"), ("x", "c8"), ("i", "i1"), ("y", "c16", (2,))]),
     np.dtype({"names": ["h", "z"], "formats": ["f2", "c16"], "offsets": [0, 16], "itemsize": 32}),
 ]
 
@@ -65,7 +66,7 @@ def test_equal_structures_are_declared_once() -> None:
 @pytest.mark.parametrize(
     "dtype",
     ["U3", "S3", "O", "M8[s]", "m8[s]", "V4", "g", "G", ">i4", ">c8", [("a", ">f4")], [("a", "O")],
-     [("a b", "f4")], [("int", "f4")], [("a", "f4", (0,))], [("t", "S3"), ("x", "c8")],
+     [("a b", "f4")], [("int", "f4")], [("a", "f4", (0,))], [("t", "S3"), ("x", [("c", "c8")])],
      [("h", "f2"), ("i", "i1")], [("i", "i1"), ("h", ml_dtypes.bfloat16)]],
     ids=str,
 )  # fmt: skip

@@ -103,8 +103,8 @@ def constant_element(low: Builder, array: np.ndarray[Any, Any], span: ir.Span) -
     one that cannot be.
     """
     element = element_of(low, Static(array.dtype), span)
-    if array.ndim == 0 or array.size == 0:
-        raise low.fail("An array without elements cannot be copied.", span)
+    if array.ndim == 0:
+        raise low.fail("An array without dimensions cannot be copied.", span)
     if array.nbytes > 65536:
         raise low.fail(
             f"The array has {array.nbytes} bytes; constant memory has 65536.",

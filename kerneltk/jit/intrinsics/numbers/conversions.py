@@ -12,6 +12,7 @@ import numpy as np
 from kerneltk.core.dtypes import as_dtype, dtype_names
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Rule, Static, Value
+from kerneltk.jit.intrinsics.numbers.constants import folds
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, element_of
 from kerneltk.jit.ir.types import BOOL, FLOAT32, FLOAT64, PY_COMPLEX, PY_FLOAT, PY_INT, Number
 
@@ -72,6 +73,14 @@ def _dtype(low: Builder, site: CallSite) -> Value:
     return Static(element_of(low, value, site.span_of(0)).dtype)
 
 
+def _of_constants(function: Any) -> Rule:
+    @folds(function)
+    def rule(low: Builder, site: CallSite) -> Value:
+        raise low.refuse(f"'{site.name}' takes constants in a kernel.", site.span)
+
+    return rule
+
+
 def _table() -> dict[Any, Rule]:
     table: dict[Any, Rule] = {
         np.dtype: _dtype,
@@ -80,6 +89,7 @@ def _table() -> dict[Any, Rule]:
         builtins.bool: _bool,
         builtins.complex: partial(_complex_to, PY_COMPLEX),
         np.bool_: _bool,
+        **{function: _of_constants(function) for function in (np.iinfo, np.finfo, builtins.ord)},
     }
     for name in dtype_names():
         if name in ("bool", "bfloat16"):

@@ -26,7 +26,7 @@ from kerneltk.jit.intrinsics.numbers.constants import (
     strong,
 )
 from kerneltk.jit.intrinsics.python import TABLE as PYTHON
-from kerneltk.jit.intrinsics.python import absolute
+from kerneltk.jit.intrinsics.python import absolute, comparison
 from kerneltk.jit.intrinsics.typing_rules import (
     arguments_of,
     call,
@@ -143,11 +143,6 @@ def _operator(op: str, low: Builder, site: CallSite) -> Value:
     if op in ("//", "%", "**", "<<", ">>"):  # NumPy's least integer
         a, b = low.cast(a, _INT8), low.cast(b, _INT8)
     return low.binary(_OF_BOOLS.get(op, op), a, b, site.span)
-
-
-def _comparison(op: Any, low: Builder, site: CallSite) -> Value:
-    x, y = arguments_of(low, site, ("x", "y")).values()
-    return low.compare(op, x, y, site.span)
 
 
 def _same_type(
@@ -467,7 +462,7 @@ def _table() -> dict[Any, Rule]:
         (ast.Eq(), np.equal),
         (ast.NotEq(), np.not_equal),
     ):
-        add(partial(_comparison, node), function)
+        add(partial(comparison, node), function)
     for name in ("maximum", "minimum", "fmax", "fmin"):
         add(_same_type(name, getattr(np, name), ("x", "y"), chooses=True), getattr(np, name))
     add(_same_type("sign", np.sign, ("x",), complexes=True), np.sign)

@@ -29,6 +29,7 @@ from kerneltk.jit.lowering.values.classes import Method, class_of
 from kerneltk.jit.lowering.values.description import is_object, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 from kerneltk.jit.lowering.values.references import record_at
+from kerneltk.jit.lowering.whole_arrays import call_into
 from kerneltk.jit.source.syntax import spelled
 
 
@@ -91,7 +92,8 @@ def call_object(low: FunctionBuilder, function: Any, site: CallSite) -> Value:
     if rule is not None:
         if isinstance(function, types.FunctionType):  # put where a library's function was
             low.program.lookups.give_up()
-        return rule(low, site)
+        found = call_into(low, function, rule, site)
+        return rule(low, site) if found is None else found
     if _is_of_constant(function) and all(map(is_object, values := _values_of(site))):
         return _called_now(low, function, site, values)
     callee = callee_of(low, function, site)

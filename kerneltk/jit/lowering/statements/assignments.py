@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import PY_INT, Array, Number, Record, Reference, Tuple
+from kerneltk.jit.ir.types import PY_INT, Array, Record, Reference, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.function import annotated_type
 from kerneltk.jit.lowering.names import assign_name, lookup, type_conflict
@@ -17,6 +16,7 @@ from kerneltk.jit.lowering.values.conversion import is_tuple
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node, settled, settled_lvalue
 from kerneltk.jit.lowering.values.operators import spelling_of
 from kerneltk.jit.lowering.values.references import extent_of
+from kerneltk.jit.lowering.whole_arrays import store_array, store_results
 
 
 def wrong_unpacking(low: FunctionBuilder, values: int, names: int, span: ir.Span) -> Exception:
@@ -113,7 +113,8 @@ def _store(
 ) -> None:
     """Store a value to an element or a field."""
     if isinstance(lvalue, ir.Section):
-        _fill(low, lvalue, value, span)
+        _check_whole(low, lvalue, lvalue.span)
+        store_array(low, low.temporary(lvalue), value, "a part of an array", span)
         return
     if not isinstance(lvalue, ir.Element | ir.Field):
         raise low.fail("This cannot be assigned to.", lvalue_span)
@@ -121,7 +122,7 @@ def _store(
         raise _tuple_assigned(low, lvalue_span)  # only an item of a tuple is a whole reference
     _check_writable(low, lvalue, lvalue_span)
     if isinstance(lvalue, ir.Field) and isinstance(lvalue.type, Array):
-        store_array(low, settled_lvalue(low, lvalue), value, span)
+        store_array(low, settled_lvalue(low, lvalue), value, f"the field '{lvalue.key}'", span)
         return
     what = "an element" if isinstance(lvalue, ir.Element) else f"the field '{lvalue.key}'"
     kind = None if isinstance(value, Static) else value.type
@@ -130,22 +131,6 @@ def _store(
         return
     found = low.convert(value, lvalue.type, span, what)
     low.emit(ir.Store(lvalue, found, ir.Span(*lvalue_span[:2], *span[2:])))
-
-
-def _fill(low: FunctionBuilder, lvalue: ir.Section, value: Value, span: ir.Span) -> None:
-    """Store a number to all elements of a part of an array: each thread that is here does so."""
-    kind = ir.array_type(lvalue)
-    _check_writable(low, ir.Element(lvalue, (), (), kind.element, lvalue.span), lvalue.span)
-    found = low.as_expression(value, span)
-    if not isinstance(found.type, Number) or not isinstance(kind.element, Number):
-        raise low.refuse(
-            "Only a number can be assigned to a part of an array in a kernel.",
-            lvalue.span,
-            "assign its elements in a loop, or one element a thread.",
-        )
-    filling = low.temporary(low.convert(value, kind.element, span, "an element"))
-    view = low.temporary(lvalue)
-    _emit_each(low, view, lambda _: filling)
 
 
 def _store_fields(
@@ -192,6 +177,11 @@ def _check_writable(low: FunctionBuilder, lvalue: ir.Expression, span: ir.Span) 
     )
 
 
+def _check_whole(low: FunctionBuilder, array: ir.Expression, span: ir.Span) -> None:
+    element = ir.Element(array, (), (), ir.array_type(array).element, array.span)
+    _check_writable(low, element, span)
+
+
 def annotated_assign(low: FunctionBuilder, node: ast.AnnAssign) -> None:
     """Lower ``a: dtype = value``."""
     wanted = annotated_type(low, node.annotation)
@@ -214,6 +204,9 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     spans = (low.span(node.target), low.span(node.value))
     if isinstance(node.target, ast.Name):
         left = lookup(low, node.target.id, low.span(node.target))
+        if isinstance(left, ir.Expression) and type(left.type) is Array:
+            _update_array(low, left, spelling_of(low, node.op, span, left), node, spans)
+            return
         op = spelling_of(low, node.op, span, left)
         with low.captured() as late:
             value = evaluate(low, node.value)
@@ -225,16 +218,12 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
         return
     op = spelling_of(low, node.op, span)
     lvalue = _target_of(low, node.target)
-    if not isinstance(lvalue, ir.Element | ir.Field):
-        _store(low, lvalue, lvalue, low.span(node.target), span)
+    if isinstance(lvalue, ir.Section) or isinstance(getattr(lvalue, "type", None), Array):
+        _update_array(low, lvalue, op, node, spans)  # type: ignore[arg-type]
         return
+    if not isinstance(lvalue, ir.Element | ir.Field):
+        raise low.fail("This cannot be assigned to.", low.span(node.target))
     _check_writable(low, lvalue, low.span(node.target))
-    if isinstance(lvalue.type, Array):
-        raise low.refuse(
-            "An array cannot be computed with as a whole.",
-            low.span(node.target),
-            "compute its elements in a loop.",
-        )
     with low.captured() as added:
         value = evaluate(low, node.value)
     if added:  # what they do to the element, or to its index, comes after it is read
@@ -251,110 +240,22 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     low.emit(ir.Update(lvalue, name, low.convert(result, lvalue.type, span, what), span))
 
 
-# -- fields of records that are arrays, as a whole: r.g = 0, r.g = other.g -------------------------
-
-# NumPy's rules: a number fills the array, and another array is broadcast to its shape.
-
-_Indices = tuple[ir.Expression, ...]
-
-
-def store_array(low: FunctionBuilder, lvalue: ir.Field, value: Value, span: ir.Span) -> None:
-    """Emit the stores of a number, an array or a tuple of numbers to all elements of a field, an
-    array of a fixed shape; `span` is the value's.
-    """
-    kind = ir.array_type(lvalue)
-    found = low.as_expression(value, span)
-
-    def converted(item: Value) -> ir.Expression:
-        what = f"an element of the field '{lvalue.key}'"
-        return low.convert(item, kind.element, span, what)
-
-    if isinstance(found.type, Tuple) and kind.ndim == 1:
-        if len(found.type.items) != kind.shape[0]:
-            shape = f"the shape ({len(found.type.items)},)"
-            raise _not_broadcast(low, shape, lvalue, span)
-        items = [low.temporary(converted(item)) for item in low.items_of(found, span)]
-        for k, item in enumerate(items):
-            low.emit(ir.Store(_item(lvalue, (ir.Literal_(k, PY_INT, span),)), item, span))
-    elif isinstance(found.type, Array):
-        source = found if found.type.layout == "fixed" else low.temporary(found)
-        read = _reader(low, source, lvalue, span)
-        if found.type.layout != "fixed":  # it may be a part of the field itself
-            copy = low.declare(kind.element, kind.shape, "local", span)
-            _emit_each(low, copy, lambda indices: converted(read(indices)))
-            _emit_each(low, lvalue, lambda indices: _item(copy, indices))
-        else:
-            _emit_each(low, lvalue, lambda indices: converted(read(indices)))
-    elif isinstance(found.type, Number):
-        filling = low.temporary(converted(value))
-        _emit_each(low, lvalue, lambda _: filling)
-    else:
-        raise low.fail(
-            f"{low.describe(value)} cannot be stored to the field '{lvalue.key}', an array.", span
-        )
-
-
-def _item(array: ir.Expression, indices: _Indices) -> ir.Element:
-    kind = ir.array_type(array)
-    return ir.Element(array, indices, (False,) * len(indices), kind.element, array.span)
-
-
-def _emit_each(
-    low: FunctionBuilder, array: ir.Expression, value_at: Callable[[_Indices], ir.Expression]
+def _update_array(
+    low: FunctionBuilder,
+    array: ir.Expression,
+    op: str,
+    node: ast.AugAssign,
+    spans: tuple[ir.Span, ir.Span],
 ) -> None:
-    """Emit a loop over all elements of an array, with what each is given."""
-    kind, span = ir.array_type(array), array.span
-    counters = tuple(ir.Local(low.fresh("k"), PY_INT, span) for _ in range(kind.ndim))
-    with low.captured() as added:
-        low.emit(ir.Store(_item(array, counters), value_at(counters), span))
-    body = tuple(added)
-    zero, one = ir.Literal_(0, PY_INT, span), ir.Literal_(1, PY_INT, span)
-    for axis, counter in reversed(list(enumerate(counters))):
-        stop = extent_of(array, axis, span)
-        body = (ir.For(counter, zero, stop, one, True, True, None, body, span),)
-    low.statements += body
-
-
-def _reader(
-    low: FunctionBuilder, source: ir.Expression, lvalue: ir.Field, span: ir.Span
-) -> Callable[[_Indices], ir.Expression]:
-    """Return a function that reads an array's element for one of the field; emit assertions of
-    what is not known of its shape.
-    """
-    kind, target = ir.array_type(source), lvalue.type
-    assert isinstance(target, Array)
-    before = target.ndim - kind.ndim
-    if before < 0:
-        raise _not_broadcast(low, f"{kind.ndim} dimensions", lvalue, span)
-    is_repeated: list[ir.Expression | bool] = []
-    for axis, extent in enumerate(target.shape[before:]):
-        if kind.layout == "fixed":
-            if kind.shape[axis] not in (1, extent):
-                raise _not_broadcast(low, f"the shape {kind.shape}", lvalue, span)
-            is_repeated.append(kind.shape[axis] == 1)
-            continue
-        own = ir.Extent(source, axis, span)
-        single = ir.Compare("==", own, ir.Literal_(1, PY_INT, span), span)
-        same = ir.Compare("==", own, ir.Literal_(extent, PY_INT, span), span)
-        fits = single if extent == 1 else ir.Logical("or", (same, single), span)
-        message = f"an array is broadcast to the field '{lvalue.key}' of the shape {target.shape}"
-        low.emit(ir.Assert(fits, message, span))
-        is_repeated.append(low.temporary(single))
-
-    def read(indices: _Indices) -> ir.Expression:
-        zero = ir.Literal_(0, PY_INT, span)
-        own = (
-            (zero if repeated else index)
-            if isinstance(repeated, bool)
-            else ir.Select(repeated, zero, index, PY_INT, span)
-            for index, repeated in zip(indices[before:], is_repeated, strict=True)
-        )
-        return _item(source, tuple(own))
-
-    return read
-
-
-def _not_broadcast(low: FunctionBuilder, shape: str, lvalue: ir.Field, span: ir.Span) -> Exception:
-    kind = ir.array_type(lvalue)
-    field = f"the field '{lvalue.key}' of the shape {kind.shape}"
-    return low.fail(f"An array of {shape} is not broadcast to {field}.", span)
+    """Lower ``x[1:3] += value``."""
+    _check_whole(low, array, spans[0])
+    array = settled_lvalue(low, array) if isinstance(array, ir.Field) else low.temporary(array)
+    value = evaluate(low, node.value)
+    store_results(
+        low,
+        array,
+        (array, value),
+        spans,
+        lambda items: low.binary(op, items[0], items[1], low.span(node), spans),
+        spans[0],
+    )

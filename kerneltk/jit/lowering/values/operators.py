@@ -232,19 +232,22 @@ def _power(
 
 def unary_node(low: Context, node: ast.UnaryOp) -> Value:
     """Lower ``-a``."""
-    span = low.span(node)
-    value = evaluate(low, node.operand)
-    if isinstance(node.op, ast.Not):
+    return unary(low, node.op, evaluate(low, node.operand), low.span(node))
+
+
+def unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
+    """Return ``-a``, ``+a``, ``~a`` or ``not a``."""
+    if isinstance(op, ast.Not):
         truth = truth_of(low, value, span)
         return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
-    function = _UNARY[type(node.op)]
+    function = _UNARY[type(op)]
     if is_object(value):
         assert isinstance(value, Static)
         if isinstance(value.value, np.bool_):
             value = Static(bool(value.value))
         try:
             with np.errstate(all="ignore"):
-                if isinstance(node.op, ast.Invert) and isinstance(value.value, bool):
+                if isinstance(op, ast.Invert) and isinstance(value.value, bool):
                     return Static(not value.value)
                 return Static(function(value.value))
         except TypeError as error:
@@ -254,7 +257,7 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
         return found
     number = as_number(low, value, span)
     kind = ir.number_type(number)
-    if isinstance(node.op, ast.Invert):
+    if isinstance(op, ast.Invert):
         if kind == BOOL:
             return ir.Not(number, span)
         if not kind.is_integer:
@@ -262,4 +265,4 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
         return ir.Unary("~", number, kind, span)
     if kind == BOOL:
         number, kind = cast(low, number, PY_INT), PY_INT
-    return number if isinstance(node.op, ast.UAdd) else ir.Unary("-", number, kind, span)
+    return number if isinstance(op, ast.UAdd) else ir.Unary("-", number, kind, span)

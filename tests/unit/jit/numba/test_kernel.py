@@ -67,6 +67,9 @@ def test_what_a_kernel_of_numba_has() -> None:
     assert kernel.specialize(np.zeros(1), 3) is kernel
     with pytest.raises(TypingError):
         kernel.specialize(3, 3)
+    assert kernel.overloads["void(float64[:], int32)"].max_cooperative_grid_blocks((8, 8)) > 0
+    with pytest.raises(TypeError):
+        list(kernel.overloads)
     with pytest.raises(AttributeError, match=r"no attribute 'inspect_asm'[^$]*target=.compute_90"):
         kernel.inspect_asm  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'other'$"):

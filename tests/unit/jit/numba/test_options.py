@@ -51,6 +51,7 @@ def test_signatures_of_numbas_types() -> None:
     for given, texts in (
         (numba.void(f4[:, ::1], i4), ("(float32[:, :], int32)",)),
         ((f4[:], numba.boolean), ("(float32[:], bool)",)),
+        ((numba.from_dtype(np.dtype("i4,f4"))[:],), ("(record[:])",)),
         (numba.void(), ("()",)),
         (i4(types.UniTuple(i4, 1), types.Tuple((i4, f4[:]))),
          ("(Tuple((int32, )), Tuple((int32, float32[:], )))",)),
@@ -133,11 +134,22 @@ def test_numbers_become_the_signatures(text: str, value: Any, expected: Any) -> 
         ("UniTuple(int32, 2)", (1, 2, 3)),
         ("UniTuple(int32, 2)", 1),
         ("Tuple((int32, float32[:]))", (1, np.float32(1))),
+        ("record[:]", np.zeros(3)),
+        ("record[:]", np.zeros((3, 1), "i4,f4")),
+        ("record", np.zeros(3, "i4,f4")),
+        ("record", 1.0),
+        ("int32", np.zeros(1, "i4,f4")[0]),
     ],
 )
 def test_what_does_not_fit(text: str, value: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="is no "):
         adapted(text, value)
+
+
+def test_records_are_what_the_argument_has() -> None:
+    records = np.zeros(3, "i4,f4")
+    assert adapted("record[:]", records) is records
+    assert adapted("record", records[0]) == records[0]
 
 
 @pytest.mark.parametrize("value", [2**64, -(2**63) - 1, 10**30])
