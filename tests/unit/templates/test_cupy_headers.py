@@ -95,6 +95,7 @@ def test_special_functions_of_cupy() -> None:
     kernel.compile(make("float64", (6,)), target="sm_90")
 
 
+@pytest.mark.exhaustive
 def test_headers_of_the_library_in_reductions() -> None:
     total = ReductionKernel(
         "T x", "T y", "std::abs(x)", "std::max(a, b)", "y = a + CUDART_ONE_F", "0", "most",

@@ -82,6 +82,7 @@ def checks() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "architecture", ["compute_75", pytest.param("compute_90", marks=pytest.mark.exhaustive)]
 )
@@ -135,6 +136,7 @@ def check_values(pairs: list[tuple[str, str]], backend: Any) -> None:
 PAIRS = list(itertools.product(TYPES, repeat=2))
 
 
+@pytest.mark.exhaustive
 def test_values(backend: Any) -> None:
     check_values(random.Random(0).sample(PAIRS, 4), backend)
 
