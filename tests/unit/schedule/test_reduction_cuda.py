@@ -372,6 +372,7 @@ def sources(shapes: Iterable[Shape], axis: int) -> int:
     return len({source_key(plan(shape, (axis,))) for shape in shapes})
 
 
+@pytest.mark.exhaustive
 def test_few_texts_for_all_lengths() -> None:
     assert sources(((n,) for n in range(4, 2**26, 4 * 9973)), 0) <= 4
     assert sources(((10**5, n) for n in range(4, 2**14, 4)), 1) <= 20
