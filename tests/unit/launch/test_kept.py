@@ -224,6 +224,7 @@ def test_headers_that_have_changed(cache: Cache, scheduled: list[str], tmp_path:
     assert scheduled == [name, name]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b"[1]", b"[[1, 2, 3, 4, 5]]", b'[["", "", true, "", []]]', b"\xff"]
 )
@@ -287,6 +288,7 @@ print(runtime.worker_count(), len(calls))
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", [(1, 3), pytest.param((3, 1), marks=pytest.mark.exhaustive)])
 def test_launches_take_the_threads_of_their_process(new_cache: Path, order: Any) -> None:
     seen = []
@@ -313,6 +315,7 @@ class Shown(str):
         return "<source>"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", ["operation", "preamble", "loop_prep", "options"])
 def test_texts_that_all_show_the_same_are_told_apart(cache: Cache, part: str) -> None:
     name = next(_names)

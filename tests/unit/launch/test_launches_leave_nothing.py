@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import kerneltk
 
@@ -116,6 +117,7 @@ def check_nothing_is_left(calls: Calls, watched: list[Any]) -> None:
     assert is_steady, grown
 
 
+@pytest.mark.one_in(2)
 @each_front_end
 def test_launches_leave_nothing(make: Any) -> None:
     launch, size = make(), size_of_output(make)
@@ -134,6 +136,7 @@ def test_launches_leave_nothing(make: Any) -> None:
     check_nothing_is_left(calls, [a, b, x, y, exported, a.dtype, launch, *outputs])
 
 
+@pytest.mark.exhaustive
 def test_numbers_that_do_not_fit_leave_nothing() -> None:
     kernel = kerneltk.RawKernel("__global__ void f(unsigned char n, float* y) { y[0] = n; }", "f")
     scaled = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = a * x", "scaled")

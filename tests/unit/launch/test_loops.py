@@ -139,6 +139,7 @@ def test_raw_inputs_that_are_not_aligned_are_copied() -> None:
         written.dispatch((np.zeros(5), x), None, None)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "array",
     [
