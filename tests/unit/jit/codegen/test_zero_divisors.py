@@ -45,6 +45,7 @@ def quotients(way: int, x: Any, y: Any, scalar: Any, out: Any) -> None:
 
 
 # Others are divided as those of their signedness, or as these after promotion.
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", but_for(INTEGERS, "int16", "uint16", "uint32", "int64", "int32"))
 def test_zero_divisor(dtype: str) -> None:
     kernel = jit.rawkernel()(quotients)

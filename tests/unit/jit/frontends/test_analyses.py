@@ -213,6 +213,7 @@ OTHER_TEXTS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", OTHER_TEXTS)
 def test_functions_that_are_defined_anew(
     program: Program,
@@ -268,6 +269,7 @@ def test_other_types_options_and_modes_have_records_of_their_own(
             assert made(*attempt) == found
 
 
+@pytest.mark.exhaustive
 def test_numbers_of_all_kinds_are_told_apart(
     cache: Cache, lowerings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +286,7 @@ def test_numbers_of_all_kinds_are_told_apart(
     assert not lowerings
 
 
+@pytest.mark.exhaustive
 def test_outputs_that_are_given(cache: Cache, lowerings: list[str]) -> None:
     def doubled(x):
         return 2 * x
@@ -301,6 +304,7 @@ def test_outputs_that_are_given(cache: Cache, lowerings: list[str]) -> None:
     assert len(lowerings) == 3 + 2 * 2  # what is refused is never kept
 
 
+@pytest.mark.exhaustive
 def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: list[str]) -> None:
     def make(n: int) -> Any:
         @jit.kernel
@@ -473,6 +477,7 @@ def test_code_that_is_replaced_is_not_kept_for_the_new_one(cache: Cache) -> None
     assert jit.kernel(other)(np.ones(1, "f8")) == 20
 
 
+@pytest.mark.exhaustive
 def test_launches_by_known_analyses_do_as_the_first_ones_did(
     cache: Cache, lowerings: list[str]
 ) -> None:

@@ -72,6 +72,7 @@ def test_copies_of_kernels_without_a_name() -> None:
         pickle.dumps(local)
 
 
+@pytest.mark.exhaustive
 def test_pickles_are_read_in_another_process() -> None:
     command = (
         "import sys, pickle, numpy as np\n"

@@ -96,6 +96,7 @@ def test_calls_that_are_looked_at_each_time(args: Any, options: Any) -> None:
 # -- several kinds of arguments in turn ------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_kinds_of_arguments_in_turn_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     @jit.kernel
     def added(x, y):

@@ -44,6 +44,7 @@ def test_a_repeated_call_goes_to_its_kernel(monkeypatch: pytest.MonkeyPatch) -> 
         np.testing.assert_array_equal(f(X + 1, X), wanted if f is elements else wanted[:, 0])
 
 
+@pytest.mark.exhaustive
 def test_kernels_are_of_what_is_passed_whole() -> None:
     def power(x: Any, n: Any, mode: Any) -> Any:
         return x**n if mode == "power" else n * x

@@ -100,6 +100,7 @@ def count_shared(result: Any) -> None:
     result[0] = memory.size
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("decorator", [rawkernel, cuda.jit])
 @pytest.mark.parametrize("wrong", [(4.0, 2), (True, 2), (4, 2.0), ((4, 1.0), (2, 1))])
 def test_a_grid_of_floats_does_not_stay(decorator: Any, wrong: tuple[Any, Any]) -> None:
@@ -171,6 +172,7 @@ FRACTIONS = ("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "
 
 
 # Tables are written bit by bit: the sizes, and what text could not hold.
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", one_in(2, [*NUMBERS, *FRACTIONS]))
 def test_constant_memory_of_every_dtype(dtype: Any) -> None:
     dtype = np.dtype(dtype)
@@ -257,6 +259,7 @@ def mark_by_choice(marks: Any) -> None:
 MARKS = [mark_by_grid, mark_by_coordinates, mark_by_size, mark_by_choice]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("function", half(MARKS))
 def test_grids_of_more_threads_than_32_bits_count(backend: Any, function: Any) -> None:
     marks = backend.xp.zeros(8, np.int8)

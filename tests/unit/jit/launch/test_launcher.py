@@ -337,6 +337,7 @@ def test_arrays_in_both_places_are_told(monkeypatch: pytest.MonkeyPatch) -> None
 # -- many of them ----------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_plans_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "MAX_PLANS", 3)
     monkeypatch.setattr(launcher, "_MAX_LAUNCHERS", 2)

@@ -19,6 +19,7 @@ def smaller(a, b):
     return np.minimum(a, b)
 
 
+@pytest.mark.exhaustive
 def test_functions_of_any_kind() -> None:
     x = np.array([-3.0, -8.0], np.float32)
     assert largest(x, init=-np.inf) == -3

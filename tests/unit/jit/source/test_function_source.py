@@ -721,6 +721,7 @@ def test_other_texts_of_the_same_name(register: Callable[[str, str], None]) -> N
 # -- variety --------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_every_function_of_modules() -> None:
     """Functions that nobody wrote for this test are found, each with its own text."""
     count = 0
