@@ -203,6 +203,7 @@ def test_python_asks_arrays_of_a_block_as_others() -> None:
     assert np.asarray(r).shape == (35,)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [np.float64, ml_dtypes.bfloat16])
 def test_what_it_computed_is_taken_by_functions(dtype: Any) -> None:
     x = np.arange(4).astype(dtype)

@@ -45,6 +45,7 @@ def test_a_write_of_another_shape_raises_also_later() -> None:
         added(ones(1), ones(3))
 
 
+@pytest.mark.exhaustive
 def test_constants_of_other_types_are_other_traces() -> None:
     x = ones(3, dtype=np.int64)
     is_same(lambda x, t: x * t[0], [x, (1,)], [x, (1.0,)], [x, (True,)])
@@ -58,6 +59,7 @@ def test_numbers_whose_types_depend_on_values() -> None:
     is_same(lambda x, k: x * k**0.5, [x, 4.0], [x, -1.0])
 
 
+@pytest.mark.exhaustive
 def test_scalars_are_no_views_and_are_replaced() -> None:
     def swapped(x: Any) -> Any:
         first = x[0]
@@ -95,6 +97,7 @@ def test_variance_in_another_dtype() -> None:
         kerneltk.fuse(lambda x: x.std(dtype=np.float64))(x + 1j)
 
 
+@pytest.mark.exhaustive
 def test_new_axes_of_totals_of_all_elements() -> None:
     x = np.arange(6.0).reshape(2, 3)
     functions: list[Any] = [

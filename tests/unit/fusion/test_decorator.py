@@ -65,6 +65,7 @@ def test_other_numbers_of_arguments() -> None:
         axpb(X, 1, 2, 3)
 
 
+@pytest.mark.exhaustive
 def test_new_shapes_and_numbers_are_not_traced(traces: list[Any]) -> None:
     fused = kerneltk.fuse(lambda x, k: (x - x.mean(axis=0)) * k)
     for shape in ((2, 3), (4, 5), (7, 2)):
@@ -104,6 +105,7 @@ def test_one_compilation_serves_all_shapes_of_a_layout(
     assert compiled == [f"_kt_entry_{name}"]
 
 
+@pytest.mark.exhaustive
 def test_results_are_the_same_bits_in_every_run() -> None:
     @kerneltk.fuse
     def program(x: Any) -> Any:
@@ -116,6 +118,7 @@ def test_results_are_the_same_bits_in_every_run() -> None:
         assert [result.tobytes() for result in program(x)] == first
 
 
+@pytest.mark.exhaustive
 def test_the_shortcut_takes_all_shapes_of_these_dimensions(traces: list[Any]) -> None:
     fused = kerneltk.fuse(lambda x, y: 2 * x + 3 * y)
     for shapes in (
@@ -134,6 +137,7 @@ def test_the_shortcut_takes_all_shapes_of_these_dimensions(traces: list[Any]) ->
         fused(np.ones(3), np.ones(4))
 
 
+@pytest.mark.exhaustive
 def test_other_arguments_are_constants(traces: list[Any]) -> None:
     def program(x: Any, mode: Any, axes: Any, other: Any) -> Any:
         found = x.sum(axis=axes) if mode == "sum" else x.max(axis=axes)
@@ -241,6 +245,7 @@ def test_modules_of_arrays() -> None:
     np.testing.assert_array_equal(kerneltk.fuse(program)(X), X)
 
 
+@pytest.mark.exhaustive
 def test_graphs_record_every_launch() -> None:
     @kerneltk.fuse
     def program(x: Any, k: Any) -> Any:
@@ -450,6 +455,7 @@ def test_a_first_call_with_a_known_plan_loads_what_it_needs() -> None:
         assert printed.split("\n")[0] == f"{found} {reduces} " + " ".join(["False"] * len(others))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [np.float32, np.dtype("f4"), "f4", float, np.int8])
 def test_dtypes_are_constants(kind: Any) -> None:
     fused = kerneltk.fuse(lambda x, kind: (2 * x).astype(kind))

@@ -177,6 +177,7 @@ STRIDED: list[Any] = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", STRIDED, ids=["step", "reversed", "inner", "F", "steps"])
 def test_calls_that_write_to_strided_arrays_go_the_short_way(
     part: Any, monkeypatch: pytest.MonkeyPatch

@@ -28,6 +28,7 @@ def test_helpers_see_traced_numpy() -> None:
     assert len(list(programs)) == 1  # extents are no constants
 
 
+@pytest.mark.exhaustive
 def test_closures_and_defaults() -> None:
     offset, table = 3.0, np.arange(4.0)
 

@@ -43,6 +43,7 @@ def test_reductions_of_what_a_mask_chooses() -> None:
     check(program, arrays_of(float, 4, 3), np.array([True, False, True, True]))
 
 
+@pytest.mark.exhaustive
 def test_in_place_operators_change_what_was_chosen() -> None:
     def program(x: Any, y: Any) -> Any:
         mask = x > 0

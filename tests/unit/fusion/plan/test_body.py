@@ -47,6 +47,7 @@ def test_a_progression_is_computed_from_the_index(start: int) -> None:
     assert "index" in text
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "function",
     [
@@ -157,6 +158,7 @@ REPEATED = (
 )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("function", REPEATED)
 def test_one_element_is_repeated_along_views_of_other_extents(function: Any) -> None:
     fused = kerneltk.fuse(function)

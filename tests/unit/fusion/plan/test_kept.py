@@ -84,6 +84,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "Description", Remembered)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "case", one_in(11, product(FAMILIES, DEVICES)), ids=lambda case: f"{case[0].name}-{case[1]}"
 )
@@ -118,6 +119,7 @@ def test_plans_in_the_order_of_memory(cache: Cache, plans: list[str], described:
         plans.clear()
 
 
+@pytest.mark.exhaustive
 def test_plans_that_write(cache: Cache, plans: list[str], described: None) -> None:
     for program in IN_PLACE:
         made = program_of(program, in_place_arguments(), "host")
@@ -324,6 +326,7 @@ def test_what_is_decided_by_extents_is_decided_again(cache: Cache, plans: list[s
     assert len(plans) == len({str(found) for found in kinds.values()})
 
 
+@pytest.mark.exhaustive
 def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str]) -> None:
     def softmax(x: Any) -> Any:
         e = np.exp(x - x.max(axis=-1, keepdims=True))

@@ -51,6 +51,7 @@ def down(x: Any) -> Any:
     return e / e.sum(1, keepdims=True), e.sum(1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("program", "dtypes", "shapes", "expected"),
     [
@@ -96,6 +97,7 @@ def test_an_array_along_one_axis_of_a_row_is_left_to_other_kernels() -> None:
     assert len(kerneltk.fuse(shares).translation_units(*specs)) == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", half(["int8", "float16", "float32"]))
 def test_totals_fit_in_shared_memory(dtype: str) -> None:
     """Of few lines tiles are wide, and have many totals."""
@@ -159,6 +161,7 @@ def _narrow(x: Any) -> Any:
     return (e / e.sum(-1, keepdims=True)).astype(np.float16)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("program", "is_kept", "dtype"),
     [

@@ -118,6 +118,7 @@ def _replaced(x: Any) -> Any:
     return (y,)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", [_from_parts, _copied_from_parts, _replaced])
 def test_an_array_is_assigned_a_value_that_is_in_memory(program: Any) -> None:
     same_as_plain(program, np.array([1.0, 2.0, 3.0]))
@@ -139,6 +140,7 @@ def test_what_is_assigned_a_value_in_memory_is_no_view_of_it() -> None:
     assert not np.shares_memory(y, z)
 
 
+@pytest.mark.exhaustive
 def test_parts_of_complex_numbers_follow_the_array() -> None:
     def program(x: Any) -> Any:
         real, rest = x.real, np.imag(x)[1:]
@@ -168,6 +170,7 @@ def test_leading_axes_of_one_element_are_left_out_by_assignments() -> None:
         run(lambda x, y: np.add(x[None], 1, out=y), np.ones(3), np.ones(3))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("value", [np.float16(2.5), np.int64(300), 300, 2.7, True, 1e9, -129])
 def test_a_number_is_cast_by_way_of_every_dtype(value: Any) -> None:
     def program(x: Any, k: Any) -> Any:

@@ -148,6 +148,7 @@ NAMED: dict[str, tuple[Any, list[Callable[[], object]]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_names_are_guarded(name: str, traces: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("RATE", "PAIR", "helper", "ACTIVATION", "MODE"):
@@ -597,6 +598,7 @@ def local_effects(x: Any) -> Any:
     return sum(items) + made.items[0] * made.count + table["b"][0] * w + total * copied
 
 
+@pytest.mark.exhaustive
 def test_effects_on_objects_of_the_function_are_none() -> None:
     fused = kerneltk.fuse(local_effects)
     for _ in range(2):
@@ -678,6 +680,7 @@ KINDS: list[Any] = [
 VALUES: list[Any] = [2.0, 2, 3.5, True, False, np.float32(2), Mode.SQUARE, 2.0]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(len(KINDS)))
 def test_types_are_those_of_plain_values(number: int) -> None:
     function = KINDS[number]

@@ -124,6 +124,7 @@ def carried_array_and_time(x: Any, y: Any) -> Any:
     return both
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "function",
     [
@@ -368,6 +369,7 @@ def returned_by_a_dependent_range(x: Any, y: Any) -> Any:
     return y
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "function",
     [

@@ -129,6 +129,7 @@ def test_fused_methods_keep_no_object_alive(name: str) -> None:
     np.testing.assert_array_equal(method(models[0], X), method.__wrapped__(models[0], X))
 
 
+@pytest.mark.exhaustive
 def test_functions_and_methods_that_are_arguments_end() -> None:
     @kerneltk.fuse
     def applied(x: Any, function: Any) -> Any:
