@@ -29,6 +29,7 @@ def test_slope_and_shade_of_a_plane(slope_to_the_east: Terrain) -> None:
     np.testing.assert_array_equal(run.on_terrain("height"), slope_to_the_east.elevation)
 
 
+@pytest.mark.exhaustive
 def test_all_versions_of_the_relief_are_equal() -> None:
     rng = np.random.default_rng(3)
     run = Run(Terrain("noise", rng.normal(0, 30, (61, 47)), 30.0, 20.0), HOST, pixels=1)
