@@ -27,6 +27,7 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("parameter", "array"),
     [
@@ -49,6 +50,7 @@ def test_the_number_of_elements_is_checked_at_each_launch() -> None:
         take(1, 1, (np.zeros(6, np.float32),))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("parameter", ["void* x", "char* x", "const unsigned char* x", "int* x"])
 def test_arrays_of_objects(parameter: str) -> None:
     with pytest.raises(ArgumentTypeError, match="dtype 'object'"):

@@ -141,6 +141,7 @@ STRIDES = ("stride", "x_stride", "strideX", "rowPitch", "step", "ld", "ldx", "LD
 NUMBERS = ("n", "steps", "timestep", "fold", "include", "leader", "ldw", "w_stride")
 
 
+@pytest.mark.exhaustive
 def test_a_number_is_a_stride_by_its_name() -> None:
     source = (
         "__global__ void f_N(const float* x, const float* w, int N, float* y) { *y = *x + *w; }"

@@ -88,6 +88,7 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
         _read(tmp_path / f"m{number}.cu", _mutated(number))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "data",
     one_in(4, [

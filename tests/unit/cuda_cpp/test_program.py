@@ -22,6 +22,7 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("order", ["after", "before"])
 @pytest.mark.parametrize("name", ["aa", "zz"])
 @pytest.mark.parametrize("declared", ["__global__ void {}(int* o) {{}}", "__device__ int {};"])
@@ -76,6 +77,7 @@ __global__ void ranked(int* x) { x[0] = rank(7); }
 """
 
 
+@pytest.mark.exhaustive
 def test_kernels_run_beside_others_that_cpu_cores_refuse(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(REFUSED)
     for _ in range(2):  # the second time what is refused is known
@@ -99,6 +101,7 @@ def test_kernels_run_beside_others_that_cpu_cores_refuse(tmp_path: Path) -> None
             module.ranked(1, 1, (z,))
 
 
+@pytest.mark.exhaustive
 def test_a_mistake_beside_what_cpu_cores_refuse_is_told() -> None:
     code = "__global__ void f(int* x) { x[0] = y; }\n" + REFUSED.replace(
         "cluster_group", "grid_group"
@@ -267,6 +270,7 @@ def test_cpu_cores_compile_a_large_module_in_parts() -> None:
     assert x == [99]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("place", ["source", "spliced", "option", "macro"])
 def test_kernels_of_a_large_module_share_a_variable(place: str, tmp_path: Path) -> None:
     header = tmp_path / "total.h"

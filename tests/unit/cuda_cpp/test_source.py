@@ -19,6 +19,7 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name", ["N", "P", "K", "B", "i", "x", "grid", "block", "lane", "real", "T"]
 )

@@ -31,6 +31,7 @@ def test_the_message_shows_the_line() -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_a_condition_that_the_preprocessor_decides() -> None:
     source = f"#if N > 1\nfloat f(float x) {{ return x; }}\n#else\n__device__ float f(float x) {{ return 2; }}\n#endif\n{KERNEL}"  # noqa: E501
     assert "'f' is a function of the host" in message(source, "k", "-DN=2")
@@ -49,6 +50,7 @@ def test_headers_and_declarations_in_other_files(tmp_path: Path) -> None:
     kerneltk.RawKernel(source, "k", (include,)).compile(backend="host")
 
 
+@pytest.mark.exhaustive
 def test_macros_of_options_say_where_a_function_runs() -> None:
     source = f"HD f(float x) {{ return x; }}\n{KERNEL}"
     kerneltk.RawKernel(source, "k", ("-DHD=__device__ float",)).compile(backend="host")
@@ -205,6 +207,7 @@ def test_initializers_that_are_constant() -> None:
     kerneltk.RawKernel(source, "k").compile(backend="host")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("declared", "name"),
     [

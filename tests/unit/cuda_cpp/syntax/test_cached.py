@@ -67,6 +67,7 @@ def test_a_source_is_rewritten_once(reads: list[str]) -> None:
     assert reads == [source]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("path", one_in(6, SOURCES), ids=lambda path: path.name)
 def test_what_is_kept_is_what_was_found(cache: Cache, path: Path) -> None:
     source = path.read_text(encoding="utf-8")
@@ -166,6 +167,7 @@ def test_another_include_path_is_seen(tmp_path: Path) -> None:
     assert signature((f"-I{paths[0]}", f"-I{paths[1]}")) == "f(int* b)"
 
 
+@pytest.mark.exhaustive
 def test_a_launch_sees_a_changed_header(tmp_path: Path) -> None:
     options = (f"-I{tmp_path}",)
     header = tmp_path / "part.h"

@@ -60,6 +60,7 @@ def test_any_mix_of_tokens_is_read(text: str) -> None:
     check(text)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=30, deadline=None)
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
