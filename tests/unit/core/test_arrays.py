@@ -58,6 +58,7 @@ def test_contiguity_and_extent(view: Any) -> None:
         assert (low, high) == (0, 0)
 
 
+@pytest.mark.exhaustive
 @given(views())
 @settings(deadline=None, max_examples=60)
 def test_dense_strides_in_the_order_of_a_view(view: Any) -> None:

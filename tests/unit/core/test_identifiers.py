@@ -88,6 +88,7 @@ def test_every_macro_on_the_host_is_known(headers: tuple[str, ...]) -> None:
     assert [m for m in macros if not identifier_problem(m) and not is_macro(m)] == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "headers", [(), EXPRESSIONS, (*EXPRESSIONS[:6], *FUNCTIONS)], ids=["none", "all", "functions"]
 )
@@ -299,6 +300,7 @@ def written(text: str, name: str, **known: Any) -> Any:
     return found[name]
 
 
+@pytest.mark.exhaustive
 def test_functions_in_python_may_use_any_name() -> None:
     result, count = np.zeros(3, np.int64), len(NASTY)
     names = ", ".join(NASTY)
@@ -334,6 +336,7 @@ def test_functions_of_elements_may_use_any_name() -> None:
     assert kernel.inspect(*[x] * 40, target="compute_80")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "name", one_in(3, ["NULL", "int", "_init", "float4", "M_PI", "cudaMalloc", "main"])
 )
