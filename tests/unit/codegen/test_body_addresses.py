@@ -107,6 +107,7 @@ def test_no_address_is_missed(number: str, pointer: str, operator: str, first: b
         assert takes_address(lex(f"y = {text};"), VALUES, TYPES), text
 
 
+@pytest.mark.exhaustive
 def test_a_binary_and_needs_no_alignment() -> None:
     misaligned = np.zeros(65, np.uint8)[1:].view(np.int16)
     kernel = ElementwiseKernel("int32 x", "int16 y", "y = (x) & (255)")
