@@ -99,6 +99,7 @@ extern "C" __global__ void scale(int* x) { x[blockIdx.x * blockDim.x + threadIdx
 """
 
 
+@pytest.mark.exhaustive
 def test_a_raw_kernel_shuffles_within_16_lanes(third: Any) -> None:
     x = np.arange(64, dtype=np.int32)
     y, size = third.asarray(np.zeros(64, np.int32)), third.asarray([0], np.int32)

@@ -19,6 +19,7 @@ def module() -> Any:
     return kerneltk.RawModule(code=CODE)
 
 
+@pytest.mark.exhaustive
 def test_launches_run_in_order_behind_the_kernel(module: Any) -> None:
     x = np.zeros(300, np.int32)
     module.get_function("in_order")(3, 4, (x, 300))

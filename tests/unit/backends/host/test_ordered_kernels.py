@@ -89,5 +89,6 @@ def test_other_modes(debug: str, part: str) -> None:
         assert reported & ALWAYS_FOUND == wrong & ALWAYS_FOUND
 
 
+@pytest.mark.exhaustive
 def test_kernels_compile_for_gpus() -> None:
     kerneltk.load(HERE / "ordered_kernels.cu").compile_for("sm_90")

@@ -249,6 +249,7 @@ def test_the_third_unit_has_it_made_and_later_ones_take_it(tmp_path: Path) -> No
     assert ask(tmp_path, "-include", "x.hpp") == ()
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 @pytest.mark.parametrize(
     "damage", one_in(5, ["noise", "nothing", "cut", "cut short", "zeros", "another's"])

@@ -52,6 +52,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return kerneltk.RawModule(code=KERNELS, options=(f"-I{directory}",), name_expressions=names)
 
 
+@pytest.mark.exhaustive
 def test_a_reduction_in_step(kernels: Any) -> None:
     x = np.arange(64, dtype=np.float32)
     kernels.get_function("reduce")(1, 64, (x,))
@@ -172,6 +173,7 @@ __global__ void f(int* x) { __shared__ S s; s.a = 3; s.a += 4; x[0] = s.a; }"""
     assert x[0] == 7
 
 
+@pytest.mark.exhaustive
 def test_headers_are_followed(tmp_path: Path) -> None:
     (tmp_path / "steps.cuh").write_text("#define STEP(n) s[t] += s[t + n];\n")
     (tmp_path / "k.cu").write_text(
@@ -186,6 +188,7 @@ def test_headers_are_followed(tmp_path: Path) -> None:
     assert (x == 32).all()
 
 
+@pytest.mark.exhaustive
 def test_headers_that_are_not_read_are_told(tmp_path: Path) -> None:
     (tmp_path / "types.cuh").write_text("#pragma once\ntypedef volatile int shared_int;\n")
     (tmp_path / "other.cuh").write_text("#pragma once\n// volatile in a comment\n")
