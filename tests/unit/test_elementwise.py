@@ -119,6 +119,7 @@ def test_other_extents_compile_nothing(
     assert compiled == []
 
 
+@pytest.mark.exhaustive
 def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
     """The launcher of the last call must not serve the next one of other types."""
     calls: list[tuple[Any, Any]] = [
