@@ -118,6 +118,7 @@ def test_memory_that_options_declare(options: tuple[str, ...], declaration: str)
         back((1,), (32,), (x,))
 
 
+@pytest.mark.exhaustive
 def test_every_byte_is_guarded() -> None:
     code = (
         'extern "C" __global__ void store(int at) { extern __shared__ char s[]; s[at] = 1; }\n'
@@ -153,6 +154,7 @@ def test_a_kernel_that_launches_another() -> None:
         kernel((1,), (1,), (np.zeros(32, "f4"),))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("option", ["-dc", "--relocatable-device-code=true"])
 def test_a_kernel_that_launches_one_a_thread(backend: Any, option: str) -> None:
     code = """

@@ -325,6 +325,7 @@ def test_modules_and_files(backend: Backend, tmp_path: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(p)[10:], (before + 3 * step)[10:])
 
 
+@pytest.mark.exhaustive
 def test_masks_defaults_and_several_outputs(backend: Backend) -> None:
     both = ElementwiseKernel("T x, T w = 2", "T y, T z", "y = x + w; z = x - w", "both")
     x = backend.asarray(values(20))

@@ -71,6 +71,7 @@ MISSED = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("kernel", "thread", "count"), MISSED)
 def test_a_barrier_that_threads_miss_is_reported(kernel: Any, thread: int, count: int) -> None:
     wanted = (

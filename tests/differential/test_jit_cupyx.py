@@ -43,6 +43,7 @@ def test_copy_by_both_ways_to_launch(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(z), data)
 
 
+@pytest.mark.exhaustive
 def test_sizes_of_numpy_and_python(backend: Any) -> None:
     x, y = backend.asarrays(np.arange(50.0), np.zeros(50))
     for size in (np.uint32(10), np.int64(20), 30):
@@ -389,6 +390,7 @@ def warp_collectives(x, sums, smallest):
         smallest[warp] = least
 
 
+@pytest.mark.exhaustive
 def test_collectives_of_cub(backend: Any) -> None:
     data = rng().random(256, np.float32)
     x, sums, largest = backend.asarrays(data, np.zeros(2, np.float32), np.zeros(2, np.float32))

@@ -133,6 +133,7 @@ def test_zeros_of_integers_have_no_sign() -> None:
     assert_same(found, wanted, 0, "")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("out", half(["float64", "float32", "float16", "complex64", "complex128"]))
 def test_zeros_of_integers_have_no_sign_in_results_of_another_dtype(dtype: str, out: str) -> None:
@@ -167,6 +168,7 @@ def updates_packed_fields(r: Any) -> None:
     r["count"][2] -= 1
 
 
+@pytest.mark.exhaustive
 def test_fields_that_are_not_aligned() -> None:
     r = np.zeros(3, PACKED)
     r["place"] = 7
@@ -330,6 +332,7 @@ def close(x: Any, y: Any) -> None:
     y[3] = cmath.isclose(x[1], x[1] * 1.0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 def test_tolerances_are_those_of_floats_of_64_bits(dtype: str) -> None:
     """A float32 is 0.1 only as long as 0.1 is rounded too."""
@@ -427,6 +430,7 @@ def depths(n: Any, y: Any) -> None:
     y[i] += depth_of(n[i])
 
 
+@pytest.mark.exhaustive
 def test_a_recursion_that_fills_the_stack(capfd: pytest.CaptureFixture[str]) -> None:
     """On CPU cores: a GPU's own limit ends the process's context."""
     of_elements, kernel = jit.kernel(depth_of), jit.rawkernel(depths)

@@ -450,6 +450,7 @@ def test_signature_converts_numbers(backend: Any) -> None:
         assert [str(kind) for kind in types][1] == "int32"
 
 
+@pytest.mark.exhaustive
 def test_several_signatures_are_left_to_the_arguments(backend: Any) -> None:
     @cuda.jit(["void(float32[:])", "void(float64[:])"])
     def halve(x):

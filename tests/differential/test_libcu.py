@@ -120,6 +120,7 @@ def test_small_headers(backend: Any) -> None:
     assert backend.asnumpy(y).tolist() == [1, 2, 5, 3, 7]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("header", ["cuda/bit", "cuda/std/concepts"])
 def test_headers_that_cpu_cores_lack(header: str) -> None:
     kernel = kerneltk.RawKernel(

@@ -87,6 +87,7 @@ def test_instructions_compile_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_where_a_thread_is(backend: Any) -> None:
     out = np.zeros((2, 96, 8), "u4")
     launch(backend, "special_registers", 2, 96, out)

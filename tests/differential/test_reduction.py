@@ -234,6 +234,7 @@ def test_every_length_and_count_masked(backend: Any, axis: int) -> None:
     check_grid(backend, SUM, np.dtype("f4"), axis, total, masked=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", one_in(2, GRID_DTYPES), ids=str)
 def test_length_of_everything(backend: Any, dtype: Any) -> None:
     for size in (*range(1, 70), 127, 255, 256, 257, 511, 1023, 1024, 1025, 4095, 8193, 65_537,
