@@ -373,9 +373,10 @@ def returned_by_a_dependent_range(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize(
     "function",
     [
-        left_by_a_dependent_range, time_is_used_behind, time_decides, grown_by_an_inner_loop,
-        divided_behind_a_dependent_range, returned_by_a_dependent_range,
-        two_parities, first_ones, appended, counted, swapped, left_behind, by_table, one_view,
+        time_is_used_behind, left_by_a_dependent_range, divided_behind_a_dependent_range,
+        time_decides, returned_by_a_dependent_range, two_parities,
+        grown_by_an_inner_loop, first_ones, appended, counted, swapped, left_behind, by_table,
+        one_view,
         ranges_in_a_list, in_a_comprehension, through_a_name, state_of_defaults, selected_before,
         state_of_a_function, state_of_a_class, order_of_a_dict, caught, returned_from_finally,
     ],
