@@ -17,6 +17,7 @@ from .shrinking import smaller
 PROGRAMS = 10
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_program(backend: Backend, seed: int) -> None:
     program, wanted = defined_program(seed)
