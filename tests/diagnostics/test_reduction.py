@@ -291,6 +291,7 @@ def test_message(name: str) -> None:
     check(mistake, str(refused(mistake.texts, "nvrtc")), "nvrtc")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", half(MISTAKES))
 def test_message_of_the_host(name: str) -> None:
     mistake = MISTAKES[name]
