@@ -332,6 +332,7 @@ def test_error_has_the_source_and_the_log(where: str) -> None:
     assert "foo" in error.log
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 @pytest.mark.parametrize(
     ("texts", "line", "bracket"),
@@ -354,6 +355,7 @@ def test_a_bracket_that_is_never_closed(
     assert f"\n  {line}\n{carets}" in message
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 @pytest.mark.parametrize("origin", ["map_expr", "reduce_expr", "post_map_expr", "identity"])
 def test_a_bracket_that_was_never_opened(origin: str, where: str) -> None:
