@@ -82,6 +82,7 @@ def launch(name: str, x: Any, used: int, size: int) -> None:
 NAMES = ["back", "by_function", "raw_back", "waiting_back"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*NAMES, "first", "raw_first"])
 def test_memory_that_a_launch_does_not_have(name: str) -> None:
     x = np.arange(32, dtype="f4")

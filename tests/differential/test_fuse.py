@@ -70,7 +70,7 @@ def source(function: Any) -> str:
     return inspect.getsource(function).strip()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("family", FEWER, ids=lambda family: family.name)
 def test_program(backend: Any, family: Family) -> None:
     def every(*args: Any) -> list[Any]:

@@ -491,6 +491,7 @@ def test_debug(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(x), 1)
 
 
+@pytest.mark.exhaustive
 def test_types_of_numba(backend: Any) -> None:
     numba = pytest.importorskip("numba", exc_type=ImportError)  # may refuse a new NumPy
 

@@ -45,7 +45,7 @@ def _loaded(directory: Path, files: dict[str, str]) -> Any:
 
 
 # NVRTC compiles all of them, in a fifth of the time.
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", one_in(4, _FILES), ids=lambda case: case[0])
 def test_device_code_means_the_same(
     backend: Any, tmp_path: Path, case: tuple[str, dict[str, str], int]
@@ -216,6 +216,7 @@ def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
     assert _random_file(tmp_path, seed).k.compile_for("sm_90").kind == "cubin"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["host", "sm_90"])
 @pytest.mark.parametrize(
     "declared",
