@@ -636,6 +636,7 @@ WAYS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [*SCALARS, PAIR], ids=str)
 def test_dense_arrays_at_every_offset(dtype: np.dtype[Any]) -> None:
     shapes = (
