@@ -37,6 +37,7 @@ OPTIONAL = ("torch", "jax")
 OWN_CACHE = Cache(None)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("library", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("script", half(EXAMPLES), ids=lambda script: script.stem)
 def test_example(script: Path, library: str) -> None:
@@ -81,6 +82,7 @@ def test_pages_have_snippets() -> None:
     assert pages.count("docs/jit.md") >= 10
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_snippet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, page = SNIPPETS[name], name.rpartition(":")[0]
