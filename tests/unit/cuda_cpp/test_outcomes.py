@@ -423,6 +423,7 @@ def test_debug_modes(tmp_path: Path) -> None:
     assert in_process(file) == (2, True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("debug", ["", "memory"])
 def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
     file = tmp_path / "f.cu"
@@ -605,6 +606,7 @@ def said(path: Path, name: str, value: int) -> str:
     return str(x[0])
 
 
+@pytest.mark.exhaustive
 def test_messages_are_the_same(steps: list[str], tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text(REFUSED)

@@ -151,6 +151,7 @@ def test_templates_share_the_variables_of_their_file(tmp_path: Path) -> None:
         module.read["short"]
 
 
+@pytest.mark.exhaustive
 def test_a_template_argument_that_is_none_spoils_nothing(tmp_path: Path) -> None:
     (tmp_path / "v.cu").write_text(VARIABLES)
     module = kerneltk.load(tmp_path / "v.cu")

@@ -76,6 +76,7 @@ def test_kernels_run_without_it(path: Path) -> None:
     assert x.tolist() == [20, 21, 22]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_a_later_process_compiles_once(
     path: Path, target: str, monkeypatch: pytest.MonkeyPatch

@@ -260,6 +260,7 @@ def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
     assert k[0] == 7
 
 
+@pytest.mark.exhaustive
 def test_limits_of_torch_itself(tmp_path: Path) -> None:
     path = tmp_path / "limits.cu"
     path.write_text(

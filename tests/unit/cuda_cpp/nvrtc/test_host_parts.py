@@ -107,6 +107,7 @@ def test_names_of_the_user_s_own_are_not_the_library_s() -> None:
     assert x[0] == 10
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("head", "body"),
     one_row_in(2, [

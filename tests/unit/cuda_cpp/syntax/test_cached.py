@@ -194,6 +194,7 @@ print(sorted(name for name in sys.modules if "tree_sitter" in name or ".syntax."
 """
 
 
+@pytest.mark.exhaustive
 def test_a_known_source_loads_no_parser(new_cache: Path) -> None:
     environment = {**os.environ, "KERNELTK_CACHE_DIR": str(new_cache)}
     command = [sys.executable, "-c", PROGRAM % ([KERNEL, MEETING],)]
