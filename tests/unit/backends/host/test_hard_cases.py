@@ -557,6 +557,7 @@ for _ in range(int(sys.argv[1])):
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("debug", one_in(3, ["symbols", "memory", ""]))
 def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
     # A short limit finds the thread at many locations; on a loaded machine it may pass before the

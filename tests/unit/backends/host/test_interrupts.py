@@ -319,6 +319,7 @@ print("done")
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("action", "status", "printed"),
     one_row_in(

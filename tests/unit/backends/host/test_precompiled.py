@@ -171,6 +171,7 @@ def python() -> None:
     assert (x == 2).all()
 
 
+@pytest.mark.one_in(3)
 @needs_gxx
 @pytest.mark.parametrize(
     ("launch", "variables"),
@@ -459,6 +460,7 @@ def test_the_end_of_a_process_does_not_wait(end: str, tmp_path: Path) -> None:
     assert list((tmp_path / "files").iterdir()) == []
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 def test_what_is_ready_at_the_end_is_kept(tmp_path: Path) -> None:
     more = (

@@ -202,6 +202,7 @@ extern "C" __global__ void f(int* x) { shared_int* s = x; s[0] = 1; }"""
     quoted(1, 1, (np.zeros(1, np.int32),))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["by_options", "nested"])
 def test_macros_lead_to_volatile_memory(indirect: Any, name: str) -> None:
     y = np.zeros(32, np.int32)
@@ -282,6 +283,7 @@ def test_a_function_knows_from_where_it_was_called() -> None:
     assert x[0] == 31
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["with_a_constant", "with_a_function"])
 def test_templates_may_be_evaluated_by_the_compiler(name: str) -> None:
     """No warning either: the tests make errors of warnings."""
