@@ -431,6 +431,7 @@ def test_arrays_in_two_memories(dry: DryGpu) -> None:
         kerneltk.fuse(lambda x, y: x + y)(dry.array(3), np.ones(3))
 
 
+@pytest.mark.exhaustive
 def test_a_first_call_with_a_known_plan_loads_what_it_needs() -> None:
     code = (
         "import sys, numpy as np, kerneltk\n"

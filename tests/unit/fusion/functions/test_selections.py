@@ -32,6 +32,7 @@ def test_writes_by_masks(dtype: str) -> None:
           tolerance=2e-3)  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_reductions_of_what_a_mask_chooses() -> None:
     def program(x: Any, rows: Any) -> Any:
         return [

@@ -279,6 +279,7 @@ CONFUSABLE: list[tuple[Callable[..., Any], Sequence[Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("on", half(["host", "sm_90"]))
 def test_programs_that_are_not_one_another(cache: Cache, described: None, on: str) -> None:
     """Whatever plans are kept already, each program has its own."""
@@ -434,6 +435,7 @@ def rolled(x: Any, y: Any, total: float) -> Any:
     return x * 0.5
 
 
+@pytest.mark.exhaustive
 def test_plans_with_loops(
     cache: Cache, plans: list[str], described: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

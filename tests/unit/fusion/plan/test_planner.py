@@ -222,6 +222,7 @@ def test_small_operands_are_computed_once_where_that_is_less_work() -> None:
         np.testing.assert_allclose(kerneltk.fuse(function)(*args), function(*args), rtol=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_what_rounds_of_loops_have_in_common() -> None:
     x = np.random.default_rng(7).random((200, 200))
     for function, kernels, texts in ((scalars, 6, 5), (rounds, 3, 2), (all_pairs, 199, 1)):

@@ -113,6 +113,7 @@ class Model:
         return self.act(x) + self.bound(x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["scaled", "total", "weighted", "deep", "called"])
 def test_fused_methods_keep_no_object_alive(name: str) -> None:
     method: kerneltk.Fused = vars(Model)[name]
