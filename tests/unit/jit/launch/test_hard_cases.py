@@ -344,6 +344,7 @@ def count_far(hits: Any) -> None:
         atomic_add(hits, 0, 1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("integer", one_in(3, [np.uint64, int, np.int64]))
 def test_shapes_of_functions_of_elements_may_be_numpys_integers(backend: Any, integer: Any) -> None:
     hits = backend.xp.zeros(1, np.int64)
