@@ -378,6 +378,7 @@ def test_few_texts_for_all_lengths() -> None:
     assert sources(((10**5, n) for n in range(4, 2**14, 4)), 1) <= 20
 
 
+@pytest.mark.exhaustive
 def test_columns_have_the_most_texts() -> None:
     """How many threads stand side by side follows the number of columns."""
     numbers = random.Random(5)
