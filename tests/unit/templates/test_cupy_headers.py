@@ -69,6 +69,7 @@ INCLUDES = (
 )
 
 
+@pytest.mark.exhaustive
 def test_values_of_cupys_names() -> None:
     kernel = ElementwiseKernel(
         "T x",

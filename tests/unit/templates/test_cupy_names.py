@@ -146,6 +146,7 @@ def test_in_elementwise_kernels(group: str, target: str) -> None:
     kernel.compile(SPEC, target=target)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", TARGETS)
 def test_in_reduction_kernels(target: str) -> None:
     body = "const T x = a;" + "".join(f"{{{body}}}\n" for body in GROUPS.values())

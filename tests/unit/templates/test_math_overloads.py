@@ -154,6 +154,7 @@ def test_conditional_expressions_of_small_floats() -> None:
         kernel.compile(*specs, target="sm_75")
 
 
+@pytest.mark.exhaustive
 def test_raw_kernels() -> None:
     body = "x[0] = sqrt(k) + fmax(z, x[0]) + pow(k, 0.5f) + isnan(k) + abs(3u);"
     for head, names in (("", ""), ("#include <cmath>\n", "using namespace std; ")):
