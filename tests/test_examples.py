@@ -37,7 +37,6 @@ OPTIONAL = ("torch", "jax")
 OWN_CACHE = Cache(None)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("library", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("script", half(EXAMPLES), ids=lambda script: script.stem)
 def test_example(script: Path, library: str) -> None:

@@ -113,8 +113,8 @@ def dependent(x: Any, y: Any, z: Any) -> Any:
 
 
 _FUNCTIONS = [
-    dependent,
     triangular,
+    dependent,
     nested,
     numbers,
     reduced,
