@@ -432,6 +432,7 @@ def test_an_accumulator_of_128_bytes_is_none_too_large() -> None:
 # -- hints -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 @pytest.mark.parametrize(
     "texts",
@@ -471,6 +472,7 @@ def test_the_kernel_is_called_by_its_own_name(where: str) -> None:
 # -- again -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_the_kernel_of_a_refused_call_works_with_other_types() -> None:
     own = ReductionKernel("T x", "float32 y", "x.real()", "a + b", "y = a", "0", "real_sum")
     messages = []
