@@ -238,6 +238,7 @@ __global__ void sum(float* x) {
 """
 
 
+@pytest.mark.exhaustive
 def test_extents_of_its_own_and_templates_of_a_header_also_by_nvrtc(
     backend: Any, tmp_path: Path
 ) -> None:

@@ -95,7 +95,7 @@ def test_program(backend: Any, family: Family) -> None:
             same(one, other, backend, source(program))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("program", IN_PLACE, ids=[program.__name__ for program in IN_PLACE])
 def test_in_place(backend: Any, program: Any) -> None:
     fused = kerneltk.fuse(program)

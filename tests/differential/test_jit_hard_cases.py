@@ -77,6 +77,7 @@ def view_before_its_bound_changes(x: Any, y: Any) -> None:
     y[1] = total(x[int(y[5]) :], int(jit.atomic_add(y, 5, 2)))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "function", [chain_stops_early, update_reads_first, target_is_evaluated_last]
 )

@@ -176,7 +176,7 @@ def test_compiles_for_cuda(kernel: Any, arguments: tuple[Any, ...]) -> None:
 # -- dtypes ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", half(DTYPES), ids=str)
 def test_every_dtype(backend: Any, dtype: np.dtype[Any]) -> None:
     x = values(dtype, 1000)
@@ -185,7 +185,7 @@ def test_every_dtype(backend: Any, dtype: np.dtype[Any]) -> None:
     same(backend, twice(backend.asarray(x)), x * 2)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", half([*INTEGERS, *FLOATS, *COMPLEX]), ids=str)
 def test_weak_numbers_take_the_dtype_of_the_array(backend: Any, dtype: np.dtype[Any]) -> None:
     x = values(dtype, 257)
@@ -196,7 +196,7 @@ def test_weak_numbers_take_the_dtype_of_the_array(backend: Any, dtype: np.dtype[
 OTHERS = tuple(map(np.dtype, ("int8", "uint64", "float32", "complex64")))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("first", half(DTYPES), ids=str)
 @pytest.mark.parametrize("second", half(OTHERS), ids=str)
 def test_two_dtypes_meet_as_in_numpy(
@@ -206,7 +206,7 @@ def test_two_dtypes_meet_as_in_numpy(
     same(backend, add(*map(backend.asarray, (x, y))), x + y)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("x", "number", "dtype"),
     [
@@ -269,7 +269,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_by_element(backend: Any, layout: str) -> None:
     x = LAYOUTS[layout]

@@ -23,6 +23,7 @@ def launch(backend: Any, kernel: str, grid: int, block: int, *arguments: Any) ->
     launch_with_copies(backend, module().get_function(kernel), grid, block, *arguments)
 
 
+@pytest.mark.exhaustive
 def test_atomics(backend: Any) -> None:
     numbers, total = np.array([1, -5, 2, 0], "i4"), np.zeros(1, "f4")
     locked = np.zeros(4, "u4")

@@ -45,7 +45,7 @@ def _loaded(directory: Path, files: dict[str, str]) -> Any:
 
 
 # NVRTC compiles all of them, in a fifth of the time.
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("case", one_in(4, _FILES), ids=lambda case: case[0])
 def test_device_code_means_the_same(
     backend: Any, tmp_path: Path, case: tuple[str, dict[str, str], int]
@@ -306,6 +306,7 @@ _SUM = """__global__ void k(int* x) {
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("head", ["#include <a.h>\n", '#define H "a.h"\n#include H\n'])
 def test_lanes_run_in_step_in_a_header(backend: Any, tmp_path: Path, head: str) -> None:
     (tmp_path / "a.h").write_text(_REDUCTION)

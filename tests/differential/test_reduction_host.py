@@ -122,6 +122,7 @@ def bits(kernel: ReductionKernel, x: Array, axis: Any) -> list[bytes]:
 # -- threads and their order -----------------------------------------------------------------------
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize(
     "kernel", one_in(4, [WELFORD, SUM, LEAST, ARGMIN]), ids=lambda kernel: kernel.name
@@ -154,6 +155,7 @@ def test_work_has_every_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == set(ON_HOST)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 def test_work_is_divided(monkeypatch: pytest.MonkeyPatch, work: str) -> None:
     launch, calls = runtime.launch, []
@@ -256,6 +258,7 @@ struct counted {
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("identity", one_in(2, ["aligned_sum(0)", None]))
 def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
@@ -268,6 +271,7 @@ def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
     np.testing.assert_array_equal(kernel(x, axis=axis), x.sum(axis), strict=True)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("identity", one_in(2, ["counted(0, 0)", None]))
 def test_totals_that_cannot_be_assigned(work: str, identity: str | None) -> None:
@@ -300,6 +304,7 @@ def error(found: Array, exact: Array) -> float:
     return float(np.sqrt(np.mean(((found.astype("f8") - exact) / exact) ** 2)))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("shape", "axis"),
     [

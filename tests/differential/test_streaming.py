@@ -33,6 +33,7 @@ def stream_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elementwise, "STREAM_BYTES", 0)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("dtype", half(["f4", "f8", "i1"]))
 def test_operations(backend: Any, operation: str, dtype: str) -> None:

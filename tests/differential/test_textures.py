@@ -61,6 +61,7 @@ def test_what_is_sampled(backend: Any, texture: Texture) -> None:
     check(backend, texture)
 
 
+@pytest.mark.exhaustive
 def test_layers_of_rows() -> None:
     from ..conftest import Backend
 

@@ -105,12 +105,14 @@ def line(x, slope, start, y):
         y[k] = slope * x[k] + start
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("array", [X, X[::2, ::-1], X.T, X[0], X[:, :0], X[:0], I, M])
 def test_running_sums(backend, array):
     found = running(backend.asarray(array))
     same(backend, found, np.cumsum(array, -1, dtype=array.dtype), "running")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("a", "x"),
     [
@@ -124,6 +126,7 @@ def test_products(backend, a, x):
     same(backend, product(backend.asarray(a), backend.asarray(x)), np.matvec(a, x), "product")
 
 
+@pytest.mark.exhaustive
 def test_dtypes_of_outputs_are_the_widest_that_is_stored(backend):
     mean, square = moments(backend.asarray(I))
     same(backend, mean, I.mean(-1), "mean")  # of int32, which '0' alone would be
@@ -230,6 +233,7 @@ def test_a_strided_output_gets_a_tuple(backend):
 # -- memory ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", ["same", "shifted", "reversed", "interleaved", "transposed"])
 def test_outputs_that_overlap_inputs(backend, kind):
     whole = np.random.default_rng(1).random((8, 8))
@@ -297,6 +301,7 @@ def test_new_shapes_compile_nothing(backend):
     assert len(dot.cached_codes) == 1
 
 
+@pytest.mark.exhaustive
 def test_calls_between_kinds(backend):
     """The shortcut of one kind is not taken for another one."""
     f = kerneltk.vectorize(lambda x, y: x if y is None else x + y)
@@ -312,6 +317,7 @@ def test_calls_between_kinds(backend):
         same(backend, f(backend.asarray(I), x), I + X, "int32")
 
 
+@pytest.mark.exhaustive
 def test_excluded_arrays_beside_numbers(backend):
     f = kerneltk.vectorize(lambda table, k: table[k], excluded={0})
     table = backend.asarray(X[0])

@@ -61,6 +61,7 @@ def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_other_shapes_are_refused() -> None:
     name = "multiply<double, double, double, 16, 16, 16, nvcuda::wmma::row_major>"
     other = kerneltk.load(KERNELS / "libraries" / "wmma.cu", name_expressions=[name])
