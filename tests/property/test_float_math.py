@@ -34,7 +34,7 @@ def arguments(limit: float) -> np.ndarray:
     return np.concatenate([special, -special, bits, near])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", LIMITS)
 def test_every_exponent(name: str) -> None:
     x = np.concatenate([arguments(limit) for limit in (1, 3, 120, 1e5, 2e6)])

@@ -346,7 +346,7 @@ def test_several_outputs_and_inputs_that_are_written(
     check(lowered, given, shape, index=False)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("backend", ["cuda", "host"])
 @pytest.mark.parametrize("dtype", half(DTYPES[:6]), ids=str)
 @pytest.mark.parametrize("index", [False, True])
