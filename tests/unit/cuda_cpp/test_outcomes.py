@@ -640,6 +640,7 @@ def test_what_a_later_call_adds(tmp_path: Path) -> None:
             module.ask(1, 1, (x,))
 
 
+@pytest.mark.exhaustive
 def test_warnings_are_the_same(steps: list[str], tmp_path: Path) -> None:
     header = tmp_path / "include" / "cutlass" / "shared.h"
     header.parent.mkdir(parents=True)

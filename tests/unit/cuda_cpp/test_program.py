@@ -39,6 +39,7 @@ def test_what_stands_under_a_false_condition(order: str, name: str, declared: st
             module.get_function(name)(1, 1, (out,))
 
 
+@pytest.mark.exhaustive
 def test_kernels_whose_names_macros_make() -> None:
     code = """
     #define CAT(a, b) a##b

@@ -108,6 +108,7 @@ extern "C" __global__ void rank(int* x) {
     assert len(lines) == 5
 
 
+@pytest.mark.exhaustive
 def test_a_mistake_beside_it_is_told() -> None:
     code = SOURCE + "__global__ void wrong(int* x) { x[0] = y; }\n"
     with pytest.raises(CompileError, match=r"'y' was not declared|undeclared identifier 'y'"):
