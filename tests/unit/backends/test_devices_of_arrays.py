@@ -16,6 +16,7 @@ from ..fake_torch import Tensor
 from ..front_ends import each_front_end, size_of_output
 
 
+@pytest.mark.one_in(4)
 @each_front_end
 def test_a_launch_goes_where_the_tensors_are(make: Any, two_gpus: DryGpu) -> None:  # noqa: F811
     launch, size = make(), size_of_output(make)
