@@ -256,6 +256,7 @@ def mentioned() -> tuple[str, ...]:
     return tuple(names)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", one_in(2, ["elementwise", "reduction"]))
 @pytest.mark.parametrize("target", ["host", TARGET])
 def test_parameters_may_have_the_names_that_generated_text_mentions(kind: str, target: str) -> None:
