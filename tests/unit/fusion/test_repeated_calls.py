@@ -92,7 +92,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_a_number_that_is_an_index_or_an_end(
     program: Callable[..., Any], counts: Counter[str]

@@ -92,7 +92,7 @@ PLANS: list[tuple[Callable[[Any], Any], int, int]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(("function", "kernels", "elements"), PLANS)
 def test_copies(function: Callable[[Any], Any], kernels: int, elements: int) -> None:
     x = np.random.default_rng(0).random((8, 6))

@@ -258,6 +258,7 @@ def test_totals_of_what_no_kernel_takes_are_refused(dtype: Any, name: str) -> No
         total(np.zeros(3, dtype))
 
 
+@pytest.mark.exhaustive
 def test_rounding_to_many_digits() -> None:
     x = np.array([1.0, 0.0, -2.5])
     for digits in (22, 300, 308, 309, 400, -400):

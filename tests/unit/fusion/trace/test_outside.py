@@ -148,7 +148,7 @@ NAMED: dict[str, tuple[Any, list[Callable[[], object]]]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", NAMED)
 def test_names_are_guarded(name: str, traces: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("RATE", "PAIR", "helper", "ACTIVATION", "MODE"):
