@@ -383,6 +383,7 @@ def test_a_launch_inside_of_a_launch() -> None:
 # -- on a GPU that runs nothing --------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("only_compiled")
 def test_arrays_of_cupy_are_read_by_their_attributes(gpu: DryGpu) -> None:
     """A repeated call launches the same as the first, from no function in Python."""
@@ -676,6 +677,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.exhaustive
 def test_another_interpreter_of_the_process_is_refused(tmp_path: Path) -> None:
     if compiled.launcher_class() is None:
         pytest.skip("no compiled launchers here")

@@ -146,6 +146,7 @@ def test_elementwise_launches_are_not_confused(on: str) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @BOTH
 def test_reductions_are_not_confused(on: str) -> None:
     _differ(total("confusable"), [((x,), options) for x in INPUTS for options in OPTIONS], on)

@@ -350,6 +350,7 @@ def test_arrays_of_two_libraries_have_no_shortcut(lent: type[Lent]) -> None:
             np.testing.assert_allclose(fused(lent(X), Leased(X)), program(X, X), rtol=1e-5)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", MIXED)
 def test_arrays_of_a_library_and_of_numpys_together(
     lent: type[Lent], name: str, monkeypatch: pytest.MonkeyPatch
