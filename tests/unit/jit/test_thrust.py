@@ -249,6 +249,7 @@ SETS: list[Callable[[Any, Any], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_sets(backend: Any) -> None:
     _, first, second = ranges(backend, "C")
     rows = [backend.asnumpy(part)[:, ::2] for part in (first, second)]

@@ -34,6 +34,7 @@ def shortcuts_of(vectorized: Any) -> int:
     return sum(map(len, kernel_of(vectorized)._launchers.values()))
 
 
+@pytest.mark.exhaustive
 def test_shortcuts_are_of_shapes_and_strides(sums: Any) -> None:
     scale = np.ones(4)
     for x in (X, X[::-1], X[:2], X[:, ::2], X.astype("f4")):

@@ -191,6 +191,7 @@ def test_cached_codes() -> None:
     assert len(kernel.cached_codes) == 2
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("arguments", "count"),
     [
@@ -212,6 +213,7 @@ def test_what_compiles_anew(arguments: list[np.ndarray[Any, Any]], count: int) -
     assert len(kernel.cached_codes) == count
 
 
+@pytest.mark.exhaustive
 def test_numbers_compile_anew_by_type_alone() -> None:
     @jit.rawkernel()
     def kernel(x, a):
