@@ -361,6 +361,7 @@ KINDS: dict[str, tuple[list[Shape], int]] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_text_for_all_lengths_of_a_kind(kind: str) -> None:
     shapes, axis = KINDS[kind]
