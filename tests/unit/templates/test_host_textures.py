@@ -84,6 +84,7 @@ def source() -> str:
     return "\n".join([head, "switch (which) {", *lines, "}", "}"])
 
 
+@pytest.mark.exhaustive
 def test_wrong_accesses_are_errors_with_a_reason() -> None:
     kernel = kerneltk.RawKernel(source(), "fail")
     y = np.zeros(1, np.float32)

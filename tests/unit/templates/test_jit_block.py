@@ -308,6 +308,7 @@ def product(x: Array, y: Array) -> Array:
     return both.reshape(*both.shape[:-2], 4).view(x.dtype)[..., 0]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shape", BLOCK_SHAPES, ids=str)
 def test_structures_and_operations_that_do_not_commute(
     run: Runner, shape: tuple[int, int, int]
