@@ -355,6 +355,7 @@ def test_ahead_of_time_takes_defaults_and_keywords() -> None:
     assert scale.translation_unit(spec) == scale.translation_unit(x=spec, a=float)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("align", [False, True])
 def test_bools_of_records_are_true_whatever_their_byte(align: bool) -> None:
     x = np.zeros(20, np.dtype([("n", "i4"), ("f", [("b", "?"), ("c", "u1")], 2)], align=align))

@@ -165,6 +165,7 @@ def test_what_goes_by_value_is_as_it_was_recorded() -> None:
         np.testing.assert_array_equal(y, value)
 
 
+@pytest.mark.exhaustive
 def test_a_thread_that_ends_before_its_recording() -> None:
     entered: list[Any] = []
     results: list[Any] = []

@@ -227,6 +227,7 @@ def test_a_module_offers_all_its_kernels() -> None:
         module.get_function("weight")
 
 
+@pytest.mark.exhaustive
 def test_kernels_with_c_linkage_are_called_by_their_symbols_too() -> None:
     code = r"""
     namespace a { namespace { __device__ float one() { return 1; } }
@@ -287,6 +288,7 @@ extern "C" __global__ void f(cuComplex* z, cuDoubleComplex w, cuComplex* y, doub
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("standard", ["c++11", "c++17"])
 def test_cucomplex_by_complex_numbers_with_operators(standard: str) -> None:
     module = kerneltk.RawModule(
@@ -322,6 +324,7 @@ extern "C" __global__ void f(const cuComplex* x, const cuComplex* y, cuComplex* 
     assert (z != x.view("c8")[:, 0] / y.view("c8")[:, 0]).any()
 
 
+@pytest.mark.exhaustive
 def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
     code = """#include <cuComplex.h>
     #include <cufft.h>
@@ -333,6 +336,7 @@ def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
     assert kernel.compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_translated_sources_see_cupys_headers() -> None:
     code = """extern "C" __global__ void f(complex<float>* z, const CArray<float, 1, true>* x) {
     z[0].real(CUDART_PI_F * (x == nullptr));
@@ -457,6 +461,7 @@ def test_a_file_with_host_code(cu_file: Path) -> None:
         _ = module.twise
 
 
+@pytest.mark.exhaustive
 def test_templates_of_a_file(cu_file: Path) -> None:
     module = kerneltk.load(cu_file)
     for dtype in (np.float32, np.int64, np.uint8, "double"):
@@ -469,6 +474,7 @@ def test_templates_of_a_file(cu_file: Path) -> None:
     assert named.kernels == ("twice", "deep::fill<short>")
 
 
+@pytest.mark.exhaustive
 def test_an_edited_header_rebuilds_and_versions_live_side_by_side(cu_file: Path) -> None:
     header = cu_file.parent / "lib" / "twice.cuh"
     first = kerneltk.load(cu_file)
@@ -483,6 +489,7 @@ def test_an_edited_header_rebuilds_and_versions_live_side_by_side(cu_file: Path)
     assert x[0] == 20
 
 
+@pytest.mark.exhaustive
 def test_several_files(cu_file: Path) -> None:
     other = cu_file.with_name("other.cu")
     other.write_text("__device__ int calls; __global__ void tick() { ++calls; }")

@@ -264,6 +264,7 @@ def test_a_second_call_touches_only_its_plan(
     assert counts == [[]] * len(counts)
 
 
+@pytest.mark.exhaustive
 def test_calls_of_changing_kinds(kernel: ReductionKernel) -> None:
     """The launcher of the last call must not serve the next one of other types or axes."""
     calls: list[tuple[Array, Any, dict[str, Any]]] = [
@@ -318,6 +319,7 @@ def test_a_size_ahead_of_time() -> None:
     assert RAW.compile(make("f4", 100), size=50, target="sm_90").code
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["max", "min", "norm", "T", "threadIdx", "a"])
 def test_a_kernel_may_have_any_name(name: str) -> None:
     own = ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", "0", name)
@@ -326,6 +328,7 @@ def test_a_kernel_may_have_any_name(name: str) -> None:
     assert own.compile(make("float32", (4,)), target="sm_90").entry.startswith(name)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("where", "axis"), ("n", "out")])
 def test_inputs_may_have_the_names_of_totals_and_of_options(names: tuple[str, str]) -> None:
     x, c = names
