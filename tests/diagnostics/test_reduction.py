@@ -313,6 +313,7 @@ def test_message_of_a_compilation_ahead() -> None:
     assert str(refused(mistake.texts, "host")) == str(refused(mistake.texts, "call"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 def test_errors_in_several_texts(where: str) -> None:
     texts = {
@@ -416,6 +417,7 @@ def test_a_first_output_that_is_too_large_for_an_accumulator(where: str) -> None
     assert "\n  out_params: T y\n" in str(caught.value)
 
 
+@pytest.mark.exhaustive
 def test_an_accumulator_of_128_bytes_is_none_too_large() -> None:
     members = ",".join(f"int64 f{k}" for k in range(16))
     own = kernel(
