@@ -102,6 +102,7 @@ def test_vectors(backend: Any) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 

@@ -211,6 +211,7 @@ def test_quotients_of_all_sizes_are_rounded_once(backend: Any) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_single_elements_and_constants(backend: Any) -> None:
     def places(x: Any) -> Any:
         return x.argmax(), x.argmin(axis=None, keepdims=True), x.sum(), x * 2

@@ -55,6 +55,7 @@ def test_what_compiling_decides(name: str) -> None:
         kernel.compile(backend="host")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("option", ["-default-device", "--device-as-default-execution-space"])
 def test_the_option_makes_functions_and_variables_the_device_s_also_by_nvrtc(option: str) -> None:
     source = (

@@ -119,6 +119,7 @@ def one_in_each_branch(y, n):
         y[t] = part[t]
 
 
+@pytest.mark.exhaustive
 def test_threads_that_returned_count_as_arrived(backend: Any) -> None:
     x = np.arange(64.0)
     y = backend.asarray(x)

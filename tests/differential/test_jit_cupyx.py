@@ -143,6 +143,7 @@ def tree(step):
     return add
 
 
+@pytest.mark.exhaustive
 def test_functions_that_return_functions_recursively(backend: Any) -> None:
     """Each level is another function, of its own constant; the last one calls none."""
 
@@ -236,6 +237,7 @@ def made_with(factor: float, width: int) -> Any:
     return scale
 
 
+@pytest.mark.exhaustive
 def test_values_from_around_the_kernel(backend: Any) -> None:
     for factor, width in ((0.5, 3), (2.0, 5)):
         x = backend.asarray(np.arange(32, dtype=np.float32))
@@ -259,6 +261,7 @@ def meet_as_in_numpy(a, b, out):
     out[1] = (a[0] * np.float32(2.5)).dtype.itemsize
 
 
+@pytest.mark.exhaustive
 def test_dtypes_meet_as_in_c_or_as_in_numpy(backend: Any) -> None:
     a, b, out = backend.asarrays(np.ones(1, np.int32), np.ones(1, np.float32), np.zeros(2, "i8"))
     meet_as_in_numpy[1, 1](a, b, out)

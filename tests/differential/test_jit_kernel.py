@@ -143,7 +143,7 @@ LINE, COUNTS = ArraySpec.make("float32", 100), ArraySpec.make("int32", 100)
 STEPS = ArraySpec.make("float32", (8, 9), strides=(200, 8))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
@@ -196,7 +196,7 @@ def test_weak_numbers_take_the_dtype_of_the_array(backend: Any, dtype: np.dtype[
 OTHERS = tuple(map(np.dtype, ("int8", "uint64", "float32", "complex64")))
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("first", half(DTYPES), ids=str)
 @pytest.mark.parametrize("second", half(OTHERS), ids=str)
 def test_two_dtypes_meet_as_in_numpy(
@@ -297,6 +297,7 @@ def test_broadcasting(backend: Any, first: tuple[int, ...], second: tuple[int, .
     same(backend, add(*map(backend.asarray, (y, x))), y + x)
 
 
+@pytest.mark.exhaustive
 def test_shapes_change_and_nothing_is_compiled_again(backend: Any) -> None:
     kernel = jit.kernel(add.__wrapped__)
     for shape in ((4,), (5,), (2, 3), (0,), (), (7, 1, 2)):
@@ -315,6 +316,7 @@ def test_several_results(backend: Any) -> None:
     same(backend, product, x * y)
 
 
+@pytest.mark.exhaustive
 def test_named_tuples_and_dataclasses_of_results(backend: Any) -> None:
     x, y = abs(values("float64", 100)) + 1, values("float64", 100, 1)
     pair = named(*map(backend.asarray, (x, y)))
@@ -342,6 +344,7 @@ def test_no_result(backend: Any) -> None:
     same(backend, counts, np.bincount(x, minlength=8).astype(np.int32))
 
 
+@pytest.mark.exhaustive
 def test_out(backend: Any) -> None:
     x, y = values("float32", (4, 6)), values("float32", (4, 6), 1)
     a, b = map(backend.asarray, (x, y))
@@ -423,6 +426,7 @@ def test_defaults_and_keywords(backend: Any) -> None:
     same(backend, with_defaults(a=array, x=2, b=array), 2 * x + x)
 
 
+@pytest.mark.exhaustive
 def test_arguments_that_are_none(backend: Any) -> None:
     x, mask = values("float32", 20), values("bool", 20)
     array = backend.asarray(x)
@@ -464,6 +468,7 @@ def test_local_memory_is_of_each_element(backend: Any) -> None:
     same(backend, scaled(backend.asarray(x), backend.asarray(k)), x * (k + 1).astype(np.float32))
 
 
+@pytest.mark.exhaustive
 def test_records_by_element_and_raw(backend: Any) -> None:
     dtype = np.dtype([("mass", np.float32), ("place", np.int32)], align=True)
     x = np.zeros(10, dtype)
@@ -534,6 +539,7 @@ def test_the_index_of_every_dimension(backend: Any, ndim: int) -> None:
     same(backend, (one, two, three, four)[ndim - 1](backend.asarray(x)), expected)
 
 
+@pytest.mark.exhaustive
 def test_indices_without_arrays() -> None:
     @jit.kernel
     def table(n):
@@ -552,6 +558,7 @@ def test_an_index_beside_elements(backend: Any) -> None:
     same(backend, weighted(backend.asarray(x)), x * np.arange(15, dtype=np.float32).reshape(3, 5))
 
 
+@pytest.mark.exhaustive
 def test_arrays_without_dimensions_beside_whole_ones(backend: Any) -> None:
     @jit.kernel
     def shifted(x, shift):
@@ -592,6 +599,7 @@ def test_what_shows_that_a_parameter_is_whole() -> None:
     assert kernel.raw == {"b", "c", "d", "e", "f", "g"}
 
 
+@pytest.mark.exhaustive
 def test_whole_arrays_of_other_strides(backend: Any) -> None:
     @jit.kernel
     def reversed_rows(x):

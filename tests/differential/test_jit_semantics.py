@@ -120,6 +120,7 @@ def other_functions(z, w, r, y, sizes, is_true):
         is_true[5, i] = cmath.isclose(z[i], z[i] * (1 + 1e-12))
 
 
+@pytest.mark.exhaustive
 def test_the_rest_of_cmath_and_arithmetic(backend: Any) -> None:
     parts = [0.0, -0.0, 1.0, -2.5, 1e300, math.inf, -math.inf, math.nan]
     numbers = [complex(*pair) for pair in itertools.product(parts, parts)]
@@ -285,7 +286,7 @@ def powers(x):  # type: ignore[no-untyped-def]
     return x**2, x**3, x**4
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", ["int8", "uint32", "float16", "float32", "float64"])
 def test_powers_by_constants(backend: Any, dtype: str) -> None:
     x = np.array([0, 1, 2, 3, 5, 7]).astype(dtype)

@@ -153,6 +153,7 @@ BY_NVRTC = thinned(SAMPLES)
 JOINT_BY_NVRTC = JointCases(BY_NVRTC, units_of)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("case", "mode"), parameters(SAMPLES, ways))
 def test_case(backend: Any, case: ReductionCase, mode: str, once: Any) -> None:
     if backend.name == "host":
@@ -214,7 +215,7 @@ def check_grid(backend: Any, kernel: ReductionKernel, dtype: Any, axis: int, exp
             )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("axis", half([-1, 0]))
 @pytest.mark.parametrize("dtype", but_for(GRID_DTYPES, "int16", "float64"), ids=str)
 def test_every_length_and_count(backend: Any, dtype: Any, axis: int) -> None:

@@ -286,6 +286,7 @@ def test_totals_that_cannot_be_assigned(work: str, identity: str | None) -> None
     np.testing.assert_array_equal(n, np.full(y.shape, x.size // y.size))
 
 
+@pytest.mark.exhaustive
 def test_totals_of_an_odd_size_side_by_side() -> None:
     kernel = ReductionKernel(
         "T x", "T y", "{x, 2 * x, 3 * x}", "{a.u + b.u, a.v + b.v, a.w + b.w}",

@@ -58,6 +58,7 @@ def wanted_of(program: Program, args: Any, named: Any) -> Any:
         return np.vectorize(program.function, **options)(*args, **named)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", half([*NUMBERS, *CORES]), ids=lambda program: program.name)
 def test_program(backend: Any, program: Program) -> None:
     vectorized = kerneltk.vectorize(program.function, **program.options)
@@ -105,7 +106,7 @@ def line(x, slope, start, y):
         y[k] = slope * x[k] + start
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("array", [X, X[::2, ::-1], X.T, X[0], X[:, :0], X[:0], I, M])
 def test_running_sums(backend, array):
     found = running(backend.asarray(array))
@@ -185,6 +186,7 @@ def test_outputs_may_be_given(backend):
     same(backend, mean, X.mean(-1), "mean")
 
 
+@pytest.mark.exhaustive
 def test_outputs_that_do_not_hold_what_is_stored():
     with pytest.raises(kerneltk.ArgumentTypeError, match="stores 'float64' to 'result', and"):
         running(X, out=np.zeros(X.shape, np.int32))
@@ -264,6 +266,7 @@ def test_outputs_that_overlap_whole_arrays(backend):
         np.testing.assert_array_equal(backend.asnumpy(table), values[::-1])
 
 
+@pytest.mark.exhaustive
 def test_elements_at_odd_addresses(backend):
     raw = np.zeros(4 * 6 * 8 + 1, np.uint8)[1:]
     odd = raw.view(np.float64).reshape(4, 6)
@@ -355,6 +358,7 @@ def test_decorators():
     np.testing.assert_array_equal(outer(X), 2 * X + 1)
 
 
+@pytest.mark.exhaustive
 def test_graphs_record_both_kinds():
     x, out = X.copy(), np.zeros_like(X)
     f = kerneltk.vectorize(lambda x, y=1: x + y)

@@ -46,6 +46,7 @@ def module() -> Any:
     return kerneltk.load(path, name_expressions=names, options=of_compiler())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", CASES)
 def test_products(backend: Any, case: str) -> None:
     (m, n, _), depth = CASES[case][1], 32
