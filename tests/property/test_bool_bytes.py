@@ -79,6 +79,7 @@ def test_raw_elements_that_are_written_are_bools(body: str, expected: list[int])
     assert memory.max() <= 1
 
 
+@pytest.mark.exhaustive
 def test_raw_elements_that_are_written_compile_for_gpus() -> None:
     spec = kerneltk.ArraySpec.make
     for body, _ in WRITTEN_ELEMENTS:

@@ -83,6 +83,7 @@ def _summed(x: np.ndarray) -> np.ndarray:
     return y
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [kerneltk.jit.kernel, kerneltk.vectorize])
 def test_functions_in_python_without_branches_and_loops_include_them(make: Any) -> None:
     x = np.float32([0.5, 9000, -200, np.nan])
