@@ -25,7 +25,7 @@ def test_random_program(seed: int) -> None:
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_program_with_captured_arrays(seed: int) -> None:
     program = captured.generate(seed)
@@ -33,7 +33,7 @@ def test_program_with_captured_arrays(seed: int) -> None:
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_program_that_writes_to_parts(seed: int) -> None:
     program = partial.generate(seed)
