@@ -196,6 +196,7 @@ def test_a_number_that_is_no_integer_to_the_kernel_is_no_stride() -> None:
 HEAD = "__global__ void f(float* x)"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("source", "options"),
     [

@@ -82,7 +82,7 @@ def _read(path: Path, data: bytes) -> None:
     assert time.process_time() - begin < SECONDS
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", one_in(2, range(4)))
 def test_damaged_files(part: int, tmp_path: Path) -> None:
     for number in range(part, MUTATIONS, 4):

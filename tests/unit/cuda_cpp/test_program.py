@@ -57,6 +57,7 @@ def test_kernels_whose_names_macros_make() -> None:
     module.get_function("add_one")(1, 1, (out,))
 
 
+@pytest.mark.exhaustive
 def test_what_cpu_cores_do_not_have_is_named() -> None:
     code = '__global__ void f(int* o) {\n    asm("mov.u32 %0, " LANE : "=r"(o[0]));\n}\n'
     code = '#define LANE "%laneid;"\n' + code
@@ -168,6 +169,7 @@ def test_constants_are_read_only_views() -> None:
     assert not fixed.flags.writeable
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX, where a test has loaded it
 def test_a_fork_while_another_thread_compiles() -> None:
     take = kernel("int* o", "o[0] = 1;")

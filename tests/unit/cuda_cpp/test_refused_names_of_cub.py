@@ -115,6 +115,7 @@ def test_a_mistake_beside_it_is_told() -> None:
         kerneltk.RawModule(code=code).get_function("plain")(1, 4, (np.zeros(4, "i4"),))
 
 
+@pytest.mark.exhaustive
 def test_a_macro_that_names_a_cluster() -> None:
     code = """#include <cooperative_groups.h>
 #define RANK cooperative_groups::this_cluster().block_rank()

@@ -40,6 +40,7 @@ def test_a_condition_that_the_preprocessor_decides() -> None:
     kerneltk.RawKernel(own, "k").compile(backend="host")
 
 
+@pytest.mark.exhaustive
 def test_headers_and_declarations_in_other_files(tmp_path: Path) -> None:
     (tmp_path / "own.h").write_text("#pragma once\nstatic float f(float x) { return x; }\n")
     include = f"-I{tmp_path}"
@@ -72,6 +73,7 @@ def test_what_is_no_kernel(source: str, said: str) -> None:
     assert said in message(source)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "source", ["__device__ void f(int* x) {}", 'extern "C" __host__ __device__ void f(int* x) {}']
 )
@@ -151,6 +153,7 @@ PLAIN = "__global__ void k(int* x) { x[0] = 1; }\n"
 BOTH = "template <class T> struct Pair { T a, b; };\n__device__ int other = 5, table[3];\n"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "declared",
     [

@@ -57,6 +57,7 @@ def module() -> Any:
     return kerneltk.RawModule(code=CODE, name_expressions=list(BOUNDS))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", BOUNDS)
 def test_larger_blocks_are_refused(module: Any, name: str) -> None:
     kernel, most = module.get_function(name), BOUNDS[name]

@@ -54,6 +54,7 @@ def check(text: str) -> SourceSummary:
     return summary
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=100, deadline=None)
 @given(st.lists(fragments, max_size=40).map("".join))
 def test_any_mix_of_tokens_is_read(text: str) -> None:
