@@ -72,6 +72,7 @@ def test_without_arrays_a_call_names_it(third: Any) -> None:
     assert type(square(3.0, size=4, backend="host")) is np.ndarray
 
 
+@pytest.mark.exhaustive
 def test_reductions(third: Any) -> None:
     x = third.asarray(X.reshape(64, 64))
     assert float(TOTAL(x)) == X.sum(dtype=np.float64)
@@ -113,6 +114,7 @@ def test_a_raw_kernel_shuffles_within_16_lanes(third: Any) -> None:
     np.testing.assert_array_equal(on_host, np.repeat(x.reshape(2, 32).sum(1), 32))
 
 
+@pytest.mark.exhaustive
 def test_a_module_and_its_variables(third: Any) -> None:
     module = RawModule(code=SUMS)
     factor = module.get_array("factor", backend="single")

@@ -72,6 +72,7 @@ def test_the_launch_that_fails_ends_the_others() -> None:
     assert y.tolist() == [0, 1, 2, 1]
 
 
+@pytest.mark.exhaustive
 def test_a_grid_that_fails() -> None:
     kernel = RawKernel(
         '#include <cassert>\nextern "C" __global__ void check(int* p) { assert(p[0] == 0); }',

@@ -227,6 +227,7 @@ def test_exits_may_be_allowed(faults: Kernels) -> None:
     assert np.array_equal(y, np.arange(64) != 7)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["endless", "barriers"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_time_limit(faults: Kernels, time_limit: None, name: str, threads: int) -> None:

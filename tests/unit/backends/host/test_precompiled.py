@@ -274,6 +274,7 @@ def test_damaged_content_changes_no_result(damage: str, tmp_path: Path) -> None:
     assert len(precompiled._refused) == began
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 @pytest.mark.parametrize(
     "whose", one_in(3, ["everybody may write", "another's file", "a group may write"])
@@ -378,6 +379,7 @@ def test_one_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.Mo
     assert not is_running(job.process)
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 @pytest.mark.filterwarnings("ignore:.*os.fork")  # of libraries that another test has imported
 def test_a_fork_leaves_its_parents_alone(tmp_path: Path) -> None:

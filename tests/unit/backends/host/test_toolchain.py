@@ -77,6 +77,7 @@ def call(source: str, entry: str, args: bytes, total: int, *options: str) -> Non
     runtime.launch(function, ctypes.addressof(buffer), total, 1 << 20, 1)
 
 
+@pytest.mark.exhaustive
 def test_saxpy(compiler: str) -> None:
     code = toolchain.compile_unit(unit(SAXPY))
     assert code.kind == "shared-library"
@@ -190,6 +191,7 @@ def test_a_round_trip_through_an_integer_has_no_sign_of_zero(
     assert not np.signbit(y).any()
 
 
+@pytest.mark.exhaustive
 def test_only_what_loses_signs_is_compiled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELTK_CXX", "g++")
     commands = []

@@ -103,6 +103,7 @@ def test_branches_join(kernels: Any) -> None:
     assert np.array_equal(y, first + here * (s[(t + 1) % 32] * 10000 + 7))
 
 
+@pytest.mark.exhaustive
 def test_lanes_wait_for_lanes(kernels: Any) -> None:
     x = np.zeros(97, np.int32)
     kernels.get_function("flag")(1, 96, (x,))
@@ -120,6 +121,7 @@ def test_lanes_wait_for_lanes(kernels: Any) -> None:
     assert y.all()
 
 
+@pytest.mark.exhaustive
 def test_last_lanes_of_warps_wait_for_each_other() -> None:
     kernel = kerneltk.RawKernel(LAST_LANES, "pass_on")
     x = np.arange(1, 11, dtype=np.int32)
@@ -266,6 +268,7 @@ extern "C" __global__ void with_a_function(float* x) {
 """
 
 
+@pytest.mark.exhaustive
 def test_a_function_knows_from_where_it_was_called() -> None:
     """Lanes of another branch come after all of the first one's, in a function that both call."""
     kernel = kerneltk.RawKernel(
