@@ -290,6 +290,7 @@ def test_the_body_may_change_its_index() -> None:
     kernel.compile(make("float32", (N,)), make("float32", (N,)), target="sm_90", size=N)
 
 
+@pytest.mark.exhaustive
 def test_arrays_by_their_raw_names() -> None:
     kernel = ElementwiseKernel(
         "T x, T w", "T y",
