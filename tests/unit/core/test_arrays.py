@@ -27,6 +27,7 @@ from kerneltk.core.arrays import (
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
 
+@pytest.mark.exhaustive
 @given(shapes, st.sampled_from([1, 4, 12]))
 @settings(deadline=None)
 def test_dense_strides(shape: tuple[int, ...], itemsize: int) -> None:

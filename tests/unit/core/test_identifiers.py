@@ -329,6 +329,7 @@ def test_functions_in_python_may_use_any_name() -> None:
     assert result.tolist() == [total, total + 2 * len(NASTY[::3]), total + count]
 
 
+@pytest.mark.exhaustive
 def test_functions_of_elements_may_use_any_name() -> None:
     x = np.ones(3, np.float32)
     names = ", ".join(NASTY[:40])
