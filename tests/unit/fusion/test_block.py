@@ -18,6 +18,7 @@ X = np.random.default_rng(0).random((5, 7))
 Y = np.random.default_rng(1).random((5, 7))
 
 
+@pytest.mark.exhaustive
 def test_it_computes_at_its_end() -> None:
     with kerneltk.fuse() as fused:
         x, y = fused(X, Y)

@@ -53,6 +53,7 @@ def test_constants_of_other_types_are_other_traces() -> None:
     is_same(lambda x, t: np.copysign(x, t[0]), [x, (0.0,)], [x, (-0.0,)])
 
 
+@pytest.mark.exhaustive
 def test_numbers_whose_types_depend_on_values() -> None:
     x = ones(3, dtype=np.int64)
     is_same(lambda x, k: x * 2**k, [x, 2], [x, -1], [x, 3])
@@ -172,6 +173,7 @@ def test_writes_to_what_numpy_does_not_write_to() -> None:
         kerneltk.fuse(lambda x: x == None)(x)  # noqa: E711
 
 
+@pytest.mark.exhaustive
 def test_copyto() -> None:
     def program(x: Any, y: Any, k: Any) -> None:
         np.copyto(x, y, where=y > 2)

@@ -50,6 +50,7 @@ def test_with_and_without_parentheses() -> None:
     assert repr(named) == "<Fused scaled>"
 
 
+@pytest.mark.exhaustive
 def test_arguments_by_name_and_defaults() -> None:
     np.testing.assert_array_equal(axpb(X, b=3), 2 * X + 3)
     np.testing.assert_array_equal(axpb(b=X, x=1.5, a=np.float32(2)), 3 + X)
@@ -301,6 +302,7 @@ def test_graphs_refuse_what_a_function_of_several_kernels_would_overlap() -> Non
     np.testing.assert_array_equal(pairs[:6], np.arange(6, 12) * 2)
 
 
+@pytest.mark.exhaustive
 def test_graphs_record_writes() -> None:
     @kerneltk.fuse
     def shift(x: Any) -> None:
@@ -362,6 +364,7 @@ def dry(gpu: DryGpu) -> Iterator[DryGpu]:  # noqa: F811
     steps.kernel_of.cache_clear()
 
 
+@pytest.mark.exhaustive
 def test_launches_on_a_gpu(dry: DryGpu) -> None:
     import cupy
 
@@ -389,6 +392,7 @@ def test_tensors_are_on_torchs_stream(dry: DryGpu) -> None:
         assert isinstance(found, dry.torch.Tensor)
 
 
+@pytest.mark.exhaustive
 def test_repeated_writes_on_a_gpu_ask_which_arrays_overlap(
     dry: DryGpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:

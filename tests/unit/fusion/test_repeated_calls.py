@@ -221,6 +221,7 @@ def test_a_global_number_that_changes(
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.exhaustive
 def test_a_closed_over_number_that_changes(counts: Counter[str]) -> None:
     function, put = closed_over()
     fused = kerneltk.fuse(function)

@@ -19,6 +19,7 @@ def helper(x: Any) -> Any:
     return np.arange(x.shape[0])[:, None] * exp(x)
 
 
+@pytest.mark.exhaustive
 def test_helpers_see_traced_numpy() -> None:
     fused = kerneltk.fuse(lambda x: helper(x) + arange(x.shape[1]))
     for n in (3, 5):
@@ -66,6 +67,7 @@ def test_functions_of_cupy_are_numpys() -> None:
         refused(X)
 
 
+@pytest.mark.exhaustive
 def test_functions_of_cupyx() -> None:
     special = pytest.importorskip("cupyx.scipy.special")
     import scipy.special

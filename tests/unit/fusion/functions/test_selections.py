@@ -84,6 +84,7 @@ def test_in_place_operators_keep_the_dtype() -> None:
         np.testing.assert_array_equal(x, before)
 
 
+@pytest.mark.exhaustive
 def test_lists_as_indices() -> None:
     def program(x: Any) -> Any:
         y = x[:, [0, -1]]

@@ -183,6 +183,7 @@ def test_layouts(layout: Callable[[Any], Any]) -> None:
     _compare(reduced, lambda: [layout(x) for x in _arguments()])
 
 
+@pytest.mark.exhaustive
 def test_bools_are_any_byte() -> None:
     def function(x: Any, y: Any) -> None:
         for i in range(20):
@@ -210,6 +211,7 @@ def test_unaligned_arrays() -> None:
     _compare(triangular, make)
 
 
+@pytest.mark.exhaustive
 def test_large_launches_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen: list[bool] = []
 

@@ -200,6 +200,7 @@ def test_arithmetic_of_float16_is_of_one_instruction(
     assert wanted in source_of(function, "f2", "f2")
 
 
+@pytest.mark.exhaustive
 def test_other_types_have_their_operators() -> None:
     for dtype in ("f4", "f8", "i4", "c8"):
         assert "half_" not in source_of(lambda x, y: x * y + x, dtype, dtype)

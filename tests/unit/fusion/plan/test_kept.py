@@ -293,6 +293,7 @@ def test_programs_that_are_not_one_another(cache: Cache, described: None, on: st
     assert again == alone
 
 
+@pytest.mark.exhaustive
 def test_names_backends_and_devices_have_plans_of_their_own(cache: Cache, plans: list[str]) -> None:
     def normed(x: Any) -> Any:
         return x / x.sum(axis=-1, keepdims=True)
@@ -349,6 +350,7 @@ def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str])
     assert len(record_of(data)) == 8
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "function",
     [lambda x: x * Whole(2), lambda x: x * Two.IT, lambda x, n=2.0: x + n],

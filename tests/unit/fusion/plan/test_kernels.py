@@ -99,6 +99,7 @@ def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.exhaustive
 def test_fused_reductions_have_the_schedules_of_reduction_kernels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -128,6 +128,7 @@ def test_traffic_is_at_the_floor() -> None:
     assert shown.bytes == shown.floor == 3 * X.nbytes
 
 
+@pytest.mark.exhaustive
 def test_what_is_overwritten_is_kept_for_those_who_need_it() -> None:
     def program(x: Any) -> Any:
         old = x * 1

@@ -92,6 +92,7 @@ def test_rows_in_other_orders() -> None:
         assert strides(found) == strides(wanted)
 
 
+@pytest.mark.exhaustive
 def test_the_shortcut_leaves_other_orders_alone() -> None:
     fused = kerneltk.fuse(lambda x: x * 2)
     for x in (X, X, np.asfortranarray(X), X.T[::2], X[:, ::2], X, Z, Z.transpose(2, 0, 1), Z):

@@ -24,6 +24,7 @@ BEYOND = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", BEYOND)
 def test_comparisons_with_numbers_beyond_the_dtype(program: Any) -> None:
     x = np.array([0, 7, 255], np.uint8)
@@ -31,6 +32,7 @@ def test_comparisons_with_numbers_beyond_the_dtype(program: Any) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.exhaustive
 def test_a_number_beyond_the_dtype_as_an_argument() -> None:
     fused = kerneltk.fuse(lambda x, k: x < k)
     x = np.array([0, 7, 255], np.uint8)
@@ -58,6 +60,7 @@ def test_out_and_where() -> None:
     np.testing.assert_array_equal(y, [0, 0, 3, 4])
 
 
+@pytest.mark.exhaustive
 def test_an_assignment_converts_to_any_dtype() -> None:
     def program(x: Any) -> None:
         x[1:] = x[:-1] + 0.75
@@ -67,6 +70,7 @@ def test_an_assignment_converts_to_any_dtype() -> None:
     np.testing.assert_array_equal(x, [0, 0, 1, 2])
 
 
+@pytest.mark.exhaustive
 def test_captured_arrays_are_read_at_each_call() -> None:
     weights = np.ones(3)
     fused = kerneltk.fuse(lambda x: x * weights)
@@ -124,6 +128,7 @@ def test_an_array_is_assigned_a_value_that_is_in_memory(program: Any) -> None:
     same_as_plain(program, np.array([1.0, 2.0, 3.0]))
 
 
+@pytest.mark.exhaustive
 def test_what_is_assigned_a_value_in_memory_is_no_view_of_it() -> None:
     def program(x: Any) -> Any:
         y, z = x * 2, x * 3
@@ -183,6 +188,7 @@ def test_a_number_is_cast_by_way_of_every_dtype(value: Any) -> None:
     same_as_plain(program, np.array([1, 2]), value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("value", [300, -1])
 def test_where_takes_pythons_integers_as_this_numpy_does(value: int) -> None:
     # They wrap around before NumPy 2.5, and are refused since.
@@ -202,6 +208,7 @@ def test_where_takes_pythons_integers_as_this_numpy_does(value: int) -> None:
 U8 = np.array([1, 200], np.uint8)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("value", [1j, 0.5, 3, 0, float("nan")])
 def test_the_truth_of_a_number(value: Any) -> None:
     same_as_plain(
@@ -257,6 +264,7 @@ def test_a_dtype_may_be_asked_for() -> None:
     assert resolved_loop(np.add, (F4, F4), F8, "same_kind") == ((F8, F8), (F8,))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", sorted(name for name in dir(np) if isinstance(
     getattr(np, name), np.ufunc)))  # fmt: skip
 def test_kernels_have_numpys_ufuncs(name: str) -> None:

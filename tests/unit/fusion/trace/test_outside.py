@@ -528,6 +528,7 @@ def changes_what_another_way_has_not(x: Any, y: Any, n: Any) -> Any:
     return part.value * 2  # type: ignore[union-attr]
 
 
+@pytest.mark.exhaustive
 def test_a_constant_of_another_way_is_nothing_from_outside() -> None:
     y = np.zeros(4)
     found = kerneltk.fuse(changes_what_another_way_has_not)(X, y, 1)
@@ -605,6 +606,7 @@ def test_effects_on_objects_of_the_function_are_none() -> None:
         np.testing.assert_array_equal(fused(X), local_effects(X))
 
 
+@pytest.mark.exhaustive
 def test_generators_that_assign_several_arguments_anew() -> None:
     def counted(*given: Any, **named: Any) -> Any:
         count, given, named = len(given), 0 * given[0].sum(), len(named)  # type: ignore[assignment]
@@ -615,6 +617,7 @@ def test_generators_that_assign_several_arguments_anew() -> None:
     np.testing.assert_array_equal(fused(X), 6 * X)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", [list, tuple, collections.deque])
 def test_copies_of_containers_are_the_functions(kind: Any) -> None:
     def own(x: Any) -> Any:
@@ -656,6 +659,7 @@ def test_equal_objects_with_other_attributes() -> None:
         np.testing.assert_array_equal(fused(X, Parameters(rate)), X * rate)
 
 
+@pytest.mark.exhaustive
 def test_functions_as_arguments_are_traced() -> None:
     fused = kerneltk.fuse(lambda x, f: f(x) + 1)
     functions: list[Any] = [np.exp, lambda v: v * np.arange(v.shape[0]), np.cos]

@@ -385,6 +385,7 @@ def test_other_rounds_are_what_the_function_does(function: Callable[..., Any]) -
     _compare(function)
 
 
+@pytest.mark.exhaustive
 def test_numbers_of_a_call_decide_how_many_rounds_there_are() -> None:
     def smoothed(x: Any, n: int) -> None:
         for i in range(1, n):

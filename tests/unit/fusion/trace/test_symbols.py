@@ -198,6 +198,7 @@ def test_exceptions_that_a_function_catches(number: int, is_backwards: bool) -> 
         np.testing.assert_array_equal(fused(x, y, m), function(x, y, m), str((m, n)))
 
 
+@pytest.mark.exhaustive
 def test_shapes_and_numbers_that_no_result_needs() -> None:
     def sums(x: Any, y: Any) -> Any:
         x + y

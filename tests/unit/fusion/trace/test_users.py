@@ -161,6 +161,7 @@ def test_globals_of_a_trace_end() -> None:
     assert end() is None
 
 
+@pytest.mark.exhaustive
 def test_kinds_of_arguments_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kerneltk.fusion.programs._MOST_KINDS", 3)
     fused = kerneltk.fuse(lambda x, name: x * len(name))
