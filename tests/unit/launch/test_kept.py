@@ -64,6 +64,7 @@ def total(name: str) -> ReductionKernel:
     return ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [plus, total])
 def test_a_known_launch_is_not_made_again(
     cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch, make: Any
@@ -241,6 +242,7 @@ def test_what_is_no_entry_is_replaced(cache: Cache, scheduled: list[str], data: 
     assert scheduled == [name, name]
 
 
+@pytest.mark.exhaustive
 def test_object_code_that_is_gone_is_made_again(
     cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +267,7 @@ def test_a_process_keeps_one_launch_of_a_unit(
     assert len(scheduled) == 19
 
 
+@pytest.mark.exhaustive
 def test_an_entry_has_a_few_records(cache: Cache) -> None:
     name = next(_names)
     for count in range(1, 20):

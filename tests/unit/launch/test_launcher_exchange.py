@@ -201,6 +201,7 @@ def test_a_repeated_call_is_the_launchers(lent: type[Lent]) -> None:
     assert second.array.tolist() == first.tolist() == (2 * x.array).tolist()
 
 
+@pytest.mark.exhaustive
 def test_a_plan_is_shared_with_the_backends_own_arrays(lent: type[Lent]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "shared_plan")
     x = np.arange(6, dtype=np.int16)
@@ -465,6 +466,7 @@ def test_what_a_library_changes_while_it_is_asked_is_read_afterwards(
     assert y.array.tolist() == [40, 44, 48, 52, 56]
 
 
+@pytest.mark.exhaustive
 def test_nothing_leaks(lent: type[Lent]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 3 * x", "counted_lent")
     x, y = lent(np.arange(5.0)), lent(np.zeros(5))
