@@ -79,6 +79,7 @@ def guarded(x, y):
     return x // y if y else x
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["int32"])
 def test_a_quotient_that_nobody_reads_and_one_that_nobody_computes(dtype: str) -> None:
     x, y = np.arange(1, 100, dtype=dtype), np.ones(99, dtype)

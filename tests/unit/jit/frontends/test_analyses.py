@@ -169,6 +169,7 @@ def test_what_changes_is_seen(
         assert (not lowerings) == is_kept, name
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("owner", "name"),
     [(math, "floor"), (np, "sqrt"), (builtins, "abs")],
@@ -322,6 +323,7 @@ def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: 
     assert not lowerings
 
 
+@pytest.mark.exhaustive
 def test_more_records_than_are_kept(cache: Cache, lowerings: list[str]) -> None:
     def make(n: int) -> Any:
         @jit.kernel

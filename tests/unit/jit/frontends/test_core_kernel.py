@@ -59,6 +59,7 @@ def test_cores_without_elements(sums: Any) -> None:
         assert sums(X[:0], np.ones(1)).shape == (0,)
 
 
+@pytest.mark.exhaustive
 def test_launches_on_a_gpu(gpu: DryGpu) -> None:  # noqa: F811
     def matvec(a: Any, x: Any, y: Any) -> None:
         for i in range(a.shape[0]):

@@ -123,6 +123,7 @@ def test_raw_parameters_are_a_sequence(raw: Any) -> None:
 # -- launches -------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "launch",
     [
@@ -166,6 +167,7 @@ def test_arguments_that_do_not_fit(arguments: Any, text: str) -> None:
         axpb(*element_args, **{("c" if key == "b" else key): v for key, v in named.items()})
 
 
+@pytest.mark.exhaustive
 def test_kernels_in_a_class_are_not_bound() -> None:
     x = floats()
     np.testing.assert_array_equal(Holder().twice(x), x * 2)

@@ -140,6 +140,7 @@ def test_shortcuts_ask_nothing_of_objects_that_have_none() -> None:
             added(X, Odd())
 
 
+@pytest.mark.exhaustive
 def test_layouts_of_whole_arrays_in_turn() -> None:
     """Shortcuts of one kind that are for other layouts are made anew, and do not call each other
     for ever.

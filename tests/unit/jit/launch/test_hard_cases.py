@@ -52,6 +52,7 @@ def test_a_record_is_no_element() -> None:
         mass(particles[0])
 
 
+@pytest.mark.exhaustive
 def test_an_assertion_in_a_kernel_of_elements(capfd: pytest.CaptureFixture[str]) -> None:
     @kernel
     def root(x: Any) -> Any:
@@ -69,6 +70,7 @@ class Stream:
     ptr = 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("rest", "elements"),
     [
@@ -118,6 +120,7 @@ def test_a_grid_of_floats_does_not_stay(decorator: Any, wrong: tuple[Any, Any]) 
     assert x.all()
 
 
+@pytest.mark.exhaustive
 def test_subclasses_are_launched_as_fast_as_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     @rawkernel
     def fill(x: Any, value: Any) -> None:
@@ -197,6 +200,7 @@ def test_constant_memory_of_every_dtype(dtype: Any) -> None:
     assert ".const" in copy.inspect(x, target="compute_90")
 
 
+@pytest.mark.exhaustive
 def test_numbers_that_a_signature_has_no_room_for() -> None:
     @cuda.jit("void(float32[:], int32, float32)")
     def store(x: Any, n: Any, value: Any) -> None:
@@ -276,6 +280,7 @@ def transposed_sum(x: Any, y: Any, out: Any) -> None:
         out[i, j] = x[i, j] + y[j, i]
 
 
+@pytest.mark.exhaustive
 def test_arrays_whose_shapes_are_the_same_or_not(backend: Any) -> None:
     for rows, columns in ((5, 5), (3, 7), (6, 6), (7, 3)):
         x = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)

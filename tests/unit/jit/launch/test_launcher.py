@@ -130,6 +130,7 @@ def test_a_kernel_without_arguments_runs_where_kernels_do() -> None:
     assert is_cached or foreign_arrays.default_backend().name == "cuda"
 
 
+@pytest.mark.exhaustive
 def test_subclasses_and_other_libraries_arrays() -> None:
     class Foreign:
         def __init__(self, array: Any) -> None:
@@ -357,6 +358,7 @@ def test_plans_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
     assert all(len(one.plans) <= 3 for one in add._launchers.values())
 
 
+@pytest.mark.exhaustive
 def test_shapes_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kerneltk.launch.launch_config._MAX_SHAPES", 4)
     kernel = Kernel(Text(WHERE, COUNT))
@@ -366,6 +368,7 @@ def test_shapes_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
         assert x.sum() == 4 * blocks
 
 
+@pytest.mark.exhaustive
 def test_threads_launch_at_once() -> None:
     add = adder()
     dtypes = ("f4", "f8", "i4")

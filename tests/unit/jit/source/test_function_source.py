@@ -168,6 +168,7 @@ DEFINITIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("text", DEFINITIONS.values(), ids=DEFINITIONS)
 def test_definitions(load: Load, text: str) -> None:
     for before in ("", "import os\n\n\n"):

@@ -83,6 +83,7 @@ def types_of(function, element: str, given: Type = PY_INT) -> dict[str, str]:
     return {name: str(kind) for name, kind in program.kernel.locals}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("function", "element", "name", "expected"),
     [
