@@ -106,6 +106,7 @@ def test_headers_of_the_library_in_reductions() -> None:
     total.compile(make("float32", (3,)), target="sm_90")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "options", one_in(3, [("-std=c++11",), ("--std", "c++14"), ("-std=c++17",)])
 )
