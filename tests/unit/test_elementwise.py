@@ -134,6 +134,7 @@ def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
             assert result.dtype == array.dtype
 
 
+@pytest.mark.exhaustive
 def test_the_number_of_plans_is_bounded(
     kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -375,6 +376,7 @@ def test_bools_of_records_are_true_whatever_their_byte(align: bool) -> None:
         kernel.compile(ArraySpec.make(x.dtype, (20,)), target="sm_90")
 
 
+@pytest.mark.exhaustive
 def test_bools_are_true_whatever_their_byte() -> None:
     x = np.array([0, 1, 2, 3, 255] * 13, np.uint8)
     out = x[::-1].copy()

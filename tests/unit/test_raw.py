@@ -50,6 +50,7 @@ def axpy(n: int = 100) -> tuple[kerneltk.RawKernel, np.ndarray[Any, Any], np.nda
     )
 
 
+@pytest.mark.exhaustive
 def test_as_cupy_is_called() -> None:
     kernel, x, y = axpy()
     kernel((4,), (32,), (np.int32(100), np.float32(2), x, y))
@@ -122,6 +123,7 @@ __global__ void move(point by, float2 pair, const point* from, double* out) {
 """
 
 
+@pytest.mark.exhaustive
 def test_structs_and_vectors() -> None:
     dtype = np.dtype([("id", np.int32), ("at", np.float64, 2)], align=True)
     kernel = kerneltk.RawKernel(STRUCTS, "move")
@@ -364,6 +366,7 @@ def test_constructors_refuse_nonsense() -> None:
         kerneltk.RawModule(code=MODULE, name_expressions="weigh")
 
 
+@pytest.mark.exhaustive
 def test_compile_errors_point_at_the_users_line() -> None:
     kernel = kerneltk.RawKernel(AXPY.replace("a * x[i]", "b * x[i]"), "axpy")
     with pytest.raises(CompileError) as caught:
@@ -386,6 +389,7 @@ def test_the_log_is_written_whatever_the_cache_has() -> None:
             assert stream.getvalue() == expected
 
 
+@pytest.mark.exhaustive
 def test_the_log_of_a_source_that_is_refused() -> None:
     stream = io.StringIO()
     with pytest.raises(kerneltk.CompileError) as caught:

@@ -128,6 +128,7 @@ def test_identities_are_what_nothing_reduces_to(dtype: str, identity: Any) -> No
     assert kernel.compile(make(dtype, (2, 8)), axis=1, target="sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_the_identity_may_be_a_parameter() -> None:
     kernel = ReductionKernel("T x, T least", "T y", "x", "max(a, b)", "y = a", "least", "at_least")
     same(kernel(X, 5, axis=1), np.array([5, 7, 11], np.float32))
@@ -137,6 +138,7 @@ def test_the_identity_may_be_a_parameter() -> None:
 # -- ways to call ----------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_outputs_in_all_ways() -> None:
     for how in ("out", "tuple", "position", "name"):
         y = np.full(4, np.nan, np.float32)
@@ -279,6 +281,7 @@ def test_calls_of_changing_kinds(kernel: ReductionKernel) -> None:
             same(kernel(x, c, **how), np.sum((x * c).astype(x.dtype), dtype=x.dtype, **how))
 
 
+@pytest.mark.exhaustive
 def test_inputs_that_are_read_as_arrays_may_lie_anywhere() -> None:
     kernel = ReductionKernel(
         "T x, raw T w", "T y", "_raw_x[_in_ind.get()] * w[_J]", "a + b", "y = a", "0", "viewed"

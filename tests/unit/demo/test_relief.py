@@ -42,6 +42,7 @@ def test_all_versions_of_the_relief_are_equal() -> None:
         np.testing.assert_array_max_ulp(slope, run.fields["slope"], maxulp=4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1)])
 def test_reliefs_without_a_neighbour_are_not_known(shape: tuple[int, int]) -> None:
     height = np.ones(shape, np.float32)
