@@ -16,7 +16,6 @@ from kerneltk.fusion.programs import Programs
 X = np.arange(6, dtype=np.float32)
 
 
-@pytest.mark.exhaustive
 def test_calls_like_the_last_one_go_the_short_way() -> None:
     fused = kerneltk.fuse(lambda x, a: a * x + 1)
     first = fused._shortcut
@@ -102,7 +101,6 @@ def _stepped(u: Any, v: Any, rate: Any) -> Any:
     return u.sum()
 
 
-@pytest.mark.exhaustive
 def test_calls_that_write_go_the_short_way() -> None:
     fused = kerneltk.fuse(_stepped)
     first = fused._shortcut
@@ -179,7 +177,6 @@ STRIDED: list[Any] = [
 ]
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", STRIDED, ids=["step", "reversed", "inner", "F", "steps"])
 def test_calls_that_write_to_strided_arrays_go_the_short_way(
     part: Any, monkeypatch: pytest.MonkeyPatch
@@ -291,7 +288,6 @@ def test_a_tuple_is_the_same_object_where_blocks_were_used(
     assert fused(X, pair).tolist() == (X * 2).tolist()
 
 
-@pytest.mark.exhaustive
 def test_equal_constants_with_other_attributes() -> None:
     fused = kerneltk.fuse(lambda x, options: x * options.rate * len(options.name))
     for name in ("a", "abc", "a", "ab"):
@@ -324,7 +320,6 @@ def test_calls_that_write_ask_for_closed_over_arrays() -> None:
     np.testing.assert_array_equal(table[:8], [0, 1, 5, 4, 3, 2, 1, 7])
 
 
-@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:Setting the strides")
 def test_calls_that_write_ask_for_the_layout_of_closed_over_arrays() -> None:
     whole = np.zeros(16, np.float32)
@@ -344,7 +339,6 @@ def test_calls_that_write_ask_for_the_layout_of_closed_over_arrays() -> None:
             np.testing.assert_array_equal(whole, wanted)
 
 
-@pytest.mark.exhaustive
 def test_one_launch_returns_what_the_function_returns() -> None:
     def changed(x: Any, y: Any, a: Any) -> Any:
         x += a * y
@@ -372,7 +366,6 @@ def test_a_method_takes_its_object_by_keyword() -> None:
     np.testing.assert_array_equal(scaled(x=X, self=2.0), 2 * X)
 
 
-@pytest.mark.exhaustive
 def test_keywords_that_have_positions_are_positions() -> None:
     def program(x: Any, y: Any = 2.0, out: Any = None, *, more: Any = 0.0) -> Any:
         return np.add(x, 10 * y + more, out=out)

@@ -134,7 +134,6 @@ def test_common_calls_have_no_frame_of_the_methods() -> None:
         assert "__call__" in frames_of(kinds[0])
 
 
-@pytest.mark.exhaustive
 def test_subclasses_have_their_own_calls() -> None:
     class Plain(kerneltk.ElementwiseKernel):
         pass
@@ -166,7 +165,6 @@ def test_another_method_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(result, np.ndarray) or y.tolist() == (2 * X).tolist()
 
 
-@pytest.mark.exhaustive
 def test_kernels_are_copied_and_pickled() -> None:
     kernels = [
         kerneltk.ElementwiseKernel("T x", "T y", "y = x + 7", "pickled_calls"),

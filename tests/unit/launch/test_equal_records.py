@@ -33,7 +33,6 @@ def test_they_are_equal() -> None:
     assert ALIGNED.alignment != PACKED.alignment
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtypes", ORDERS)
 def test_kernels_of_elements_take_both_from_any_address(dtypes: tuple[Any, Any]) -> None:
     def total_of(x: Any) -> Any:
@@ -53,7 +52,6 @@ def test_kernels_of_elements_take_both_from_any_address(dtypes: tuple[Any, Any])
             assert python(x).tolist() == wanted.tolist()
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtypes", ORDERS)
 def test_kernels_of_threads_refuse_what_is_not_aligned(dtypes: tuple[Any, Any]) -> None:
     @jit.rawkernel()

@@ -201,7 +201,6 @@ def test_a_repeated_call_is_the_launchers(lent: type[Lent]) -> None:
     assert second.array.tolist() == first.tolist() == (2 * x.array).tolist()
 
 
-@pytest.mark.exhaustive
 def test_a_plan_is_shared_with_the_backends_own_arrays(lent: type[Lent]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "shared_plan")
     x = np.arange(6, dtype=np.int16)
@@ -351,7 +350,6 @@ def test_arrays_of_two_libraries_have_no_shortcut(lent: type[Lent]) -> None:
             np.testing.assert_allclose(fused(lent(X), Leased(X)), program(X, X), rtol=1e-5)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", MIXED)
 def test_arrays_of_a_library_and_of_numpys_together(
     lent: type[Lent], name: str, monkeypatch: pytest.MonkeyPatch
@@ -466,7 +464,6 @@ def test_what_a_library_changes_while_it_is_asked_is_read_afterwards(
     assert y.array.tolist() == [40, 44, 48, 52, 56]
 
 
-@pytest.mark.exhaustive
 def test_nothing_leaks(lent: type[Lent]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 3 * x", "counted_lent")
     x, y = lent(np.arange(5.0)), lent(np.zeros(5))

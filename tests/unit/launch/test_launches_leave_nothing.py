@@ -136,7 +136,6 @@ def test_launches_leave_nothing(make: Any) -> None:
     check_nothing_is_left(calls, [a, b, x, y, exported, a.dtype, launch, *outputs])
 
 
-@pytest.mark.exhaustive
 def test_numbers_that_do_not_fit_leave_nothing() -> None:
     kernel = kerneltk.RawKernel("__global__ void f(unsigned char n, float* y) { y[0] = n; }", "f")
     scaled = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = a * x", "scaled")

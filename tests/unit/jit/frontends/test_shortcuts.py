@@ -96,7 +96,6 @@ def test_calls_that_are_looked_at_each_time(args: Any, options: Any) -> None:
 # -- several kinds of arguments in turn ------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
 def test_kinds_of_arguments_in_turn_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     @jit.kernel
     def added(x, y):
@@ -140,7 +139,6 @@ def test_shortcuts_ask_nothing_of_objects_that_have_none() -> None:
             added(X, Odd())
 
 
-@pytest.mark.exhaustive
 def test_layouts_of_whole_arrays_in_turn() -> None:
     """Shortcuts of one kind that are for other layouts are made anew, and do not call each other
     for ever.

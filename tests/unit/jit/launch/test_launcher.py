@@ -130,7 +130,6 @@ def test_a_kernel_without_arguments_runs_where_kernels_do() -> None:
     assert is_cached or foreign_arrays.default_backend().name == "cuda"
 
 
-@pytest.mark.exhaustive
 def test_subclasses_and_other_libraries_arrays() -> None:
     class Foreign:
         def __init__(self, array: Any) -> None:
@@ -338,7 +337,6 @@ def test_arrays_in_both_places_are_told(monkeypatch: pytest.MonkeyPatch) -> None
 # -- many of them ----------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
 def test_plans_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "MAX_PLANS", 3)
     monkeypatch.setattr(launcher, "_MAX_LAUNCHERS", 2)
@@ -358,7 +356,6 @@ def test_plans_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
     assert all(len(one.plans) <= 3 for one in add._launchers.values())
 
 
-@pytest.mark.exhaustive
 def test_shapes_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kerneltk.launch.launch_config._MAX_SHAPES", 4)
     kernel = Kernel(Text(WHERE, COUNT))
@@ -368,7 +365,6 @@ def test_shapes_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
         assert x.sum() == 4 * blocks
 
 
-@pytest.mark.exhaustive
 def test_threads_launch_at_once() -> None:
     add = adder()
     dtypes = ("f4", "f8", "i4")
