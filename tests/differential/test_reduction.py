@@ -250,6 +250,7 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
         np.testing.assert_array_equal(found, total(x), f"{size} elements", strict=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("axis", half([-1, 0]))
 @pytest.mark.parametrize("dtype", half(GRID_DTYPES[::2]), ids=str)
 def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: Any) -> None:

@@ -218,6 +218,7 @@ SAMPLES = thinned(thinned((list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * 
 IN_SMALL_PARTS = JointCases(SAMPLES, units_in_small_parts)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("backend", ["host"], indirect=True)
 @pytest.mark.parametrize("case", parameters(SAMPLES))

@@ -695,7 +695,7 @@ EXTREMES = ("default", "three bytes", "largest by name")
 THE_OTHERS = [name for name in ACCUMULATORS if name not in EXTREMES]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     ("shapes", "accumulators"),
     [
