@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
@@ -63,7 +62,6 @@ def parameters(draw: st.DrawFn) -> list[tuple[str, Any, bytes]]:
     return found
 
 
-@pytest.mark.exhaustive
 @drawn(parameters(), few=10, many=25, suppress_health_check=list(HealthCheck))
 def test_values_arrive(backend: Any, chosen: list[tuple[str, Any, bytes]]) -> None:
     declared = ", ".join(f"{ctype} p{k}" for k, (ctype, _, _) in enumerate(chosen))

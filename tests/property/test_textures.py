@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 from ..conftest import Backend
@@ -33,7 +32,6 @@ def textures(draw: st.DrawFn) -> Texture:
     )
 
 
-@pytest.mark.exhaustive
 @drawn(textures(), st.integers(0, 2**31), few=40, many=5000)
 def test_every_texture_is_read_as_documented(texture: Texture, seed: int) -> None:
     check(HOST, texture, seed, count=50)

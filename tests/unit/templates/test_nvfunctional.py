@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import kerneltk
 
@@ -26,7 +25,6 @@ extern "C" __global__ void f(int* y) {
 """
 
 
-@pytest.mark.exhaustive
 def test_functions_of_a_thread() -> None:
     kernel = kerneltk.RawKernel(SOURCE, "f")
     kernel.compile_for("sm_90")
