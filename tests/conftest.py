@@ -8,10 +8,12 @@ import gc
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -61,6 +63,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
         help="run the Kth of N parts of the tests: of each test, neighbouring cases",
     )
+
+
+_cases: defaultdict[str, dict[str, int]] = defaultdict(dict)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Have all but each `n`-th case of a test that is marked `one_in(n)` be exhaustive.
+
+    A case that the command line names is the first one, so it runs.
+    """
+    if (marker := item.get_closest_marker("one_in")) is None:
+        return
+    function, _, case = item.nodeid.partition("[")
+    numbers = _cases[function]
+    # A case is the same one on each backend.
+    number = numbers.setdefault(re.sub(r"\b(host|cuda)\b", "", case), len(numbers))
+    if number % marker.args[0]:
+        item.add_marker("exhaustive")
 
 
 @pytest.hookimpl(trylast=True)

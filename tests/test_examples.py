@@ -81,6 +81,7 @@ def test_pages_have_snippets() -> None:
     assert pages.count("docs/jit.md") >= 10
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_snippet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, page = SNIPPETS[name], name.rpartition(":")[0]

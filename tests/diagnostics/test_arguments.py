@@ -114,6 +114,7 @@ def test_a_gpu_array_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[1] == "  Hint: install 'kerneltk[cuda12]' or 'kerneltk[cuda13]'."
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["sm90", "90", "sm_", "sm_20", ""])
 def test_unknown_architectures(target: str) -> None:
     with pytest.raises(ValueError, match=r"architecture such as 'sm_90'|the oldest is"):

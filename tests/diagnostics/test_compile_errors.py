@@ -139,6 +139,7 @@ def test_several_errors_are_shown_each_with_its_place(where: str) -> None:
     assert "(and 1 more)" in message
 
 
+@pytest.mark.exhaustive
 def test_the_kernel_of_a_refused_call_works_with_other_types() -> None:
     kernel = ElementwiseKernel("T x", "float32 y", "y = x.real()", "real_part")
     with pytest.raises(CompileError):

@@ -169,6 +169,7 @@ def near(y: Any) -> None:
     y[5, i] = work[1, 1] + pair[1]
 
 
+@pytest.mark.exhaustive
 def test_coordinates_and_memory_in_tuples() -> None:
     y = np.zeros((6, 3), np.int32)
     jit.rawkernel()(near)[1, 3](y)
@@ -204,6 +205,7 @@ def unrolled(x: Any, y: Any) -> None:
         y[3, i] += e
 
 
+@pytest.mark.exhaustive
 def test_names_that_repeated_bodies_assign() -> None:
     """What is left of a loop over a tuple depends on where each thread leaves it."""
     x = np.array([1.5, 2.5, 3.5], np.float32)

@@ -33,6 +33,7 @@ points = np.zeros(3, np.dtype([("id", np.int32), ("at", np.float64, 2)], align=T
 CASES = messages("raw_arguments")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("call", "error", "text"), CASES, ids=[call for call, *_ in CASES])
 def test_the_whole_text(call: str, error: str, text: str) -> None:
     check_message(lambda: eval(call), error, text)

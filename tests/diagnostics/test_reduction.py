@@ -291,6 +291,7 @@ def test_message(name: str) -> None:
     check(mistake, str(refused(mistake.texts, "nvrtc")), "nvrtc")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", half(MISTAKES))
 def test_message_of_the_host(name: str) -> None:
     mistake = MISTAKES[name]
@@ -312,6 +313,7 @@ def test_message_of_a_compilation_ahead() -> None:
     assert str(refused(mistake.texts, "host")) == str(refused(mistake.texts, "call"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 def test_errors_in_several_texts(where: str) -> None:
     texts = {
@@ -331,6 +333,7 @@ def test_error_has_the_source_and_the_log(where: str) -> None:
     assert "foo" in error.log
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 @pytest.mark.parametrize(
     ("texts", "line", "bracket"),
@@ -353,6 +356,7 @@ def test_a_bracket_that_is_never_closed(
     assert f"\n  {line}\n{carets}" in message
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 @pytest.mark.parametrize("origin", ["map_expr", "reduce_expr", "post_map_expr", "identity"])
 def test_a_bracket_that_was_never_opened(origin: str, where: str) -> None:
@@ -413,6 +417,7 @@ def test_a_first_output_that_is_too_large_for_an_accumulator(where: str) -> None
     assert "\n  out_params: T y\n" in str(caught.value)
 
 
+@pytest.mark.exhaustive
 def test_an_accumulator_of_128_bytes_is_none_too_large() -> None:
     members = ",".join(f"int64 f{k}" for k in range(16))
     own = kernel(
@@ -429,6 +434,7 @@ def test_an_accumulator_of_128_bytes_is_none_too_large() -> None:
 # -- hints -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 @pytest.mark.parametrize(
     "texts",
@@ -468,6 +474,7 @@ def test_the_kernel_is_called_by_its_own_name(where: str) -> None:
 # -- again -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_the_kernel_of_a_refused_call_works_with_other_types() -> None:
     own = ReductionKernel("T x", "float32 y", "x.real()", "a + b", "y = a", "0", "real_sum")
     messages = []

@@ -101,6 +101,7 @@ def test_masks_of_another_backend(monkeypatch: pytest.MonkeyPatch, first: str) -
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm90", "90", "sm_", "sm_20", ""])
 def test_unknown_architectures(target: str) -> None:
     with pytest.raises(ValueError, match=r"architecture such as 'sm_90'|the oldest is"):

@@ -23,6 +23,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
 DTYPES = sorted({dtype for _, all_ in FUNCTIONS.values() for dtype in all_})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_element_is_counted_once(backend: Any, dtype: str) -> None:
     kind = as_dtype(dtype)
@@ -42,6 +43,7 @@ def test_every_element_is_counted_once(backend: Any, dtype: str) -> None:
         assert found == np.array(want, np.uint64 if dtype == "uint64" else np.int64), name
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_a_nan_gives_way_to_a_number(backend: Any, dtype: str) -> None:
     x = np.array([1, np.nan, 3, np.nan], dtype)
@@ -64,6 +66,7 @@ def test_exchange_and_compare_and_swap(backend: Any, dtype: str) -> None:
     np.testing.assert_array_equal(backend.asnumpy(y), [6, 3, 3])
 
 
+@pytest.mark.exhaustive
 def test_vectors_are_added_element_by_element(backend: Any) -> None:
     code = """
         extern "C" __global__ void add(float2* x, float4* y, float* before) {
@@ -99,6 +102,7 @@ def test_sixteen_bytes_are_exchanged_as_a_whole(backend: Any) -> None:
     assert backend.asnumpy(before).tolist() == [1024, -2048, 7, 8]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("type_", "dtype"), [("int3", "i4"), ("longlong2", "i8")])
 def test_atomic_objects_of_other_sizes_are_refused(type_: str, dtype: str) -> None:
     code = f"""#include <cuda/atomic>

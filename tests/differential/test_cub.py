@@ -102,6 +102,7 @@ def thrust() -> Any:
     return kerneltk.load(KERNELS / "libraries" / "thrust.cu")
 
 
+@pytest.mark.exhaustive
 def test_algorithms_of_a_thread() -> None:
     # On the host alone: NVRTC does not take Thrust's headers.
     n, x = 37, ints((8, 37), -20, 20)
@@ -115,10 +116,12 @@ def test_algorithms_of_a_thread() -> None:
     np.testing.assert_array_equal(found.T, wanted)
 
 
+@pytest.mark.exhaustive
 def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_what_the_host_calls_is_refused_by_name() -> None:
     code = """#include <cub/device/device_reduce.cuh>
 __global__ void f(int* o) { cub::DeviceReduce::Sum(nullptr, o, o, o, 1); }

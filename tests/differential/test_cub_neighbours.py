@@ -36,6 +36,7 @@ def launch(backend: Any, name: str, *arguments: Any) -> None:
     launch_with_copies(backend, kernel, 1, (THREADS // 2, 2), *arguments)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", [1, 2])
 def test_discontinuities(backend: Any, seed: int) -> None:
     x, out = ints(ITEMS, 0, 30, seed=seed), np.full((18, ITEMS), -99, "i4")
@@ -122,6 +123,7 @@ def without_filling(backend: Any, valid: Array, keys: Array) -> Array:
     return keys if backend.name == "host" else np.where(valid, keys, 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.99, 1.0])
 @pytest.mark.parametrize(("x", "n", "y"), SHAPES)
 def test_merge_sorts_of_blocks(backend: Any, x: int, n: int, y: int, part: float) -> None:

@@ -57,6 +57,7 @@ def composed(x: Array, start: Array | None) -> tuple[Array, Array]:
     return upto, before
 
 
+@pytest.mark.exhaustive
 def test_scans_of_blocks(backend: Any) -> None:
     x, out, totals = affine(128), np.zeros((16, 128), AFFINE), np.zeros(16, AFFINE)
     launch(backend, "scans", 64, x, START[()], out, totals)
@@ -197,6 +198,7 @@ __global__ void f(unsigned* y, float x, int z, unsigned w) {
 """
 
 
+@pytest.mark.exhaustive
 def test_traits_of_keys(backend: Any) -> None:
     kernel = kerneltk.RawKernel(TRAITS, "f")
     kernel.compile_for("sm_90")

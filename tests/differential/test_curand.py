@@ -56,6 +56,7 @@ def kept_pairs(generator: Xorwow) -> tuple[list[float], list[float]]:
     return normals, [first[0], *second, first[1], *logs]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("state", GENERATORS)
 def test_numbers_are_those_of_the_generator(backend: Any, state: str) -> None:
     generator, size = GENERATORS[state]

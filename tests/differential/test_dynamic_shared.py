@@ -82,6 +82,7 @@ def launch(name: str, x: Any, used: int, size: int) -> None:
 NAMES = ["back", "by_function", "raw_back", "waiting_back"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*NAMES, "first", "raw_first"])
 def test_memory_that_a_launch_does_not_have(name: str) -> None:
     x = np.arange(32, dtype="f4")
@@ -118,6 +119,7 @@ def test_memory_that_options_declare(options: tuple[str, ...], declaration: str)
         back((1,), (32,), (x,))
 
 
+@pytest.mark.exhaustive
 def test_every_byte_is_guarded() -> None:
     code = (
         'extern "C" __global__ void store(int at) { extern __shared__ char s[]; s[at] = 1; }\n'
@@ -153,6 +155,7 @@ def test_a_kernel_that_launches_another() -> None:
         kernel((1,), (1,), (np.zeros(32, "f4"),))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("option", ["-dc", "--relocatable-device-code=true"])
 def test_a_kernel_that_launches_one_a_thread(backend: Any, option: str) -> None:
     code = """
@@ -235,6 +238,7 @@ __global__ void sum(float* x) {
 """
 
 
+@pytest.mark.exhaustive
 def test_extents_of_its_own_and_templates_of_a_header_also_by_nvrtc(
     backend: Any, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
     assert code.entry.encode() in code.code
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_extremes_of_complex_numbers_with_nan_also_by_nvrtc(backend: Any, dtype: str) -> None:
     nan = np.nan

@@ -7,6 +7,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import kerneltk
 
@@ -39,6 +40,7 @@ def nearest(x: Array) -> Array:
     return np.where(np.isnan(x), 0x7F, bits | np.signbit(x) * 128).astype("u1")
 
 
+@pytest.mark.exhaustive
 def test_numbers_round_to_nearest_and_saturate(backend: Any) -> None:
     all_halves = np.arange(2**16, dtype="u2").view("f2").astype("f4")
     all_halves = all_halves[np.isfinite(all_halves)]
@@ -100,6 +102,7 @@ def test_vectors(backend: Any) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 

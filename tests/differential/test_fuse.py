@@ -70,6 +70,7 @@ def source(function: Any) -> str:
     return inspect.getsource(function).strip()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("family", FEWER, ids=lambda family: family.name)
 def test_program(backend: Any, family: Family) -> None:
     def every(*args: Any) -> list[Any]:
@@ -94,6 +95,7 @@ def test_program(backend: Any, family: Family) -> None:
             same(one, other, backend, source(program))
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("program", IN_PLACE, ids=[program.__name__ for program in IN_PLACE])
 def test_in_place(backend: Any, program: Any) -> None:
     fused = kerneltk.fuse(program)
@@ -135,6 +137,7 @@ def test_arguments_that_overlap(backend: Any, kind: str) -> None:
         same(one, other, backend, kind)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
 def test_nested_extremes_of_numbers_and_nan(backend: Any, dtype: str) -> None:
     values = [1, -1, 0, -0.0, 7, np.nan, np.inf, -np.inf] if dtype[0] == "f" else [1, -1, 0, 7]
@@ -149,6 +152,7 @@ def test_nested_extremes_of_numbers_and_nan(backend: Any, dtype: str) -> None:
         same(found, program(x, y, z), backend, dtype)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None:
     def program(x: Any) -> Any:
@@ -165,6 +169,7 @@ def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None
         same(fused(backend.asarray(x)), program(x), backend, (dtype, columns))
 
 
+@pytest.mark.exhaustive
 def test_whole_arrays_and_single_rows_in_registers(backend: Any) -> None:
     def whole(x: Any) -> Any:
         return x - x.max(), x.sum()
@@ -206,6 +211,7 @@ def test_quotients_of_all_sizes_are_rounded_once(backend: Any) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_single_elements_and_constants(backend: Any) -> None:
     def places(x: Any) -> Any:
         return x.argmax(), x.argmin(axis=None, keepdims=True), x.sum(), x * 2

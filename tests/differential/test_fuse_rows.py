@@ -218,6 +218,7 @@ def test_arrays_that_repeat_elements_compile_for_gpus(
     assert len(compiler.compile(unit, target).code) > 1000
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize(
     "part", [np.s_[:, :1], np.s_[:, 3:4], np.s_[:, -1:], np.s_[1:2], np.s_[-2:-1], np.s_[1, 4:5]],
@@ -318,6 +319,7 @@ def _turned(array: Any, axes: tuple[int, ...]) -> Any:
     return array.transpose(axes).copy().transpose([axes.index(axis) for axis in range(len(axes))])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("axis", "shape"),
     one_row_in(3, [(axis, SHAPES[axis - k]) for axis in range(3) for k in range(3)]),
@@ -446,6 +448,7 @@ def test_other_totals_than_the_mean_and_the_largest_value() -> None:
             _same(fused(x), function(x), 1e-12)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("function", "dtype", "shape"),
     [

@@ -240,6 +240,7 @@ def test_more_than_32_bits_of_elements(large_arrays: None) -> None:
 # -- without one -----------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("function", "specs"),
     [

@@ -129,6 +129,7 @@ def test_replaced_arrays_are_for_one_launch(backend: Backend, recorded: Any) -> 
     assert_same(backend, results, want)
 
 
+@pytest.mark.exhaustive
 def test_replaced_numbers(backend: Backend) -> None:
     x = backend.asarray(values(5))
     with kerneltk.graph() as g:
@@ -188,6 +189,7 @@ def test_other_alignment(backend: Backend, recorded: Any, offset: int) -> None:
     assert_same(backend, results, eager(backend, x))
 
 
+@pytest.mark.exhaustive
 def test_unaligned_inputs_are_copied_at_each_launch(backend: Backend) -> None:
     kernel = ElementwiseKernel("raw T x", "T y", "y = x[n - 1 - i]", "reversed")
     x, y = backend.asarray(values(9)), backend.xp.empty(N, np.float32)
@@ -257,6 +259,7 @@ def test_results_and_temporaries_are_the_graphs(backend: Backend) -> None:
 LARGE = 1 << 20
 
 
+@pytest.mark.exhaustive
 def test_scratch_memory_is_the_graphs(backend: Backend) -> None:
     """A large total has scratch memory, which eager calls have as well."""
     x = backend.asarray(np.ones(LARGE, np.float32))
@@ -272,6 +275,7 @@ def test_scratch_memory_is_the_graphs(backend: Backend) -> None:
         np.testing.assert_array_equal(backend.asnumpy(maximum), 16)
 
 
+@pytest.mark.exhaustive
 def test_launches_of_two_threads_follow_each_other(backend: Backend) -> None:
     x = backend.asarray(np.ones(LARGE, np.float32))
     with kerneltk.graph() as g:
@@ -308,6 +312,7 @@ def test_another_thread_is_not_recorded(backend: Backend) -> None:
     np.testing.assert_array_equal(found[0], 3 * backend.asnumpy(x))
 
 
+@pytest.mark.exhaustive
 def test_modules_and_files(backend: Backend, tmp_path: Any) -> None:
     file = tmp_path / "add.cu"
     file.write_text(CODE)
@@ -325,6 +330,7 @@ def test_modules_and_files(backend: Backend, tmp_path: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(p)[10:], (before + 3 * step)[10:])
 
 
+@pytest.mark.exhaustive
 def test_masks_defaults_and_several_outputs(backend: Backend) -> None:
     both = ElementwiseKernel("T x, T w = 2", "T y, T z", "y = x + w; z = x - w", "both")
     x = backend.asarray(values(20))
@@ -343,6 +349,7 @@ def test_masks_defaults_and_several_outputs(backend: Backend) -> None:
     assert float(s) == given[given <= 0].sum()
 
 
+@pytest.mark.exhaustive
 def test_a_cooperative_launch(backend: Backend) -> None:
     kernel = RawKernel(
         r"""

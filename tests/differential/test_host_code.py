@@ -28,6 +28,7 @@ CONDITIONAL = (
 NAMES = sorted(PROGRAMS)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("part", range(8))
 def test_nvrtc_and_cpu_cores_agree(part: int) -> None:
     for name in NAMES[part::8]:
@@ -54,6 +55,7 @@ def test_what_compiling_decides(name: str) -> None:
         kernel.compile(backend="host")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("option", ["-default-device", "--device-as-default-execution-space"])
 def test_the_option_makes_functions_and_variables_the_device_s_also_by_nvrtc(option: str) -> None:
     source = (
@@ -70,6 +72,7 @@ def test_the_option_makes_functions_and_variables_the_device_s_also_by_nvrtc(opt
     kernel.compile_for("sm_90")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("declared", "option"), [
     ("__int128 a = 5; x[0] = int(a)", "--device-int128"),
     ("struct { int v; } s = {.v = 5}; x[0] = s.v", "--std=c++20"),

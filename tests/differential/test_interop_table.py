@@ -88,6 +88,7 @@ def wanted(launch: Any, x: Any, y: Any) -> list[Any]:
     return numbers_of(y)
 
 
+@pytest.mark.one_in(4)
 @each_front_end
 @each_kind
 def test_inputs_and_outputs(kind: Kind, make: Any) -> None:
@@ -201,6 +202,7 @@ def columns(case: Case) -> list[tuple[str, Any, bool]]:
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.arrays)
 
 
+@pytest.mark.one_in(4)
 @each_case
 def test_inputs_that_differ(case: Case) -> None:
     plain = VALUES if case.plain is None else case.plain
@@ -288,6 +290,7 @@ def test_tensors_on_a_gpu(row: str) -> None:
                     launch(y, x, plain.size)
 
 
+@pytest.mark.exhaustive
 @each_case
 def test_outputs_that_differ(case: Case) -> None:
     plain = VALUES if case.plain is None else case.plain
@@ -315,6 +318,7 @@ def test_outputs_that_differ(case: Case) -> None:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("row", NUMBERS, ids=lambda row: row.numbers)
 def test_numbers(row: Number) -> None:
     shifted = ElementwiseKernel("T x, T a", "T y", "y = x + a", "shifted")

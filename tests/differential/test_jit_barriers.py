@@ -71,6 +71,7 @@ MISSED = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("kernel", "thread", "count"), MISSED)
 def test_a_barrier_that_threads_miss_is_reported(kernel: Any, thread: int, count: int) -> None:
     wanted = (
@@ -118,6 +119,7 @@ def one_in_each_branch(y, n):
         y[t] = part[t]
 
 
+@pytest.mark.exhaustive
 def test_threads_that_returned_count_as_arrived(backend: Any) -> None:
     x = np.arange(64.0)
     y = backend.asarray(x)

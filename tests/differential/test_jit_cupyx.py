@@ -43,6 +43,7 @@ def test_copy_by_both_ways_to_launch(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(z), data)
 
 
+@pytest.mark.exhaustive
 def test_sizes_of_numpy_and_python(backend: Any) -> None:
     x, y = backend.asarrays(np.arange(50.0), np.zeros(50))
     for size in (np.uint32(10), np.int64(20), 30):
@@ -142,6 +143,7 @@ def tree(step):
     return add
 
 
+@pytest.mark.exhaustive
 def test_functions_that_return_functions_recursively(backend: Any) -> None:
     """Each level is another function, of its own constant; the last one calls none."""
 
@@ -235,6 +237,7 @@ def made_with(factor: float, width: int) -> Any:
     return scale
 
 
+@pytest.mark.exhaustive
 def test_values_from_around_the_kernel(backend: Any) -> None:
     for factor, width in ((0.5, 3), (2.0, 5)):
         x = backend.asarray(np.arange(32, dtype=np.float32))
@@ -258,6 +261,7 @@ def meet_as_in_numpy(a, b, out):
     out[1] = (a[0] * np.float32(2.5)).dtype.itemsize
 
 
+@pytest.mark.exhaustive
 def test_dtypes_meet_as_in_c_or_as_in_numpy(backend: Any) -> None:
     a, b, out = backend.asarrays(np.ones(1, np.int32), np.ones(1, np.float32), np.zeros(2, "i8"))
     meet_as_in_numpy[1, 1](a, b, out)
@@ -389,6 +393,7 @@ def warp_collectives(x, sums, smallest):
         smallest[warp] = least
 
 
+@pytest.mark.exhaustive
 def test_collectives_of_cub(backend: Any) -> None:
     data = rng().random(256, np.float32)
     x, sums, largest = backend.asarrays(data, np.zeros(2, np.float32), np.zeros(2, np.float32))

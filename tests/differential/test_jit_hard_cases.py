@@ -77,6 +77,7 @@ def view_before_its_bound_changes(x: Any, y: Any) -> None:
     y[1] = total(x[int(y[5]) :], int(jit.atomic_add(y, 5, 2)))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "function", [chain_stops_early, update_reads_first, target_is_evaluated_last]
 )
@@ -84,11 +85,13 @@ def test_order_of_effects(function: Any) -> None:
     assert_as_in_python(function, 1, np.zeros(16))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("d", [0, 3])
 def test_chain_of_comparisons_guards(d: int) -> None:
     assert_as_in_python(chain_guards_a_division, 1, np.zeros(1), d)
 
 
+@pytest.mark.exhaustive
 def test_view_is_made_before_its_bound_changes() -> None:
     assert_as_in_python(view_before_its_bound_changes, 1, np.arange(1.0, 9), np.zeros(8))
 
@@ -133,6 +136,7 @@ def test_zeros_of_integers_have_no_sign() -> None:
     assert_same(found, wanted, 0, "")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("out", half(["float64", "float32", "float16", "complex64", "complex128"]))
 def test_zeros_of_integers_have_no_sign_in_results_of_another_dtype(dtype: str, out: str) -> None:
@@ -154,6 +158,7 @@ def largest_and_least(x: Any, y: Any) -> None:
     y[i, 0], y[i, 1], y[i, 2], y[i, 3] = max(v, k), max(k, v, 3), min(v, k), min(v, 7)
 
 
+@pytest.mark.exhaustive
 def test_extremes_of_uint64_and_python_int() -> None:
     x = np.array([0, 2**63, 2**64 - 1, 5], np.uint64)
     assert_as_in_python(largest_and_least, 4, x, np.zeros((4, 4)))
@@ -167,6 +172,7 @@ def updates_packed_fields(r: Any) -> None:
     r["count"][2] -= 1
 
 
+@pytest.mark.exhaustive
 def test_fields_that_are_not_aligned() -> None:
     r = np.zeros(3, PACKED)
     r["place"] = 7
@@ -224,6 +230,7 @@ def bound_that_changes_in_a_loop_that_is_left(x: Any, y: Any, n: int) -> None:
     y[t] += u + v
 
 
+@pytest.mark.exhaustive
 def test_bounds_from_variables_assigned_twice() -> None:
     assert_as_in_python(block_computes_from_a_variable_assigned_twice, 8, np.zeros(8), 5)
     x = np.arange(8)
@@ -255,6 +262,7 @@ def unpacked(x: Any, rows: Any, y: Any) -> None:
         y[2] += a * b
 
 
+@pytest.mark.exhaustive
 def test_an_array_is_unpacked_to_as_many_names_as_it_has_items() -> None:
     rows = np.array([[1.0, 2.0], [3.0, 4.0]])
     assert_as_in_python(unpacked, 1, np.array([5.0, 6.0]), rows, np.zeros(3))
@@ -345,6 +353,7 @@ def close(x: Any, y: Any) -> None:
     y[3] = cmath.isclose(x[1], x[1] * 1.0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 def test_tolerances_are_those_of_floats_of_64_bits(dtype: str) -> None:
     """A float32 is 0.1 only as long as 0.1 is rounded too."""
@@ -387,6 +396,7 @@ def negated_bytes(x: Any, y: Any) -> None:
     y[i] = -jit.brev(x[i])
 
 
+@pytest.mark.exhaustive
 def test_the_least_byte_is_its_own_negative(backend: Any) -> None:
     x, y = np.array([1, 2, 128, 255], np.uint8).view(np.int8), np.zeros(4, np.int16)
     own = backend.asarray(y)
@@ -416,6 +426,7 @@ def stores_a_wrapped_functions_result(x: Any, y: Any) -> None:
     y[i] = wrapped(x[i])
 
 
+@pytest.mark.exhaustive
 def test_functions_that_wrap_others_run_their_own_code(backend: Any) -> None:
     x = np.array([1, 2, 3], np.float32)
     wanted = wrapped(x)
@@ -442,6 +453,7 @@ def depths(n: Any, y: Any) -> None:
     y[i] += depth_of(n[i])
 
 
+@pytest.mark.exhaustive
 def test_a_recursion_that_fills_the_stack(capfd: pytest.CaptureFixture[str]) -> None:
     """On CPU cores: a GPU's own limit ends the process's context."""
     of_elements, kernel = jit.kernel(depth_of), jit.rawkernel(depths)

@@ -143,6 +143,7 @@ LINE, COUNTS = ArraySpec.make("float32", 100), ArraySpec.make("int32", 100)
 STEPS = ArraySpec.make("float32", (8, 9), strides=(200, 8))
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
@@ -175,6 +176,7 @@ def test_compiles_for_cuda(kernel: Any, arguments: tuple[Any, ...]) -> None:
 # -- dtypes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", half(DTYPES), ids=str)
 def test_every_dtype(backend: Any, dtype: np.dtype[Any]) -> None:
     x = values(dtype, 1000)
@@ -183,6 +185,7 @@ def test_every_dtype(backend: Any, dtype: np.dtype[Any]) -> None:
     same(backend, twice(backend.asarray(x)), x * 2)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", half([*INTEGERS, *FLOATS, *COMPLEX]), ids=str)
 def test_weak_numbers_take_the_dtype_of_the_array(backend: Any, dtype: np.dtype[Any]) -> None:
     x = values(dtype, 257)
@@ -193,6 +196,7 @@ def test_weak_numbers_take_the_dtype_of_the_array(backend: Any, dtype: np.dtype[
 OTHERS = tuple(map(np.dtype, ("int8", "uint64", "float32", "complex64")))
 
 
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("first", half(DTYPES), ids=str)
 @pytest.mark.parametrize("second", half(OTHERS), ids=str)
 def test_two_dtypes_meet_as_in_numpy(
@@ -202,6 +206,7 @@ def test_two_dtypes_meet_as_in_numpy(
     same(backend, add(*map(backend.asarray, (x, y))), x + y)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("x", "number", "dtype"),
     [
@@ -233,6 +238,7 @@ def test_the_value_of_a_number_compiles_nothing(backend: Any) -> None:
     assert len(kernel.kernels) == 1
 
 
+@pytest.mark.exhaustive
 def test_results_of_other_dtypes(backend: Any) -> None:
     x = values("float32", 65)
     same(backend, negated(backend.asarray(x)), ~x.astype(bool))
@@ -263,6 +269,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_by_element(backend: Any, layout: str) -> None:
     x = LAYOUTS[layout]
@@ -270,6 +277,7 @@ def test_layouts_by_element(backend: Any, layout: str) -> None:
     same(backend, add(backend.asarray(x), backend.asarray(BASE[3, 4, ...])), x + BASE[3, 4])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -289,6 +297,7 @@ def test_broadcasting(backend: Any, first: tuple[int, ...], second: tuple[int, .
     same(backend, add(*map(backend.asarray, (y, x))), y + x)
 
 
+@pytest.mark.exhaustive
 def test_shapes_change_and_nothing_is_compiled_again(backend: Any) -> None:
     kernel = jit.kernel(add.__wrapped__)
     for shape in ((4,), (5,), (2, 3), (0,), (), (7, 1, 2)):
@@ -307,6 +316,7 @@ def test_several_results(backend: Any) -> None:
     same(backend, product, x * y)
 
 
+@pytest.mark.exhaustive
 def test_named_tuples_and_dataclasses_of_results(backend: Any) -> None:
     x, y = abs(values("float64", 100)) + 1, values("float64", 100, 1)
     pair = named(*map(backend.asarray, (x, y)))
@@ -334,6 +344,7 @@ def test_no_result(backend: Any) -> None:
     same(backend, counts, np.bincount(x, minlength=8).astype(np.int32))
 
 
+@pytest.mark.exhaustive
 def test_out(backend: Any) -> None:
     x, y = values("float32", (4, 6)), values("float32", (4, 6), 1)
     a, b = map(backend.asarray, (x, y))
@@ -351,6 +362,7 @@ def test_out(backend: Any) -> None:
     assert made.total is pair[0]
 
 
+@pytest.mark.exhaustive
 def test_out_of_other_dtypes_and_layouts(backend: Any) -> None:
     x = values("float32", (4, 6))
     for dtype in ("float64", "float16", "complex64"):
@@ -414,6 +426,7 @@ def test_defaults_and_keywords(backend: Any) -> None:
     same(backend, with_defaults(a=array, x=2, b=array), 2 * x + x)
 
 
+@pytest.mark.exhaustive
 def test_arguments_that_are_none(backend: Any) -> None:
     x, mask = values("float32", 20), values("bool", 20)
     array = backend.asarray(x)
@@ -455,6 +468,7 @@ def test_local_memory_is_of_each_element(backend: Any) -> None:
     same(backend, scaled(backend.asarray(x), backend.asarray(k)), x * (k + 1).astype(np.float32))
 
 
+@pytest.mark.exhaustive
 def test_records_by_element_and_raw(backend: Any) -> None:
     dtype = np.dtype([("mass", np.float32), ("place", np.int32)], align=True)
     x = np.zeros(10, dtype)
@@ -475,6 +489,7 @@ def test_records_by_element_and_raw(backend: Any) -> None:
 # -- indices and whole arrays ---------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("layout", ["C", "F", "transposed", "every second", "backward"])
 def test_neighbours_in_two_dimensions(backend: Any, layout: str) -> None:
     x = LAYOUTS[layout]
@@ -493,6 +508,7 @@ def test_a_shape_that_is_given(backend: Any) -> None:
     same(backend, out, x.T)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4])
 def test_the_index_of_every_dimension(backend: Any, ndim: int) -> None:
     @jit.kernel
@@ -523,6 +539,7 @@ def test_the_index_of_every_dimension(backend: Any, ndim: int) -> None:
     same(backend, (one, two, three, four)[ndim - 1](backend.asarray(x)), expected)
 
 
+@pytest.mark.exhaustive
 def test_indices_without_arrays() -> None:
     @jit.kernel
     def table(n):
@@ -541,6 +558,7 @@ def test_an_index_beside_elements(backend: Any) -> None:
     same(backend, weighted(backend.asarray(x)), x * np.arange(15, dtype=np.float32).reshape(3, 5))
 
 
+@pytest.mark.exhaustive
 def test_arrays_without_dimensions_beside_whole_ones(backend: Any) -> None:
     @jit.kernel
     def shifted(x, shift):
@@ -581,6 +599,7 @@ def test_what_shows_that_a_parameter_is_whole() -> None:
     assert kernel.raw == {"b", "c", "d", "e", "f", "g"}
 
 
+@pytest.mark.exhaustive
 def test_whole_arrays_of_other_strides(backend: Any) -> None:
     @jit.kernel
     def reversed_rows(x):
@@ -638,6 +657,7 @@ def test_an_output_of_another_shape(backend: Any) -> None:
     assert place.endswith(": def twice(x):")
 
 
+@pytest.mark.exhaustive
 def test_functions_called_as_what_stands_around_their_call(backend: Any) -> None:
     def n(x, _type):
         return x + _type

@@ -109,6 +109,7 @@ def add_one_at(x, i):
         x[i] += 1
 
 
+@pytest.mark.exhaustive
 def test_kernels_are_device_functions_too(backend: Any) -> None:
     x = backend.asarray(np.zeros(10, np.int32))
     both[1, 32](x)
@@ -139,6 +140,7 @@ def blur(image, out):
         out[y, x] = total
 
 
+@pytest.mark.exhaustive
 def test_convolution_with_constant_weights(backend: Any) -> None:
     data = rng().random((30, 45), np.float32)
     image, out = backend.asarrays(data, np.zeros_like(data))
@@ -162,6 +164,7 @@ def two_dynamic_arrays(out_ints, out_floats, n):
     out_floats[i] = floats[n - 1 - i]
 
 
+@pytest.mark.exhaustive
 def test_dynamic_shared_memory_of_two_dtypes(backend: Any) -> None:
     ints, floats = backend.asarrays(np.zeros(16, np.int32), np.zeros(16, np.float32))
     two_dynamic_arrays[1, 16, 0, 16 * 8](ints, floats, 16)
@@ -178,6 +181,7 @@ def same_dynamic_array(out):
     out[cuda.threadIdx.x] = again[2 * cuda.threadIdx.x + 1]
 
 
+@pytest.mark.exhaustive
 def test_dynamic_arrays_lie_at_the_same_place(backend: Any) -> None:
     out = backend.asarray(np.zeros(8, np.int32))
     same_dynamic_array[1, 8, cuda.stream(), 32](out)
@@ -198,6 +202,7 @@ def guarded_sum(lock, out):
         cuda.atomic.exch(lock, 0, 0)
 
 
+@pytest.mark.exhaustive
 def test_lock_by_compare_and_swap(backend: Any) -> None:
     lock, out = backend.asarrays(np.zeros(1, np.int32), np.zeros(1, np.int32))
     guarded_sum[20, 32](lock, out)
@@ -224,6 +229,7 @@ def instructions(x, ints, floats):
     cuda.threadfence_system()
 
 
+@pytest.mark.exhaustive
 def test_single_instructions(backend: Any) -> None:
     data = rng().integers(1, 4000, 32).astype(np.uint32)
     x, ints, floats = backend.asarrays(
@@ -342,6 +348,7 @@ def sessions(users, times, begins, out):
             out[k] = i
 
 
+@pytest.mark.exhaustive
 def test_clicks_into_sessions(backend: Any) -> None:
     generator = rng()
     count = 300
@@ -450,6 +457,7 @@ def test_signature_converts_numbers(backend: Any) -> None:
         assert [str(kind) for kind in types][1] == "int32"
 
 
+@pytest.mark.exhaustive
 def test_several_signatures_are_left_to_the_arguments(backend: Any) -> None:
     @cuda.jit(["void(float32[:])", "void(float64[:])"])
     def halve(x):
@@ -490,6 +498,7 @@ def test_debug(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(x), 1)
 
 
+@pytest.mark.exhaustive
 def test_types_of_numba(backend: Any) -> None:
     numba = pytest.importorskip("numba", exc_type=ImportError)  # may refuse a new NumPy
 

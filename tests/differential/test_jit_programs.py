@@ -22,6 +22,7 @@ def test_every_program_has_its_own_name() -> None:
     assert [name for name, n in Counter(p.name for p in PROGRAMS).items() if n > 1] == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", parameters(SAMPLES))
 def test_program(backend: Any, program: Program, once: Once) -> None:
     if backend.name == "host":

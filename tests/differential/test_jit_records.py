@@ -157,6 +157,7 @@ def exchanged(x: Any, y: Any) -> None:
         x[5] = best
 
 
+@pytest.mark.exhaustive
 def test_copies_are_exchanged(backend: Any) -> None:
     x, y = np.zeros(32, T), np.zeros((3, 32))
     x["h"] = np.arange(32) * 5 % 32
@@ -194,6 +195,7 @@ def adds_atomically(x: Any) -> None:
     cuda.atomic.add(x[0].i.w, 2, 2.0)
 
 
+@pytest.mark.exhaustive
 def test_atomic_operations_on_arrays_of_records(backend: Any) -> None:
     x = backend.asarray(np.zeros(2, T))
     adds_atomically[2, 32](x)

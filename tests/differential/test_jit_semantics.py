@@ -73,6 +73,7 @@ def agree(found: float, wanted: float, decided: bool, tolerance: float, least: f
     return abs(found - wanted) <= tolerance * abs(wanted) + least
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("dtype", "tolerance", "least"), [("c16", 2**-50, 1e-322), ("c8", 2**-21, 3e-45)]
 )
@@ -119,6 +120,7 @@ def other_functions(z, w, r, y, sizes, is_true):
         is_true[5, i] = cmath.isclose(z[i], z[i] * (1 + 1e-12))
 
 
+@pytest.mark.exhaustive
 def test_the_rest_of_cmath_and_arithmetic(backend: Any) -> None:
     parts = [0.0, -0.0, 1.0, -2.5, 1e300, math.inf, -math.inf, math.nan]
     numbers = [complex(*pair) for pair in itertools.product(parts, parts)]
@@ -187,6 +189,7 @@ NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "float32", "float64"])
 def test_numpys_functions_give_dtypes_to_pythons_numbers(backend: Any, dtype: str) -> None:
     text = f"def f(x, w, m):\n    return ({', '.join(STRONG)},)\n"
@@ -258,6 +261,7 @@ def extremes(x, r):
         jit.atomic_nanmin(r, (3, k), x[k])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_atomic_extremes_of_nan(backend: Any, dtype: str) -> None:
     nan = math.nan
@@ -282,6 +286,7 @@ def powers(x):  # type: ignore[no-untyped-def]
     return x**2, x**3, x**4
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", ["int8", "uint32", "float16", "float32", "float64"])
 def test_powers_by_constants(backend: Any, dtype: str) -> None:
     x = np.array([0, 1, 2, 3, 5, 7]).astype(dtype)
@@ -296,6 +301,7 @@ def shifts(x, bits):  # type: ignore[no-untyped-def]
     return x << bits, x >> bits
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64"])
 def test_shifts_by_the_width_of_a_type(backend: Any, dtype: str) -> None:
     limits, width = np.iinfo(dtype), 8 * np.dtype(dtype).itemsize

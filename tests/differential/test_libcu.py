@@ -23,6 +23,7 @@ def launch(backend: Any, kernel: str, grid: int, block: int, *arguments: Any) ->
     launch_with_copies(backend, module().get_function(kernel), grid, block, *arguments)
 
 
+@pytest.mark.exhaustive
 def test_atomics(backend: Any) -> None:
     numbers, total = np.array([1, -5, 2, 0], "i4"), np.zeros(1, "f4")
     locked = np.zeros(4, "u4")
@@ -120,6 +121,7 @@ def test_small_headers(backend: Any) -> None:
     assert backend.asnumpy(y).tolist() == [1, 2, 5, 3, 7]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("header", ["cuda/bit", "cuda/std/concepts"])
 def test_headers_that_cpu_cores_lack(header: str) -> None:
     kernel = kerneltk.RawKernel(

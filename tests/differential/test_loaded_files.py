@@ -45,6 +45,7 @@ def _loaded(directory: Path, files: dict[str, str]) -> Any:
 
 
 # NVRTC compiles all of them, in a fifth of the time.
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("case", one_in(4, _FILES), ids=lambda case: case[0])
 def test_device_code_means_the_same(
     backend: Any, tmp_path: Path, case: tuple[str, dict[str, str], int]
@@ -56,6 +57,7 @@ def test_device_code_means_the_same(
     assert backend.asnumpy(x)[0] == expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", half(_FILES), ids=lambda case: case[0])
 def test_device_code_compiles(tmp_path: Path, case: tuple[str, dict[str, str], int]) -> None:
     assert _loaded(tmp_path, case[1])["k"].compile_for("sm_90").kind == "cubin"
@@ -201,6 +203,7 @@ def _random_file(directory: Path, seed: int) -> Any:
     return kerneltk.load(directory / "m.cu")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", one_in(3, range(5)))
 def test_random_code_of_the_host_changes_nothing(backend: Any, tmp_path: Path, seed: int) -> None:
     x = backend.asarray(np.zeros(1, np.int32))
@@ -213,6 +216,7 @@ def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
     assert _random_file(tmp_path, seed).k.compile_for("sm_90").kind == "cubin"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["host", "sm_90"])
 @pytest.mark.parametrize(
     "declared",
@@ -246,6 +250,7 @@ def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
 # -- changes --------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("head", "options"),
     one_row_in(
@@ -301,6 +306,7 @@ _SUM = """__global__ void k(int* x) {
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("head", ["#include <a.h>\n", '#define H "a.h"\n#include H\n'])
 def test_lanes_run_in_step_in_a_header(backend: Any, tmp_path: Path, head: str) -> None:
     (tmp_path / "a.h").write_text(_REDUCTION)

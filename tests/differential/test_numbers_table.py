@@ -101,6 +101,7 @@ class Comparison:
         assert not self.failures, "\n".join([f"{len(self.failures)} functions", *self.failures])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", but_for(DTYPES, *LIKE_OTHERS))
 def test_functions_at_special_values(backend: Any, name: str) -> None:
     comparison = Comparison(name)
@@ -112,6 +113,7 @@ def test_functions_at_special_values(backend: Any, name: str) -> None:
             assert comparison.known[difference.title], f"'{difference.title}' is no difference"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_vector_functions_at_special_values(backend: Any, name: str) -> None:
     comparison = Comparison(name)
@@ -126,6 +128,7 @@ def test_vector_functions_at_special_values(backend: Any, name: str) -> None:
     comparison.check()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", one_in(3, COMPILED))
 def test_functions_compile_for_gpus(name: str) -> None:
     definition = batch(name).definition

@@ -87,6 +87,7 @@ def test_instructions_compile_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_where_a_thread_is(backend: Any) -> None:
     out = np.zeros((2, 96, 8), "u4")
     launch(backend, "special_registers", 2, 96, out)
@@ -167,6 +168,7 @@ def test_barriers_begin_anew_with_each_block(backend: Any) -> None:
     np.testing.assert_array_equal(out, np.tile(np.arange(32, 64), (3, 1)))
 
 
+@pytest.mark.exhaustive
 def test_a_launch_that_failed_leaves_no_arrivals() -> None:
     code = """
         extern "C" __global__ void fail(int* out) {
@@ -201,6 +203,7 @@ def test_products_of_matrices(backend: Any, kind: str) -> None:
     np.testing.assert_array_equal(d, a @ b + c)
 
 
+@pytest.mark.exhaustive
 def test_what_is_refused_is_named() -> None:
     code = (
         '__global__ void f(unsigned* o)\n{\n    o[1] = 3;\n    if (o[0])\n        asm volatile("'

@@ -78,6 +78,7 @@ def test_every_kernel_is_launched() -> None:
     assert launched <= kernels
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", WARP_CASES, ids=lambda case: case.name)
 def test_lanes_of_warps(backend: Any, case: RawCase) -> None:
     check(backend, case)
@@ -90,6 +91,7 @@ def test_case(backend: Any, case: RawCase) -> None:
     check(backend, case)
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("target", [pytest.param("sm_75", marks=pytest.mark.exhaustive), "sm_90"])
 @pytest.mark.parametrize("file", one_in(2, FILES))
 def test_file_compiles_for_cuda(file: str, target: str) -> None:
@@ -145,6 +147,7 @@ def printed(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return capfd.readouterr().out.splitlines()
 
 
+@pytest.mark.exhaustive
 def test_printf_in_every_thread(backend: Any, capfd: pytest.CaptureFixture[str]) -> None:
     values = ints(10, -999, 99_999)
     (given,) = backend.asarrays(values)

@@ -153,6 +153,7 @@ BY_NVRTC = thinned(SAMPLES)
 JOINT_BY_NVRTC = JointCases(BY_NVRTC, units_of)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("case", "mode"), parameters(SAMPLES, ways))
 def test_case(backend: Any, case: ReductionCase, mode: str, once: Any) -> None:
     if backend.name == "host":
@@ -166,6 +167,7 @@ def assert_compiled_for_cuda(kernel: ReductionKernel, *arguments: Any, **how: An
     assert code.entry.encode() in code.code
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", parameters(BY_NVRTC))
 def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
     for way, arguments, how in calls_of(case):
@@ -213,27 +215,32 @@ def check_grid(backend: Any, kernel: ReductionKernel, dtype: Any, axis: int, exp
             )
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("axis", half([-1, 0]))
 @pytest.mark.parametrize("dtype", but_for(GRID_DTYPES, "int16", "float64"), ids=str)
 def test_every_length_and_count(backend: Any, dtype: Any, axis: int) -> None:
     check_grid(backend, SUM, dtype, axis, total)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("axis", half([-1, 0]))
 def test_every_length_and_count_without_identity(backend: Any, axis: int) -> None:
     check_grid(backend, LEAST, np.dtype("i4"), axis, least)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("axis", half([-1, 0]))
 def test_every_length_and_count_of_structures(backend: Any, axis: int) -> None:
     check_grid(backend, ARGMIN, np.dtype("f4"), axis, argmin)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("axis", half([-1, 0]))
 def test_every_length_and_count_masked(backend: Any, axis: int) -> None:
     check_grid(backend, SUM, np.dtype("f4"), axis, total, masked=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", one_in(2, GRID_DTYPES), ids=str)
 def test_length_of_everything(backend: Any, dtype: Any) -> None:
     for size in (*range(1, 70), 127, 255, 256, 257, 511, 1023, 1024, 1025, 4095, 8193, 65_537,
@@ -243,6 +250,7 @@ def test_length_of_everything(backend: Any, dtype: Any) -> None:
         np.testing.assert_array_equal(found, total(x), f"{size} elements", strict=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("axis", half([-1, 0]))
 @pytest.mark.parametrize("dtype", half(GRID_DTYPES[::2]), ids=str)
 def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: Any) -> None:
@@ -261,6 +269,7 @@ def test_every_length_and_count_compiles_for_cuda(dtype: Any, axis: int, once: A
 # -- what is not compared with NumPy ---------------------------------------------------------------
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("shape", "axis"),
     [((500_000,), None), ((700, 600), 0), ((700, 600), 1), ((7, 60_000), 1), ((60_000, 7), 0)],
@@ -289,6 +298,7 @@ SPREAD = ReductionKernel(
 )  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shape", one_in(2, [(BEYOND,), (BEYOND // 3 + 1, 3)]), ids=str)
 def test_more_than_2_31_elements(backend: Any, shape: tuple[int, ...]) -> None:
     x = np.broadcast_to(c_order(np.ones((1,) * len(shape), np.int8)), shape)
@@ -370,6 +380,7 @@ def _dense_fortran(array: Any) -> bool:
     return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("layouts", "fortran"),
     one_row_in(2, [

@@ -122,6 +122,7 @@ def bits(kernel: ReductionKernel, x: Array, axis: Any) -> list[bytes]:
 # -- threads and their order -----------------------------------------------------------------------
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize(
     "kernel", one_in(4, [WELFORD, SUM, LEAST, ARGMIN]), ids=lambda kernel: kernel.name
@@ -154,6 +155,7 @@ def test_work_has_every_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == set(ON_HOST)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 def test_work_is_divided(monkeypatch: pytest.MonkeyPatch, work: str) -> None:
     launch, calls = runtime.launch, []
@@ -216,6 +218,7 @@ SAMPLES = thinned(thinned((list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * 
 IN_SMALL_PARTS = JointCases(SAMPLES, units_in_small_parts)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("backend", ["host"], indirect=True)
 @pytest.mark.parametrize("case", parameters(SAMPLES))
@@ -256,6 +259,7 @@ struct counted {
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("identity", one_in(2, ["aligned_sum(0)", None]))
 def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
@@ -268,6 +272,7 @@ def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
     np.testing.assert_array_equal(kernel(x, axis=axis), x.sum(axis), strict=True)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("identity", one_in(2, ["counted(0, 0)", None]))
 def test_totals_that_cannot_be_assigned(work: str, identity: str | None) -> None:
@@ -282,6 +287,7 @@ def test_totals_that_cannot_be_assigned(work: str, identity: str | None) -> None
     np.testing.assert_array_equal(n, np.full(y.shape, x.size // y.size))
 
 
+@pytest.mark.exhaustive
 def test_totals_of_an_odd_size_side_by_side() -> None:
     kernel = ReductionKernel(
         "T x", "T y", "{x, 2 * x, 3 * x}", "{a.u + b.u, a.v + b.v, a.w + b.w}",
@@ -300,6 +306,7 @@ def error(found: Array, exact: Array) -> float:
     return float(np.sqrt(np.mean(((found.astype("f8") - exact) / exact) ** 2)))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("shape", "axis"),
     [

@@ -161,6 +161,7 @@ def test_case(backend: Any, case: ReductionCase) -> None:
         check(backend, case, mode)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", CASES[::2] + FOLDED, ids=lambda case: case.name)
 def test_case_compiles_for_cuda(case: ReductionCase, once: Any) -> None:
     for way, unit in units_of(case, "cuda").items():

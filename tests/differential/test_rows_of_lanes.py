@@ -89,6 +89,7 @@ def _laid_out(values: np.ndarray[Any, Any], layout: str) -> tuple[Any, Any]:
     return view, around
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("rows", [1, 3, 40, 71])
 @pytest.mark.parametrize(
     ("dtype", "length"), [("int8", 33), ("float32", 7), ("float64", 15), ("int8", 64)]

@@ -26,6 +26,7 @@ def python_first(y, width):
 KERNELS = [RAW, python_first]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kernel", KERNELS, ids=["raw", "python"])
 def test_widths(backend: Any, kernel: Any) -> None:
     for width in (1, 2, 8, 32):

@@ -33,6 +33,7 @@ def stream_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elementwise, "STREAM_BYTES", 0)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("dtype", half(["f4", "f8", "i1"]))
 def test_operations(backend: Any, operation: str, dtype: str) -> None:
@@ -90,6 +91,7 @@ def test_rows_in_place_and_overlaps(backend: Any) -> None:
         check(backend, Case(name, kernel, make, lambda x, y: np.broadcast_to(x + x, y.shape)))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_records_and_numbers_beyond_two_words(backend: Any, order: Any) -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = x", "streamed_copy")

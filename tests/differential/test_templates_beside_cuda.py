@@ -88,6 +88,7 @@ HEADS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("target", ["host", "sm_90"])
 def test_integer_types_in_files_also_by_nvrtc(tmp_path: Any, head: str, target: str) -> None:
@@ -105,6 +106,7 @@ OWN += "template <class T> __device__ T fmax(T x, T y) { return x + 100; }\n"
 OWN += "template <class T> __device__ T fma(T x, T y, T z) { return x + 100; }\n"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("ctype", "is_cuda"), [
     ("float", True), ("double", True), ("int", "abs"), ("long long", "abs"), ("short", False),
     ("unsigned", False), ("Number", False),
@@ -142,6 +144,7 @@ TESTS = "".join(
 )  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("ctype", "is_cuda"), [
     ("float", "tests"), ("double", True), ("Own", False),
 ])  # fmt: skip
@@ -166,6 +169,7 @@ def test_templates_of_tests_and_lengths_also_by_nvrtc(
     np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-6)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("call", "is_taken"), [
     ("sqrt(e)", False), ("lround(e)", False), ("pow(e, 2)", False), ("fmax(e, e)", False),
     ("abs(e)", True), ("fmod(e, 2.0f)", True), ("pow(2.0, e)", True), ("ldexp(1.0f, e)", True),

@@ -61,12 +61,14 @@ def test_what_is_sampled(backend: Any, texture: Texture) -> None:
     check(backend, texture)
 
 
+@pytest.mark.exhaustive
 def test_layers_of_rows() -> None:
     from ..conftest import Backend
 
     check(Backend("host", np), Texture("float32", (3, 9), 2, "linear", layered=True))
 
 
+@pytest.mark.exhaustive
 def test_the_kernels_compile_for_gpus() -> None:
     code = module().compile_for("sm_90")
     assert set(NAMES) <= {name for name, _ in code.symbols}
@@ -139,6 +141,7 @@ def _corner(i: int, j: int) -> list[tuple[int, int]]:
     return [(i, j + 1), (i + 1, j + 1), (i + 1, j), (i, j)]
 
 
+@pytest.mark.exhaustive
 def test_levels_and_gradients_are_of_the_only_level(backend: Any) -> None:
     code = r"""
     extern "C" __global__ void levels(cudaTextureObject_t t, float* y) {
@@ -187,6 +190,7 @@ def looked_up(faces: np.ndarray[Any, Any], at: np.ndarray[Any, Any]) -> np.ndarr
     return np.array(found)
 
 
+@pytest.mark.exhaustive
 def test_cubemaps(backend: Any) -> None:
     random = np.random.default_rng(5)
     faces = random.random((18, 5, 5)).astype(np.float32)
@@ -250,6 +254,7 @@ extern "C" __global__ void layers(S s) {
 """
 
 
+@pytest.mark.exhaustive
 def test_surfaces(backend: Any) -> None:
     program = kerneltk.RawModule(code=SURFACES)
     zero, clamp = 0, 1
@@ -337,6 +342,7 @@ def test_a_handle_is_a_number(backend: Any) -> None:
         assert backend.asnumpy(y)[0] == 6
 
 
+@pytest.mark.exhaustive
 def test_a_table_of_handles(backend: Any) -> None:
     code = r"""
     extern "C" __global__ void pick(const cudaTextureObject_t* table, float* y) {
@@ -423,6 +429,7 @@ static inline __device__ float texel(cudaTextureObject_t image, float u, float v
 """
 
 
+@pytest.mark.exhaustive
 def test_a_file_with_host_code(backend: Any, tmp_path: Path) -> None:
     (tmp_path / "sampling.h").write_text(HEADER)
     (tmp_path / "layers.cu").write_text(FILE)

@@ -58,6 +58,7 @@ def wanted_of(program: Program, args: Any, named: Any) -> Any:
         return np.vectorize(program.function, **options)(*args, **named)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", half([*NUMBERS, *CORES]), ids=lambda program: program.name)
 def test_program(backend: Any, program: Program) -> None:
     vectorized = kerneltk.vectorize(program.function, **program.options)
@@ -105,12 +106,14 @@ def line(x, slope, start, y):
         y[k] = slope * x[k] + start
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("array", [X, X[::2, ::-1], X.T, X[0], X[:, :0], X[:0], I, M])
 def test_running_sums(backend, array):
     found = running(backend.asarray(array))
     same(backend, found, np.cumsum(array, -1, dtype=array.dtype), "running")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("a", "x"),
     [
@@ -124,6 +127,7 @@ def test_products(backend, a, x):
     same(backend, product(backend.asarray(a), backend.asarray(x)), np.matvec(a, x), "product")
 
 
+@pytest.mark.exhaustive
 def test_dtypes_of_outputs_are_the_widest_that_is_stored(backend):
     mean, square = moments(backend.asarray(I))
     same(backend, mean, I.mean(-1), "mean")  # of int32, which '0' alone would be
@@ -182,6 +186,7 @@ def test_outputs_may_be_given(backend):
     same(backend, mean, X.mean(-1), "mean")
 
 
+@pytest.mark.exhaustive
 def test_outputs_that_do_not_hold_what_is_stored():
     with pytest.raises(kerneltk.ArgumentTypeError, match="stores 'float64' to 'result', and"):
         running(X, out=np.zeros(X.shape, np.int32))
@@ -230,6 +235,7 @@ def test_a_strided_output_gets_a_tuple(backend):
 # -- memory ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", ["same", "shifted", "reversed", "interleaved", "transposed"])
 def test_outputs_that_overlap_inputs(backend, kind):
     whole = np.random.default_rng(1).random((8, 8))
@@ -260,6 +266,7 @@ def test_outputs_that_overlap_whole_arrays(backend):
         np.testing.assert_array_equal(backend.asnumpy(table), values[::-1])
 
 
+@pytest.mark.exhaustive
 def test_elements_at_odd_addresses(backend):
     raw = np.zeros(4 * 6 * 8 + 1, np.uint8)[1:]
     odd = raw.view(np.float64).reshape(4, 6)
@@ -297,6 +304,7 @@ def test_new_shapes_compile_nothing(backend):
     assert len(dot.cached_codes) == 1
 
 
+@pytest.mark.exhaustive
 def test_calls_between_kinds(backend):
     """The shortcut of one kind is not taken for another one."""
     f = kerneltk.vectorize(lambda x, y: x if y is None else x + y)
@@ -312,6 +320,7 @@ def test_calls_between_kinds(backend):
         same(backend, f(backend.asarray(I), x), I + X, "int32")
 
 
+@pytest.mark.exhaustive
 def test_excluded_arrays_beside_numbers(backend):
     f = kerneltk.vectorize(lambda table, k: table[k], excluded={0})
     table = backend.asarray(X[0])
@@ -349,6 +358,7 @@ def test_decorators():
     np.testing.assert_array_equal(outer(X), 2 * X + 1)
 
 
+@pytest.mark.exhaustive
 def test_graphs_record_both_kinds():
     x, out = X.copy(), np.zeros_like(X)
     f = kerneltk.vectorize(lambda x, y=1: x + y)

@@ -46,6 +46,7 @@ def module() -> Any:
     return kerneltk.load(path, name_expressions=names, options=of_compiler())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", CASES)
 def test_products(backend: Any, case: str) -> None:
     (m, n, _), depth = CASES[case][1], 32
@@ -61,6 +62,7 @@ def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_other_shapes_are_refused() -> None:
     name = "multiply<double, double, double, 16, 16, 16, nvcuda::wmma::row_major>"
     other = kerneltk.load(KERNELS / "libraries" / "wmma.cu", name_expressions=[name])

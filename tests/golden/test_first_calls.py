@@ -42,6 +42,7 @@ def shown(found: FirstCall) -> str:
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", but_for(FRONT_ENDS, *LIKE_OTHERS))
 def test_a_first_call_goes_through_known_modules(
     name: str, once: Once, golden: Callable[[str, str], None]

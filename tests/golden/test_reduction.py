@@ -174,6 +174,7 @@ def test_text(backend: Any, name: str, text: Text, golden: Callable[[str, str], 
     assert text.kernel.compile(*text.arguments, target=target, **text.options).code
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
 @pytest.mark.parametrize("name", CUDA)
 def test_text_compiles_for_other_architectures(architecture: str, name: str) -> None:

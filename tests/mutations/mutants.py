@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 
 PLANTED = Path(__file__).parent / "planted"
 _HEAD = re.compile(r"\[([\w-]+)\] (\S+) (.+): ([^:]+)")
@@ -46,7 +47,7 @@ class Mutant:
         """Return a file's source with the fault. Raises DoesNotApplyError."""
         lines = source.split("\n")
         found = [
-            (first, count)
+            (first, count, begin, end)
             for begin, end in _spans(self.file, source, self.function)
             for first, count in self._matches(lines, begin, end)
         ]
@@ -56,11 +57,12 @@ class Mutant:
                 f"{self.name}: its line {number} in {self.function} of {self.file}: "
                 f"write it anew.\n  {self.original[0]}"
             )
-        first, count = found[0]
-        lines[first : first + count] = self._replaced(lines[first])
-        changed = "\n".join(lines)
+        first, count, begin, end = found[0]
+        added = self._replaced(lines[first])
+        lines[first : first + count] = added
         if self.file.endswith(".py"):
-            ast.parse(changed)
+            ast.parse(dedent("\n".join(lines[begin : end + len(added) - count])))
+        changed = "\n".join(lines)
         return changed
 
     def _matches(self, lines: list[str], begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -90,7 +92,7 @@ def _spans(file: str, source: str, function: str) -> Iterator[tuple[int, int]]:
     if function == "-":
         yield 0, len(lines)
     elif file.endswith(".py"):
-        yield from _functions(ast.parse(source), function.split("."))
+        yield from _functions(_parsed(source), function.split("."))
     else:
         for begin, line in enumerate(lines):
             if function in line:
@@ -123,15 +125,15 @@ def is_test(directory: Path, name: str) -> bool:
     path = directory / file
     if not path.exists() or not names:
         return path.exists()
-    tree = _parsed(path)
+    tree = _parsed(path.read_text(encoding="utf-8"))
     assigned = (node for node in tree.body if isinstance(node, ast.Assign))  # a TestCase
     targets = {ast.unparse(target) for node in assigned for target in node.targets}
     return names[0] in targets or any(_functions(tree, names))
 
 
 @cache
-def _parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def read_mutants(directory: Path = PLANTED) -> dict[str, Mutant]:

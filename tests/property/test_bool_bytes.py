@@ -12,6 +12,7 @@ import kerneltk
 from .bool_bytes import FRONT_ENDS, run
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("front_end", FRONT_ENDS)
 def test_batches(front_end: str, tmp_path: Path) -> None:
     for seed in range(2):
@@ -67,6 +68,7 @@ def kernel_of_flags(body: str) -> kerneltk.ElementwiseKernel:
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("body", "expected"), WRITTEN_ELEMENTS)
 def test_raw_elements_that_are_written_are_bools(body: str, expected: list[int]) -> None:
     kernel = kernel_of_flags(body)
@@ -77,6 +79,7 @@ def test_raw_elements_that_are_written_are_bools(body: str, expected: list[int])
     assert memory.max() <= 1
 
 
+@pytest.mark.exhaustive
 def test_raw_elements_that_are_written_compile_for_gpus() -> None:
     spec = kerneltk.ArraySpec.make
     for body, _ in WRITTEN_ELEMENTS:

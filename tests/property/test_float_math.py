@@ -34,6 +34,7 @@ def arguments(limit: float) -> np.ndarray:
     return np.concatenate([special, -special, bits, near])
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", LIMITS)
 def test_every_exponent(name: str) -> None:
     x = np.concatenate([arguments(limit) for limit in (1, 3, 120, 1e5, 2e6)])
@@ -82,6 +83,7 @@ def _summed(x: np.ndarray) -> np.ndarray:
     return y
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [kerneltk.jit.kernel, kerneltk.vectorize])
 def test_functions_in_python_without_branches_and_loops_include_them(make: Any) -> None:
     x = np.float32([0.5, 9000, -200, np.nan])
@@ -116,6 +118,7 @@ def test_the_library_s_declarations_and_addresses() -> None:
     np.testing.assert_allclose(z, 2 * np.exp([0, 1]), rtol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_fast_math_keeps_infinities_and_nan() -> None:
     x = np.float32([np.nan, np.inf, 88.7, 10000, -104, 0.5, np.inf])
     for name in ("exp", "exp2", "expm1", "log", "sinh", "cosh", "sin", "asin", "cbrt"):

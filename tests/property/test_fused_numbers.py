@@ -42,6 +42,7 @@ PROGRAMS = [elements, slices, windows, swapped, parts]
 CASES = 30
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_numbers_that_are_indices_and_ends(backend: Any, program: Callable[..., Any]) -> None:
     fused, random = kerneltk.fuse(program), np.random.default_rng(7)

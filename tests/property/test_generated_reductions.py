@@ -108,6 +108,7 @@ def definition_of(inputs: str, mapped: str, last: str) -> ReductionDefinition:
     return ReductionDefinition(signature, "total", "", (), mapped, "a + b", last, "0", accumulator)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("length", [33, 515])
 @pytest.mark.parametrize("rows", [1, 5])
 def test_the_last_vector_of_reversed_rows(length: int, rows: int) -> None:
@@ -129,6 +130,7 @@ def test_the_last_vector_of_rows_beside_elements_far_apart(step: int) -> None:
     assert y.elements(y.bytes).view(np.int32) == (first.astype(np.int32) * second).sum()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("columns", [37, 40])
 def test_columns_that_are_added_to_what_is_there(columns: int) -> None:
     values = np.random.default_rng(0).integers(-9, 9, (200, columns)).astype(np.int8)

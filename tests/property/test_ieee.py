@@ -11,6 +11,7 @@ import random
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import kerneltk
@@ -134,6 +135,7 @@ class Generator:
         return Expression(f"{name}({value.text})", value.ctype, function(value.values))
 
 
+@pytest.mark.exhaustive
 @drawn(st.integers(0, 2**32 - 1), few=4, many=10)
 def test_expressions_have_the_bits_of_numpy(seed: int) -> None:
     rng = random.Random(seed)

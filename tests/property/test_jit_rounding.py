@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def python(x: float, n: int) -> float:
         return math.copysign(math.inf, x)
 
 
+@pytest.mark.exhaustive
 @given(st.lists(st.tuples(numbers, digits), min_size=1, max_size=200))
 @settings(deadline=None, max_examples=150)
 def test_a_float_is_rounded_to_the_nearest_decimal(cases: list[tuple[float, int]]) -> None:

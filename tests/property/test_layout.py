@@ -152,6 +152,7 @@ def loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
     return [*specs, draw(arrays(shape, True))], shape
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("backend", ["cuda", "host"])
 @drawn(loops(), st.booleans(), st.sampled_from([None, 64, 1024]), few=60, many=400)
 def test_every_element_is_reached_once(
@@ -184,6 +185,7 @@ def loops_of_long_rows(
     return [*specs, draw(wild_arrays(shape, True))], shape, block
 
 
+@pytest.mark.exhaustive
 @drawn(loops_of_long_rows(), st.booleans(), few=50, many=600)
 def test_long_rows_are_reached_once(
     loop: tuple[list[ArraySpec], tuple[int, ...], int | None], index: bool
@@ -194,6 +196,7 @@ def test_long_rows_are_reached_once(
     event(lowered.specialization.layout.variant)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("backend", ["cuda", "host"])
 @drawn(loops(), st.booleans(), few=40, many=100)
 def test_direct_loops_keep_the_order(
@@ -211,6 +214,7 @@ def test_direct_loops_keep_the_order(
 SIZES = (1, 2, 3, 15, 16, 17, 255, 256, 257, 4095, 4096, 4097, 8191)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("dtype", "sizes"),
     [
@@ -227,6 +231,7 @@ def test_dense_arrays_at_every_offset(dtype: np.dtype[Any], sizes: Sequence[int]
             check(lowered, specs, (size,), index=False)
 
 
+@pytest.mark.exhaustive
 @given(loops())
 @settings(deadline=None, max_examples=100)
 def test_wide_steps_change_the_index_and_nothing_else(
@@ -310,6 +315,7 @@ def test_indices_of_32_bits_hold_every_number(
             assert abs(step) < limit or extent == 1, name
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("backend", ["cuda", "host"])
 @drawn(loops(), loops(), st.booleans(), few=50, many=150)
 def test_several_outputs_and_inputs_that_are_written(
@@ -340,6 +346,7 @@ def test_several_outputs_and_inputs_that_are_written(
     check(lowered, given, shape, index=False)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("backend", ["cuda", "host"])
 @pytest.mark.parametrize("dtype", half(DTYPES[:6]), ids=str)
 @pytest.mark.parametrize("index", [False, True])
@@ -371,6 +378,7 @@ def test_transposed_inputs_go_through_tiles(
 steps = st.integers(-40, 40)
 
 
+@pytest.mark.exhaustive
 @given(
     st.lists(st.integers(1, 5), max_size=5).flatmap(
         lambda shape: st.tuples(
@@ -406,6 +414,7 @@ def test_dense_arrays_of_one_order_are_one_run(order: Any, shape: tuple[int, ...
     assert collapse(shape, [strides, strides]).shape == (math.prod(shape),)
 
 
+@pytest.mark.exhaustive
 @given(
     st.sampled_from([32, 64]).flatmap(
         lambda bits: st.tuples(
@@ -448,6 +457,7 @@ def permuted_loops(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
     return [*specs, ArraySpec.make(draw(st.sampled_from(DTYPES)), shape)], shape
 
 
+@pytest.mark.exhaustive
 @drawn(permuted_loops(), st.booleans(), few=60, many=400)
 def test_arrays_of_several_orders_are_reached_once(
     loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool
@@ -526,6 +536,7 @@ def small_elements(draw: Any) -> tuple[list[ArraySpec], tuple[int, ...]]:
     return [*specs, ArraySpec.make(draw(st.sampled_from(["i1", "f2", "f4"])), shape)], shape
 
 
+@pytest.mark.exhaustive
 @drawn(small_elements(), st.booleans(), few=80, many=600)
 def test_small_elements_are_reached_once(
     loop: tuple[list[ArraySpec], tuple[int, ...]], index: bool

@@ -103,6 +103,7 @@ def test_random_indices(seed: int, backend: Any) -> None:
     check(seed, 50, backend)
 
 
+@pytest.mark.exhaustive
 def test_random_indices_compile_for_gpus() -> None:
     check(1, 50)
 

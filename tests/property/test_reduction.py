@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -128,6 +129,7 @@ def test_sum(call: Reduction, data: Any) -> None:
         np.testing.assert_array_equal(y, more, strict=True)
 
 
+@pytest.mark.exhaustive
 @drawn(reductions(), st.data(), few=8, many=25)
 def test_masked_sum(call: Reduction, data: Any) -> None:
     extents = [data.draw(st.sampled_from([n, n, 1])) for n in call.x.shape]
@@ -138,6 +140,7 @@ def test_masked_sum(call: Reduction, data: Any) -> None:
     np.testing.assert_array_equal(found, wanted, strict=True)
 
 
+@pytest.mark.exhaustive
 @drawn(reductions(), st.data(), few=8, many=25)
 def test_two_arrays(call: Reduction, data: Any) -> None:
     extents = [data.draw(st.sampled_from([n, n, 1])) for n in call.x.shape]
@@ -148,6 +151,7 @@ def test_two_arrays(call: Reduction, data: Any) -> None:
     np.testing.assert_array_equal(DOT(call.x, w, **call.how), wanted, strict=True)
 
 
+@pytest.mark.exhaustive
 @drawn(reductions(), few=8, many=25)
 def test_positions(call: Reduction) -> None:
     rows = call.rows().astype(np.int64)
@@ -161,6 +165,7 @@ def test_positions(call: Reduction) -> None:
     np.testing.assert_array_equal(v, call.shaped(second), strict=True)
 
 
+@pytest.mark.exhaustive
 @drawn(reductions(), few=8, many=25)
 def test_argmin(call: Reduction) -> None:
     assume(call.x.size)

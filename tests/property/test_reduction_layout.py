@@ -351,11 +351,13 @@ def checked(case: Case) -> None:
     event(" ".join([s.strategy, *flags_of(s)]))
 
 
+@pytest.mark.exhaustive
 @drawn(cases("any"), few=80, many=400)
 def test_every_element_is_added_once(case: Case) -> None:
     checked(case)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS)
 @drawn(st.data(), few=15, many=150)
 def test_every_element_is_added_once_in_shapes_of_a_kind(kind: str, data: Any) -> None:
@@ -634,6 +636,7 @@ WAYS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [*SCALARS, PAIR], ids=str)
 def test_dense_arrays_at_every_offset(dtype: np.dtype[Any]) -> None:
     shapes = (
@@ -675,6 +678,7 @@ def test_every_element_of_hard_shapes_is_added_once(
             check(case)
 
 
+@pytest.mark.exhaustive
 def test_hard_shapes_take_every_way() -> None:
     cases = itertools.chain.from_iterable(shapes() for shapes in HARD)
     found = {feature_of(schedule_of(lowered_for(case))) for case in cases}
@@ -691,6 +695,7 @@ EXTREMES = ("default", "three bytes", "largest by name")
 THE_OTHERS = [name for name in ACCUMULATORS if name not in EXTREMES]
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     ("shapes", "accumulators"),
     [
@@ -801,6 +806,7 @@ def long_steps() -> Iterator[Case]:
 FAR = [many_short_rows, many_elements, many_outputs, long_steps]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shapes", FAR, ids=lambda shapes: shapes.__name__)
 def test_numbers_beyond_32_bits_at_the_limits(shapes: Callable[[], Iterator[Case]]) -> None:
     for case in shapes():
@@ -844,6 +850,7 @@ def far_reductions(draw: Any) -> Case:
     )
 
 
+@pytest.mark.exhaustive
 @drawn(far_reductions(), few=40, many=250)
 def test_numbers_beyond_32_bits(case: Case) -> None:
     s = schedule_of(check_far(case))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
@@ -393,6 +394,7 @@ def warps(x: Vector) -> Iterator[Warp]:
         yield Warp(x[first : first + LANES].copy(), own, nobody, nobody.copy())
 
 
+@pytest.mark.exhaustive
 @drawn(
     programs(),
     few=2,

@@ -17,6 +17,7 @@ PROGRAMS = 12
 SEEDS = half(range(20))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_program(seed: int) -> None:
     program = generate(seed)
@@ -24,6 +25,7 @@ def test_random_program(seed: int) -> None:
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_program_with_captured_arrays(seed: int) -> None:
     program = captured.generate(seed)
@@ -31,6 +33,7 @@ def test_program_with_captured_arrays(seed: int) -> None:
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_program_that_writes_to_parts(seed: int) -> None:
     program = partial.generate(seed)
@@ -38,6 +41,7 @@ def test_program_that_writes_to_parts(seed: int) -> None:
     assert outcome.status not in FAULTS, f"{outcome.detail}\n\n{program.source()}"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", [42, 44, 49, 50])  # of loops that are rolled, with few kernels
 def test_program_with_loops(seed: int) -> None:
     program = loops.generate(seed)

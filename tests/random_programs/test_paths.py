@@ -12,6 +12,7 @@ FUNCTIONS = 12
 FINE = {"same", "refused", "refused, with a value"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["", "compute_90"])
 def test_joins_hold_every_value(target: str) -> None:
     for seed, status, detail in outcomes("joins", range(FUNCTIONS), target):
@@ -34,6 +35,7 @@ def test_a_variable_without_a_value_is_refused_or_checked() -> None:
     assert refused > FUNCTIONS
 
 
+@pytest.mark.exhaustive
 def test_few_joins_are_refused() -> None:
     refused = [error for seed in range(40) if (error := is_refused(path_of("joins", seed)))]
     assert len(refused) < 10

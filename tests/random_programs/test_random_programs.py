@@ -17,6 +17,7 @@ from .shrinking import smaller
 PROGRAMS = 10
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_program(backend: Backend, seed: int) -> None:
     program, wanted = defined_program(seed)
@@ -42,6 +43,7 @@ def test_variables_have_the_types_that_their_values_join_to() -> None:
         assert program.is_consistent(Semantics(program.mode).join)
 
 
+@pytest.mark.exhaustive
 def test_programs_write_something() -> None:
     """A program that changes nothing in plain Python would show nothing."""
     unchanged = 0

@@ -8,6 +8,7 @@ from ..conftest import Backend
 from .launches import FRONT_ENDS, run
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("front_end", FRONT_ENDS)
 def test_launches_of_many_threads(backend: Backend, front_end: str) -> None:
     report = run(front_end, launches=8 * 1200, threads=8, backend=backend.name)

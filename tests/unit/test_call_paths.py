@@ -121,6 +121,7 @@ def launchers_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "is_awaited", lambda: False)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("make", "heading", "unseen"),
     [

@@ -85,6 +85,7 @@ def demo(tmp_path: Path, *arguments: str | Path) -> Result:
     return run("demo", "--megapixels", "0.02", "--output", picture, *arguments)
 
 
+@pytest.mark.exhaustive
 def test_demo_on_the_measured_sample(tmp_path: Path) -> None:
     result = demo(tmp_path, "--backend", "host")
     assert result.exit_code == 0, result.output

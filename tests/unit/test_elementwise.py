@@ -119,6 +119,7 @@ def test_other_extents_compile_nothing(
     assert compiled == []
 
 
+@pytest.mark.exhaustive
 def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
     """The launcher of the last call must not serve the next one of other types."""
     calls: list[tuple[Any, Any]] = [
@@ -133,6 +134,7 @@ def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
             assert result.dtype == array.dtype
 
 
+@pytest.mark.exhaustive
 def test_the_number_of_plans_is_bounded(
     kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +356,7 @@ def test_ahead_of_time_takes_defaults_and_keywords() -> None:
     assert scale.translation_unit(spec) == scale.translation_unit(x=spec, a=float)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("align", [False, True])
 def test_bools_of_records_are_true_whatever_their_byte(align: bool) -> None:
     x = np.zeros(20, np.dtype([("n", "i4"), ("f", [("b", "?"), ("c", "u1")], 2)], align=align))
@@ -373,6 +376,7 @@ def test_bools_of_records_are_true_whatever_their_byte(align: bool) -> None:
         kernel.compile(ArraySpec.make(x.dtype, (20,)), target="sm_90")
 
 
+@pytest.mark.exhaustive
 def test_bools_are_true_whatever_their_byte() -> None:
     x = np.array([0, 1, 2, 3, 255] * 13, np.uint8)
     out = x[::-1].copy()

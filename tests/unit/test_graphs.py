@@ -110,6 +110,7 @@ def test_a_shape_that_a_call_names() -> None:
         np.testing.assert_array_equal(y, np.arange(5) * step)
 
 
+@pytest.mark.exhaustive
 def test_a_size_that_a_call_names() -> None:
     kernel = ElementwiseKernel("raw T r, T a", "T y", "y = r[n - 1 - i] * a", "reversed")
     count = ReductionKernel("raw T r", "T s", "r[_j]", "a + b", "s = a", "0", "count")
@@ -165,6 +166,7 @@ def test_what_goes_by_value_is_as_it_was_recorded() -> None:
         np.testing.assert_array_equal(y, value)
 
 
+@pytest.mark.exhaustive
 def test_a_thread_that_ends_before_its_recording() -> None:
     entered: list[Any] = []
     results: list[Any] = []

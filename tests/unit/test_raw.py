@@ -50,6 +50,7 @@ def axpy(n: int = 100) -> tuple[kerneltk.RawKernel, np.ndarray[Any, Any], np.nda
     )
 
 
+@pytest.mark.exhaustive
 def test_as_cupy_is_called() -> None:
     kernel, x, y = axpy()
     kernel((4,), (32,), (np.int32(100), np.float32(2), x, y))
@@ -122,6 +123,7 @@ __global__ void move(point by, float2 pair, const point* from, double* out) {
 """
 
 
+@pytest.mark.exhaustive
 def test_structs_and_vectors() -> None:
     dtype = np.dtype([("id", np.int32), ("at", np.float64, 2)], align=True)
     kernel = kerneltk.RawKernel(STRUCTS, "move")
@@ -227,6 +229,7 @@ def test_a_module_offers_all_its_kernels() -> None:
         module.get_function("weight")
 
 
+@pytest.mark.exhaustive
 def test_kernels_with_c_linkage_are_called_by_their_symbols_too() -> None:
     code = r"""
     namespace a { namespace { __device__ float one() { return 1; } }
@@ -287,6 +290,7 @@ extern "C" __global__ void f(cuComplex* z, cuDoubleComplex w, cuComplex* y, doub
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("standard", ["c++11", "c++17"])
 def test_cucomplex_by_complex_numbers_with_operators(standard: str) -> None:
     module = kerneltk.RawModule(
@@ -322,6 +326,7 @@ extern "C" __global__ void f(const cuComplex* x, const cuComplex* y, cuComplex* 
     assert (z != x.view("c8")[:, 0] / y.view("c8")[:, 0]).any()
 
 
+@pytest.mark.exhaustive
 def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
     code = """#include <cuComplex.h>
     #include <cufft.h>
@@ -333,6 +338,7 @@ def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
     assert kernel.compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_translated_sources_see_cupys_headers() -> None:
     code = """extern "C" __global__ void f(complex<float>* z, const CArray<float, 1, true>* x) {
     z[0].real(CUDART_PI_F * (x == nullptr));
@@ -360,6 +366,7 @@ def test_constructors_refuse_nonsense() -> None:
         kerneltk.RawModule(code=MODULE, name_expressions="weigh")
 
 
+@pytest.mark.exhaustive
 def test_compile_errors_point_at_the_users_line() -> None:
     kernel = kerneltk.RawKernel(AXPY.replace("a * x[i]", "b * x[i]"), "axpy")
     with pytest.raises(CompileError) as caught:
@@ -382,6 +389,7 @@ def test_the_log_is_written_whatever_the_cache_has() -> None:
             assert stream.getvalue() == expected
 
 
+@pytest.mark.exhaustive
 def test_the_log_of_a_source_that_is_refused() -> None:
     stream = io.StringIO()
     with pytest.raises(kerneltk.CompileError) as caught:
@@ -457,6 +465,7 @@ def test_a_file_with_host_code(cu_file: Path) -> None:
         _ = module.twise
 
 
+@pytest.mark.exhaustive
 def test_templates_of_a_file(cu_file: Path) -> None:
     module = kerneltk.load(cu_file)
     for dtype in (np.float32, np.int64, np.uint8, "double"):
@@ -469,6 +478,7 @@ def test_templates_of_a_file(cu_file: Path) -> None:
     assert named.kernels == ("twice", "deep::fill<short>")
 
 
+@pytest.mark.exhaustive
 def test_an_edited_header_rebuilds_and_versions_live_side_by_side(cu_file: Path) -> None:
     header = cu_file.parent / "lib" / "twice.cuh"
     first = kerneltk.load(cu_file)
@@ -483,6 +493,7 @@ def test_an_edited_header_rebuilds_and_versions_live_side_by_side(cu_file: Path)
     assert x[0] == 20
 
 
+@pytest.mark.exhaustive
 def test_several_files(cu_file: Path) -> None:
     other = cu_file.with_name("other.cu")
     other.write_text("__device__ int calls; __global__ void tick() { ++calls; }")

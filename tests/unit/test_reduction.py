@@ -128,6 +128,7 @@ def test_identities_are_what_nothing_reduces_to(dtype: str, identity: Any) -> No
     assert kernel.compile(make(dtype, (2, 8)), axis=1, target="sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_the_identity_may_be_a_parameter() -> None:
     kernel = ReductionKernel("T x, T least", "T y", "x", "max(a, b)", "y = a", "least", "at_least")
     same(kernel(X, 5, axis=1), np.array([5, 7, 11], np.float32))
@@ -137,6 +138,7 @@ def test_the_identity_may_be_a_parameter() -> None:
 # -- ways to call ----------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_outputs_in_all_ways() -> None:
     for how in ("out", "tuple", "position", "name"):
         y = np.full(4, np.nan, np.float32)
@@ -264,6 +266,7 @@ def test_a_second_call_touches_only_its_plan(
     assert counts == [[]] * len(counts)
 
 
+@pytest.mark.exhaustive
 def test_calls_of_changing_kinds(kernel: ReductionKernel) -> None:
     """The launcher of the last call must not serve the next one of other types or axes."""
     calls: list[tuple[Array, Any, dict[str, Any]]] = [
@@ -278,6 +281,7 @@ def test_calls_of_changing_kinds(kernel: ReductionKernel) -> None:
             same(kernel(x, c, **how), np.sum((x * c).astype(x.dtype), dtype=x.dtype, **how))
 
 
+@pytest.mark.exhaustive
 def test_inputs_that_are_read_as_arrays_may_lie_anywhere() -> None:
     kernel = ReductionKernel(
         "T x, raw T w", "T y", "_raw_x[_in_ind.get()] * w[_J]", "a + b", "y = a", "0", "viewed"
@@ -318,6 +322,7 @@ def test_a_size_ahead_of_time() -> None:
     assert RAW.compile(make("f4", 100), size=50, target="sm_90").code
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["max", "min", "norm", "T", "threadIdx", "a"])
 def test_a_kernel_may_have_any_name(name: str) -> None:
     own = ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", "0", name)
@@ -326,6 +331,7 @@ def test_a_kernel_may_have_any_name(name: str) -> None:
     assert own.compile(make("float32", (4,)), target="sm_90").entry.startswith(name)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), ("where", "axis"), ("n", "out")])
 def test_inputs_may_have_the_names_of_totals_and_of_options(names: tuple[str, str]) -> None:
     x, c = names

@@ -16,6 +16,7 @@ def made(*texts: str, identity: object = "0", **options: object) -> ReductionKer
 SUM = ("T x", "T y", "x", "a + b", "y = a")
 
 
+@pytest.mark.exhaustive
 def test_an_output_that_is_a_raw_input() -> None:
     kernel = made("T x, raw T w", "T y", "x * w[_out_ind.size() - 1 - _i]", "a + b", "y = a")
     w = np.array([1.0, 2.0, 3.0])
@@ -53,6 +54,7 @@ def test_vector_types_as_fields_compile_for_cuda() -> None:
     assert kernel.compile(ArraySpec.make("f4", 1000), target="sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_totals_that_a_gpu_cannot_move() -> None:
     kernel = made(
         "T x", "T y", "W(x)", "W(a.v + b.v)", "y = a.v", identity="W(0)", reduce_type="W",
@@ -98,6 +100,7 @@ def test_a_mask_of_one_for_all() -> None:
     assert "_kt_where" in unit.source
 
 
+@pytest.mark.exhaustive
 def test_scratch_memory_of_many_shapes_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "_MOST_HELD", 1 << 20)
     total = made(*SUM)

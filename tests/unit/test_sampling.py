@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from tests.conftest import pytest_itemcollected
 from tests.sampling import part_of
 
 NAMES = [
@@ -22,3 +26,15 @@ def test_each_test_is_in_one_part(parts: int) -> None:
         assert long == list(range(long[0], long[-1] + 1))  # neighbours
         assert 50 // parts <= len(long) <= 50 // parts + 1
         assert any(name.startswith("b.py") for name in part)
+
+
+def test_cases_between_those_of_the_suite_are_exhaustive() -> None:
+    marks: dict[str, Any] = {}
+    for case in ("host-a", "cuda-a", "host-b", "cuda-b", "host-c"):
+        item: Any = SimpleNamespace(
+            nodeid=f"a.py::test_sampled[{case}]",
+            get_closest_marker={"one_in": pytest.mark.one_in(2).mark}.get,
+            add_marker=lambda name, case=case: marks.update({case: name}),
+        )
+        pytest_itemcollected(item)
+    assert marks == {"host-b": "exhaustive", "cuda-b": "exhaustive"}

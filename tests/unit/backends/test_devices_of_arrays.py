@@ -16,6 +16,7 @@ from ..fake_torch import Tensor
 from ..front_ends import each_front_end, size_of_output
 
 
+@pytest.mark.one_in(4)
 @each_front_end
 def test_a_launch_goes_where_the_tensors_are(make: Any, two_gpus: DryGpu) -> None:  # noqa: F811
     launch, size = make(), size_of_output(make)
@@ -55,6 +56,7 @@ def results() -> dict[str, Any]:
     }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", results())
 def test_results_are_where_the_tensors_are(name: str, two_gpus: DryGpu) -> None:  # noqa: F811
     call = results()[name]
@@ -186,6 +188,7 @@ def test_a_host_scalar_is_a_number(two_gpus: DryGpu) -> None:  # noqa: F811
         total(two_gpus.array(4), number)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["element kernel", "vectorized", "fused"])
 def test_a_host_scalar_in_python_kernels(name: str, two_gpus: DryGpu) -> None:  # noqa: F811
     call = {

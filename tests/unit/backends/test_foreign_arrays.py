@@ -44,6 +44,7 @@ class ByDlpack:
         return self.device
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", [ByInterface, ByDlpack])
 def test_inputs_and_outputs_share_memory(kind: Any) -> None:
     x, y = np.arange(8.0), np.empty(8)

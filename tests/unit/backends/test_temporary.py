@@ -222,6 +222,7 @@ def test_directories_of_killed_processes_are_removed(
     assert left == {*(other.name for other in others), "target", f"{prefix}link"}
 
 
+@pytest.mark.exhaustive
 def test_a_directory_of_a_process_that_was_killed(place: Path) -> None:
     program = (
         "import sys\nfrom kerneltk.backends import temporary\n"

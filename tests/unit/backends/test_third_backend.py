@@ -72,6 +72,7 @@ def test_without_arrays_a_call_names_it(third: Any) -> None:
     assert type(square(3.0, size=4, backend="host")) is np.ndarray
 
 
+@pytest.mark.exhaustive
 def test_reductions(third: Any) -> None:
     x = third.asarray(X.reshape(64, 64))
     assert float(TOTAL(x)) == X.sum(dtype=np.float64)
@@ -99,6 +100,7 @@ extern "C" __global__ void scale(int* x) { x[blockIdx.x * blockDim.x + threadIdx
 """
 
 
+@pytest.mark.exhaustive
 def test_a_raw_kernel_shuffles_within_16_lanes(third: Any) -> None:
     x = np.arange(64, dtype=np.int32)
     y, size = third.asarray(np.zeros(64, np.int32)), third.asarray([0], np.int32)
@@ -112,6 +114,7 @@ def test_a_raw_kernel_shuffles_within_16_lanes(third: Any) -> None:
     np.testing.assert_array_equal(on_host, np.repeat(x.reshape(2, 32).sum(1), 32))
 
 
+@pytest.mark.exhaustive
 def test_a_module_and_its_variables(third: Any) -> None:
     module = RawModule(code=SUMS)
     factor = module.get_array("factor", backend="single")

@@ -317,6 +317,7 @@ def moved(*paths: Path) -> list[tuple[str, ...]]:
     return [("rename", str(one), str(other)) for one, other in itertools.pairwise(paths)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", ["kerneltk", "kerneltk/cuda_cpp/syntax/reader.py"])
 def test_results_of_old_code_are_not_read_by_new_code(
     copies: tuple[Path, Path], what: str, tmp_path: Path

@@ -489,6 +489,7 @@ def test_cycles_through_new_paths_end(tmp_path: Path) -> None:
     assert_counts(tmp_path / "d" / "c.h", "#include <d/a.h>\n#include <d/b.h>", tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_a_long_chain(tmp_path: Path) -> None:
     for number in range(2000):
         write(tmp_path / f"{number}.h", f"#include <{number + 1}.h>\n")

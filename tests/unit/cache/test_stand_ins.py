@@ -186,6 +186,7 @@ def test_nowhere_to_write(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         stand_ins.directory("host")
 
 
+@pytest.mark.exhaustive
 def test_several_processes_at_once(cache: Path) -> None:
     script = "from kerneltk.cache import stand_ins; print(stand_ins.directory('nvrtc'))"
     command = [sys.executable, "-c", script]

@@ -113,6 +113,7 @@ def test_eight_processes_race_on_one_key(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.exhaustive
 def test_processes_put_evict_and_clear_at_once(tmp_path: Path) -> None:
     reports = run_together("churn", tmp_path / "cache", 4)
     assert reports == [{"wrong": 0, "problem": None}] * 4

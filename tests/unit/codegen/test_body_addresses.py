@@ -95,11 +95,13 @@ POINTERS = st.sampled_from([
 ])  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @given(NUMBERS)
 def test_expressions_of_numbers_take_none(text: str) -> None:
     assert not takes_address(lex(f"y = {text};"), VALUES, TYPES), text
 
 
+@pytest.mark.exhaustive
 @given(NUMBERS, POINTERS, st.sampled_from([" & ", "+", "&&", ", "]), st.booleans())
 def test_no_address_is_missed(number: str, pointer: str, operator: str, first: bool) -> None:
     pair = (pointer, number) if first else (f"({number})", pointer)
@@ -107,6 +109,7 @@ def test_no_address_is_missed(number: str, pointer: str, operator: str, first: b
         assert takes_address(lex(f"y = {text};"), VALUES, TYPES), text
 
 
+@pytest.mark.exhaustive
 def test_a_binary_and_needs_no_alignment() -> None:
     misaligned = np.zeros(65, np.uint8)[1:].view(np.int16)
     kernel = ElementwiseKernel("int32 x", "int16 y", "y = (x) & (255)")

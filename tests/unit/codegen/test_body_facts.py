@@ -62,6 +62,7 @@ def test_nothing_is_overwritten_where_the_preprocessor_may_hide_it() -> None:
     assert facts("y += x").overwritten == facts("y = x", options=("-Dx=y",)).overwritten == set()
 
 
+@pytest.mark.exhaustive
 def test_each_expression_is_lexed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lexed: list[str] = []
 

@@ -137,6 +137,7 @@ def test_entries(name: str, entry: str) -> None:
     assert defined(name=name).entry(capabilities_of("host")) == f"_kt_entry_{name}"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "problem"),
     [

@@ -26,6 +26,7 @@ def assembled(kernel: ElementwiseKernel, *args: Any) -> str:
     return kernel.translation_unit(*args).source
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
@@ -71,6 +72,7 @@ def test_a_macro_may_hide_a_return() -> None:
     assert "_kt_operation = [&]" in assembled(kernel, make("float32", (4096,)))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "body",
     [
@@ -133,6 +135,7 @@ def test_arrays_of_many_dimensions() -> None:
     np.testing.assert_array_equal(kernel(x, x), x + x)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name",
     one_in(
@@ -188,6 +191,7 @@ def test_a_header_of_the_users_may_do_anything(tmp_path: Path) -> None:
     kernel.compile(make("float32", (N,)), target="sm_90")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "texts",
     [
@@ -250,6 +254,7 @@ def test_blocks_cover_all_elements(size: int, offset: int) -> None:
     assert size <= covered < size + layout.width * found.specialization.block
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -285,6 +290,7 @@ def test_the_body_may_change_its_index() -> None:
     kernel.compile(make("float32", (N,)), make("float32", (N,)), target="sm_90", size=N)
 
 
+@pytest.mark.exhaustive
 def test_arrays_by_their_raw_names() -> None:
     kernel = ElementwiseKernel(
         "T x, T w", "T y",

@@ -65,6 +65,7 @@ __device__ int bump(int* a) { return ++a[0]; }
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("body", "loop_prep"),
     [

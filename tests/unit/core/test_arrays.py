@@ -27,6 +27,7 @@ from kerneltk.core.arrays import (
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
 
+@pytest.mark.exhaustive
 @given(shapes, st.sampled_from([1, 4, 12]))
 @settings(deadline=None)
 def test_dense_strides(shape: tuple[int, ...], itemsize: int) -> None:
@@ -58,6 +59,7 @@ def test_contiguity_and_extent(view: Any) -> None:
         assert (low, high) == (0, 0)
 
 
+@pytest.mark.exhaustive
 @given(views())
 @settings(deadline=None, max_examples=60)
 def test_dense_strides_in_the_order_of_a_view(view: Any) -> None:

@@ -88,6 +88,7 @@ def test_every_macro_on_the_host_is_known(headers: tuple[str, ...]) -> None:
     assert [m for m in macros if not identifier_problem(m) and not is_macro(m)] == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "headers", [(), EXPRESSIONS, (*EXPRESSIONS[:6], *FUNCTIONS)], ids=["none", "all", "functions"]
 )
@@ -255,6 +256,7 @@ def mentioned() -> tuple[str, ...]:
     return tuple(names)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", one_in(2, ["elementwise", "reduction"]))
 @pytest.mark.parametrize("target", ["host", TARGET])
 def test_parameters_may_have_the_names_that_generated_text_mentions(kind: str, target: str) -> None:
@@ -299,6 +301,7 @@ def written(text: str, name: str, **known: Any) -> Any:
     return found[name]
 
 
+@pytest.mark.exhaustive
 def test_functions_in_python_may_use_any_name() -> None:
     result, count = np.zeros(3, np.int64), len(NASTY)
     names = ", ".join(NASTY)
@@ -326,6 +329,7 @@ def test_functions_in_python_may_use_any_name() -> None:
     assert result.tolist() == [total, total + 2 * len(NASTY[::3]), total + count]
 
 
+@pytest.mark.exhaustive
 def test_functions_of_elements_may_use_any_name() -> None:
     x = np.ones(3, np.float32)
     names = ", ".join(NASTY[:40])
@@ -334,6 +338,7 @@ def test_functions_of_elements_may_use_any_name() -> None:
     assert kernel.inspect(*[x] * 40, target="compute_80")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "name", one_in(3, ["NULL", "int", "_init", "float4", "M_PI", "cudaMalloc", "main"])
 )

@@ -27,6 +27,7 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("parameter", "array"),
     [
@@ -56,6 +57,7 @@ def test_an_array_in_the_place_of_the_arguments_and_for_bytes() -> None:
     assert x[0, 0] == 256
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("parameter", ["void* x", "char* x", "const unsigned char* x", "int* x"])
 def test_arrays_of_objects(parameter: str) -> None:
     with pytest.raises(ArgumentTypeError, match="dtype 'object'"):

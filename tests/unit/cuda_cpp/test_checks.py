@@ -141,6 +141,7 @@ STRIDES = ("stride", "x_stride", "strideX", "rowPitch", "step", "ld", "ldx", "LD
 NUMBERS = ("n", "steps", "timestep", "fold", "include", "leader", "ldw", "w_stride")
 
 
+@pytest.mark.exhaustive
 def test_a_number_is_a_stride_by_its_name() -> None:
     source = (
         "__global__ void f_N(const float* x, const float* w, int N, float* y) { *y = *x + *w; }"
@@ -195,6 +196,7 @@ def test_a_number_that_is_no_integer_to_the_kernel_is_no_stride() -> None:
 HEAD = "__global__ void f(float* x)"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("source", "options"),
     [

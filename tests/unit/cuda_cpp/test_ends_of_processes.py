@@ -106,11 +106,13 @@ def test_a_call_ends_the_launch(body: str) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_what_a_library_does_inline() -> None:
     value, told = run('error(1, 0, "bad");')
     assert (value, "'error' is called, which only the host has." in told) == (0, True)
 
 
+@pytest.mark.exhaustive
 def test_what_the_library_throws() -> None:
     value, told = run("std::array<int, 3> a{}; x[1] = a.at(x[0]);")
     assert (value, "'std::__throw_out_of_range_fmt' is called" in told) == (0, True)
@@ -127,6 +129,7 @@ TRAPS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("body", TRAPS)
 def test_traps_and_assertions_tell_their_lines(body: str) -> None:
     number = [*TRAPS].index(body)
@@ -152,6 +155,7 @@ STORED = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("body", STORED)
 def test_what_ends_nothing(body: str) -> None:
     assert run(body, *STORED) == (STORED[body], "")
@@ -161,6 +165,7 @@ def test_units_are_linked_for_what_the_header_has() -> None:
     assert {"exit", "popen", "__cxa_throw", "_ZSt9terminatev"} <= {*toolchain._ends()}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["kill", "raise", "execv", "killpg"])
 def test_a_kernel_may_have_such_a_name(name: str) -> None:
     code = f'extern "C" __global__ void {name}(int* x) {{ x[0] = 5; }}\n'

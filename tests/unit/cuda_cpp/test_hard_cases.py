@@ -43,6 +43,7 @@ def test_code_is_text(end: str) -> None:
             make()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "alignment", ["alignas(64)", "alignas(float4)", "alignas(sizeof(int) * (4))"]
 )
@@ -72,6 +73,7 @@ def test_values_are_moved_without_a_header() -> None:
     assert made.compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "line",
     ["#inc\\\nlude <cuda_fp16.h>", "#\\\ninclude <cuda_fp16.h>", "#include <cuda_\\\nfp16.h>"],

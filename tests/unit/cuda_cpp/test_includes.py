@@ -32,6 +32,7 @@ def _run(path: Path, options: tuple[str, ...] = ()) -> float:
     return float(x[0])
 
 
+@pytest.mark.exhaustive
 def test_host_code_of_headers_is_left_out(tmp_path: Path) -> None:
     _write(
         tmp_path,
@@ -50,6 +51,7 @@ __device__ float amount() { return 2.5f; }
     assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").kind == "cubin"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("once", ["#pragma once\n", "#ifndef A_H\n#define A_H\n"])
 def test_a_header_counts_once(tmp_path: Path, once: str) -> None:
     end = "#endif\n" if "ifndef" in once else ""
@@ -120,6 +122,7 @@ __device__ float amount() {
     kerneltk.load(tmp_path / "main.cu").compile_for("sm_80")
 
 
+@pytest.mark.exhaustive
 def test_kernels_under_a_condition_that_does_not_hold(tmp_path: Path) -> None:
     code = "#ifdef USE_CUDA\n__device__ float amount() { return 7; }\n" + _KERNEL + "#endif\n"
     _write(tmp_path, main_cu=code)
@@ -130,6 +133,7 @@ def test_kernels_under_a_condition_that_does_not_hold(tmp_path: Path) -> None:
         module.add(1, 8, (np.zeros(5, np.float32), 5))
 
 
+@pytest.mark.exhaustive
 def test_headers_in_angle_brackets_are_the_users_too(tmp_path: Path) -> None:
     _write(
         tmp_path,
@@ -153,6 +157,7 @@ inline void report() { fprintf(stderr, "x"); }
     assert kerneltk.load(tmp_path / "main.cu", options=options).compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_a_header_beside_the_file_comes_before_a_stand_in(tmp_path: Path) -> None:
     _write(
         tmp_path,
@@ -163,6 +168,7 @@ def test_a_header_beside_the_file_comes_before_a_stand_in(tmp_path: Path) -> Non
     assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_headers_of_branches_are_read_once_in_each(tmp_path: Path) -> None:
     levels = 12  # each includes the next one twice: 4096 times, if each time counted
     for number in range(levels):

@@ -23,6 +23,7 @@ __global__ void plain(int* o) { o[0] = coefficient; ++hits; }
 """
 
 
+@pytest.mark.exhaustive
 def test_kernels_are_made_once(tmp_path: Path) -> None:
     (tmp_path / "v.cu").write_text(VARIABLES)
     module = kerneltk.load(tmp_path / "v.cu")

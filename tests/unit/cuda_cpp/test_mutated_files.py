@@ -82,12 +82,14 @@ def _read(path: Path, data: bytes) -> None:
     assert time.process_time() - begin < SECONDS
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", one_in(2, range(4)))
 def test_damaged_files(part: int, tmp_path: Path) -> None:
     for number in range(part, MUTATIONS, 4):
         _read(tmp_path / f"m{number}.cu", _mutated(number))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "data",
     one_in(4, [
@@ -109,6 +111,7 @@ def test_large_and_deep_files(data: bytes, tmp_path: Path) -> None:
     _read(tmp_path / "large.cu", data)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_damaged_files_are_compiled_or_refused(target: str, tmp_path: Path) -> None:
     for number in range(4):

@@ -254,6 +254,7 @@ def options_of(name: str, places: list[Path]) -> list[str]:
     return [f"-I{str(place).removesuffix(name)}" for place in places]
 
 
+@pytest.mark.exhaustive
 def test_changed_headers_of_options(steps: list[str], found: Any) -> None:
     path, name, places = found
     options = options_of(name, places)
@@ -264,6 +265,7 @@ def test_changed_headers_of_options(steps: list[str], found: Any) -> None:
     assert is_known(steps, path, *options) == (2, False)
 
 
+@pytest.mark.exhaustive
 def test_a_header_in_front_of_another(steps: list[str], found: Any) -> None:
     path, name, places = found
     options = options_of(name, places)
@@ -294,6 +296,7 @@ def test_a_header_that_comes_to_be(steps: list[str], tmp_path: Path, name: str) 
     assert launched(path, option) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
     path, header = tmp_path / "f.cu", tmp_path / "value.h"
     path.write_text("#include HEADER\n" + KERNEL)
@@ -308,6 +311,7 @@ def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
         assert is_known(steps, path) == (number, False)
 
 
+@pytest.mark.exhaustive
 def test_a_header_of_an_option(
     steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,6 +328,7 @@ def test_a_header_of_an_option(
     assert is_known(steps, path, "-include", "value.h") == (3, False)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("first", "second", "body"),
     one_row_in(
@@ -418,6 +423,7 @@ def test_debug_modes(tmp_path: Path) -> None:
     assert in_process(file) == (2, True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("debug", ["", "memory"])
 def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
     file = tmp_path / "f.cu"
@@ -529,6 +535,7 @@ def key_of(entry: Entry[Any]) -> str:
     return entry._entry.key
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("which", one_in(2, ["entry", "object code"]))
 def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str) -> None:
     launched(file)
@@ -599,6 +606,7 @@ def said(path: Path, name: str, value: int) -> str:
     return str(x[0])
 
 
+@pytest.mark.exhaustive
 def test_messages_are_the_same(steps: list[str], tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text(REFUSED)
@@ -616,6 +624,7 @@ def test_messages_are_the_same(steps: list[str], tmp_path: Path) -> None:
     assert kerneltk.load(path).get_array("c", backend="host").tolist() == [1, 2, 3]
 
 
+@pytest.mark.exhaustive
 def test_what_a_later_call_adds(tmp_path: Path) -> None:
     """A module of which only the outcome is known can still do all that others can."""
     path = tmp_path / "k.cu"
@@ -631,6 +640,7 @@ def test_what_a_later_call_adds(tmp_path: Path) -> None:
             module.ask(1, 1, (x,))
 
 
+@pytest.mark.exhaustive
 def test_warnings_are_the_same(steps: list[str], tmp_path: Path) -> None:
     header = tmp_path / "include" / "cutlass" / "shared.h"
     header.parent.mkdir(parents=True)
@@ -676,6 +686,7 @@ def test_a_warning_that_is_an_error(tmp_path: Path) -> None:
         launched(path)
 
 
+@pytest.mark.exhaustive
 def test_errors_are_not_kept(steps: list[str], tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text("__global__ void k(int* o) { o[0] = missing; }\n")

@@ -22,6 +22,7 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("order", ["after", "before"])
 @pytest.mark.parametrize("name", ["aa", "zz"])
 @pytest.mark.parametrize("declared", ["__global__ void {}(int* o) {{}}", "__device__ int {};"])
@@ -38,6 +39,7 @@ def test_what_stands_under_a_false_condition(order: str, name: str, declared: st
             module.get_function(name)(1, 1, (out,))
 
 
+@pytest.mark.exhaustive
 def test_kernels_whose_names_macros_make() -> None:
     code = """
     #define CAT(a, b) a##b
@@ -55,6 +57,7 @@ def test_kernels_whose_names_macros_make() -> None:
     module.get_function("add_one")(1, 1, (out,))
 
 
+@pytest.mark.exhaustive
 def test_what_cpu_cores_do_not_have_is_named() -> None:
     code = '__global__ void f(int* o) {\n    asm("mov.u32 %0, " LANE : "=r"(o[0]));\n}\n'
     code = '#define LANE "%laneid;"\n' + code
@@ -76,6 +79,7 @@ __global__ void ranked(int* x) { x[0] = rank(7); }
 """
 
 
+@pytest.mark.exhaustive
 def test_kernels_run_beside_others_that_cpu_cores_refuse(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(REFUSED)
     for _ in range(2):  # the second time what is refused is known
@@ -99,6 +103,7 @@ def test_kernels_run_beside_others_that_cpu_cores_refuse(tmp_path: Path) -> None
             module.ranked(1, 1, (z,))
 
 
+@pytest.mark.exhaustive
 def test_a_mistake_beside_what_cpu_cores_refuse_is_told() -> None:
     code = "__global__ void f(int* x) { x[0] = y; }\n" + REFUSED.replace(
         "cluster_group", "grid_group"
@@ -148,6 +153,7 @@ def test_templates_share_the_variables_of_their_file(tmp_path: Path) -> None:
         module.read["short"]
 
 
+@pytest.mark.exhaustive
 def test_a_template_argument_that_is_none_spoils_nothing(tmp_path: Path) -> None:
     (tmp_path / "v.cu").write_text(VARIABLES)
     module = kerneltk.load(tmp_path / "v.cu")
@@ -163,6 +169,7 @@ def test_constants_are_read_only_views() -> None:
     assert not fixed.flags.writeable
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX, where a test has loaded it
 def test_a_fork_while_another_thread_compiles() -> None:
     take = kernel("int* o", "o[0] = 1;")
@@ -275,6 +282,7 @@ def test_cpu_cores_compile_a_large_module_in_parts() -> None:
     assert x == [99]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("place", ["source", "spliced", "option", "macro"])
 def test_kernels_of_a_large_module_share_a_variable(place: str, tmp_path: Path) -> None:
     header = tmp_path / "total.h"

@@ -55,6 +55,7 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
+@pytest.mark.exhaustive
 def test_host_code_that_does_not_compile_is_left_out(path: Path) -> None:
     module = kerneltk.load(path)
     assert module.kernels == ("sizes",)
@@ -62,6 +63,7 @@ def test_host_code_that_does_not_compile_is_left_out(path: Path) -> None:
     assert module.compile_for("host").code
 
 
+@pytest.mark.exhaustive
 def test_kernels_run_without_it(path: Path) -> None:
     path.write_text(
         "int f(lib::List x) { return lib::size(x); }\n"
@@ -74,6 +76,7 @@ def test_kernels_run_without_it(path: Path) -> None:
     assert x.tolist() == [20, 21, 22]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_a_later_process_compiles_once(
     path: Path, target: str, monkeypatch: pytest.MonkeyPatch
@@ -106,6 +109,7 @@ def test_errors_of_what_kernels_call_are_the_first_ones(path: Path, target: str)
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_overloads_do_not_step_in(path: Path, target: str) -> None:
     path.write_text(
@@ -142,6 +146,7 @@ HIDDEN = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 @pytest.mark.parametrize("kind", one_in(3, HIDDEN))
 def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str) -> None:
@@ -151,6 +156,7 @@ def test_nothing_else_is_found_by_the_name_of(path: Path, kind: str, target: str
         kerneltk.load(path).compile_for(target)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 @pytest.mark.parametrize("kind", one_in(3, HIDDEN))
 def test_what_device_code_does_not_name_goes_with_its_name(
@@ -160,6 +166,7 @@ def test_what_device_code_does_not_name_goes_with_its_name(
     assert kerneltk.load(path).compile_for(target).code
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_mistakes_in_kernels_stay_mistakes(path: Path, target: str) -> None:
     path.write_text("int f() { return lib::g(); }\n__global__ void k(int* x) { x[0] = unknown; }\n")
@@ -168,6 +175,7 @@ def test_mistakes_in_kernels_stay_mistakes(path: Path, target: str) -> None:
     assert "lib" not in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_assertions_that_fail_are_errors(path: Path, target: str) -> None:
     path.write_text(
@@ -219,6 +227,7 @@ def test_libraries_for_both_sides_are_used_where_they_are(path: Path, target: st
     assert kerneltk.load(path).compile_for(target).code
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_what_other_compilers_bring(path: Path, target: str) -> None:
     path.write_text(

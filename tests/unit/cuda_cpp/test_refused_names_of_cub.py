@@ -108,12 +108,14 @@ extern "C" __global__ void rank(int* x) {
     assert len(lines) == 5
 
 
+@pytest.mark.exhaustive
 def test_a_mistake_beside_it_is_told() -> None:
     code = SOURCE + "__global__ void wrong(int* x) { x[0] = y; }\n"
     with pytest.raises(CompileError, match=r"'y' was not declared|undeclared identifier 'y'"):
         kerneltk.RawModule(code=code).get_function("plain")(1, 4, (np.zeros(4, "i4"),))
 
 
+@pytest.mark.exhaustive
 def test_a_macro_that_names_a_cluster() -> None:
     code = """#include <cooperative_groups.h>
 #define RANK cooperative_groups::this_cluster().block_rank()

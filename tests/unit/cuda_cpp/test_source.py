@@ -19,6 +19,7 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name", ["N", "P", "K", "B", "i", "x", "grid", "block", "lane", "real", "T"]
 )
@@ -39,6 +40,7 @@ def test_device_code_sees_its_compiler() -> None:
     assert out[0] == 750
 
 
+@pytest.mark.exhaustive
 def test_a_byte_order_mark(tmp_path: Path) -> None:
     code = "\ufeff__global__ void f(int* o) { o[0] = 1; }\n"
     (tmp_path / "mark.cu").write_text(code, encoding="utf-8")

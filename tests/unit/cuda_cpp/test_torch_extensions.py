@@ -71,6 +71,7 @@ def test_kernels_of_an_extension(tmp_path: Path) -> None:
     np.testing.assert_array_equal((b.astype(np.uint32) << 16).view(np.float32), 2 * np.arange(8))
 
 
+@pytest.mark.exhaustive
 def test_sums_are_taken_in_the_types_that_torch_takes(tmp_path: Path) -> None:
     path = tmp_path / "sums.cu"
     path.write_text("""
@@ -92,6 +93,7 @@ template <class T> __global__ void k(const T* x, long* y) {
         assert y.tolist() == [x.sum(dtype=np.int64), *sizes]
 
 
+@pytest.mark.exhaustive
 def test_tensors_by_value(tmp_path: Path) -> None:
     path = tmp_path / "by_value.cu"
     path.write_text("""
@@ -175,6 +177,7 @@ def test_stand_ins_of_its_headers(tmp_path: Path) -> None:
     assert y.tolist() == [3 + 16 + 120 + 3 + 2 + 5 + 5 + 8] * 32
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_what_its_headers_bring_of_the_library(target: str, tmp_path: Path) -> None:
     path = tmp_path / "library.cu"
@@ -232,6 +235,7 @@ def test_macros_without_semicolons_hide_nothing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(x, 2 * np.arange(100) + 1)
 
 
+@pytest.mark.exhaustive
 def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
     (tmp_path / "kernel.cuh").write_text(
         "__global__ void logs(const float* x, double* y, int* k) {\n"
@@ -256,6 +260,7 @@ def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
     assert k[0] == 7
 
 
+@pytest.mark.exhaustive
 def test_limits_of_torch_itself(tmp_path: Path) -> None:
     path = tmp_path / "limits.cu"
     path.write_text(
@@ -279,6 +284,7 @@ def test_limits_of_torch_itself(tmp_path: Path) -> None:
         assert x.tolist() == np.array([kind.min, kind.max, *ends], dtype).tolist()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_names_of_the_driver_and_the_list_of_architectures(target: str, tmp_path: Path) -> None:
     path = tmp_path / "names.cu"
@@ -294,6 +300,7 @@ def test_names_of_the_driver_and_the_list_of_architectures(target: str, tmp_path
     assert kerneltk.load(path).compile_for(target).code
 
 
+@pytest.mark.exhaustive
 def test_tuples_that_its_headers_bring(tmp_path: Path) -> None:
     path = tmp_path / "tuples.cu"
     path.write_text(

@@ -16,6 +16,7 @@ from kerneltk.errors import BackendUnavailableError
 HOST = Machine("host", np)
 
 
+@pytest.mark.exhaustive
 def test_a_result_that_differs_from_an_earlier_step_is_wrong() -> None:
     run = Run(Terrain("noise", np.random.default_rng(4).random((20, 30)), 1.0, 1.0), HOST, 1)
     later = by_name("slope and hillshade, @kernel")
@@ -27,6 +28,7 @@ def test_a_result_that_differs_from_an_earlier_step_is_wrong() -> None:
     assert run._outcome(later).wrong == 1
 
 
+@pytest.mark.exhaustive
 def test_bytes_that_move_are_counted_once_for_each_array(slope_to_the_east: Terrain) -> None:
     run = Run(slope_to_the_east, HOST, pixels=1)
     moved = {outcome.step.name: outcome.moved for outcome in run.outcomes()}

@@ -16,6 +16,7 @@ from tests.sampling import one_in
 HOST = Machine("host", np)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("suffix", one_in(4, [".png", ".svg", ".pdf", ".jpg"]))
 def test_the_picture_is_written_in_each_format(
     slope_to_the_east: Terrain, tmp_path: Path, suffix: str

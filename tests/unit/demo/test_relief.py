@@ -29,6 +29,7 @@ def test_slope_and_shade_of_a_plane(slope_to_the_east: Terrain) -> None:
     np.testing.assert_array_equal(run.on_terrain("height"), slope_to_the_east.elevation)
 
 
+@pytest.mark.exhaustive
 def test_all_versions_of_the_relief_are_equal() -> None:
     rng = np.random.default_rng(3)
     run = Run(Terrain("noise", rng.normal(0, 30, (61, 47)), 30.0, 20.0), HOST, pixels=1)
@@ -41,6 +42,7 @@ def test_all_versions_of_the_relief_are_equal() -> None:
         np.testing.assert_array_max_ulp(slope, run.fields["slope"], maxulp=4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1)])
 def test_reliefs_without_a_neighbour_are_not_known(shape: tuple[int, int]) -> None:
     height = np.ones(shape, np.float32)

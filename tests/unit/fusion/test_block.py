@@ -18,6 +18,7 @@ X = np.random.default_rng(0).random((5, 7))
 Y = np.random.default_rng(1).random((5, 7))
 
 
+@pytest.mark.exhaustive
 def test_it_computes_at_its_end() -> None:
     with kerneltk.fuse() as fused:
         x, y = fused(X, Y)
@@ -203,6 +204,7 @@ def test_python_asks_arrays_of_a_block_as_others() -> None:
     assert np.asarray(r).shape == (35,)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [np.float64, ml_dtypes.bfloat16])
 def test_what_it_computed_is_taken_by_functions(dtype: Any) -> None:
     x = np.arange(4).astype(dtype)

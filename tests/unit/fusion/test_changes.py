@@ -45,6 +45,7 @@ def test_a_write_of_another_shape_raises_also_later() -> None:
         added(ones(1), ones(3))
 
 
+@pytest.mark.exhaustive
 def test_constants_of_other_types_are_other_traces() -> None:
     x = ones(3, dtype=np.int64)
     is_same(lambda x, t: x * t[0], [x, (1,)], [x, (1.0,)], [x, (True,)])
@@ -52,12 +53,14 @@ def test_constants_of_other_types_are_other_traces() -> None:
     is_same(lambda x, t: np.copysign(x, t[0]), [x, (0.0,)], [x, (-0.0,)])
 
 
+@pytest.mark.exhaustive
 def test_numbers_whose_types_depend_on_values() -> None:
     x = ones(3, dtype=np.int64)
     is_same(lambda x, k: x * 2**k, [x, 2], [x, -1], [x, 3])
     is_same(lambda x, k: x * k**0.5, [x, 4.0], [x, -1.0])
 
 
+@pytest.mark.exhaustive
 def test_scalars_are_no_views_and_are_replaced() -> None:
     def swapped(x: Any) -> Any:
         first = x[0]
@@ -95,6 +98,7 @@ def test_variance_in_another_dtype() -> None:
         kerneltk.fuse(lambda x: x.std(dtype=np.float64))(x + 1j)
 
 
+@pytest.mark.exhaustive
 def test_new_axes_of_totals_of_all_elements() -> None:
     x = np.arange(6.0).reshape(2, 3)
     functions: list[Any] = [
@@ -169,6 +173,7 @@ def test_writes_to_what_numpy_does_not_write_to() -> None:
         kerneltk.fuse(lambda x: x == None)(x)  # noqa: E711
 
 
+@pytest.mark.exhaustive
 def test_copyto() -> None:
     def program(x: Any, y: Any, k: Any) -> None:
         np.copyto(x, y, where=y > 2)

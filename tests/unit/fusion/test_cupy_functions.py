@@ -66,6 +66,7 @@ WAYS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("way", WAYS)
 def test_ways_to_a_function(way: str) -> None:
     if way == "import":

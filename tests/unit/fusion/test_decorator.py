@@ -50,6 +50,7 @@ def test_with_and_without_parentheses() -> None:
     assert repr(named) == "<Fused scaled>"
 
 
+@pytest.mark.exhaustive
 def test_arguments_by_name_and_defaults() -> None:
     np.testing.assert_array_equal(axpb(X, b=3), 2 * X + 3)
     np.testing.assert_array_equal(axpb(b=X, x=1.5, a=np.float32(2)), 3 + X)
@@ -65,6 +66,7 @@ def test_other_numbers_of_arguments() -> None:
         axpb(X, 1, 2, 3)
 
 
+@pytest.mark.exhaustive
 def test_new_shapes_and_numbers_are_not_traced(traces: list[Any]) -> None:
     fused = kerneltk.fuse(lambda x, k: (x - x.mean(axis=0)) * k)
     for shape in ((2, 3), (4, 5), (7, 2)):
@@ -104,6 +106,7 @@ def test_one_compilation_serves_all_shapes_of_a_layout(
     assert compiled == [f"_kt_entry_{name}"]
 
 
+@pytest.mark.exhaustive
 def test_results_are_the_same_bits_in_every_run() -> None:
     @kerneltk.fuse
     def program(x: Any) -> Any:
@@ -116,6 +119,7 @@ def test_results_are_the_same_bits_in_every_run() -> None:
         assert [result.tobytes() for result in program(x)] == first
 
 
+@pytest.mark.exhaustive
 def test_the_shortcut_takes_all_shapes_of_these_dimensions(traces: list[Any]) -> None:
     fused = kerneltk.fuse(lambda x, y: 2 * x + 3 * y)
     for shapes in (
@@ -134,6 +138,7 @@ def test_the_shortcut_takes_all_shapes_of_these_dimensions(traces: list[Any]) ->
         fused(np.ones(3), np.ones(4))
 
 
+@pytest.mark.exhaustive
 def test_other_arguments_are_constants(traces: list[Any]) -> None:
     def program(x: Any, mode: Any, axes: Any, other: Any) -> Any:
         found = x.sum(axis=axes) if mode == "sum" else x.max(axis=axes)
@@ -241,6 +246,7 @@ def test_modules_of_arrays() -> None:
     np.testing.assert_array_equal(kerneltk.fuse(program)(X), X)
 
 
+@pytest.mark.exhaustive
 def test_graphs_record_every_launch() -> None:
     @kerneltk.fuse
     def program(x: Any, k: Any) -> Any:
@@ -296,6 +302,7 @@ def test_graphs_refuse_what_a_function_of_several_kernels_would_overlap() -> Non
     np.testing.assert_array_equal(pairs[:6], np.arange(6, 12) * 2)
 
 
+@pytest.mark.exhaustive
 def test_graphs_record_writes() -> None:
     @kerneltk.fuse
     def shift(x: Any) -> None:
@@ -357,6 +364,7 @@ def dry(gpu: DryGpu) -> Iterator[DryGpu]:  # noqa: F811
     steps.kernel_of.cache_clear()
 
 
+@pytest.mark.exhaustive
 def test_launches_on_a_gpu(dry: DryGpu) -> None:
     import cupy
 
@@ -384,6 +392,7 @@ def test_tensors_are_on_torchs_stream(dry: DryGpu) -> None:
         assert isinstance(found, dry.torch.Tensor)
 
 
+@pytest.mark.exhaustive
 def test_repeated_writes_on_a_gpu_ask_which_arrays_overlap(
     dry: DryGpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -426,6 +435,7 @@ def test_arrays_in_two_memories(dry: DryGpu) -> None:
         kerneltk.fuse(lambda x, y: x + y)(dry.array(3), np.ones(3))
 
 
+@pytest.mark.exhaustive
 def test_a_first_call_with_a_known_plan_loads_what_it_needs() -> None:
     code = (
         "import sys, numpy as np, kerneltk\n"
@@ -450,6 +460,7 @@ def test_a_first_call_with_a_known_plan_loads_what_it_needs() -> None:
         assert printed.split("\n")[0] == f"{found} {reduces} " + " ".join(["False"] * len(others))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [np.float32, np.dtype("f4"), "f4", float, np.int8])
 def test_dtypes_are_constants(kind: Any) -> None:
     fused = kerneltk.fuse(lambda x, kind: (2 * x).astype(kind))

@@ -32,6 +32,7 @@ COMPILED = [family for family in FAMILIES if family.name in (
     "ordered_float16", "complex_complex64", "boolean")]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("family", COMPILED, ids=[family.name for family in COMPILED])
 def test_programs_compile_for_a_gpu(family: Family) -> None:
     def every(*args: Any) -> list[Any]:
@@ -41,6 +42,7 @@ def test_programs_compile_for_a_gpu(family: Family) -> None:
         assert pipeline.compile_ahead(unit, "sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_programs_in_place_compile_for_a_gpu() -> None:
     units = {}
     for program in IN_PLACE:

@@ -81,6 +81,7 @@ def appended(x: Any) -> Any:
     return x
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("function", "where"),
     [
@@ -101,12 +102,14 @@ def test_where_values_are_kept(function: Any, where: str) -> None:
     KEPT.clear()
 
 
+@pytest.mark.exhaustive
 def test_the_line_of_an_assignment() -> None:
     with pytest.raises(kerneltk.UnsupportedError) as found:
         kerneltk.fuse(makes_a_record)(X)
     assert "record.mean = x.mean()\n" in str(found.value)
 
 
+@pytest.mark.exhaustive
 def test_what_has_ended_is_not_kept() -> None:
     def recursive(x: Any) -> Any:
         def power(n: int) -> Any:

@@ -19,6 +19,7 @@ def kinds_of(fused: Any) -> list[Kinds]:
     return list(fused._programs.by_kinds.values())
 
 
+@pytest.mark.exhaustive
 def test_decisions_lead_to_one_program() -> None:
     @kerneltk.fuse
     def power(x: Any, n: Any, twice: Any) -> Any:
@@ -44,6 +45,7 @@ def test_decisions_lead_to_one_program() -> None:
     assert kinds.program(Environment((X, 3, 2.0), [X.shape])) is None
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [int, float, complex, np.float32])
 def test_calls_within_another_function_decide_nothing_by_numbers(kind: Any) -> None:
     @kerneltk.fuse

@@ -92,6 +92,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_a_number_that_is_an_index_or_an_end(
     program: Callable[..., Any], counts: Counter[str]
@@ -159,6 +160,7 @@ def test_indices_that_are_equal_in_some_calls() -> None:
         np.testing.assert_allclose(x, y)
 
 
+@pytest.mark.exhaustive
 def test_numbers_that_decide_are_found_by_value(counts: Counter[str]) -> None:
     def program(x: Any, n: int) -> Any:
         for _ in range(n):
@@ -219,6 +221,7 @@ def test_a_global_number_that_changes(
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.exhaustive
 def test_a_closed_over_number_that_changes(counts: Counter[str]) -> None:
     function, put = closed_over()
     fused = kerneltk.fuse(function)
@@ -228,6 +231,7 @@ def test_a_closed_over_number_that_changes(counts: Counter[str]) -> None:
     assert counts["traces"] == counts["slow calls"] == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("is_bound", [True, False])
 def test_attributes_that_are_numbers_and_change(is_bound: bool, counts: Counter[str]) -> None:
     model = Model()
@@ -287,6 +291,7 @@ def test_more_decisions_than_a_table_holds(
     assert counts["traces"] == 21
 
 
+@pytest.mark.exhaustive
 def test_more_shapes_than_the_newest(counts: Counter[str]) -> None:
     pairs = kerneltk.fuse(lambda x: (x[1:] * 2, x.sum()))
     add = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "add_of_shapes")

@@ -19,6 +19,7 @@ def helper(x: Any) -> Any:
     return np.arange(x.shape[0])[:, None] * exp(x)
 
 
+@pytest.mark.exhaustive
 def test_helpers_see_traced_numpy() -> None:
     fused = kerneltk.fuse(lambda x: helper(x) + arange(x.shape[1]))
     for n in (3, 5):
@@ -28,6 +29,7 @@ def test_helpers_see_traced_numpy() -> None:
     assert len(list(programs)) == 1  # extents are no constants
 
 
+@pytest.mark.exhaustive
 def test_closures_and_defaults() -> None:
     offset, table = 3.0, np.arange(4.0)
 
@@ -65,6 +67,7 @@ def test_functions_of_cupy_are_numpys() -> None:
         refused(X)
 
 
+@pytest.mark.exhaustive
 def test_functions_of_cupyx() -> None:
     special = pytest.importorskip("cupyx.scipy.special")
     import scipy.special

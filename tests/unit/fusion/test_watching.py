@@ -91,6 +91,7 @@ READ: list[Callable[[Any, Any], Any]] = [
 ]
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("number", range(len(READ)))
 def test_what_is_read_is_guarded(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     function, one = READ[number], Thing()

@@ -260,6 +260,7 @@ def test_tensors_that_cannot_be_taken(make: Any, torch: ModuleType) -> None:
             launch(changed(**members), y)
 
 
+@pytest.mark.one_in(4)
 @each_front_end
 def test_gradients_on_the_host(make: Any, torch: Any) -> None:
     x = Tensor(np.ones(4, np.float32), requires_grad=True)

@@ -62,6 +62,7 @@ def first_where(mask: np.ndarray) -> int:
     return int(mask.argmax()) if mask.any() else len(mask)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", half(["F", "C"]))
 def test_searches(backend: Any, order: str) -> None:
     x, low, high, out = ranges(backend, order, "i4")
@@ -98,6 +99,7 @@ def copies(x, low, high, out):
     thrust.fill(seq, end, row.end(), 50)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", half(["F", "C"]))
 def test_copies(backend: Any, order: str) -> None:
     x, low, high, out = ranges(backend, order, "i4")
@@ -153,6 +155,7 @@ def runs(keys: np.ndarray, values: np.ndarray) -> list[tuple[int, np.ndarray]]:
     return [(key, np.array([value for _, value in group])) for key, group in groups]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", half(["F", "C"]))
 def test_sums(backend: Any, order: str) -> None:
     x, low, high, out = ranges(backend, order, "i4")
@@ -190,6 +193,7 @@ def sorts(x, values, y, z):
     thrust.fill(seq, end[0], y[i].end(), -1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("length", [0, 1, 2, 17, 400])
 def test_sorting(backend: Any, length: int) -> None:
     rng = np.random.default_rng(length)
@@ -245,6 +249,7 @@ SETS: list[Callable[[Any, Any], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_sets(backend: Any) -> None:
     _, first, second = ranges(backend, "C")
     rows = [backend.asnumpy(part)[:, ::2] for part in (first, second)]
@@ -273,6 +278,7 @@ def test_sets(backend: Any) -> None:
         assert backend.asnumpy(keys)[3, i, 2 * n - 1] == taken[i, 3]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kernel", [searches, copies, sums, sorts, sets, keyed_sets])
 def test_they_compile_for_gpus_by_nvrtc(kernel: Any) -> None:
     arrays = {searches: 4, copies: 4, sums: 4, sorts: 4}

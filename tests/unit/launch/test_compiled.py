@@ -227,6 +227,7 @@ def element_kernel() -> Calls:
     return calls
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("make", [elementwise, reduction, raw, in_python, element_kernel])
 def test_both_do_the_same(
     monkeypatch: pytest.MonkeyPatch, launcher_class: Any, make: Callable[[], Calls]
@@ -316,6 +317,7 @@ def test_equal_dtypes_share_a_plan() -> None:
     assert len(launcher.plans) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("only_compiled")
 def test_nothing_is_kept_but_plans() -> None:
     """References are counted: of a thousand calls, hits, misses and errors, none is left over."""
@@ -349,6 +351,7 @@ def test_nothing_is_kept_but_plans() -> None:
     assert [sys.getrefcount(each) for each in watched[:-1]] == before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("only_compiled")
 def test_kernels_are_collected_with_their_launchers() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "short_lived")
@@ -380,6 +383,7 @@ def test_a_launch_inside_of_a_launch() -> None:
 # -- on a GPU that runs nothing --------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("only_compiled")
 def test_arrays_of_cupy_are_read_by_their_attributes(gpu: DryGpu) -> None:
     """A repeated call launches the same as the first, from no function in Python."""
@@ -673,6 +677,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.exhaustive
 def test_another_interpreter_of_the_process_is_refused(tmp_path: Path) -> None:
     if compiled.launcher_class() is None:
         pytest.skip("no compiled launchers here")

@@ -41,6 +41,7 @@ def test_kernels_tell_what_they_are() -> None:
     assert repr(total) == "<ReductionKernel total(T x) -> (T y)>"
 
 
+@pytest.mark.exhaustive
 def test_sources_of_calls_are_kept() -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = x", "kept")
     with pytest.warns(UserWarning, match="No codes are cached"):

@@ -64,6 +64,7 @@ def total(name: str) -> ReductionKernel:
     return ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [plus, total])
 def test_a_known_launch_is_not_made_again(
     cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch, make: Any
@@ -146,6 +147,7 @@ def test_elementwise_launches_are_not_confused(on: str) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @BOTH
 def test_reductions_are_not_confused(on: str) -> None:
     _differ(total("confusable"), [((x,), options) for x in INPUTS for options in OPTIONS], on)
@@ -224,6 +226,7 @@ def test_headers_that_have_changed(cache: Cache, scheduled: list[str], tmp_path:
     assert scheduled == [name, name]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b"[1]", b"[[1, 2, 3, 4, 5]]", b'[["", "", true, "", []]]', b"\xff"]
 )
@@ -239,6 +242,7 @@ def test_what_is_no_entry_is_replaced(cache: Cache, scheduled: list[str], data: 
     assert scheduled == [name, name]
 
 
+@pytest.mark.exhaustive
 def test_object_code_that_is_gone_is_made_again(
     cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +267,7 @@ def test_a_process_keeps_one_launch_of_a_unit(
     assert len(scheduled) == 19
 
 
+@pytest.mark.exhaustive
 def test_an_entry_has_a_few_records(cache: Cache) -> None:
     name = next(_names)
     for count in range(1, 20):
@@ -287,6 +292,7 @@ print(runtime.worker_count(), len(calls))
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", [(1, 3), pytest.param((3, 1), marks=pytest.mark.exhaustive)])
 def test_launches_take_the_threads_of_their_process(new_cache: Path, order: Any) -> None:
     seen = []
@@ -313,6 +319,7 @@ class Shown(str):
         return "<source>"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", ["operation", "preamble", "loop_prep", "options"])
 def test_texts_that_all_show_the_same_are_told_apart(cache: Cache, part: str) -> None:
     name = next(_names)

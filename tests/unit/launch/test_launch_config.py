@@ -167,6 +167,7 @@ def indexed(x):  # type: ignore[no-untyped-def]
     return x[jit.index(1)]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("word", ["size", "block_size", "shape"])
 @pytest.mark.parametrize(
     "wrong", [1.0, True, np.True_, -2, 10**30, float("nan"), "1", Decimal(1), (1.0,), (True,), {1}]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import kerneltk
 
@@ -116,6 +117,7 @@ def check_nothing_is_left(calls: Calls, watched: list[Any]) -> None:
     assert is_steady, grown
 
 
+@pytest.mark.one_in(2)
 @each_front_end
 def test_launches_leave_nothing(make: Any) -> None:
     launch, size = make(), size_of_output(make)

@@ -46,6 +46,7 @@ def plans_of(made: LoopDispatcher) -> list[int]:
     return [len(launcher.plans) for launcher in made._launchers.values()]
 
 
+@pytest.mark.exhaustive
 def test_plans_are_forgotten_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "MAX_PLANS", 3)
     made = dispatcher()
@@ -139,6 +140,7 @@ def test_raw_inputs_that_are_not_aligned_are_copied() -> None:
         written.dispatch((np.zeros(5), x), None, None)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "array",
     [

@@ -57,6 +57,7 @@ def test_temporaries_are_used_again() -> None:
     assert not recorders
 
 
+@pytest.mark.exhaustive
 def test_results_have_no_values_yet() -> None:
     recorder = Recorder(accept)
     with recorder.recording():

@@ -319,6 +319,7 @@ def test_no_description(data: bytes) -> None:
         decode(data)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_damaged_bytes_are_a_value_error(draw: st.DataObject) -> None:

@@ -101,6 +101,7 @@ def test_a_users_symbols_neither_hide_nor_are_hidden() -> None:
     assert all(name.startswith("_kt_") for name in names)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["_init", "read", "main", "exit", "k" * 300])
 def test_only_the_entry_is_offered(name: str) -> None:
     kernels: list[Any] = [
@@ -112,6 +113,7 @@ def test_only_the_entry_is_offered(name: str) -> None:
         assert kernel.compile(SPEC, target="sm_80").code
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("length", [252, 4000])
 def test_names_are_as_long_as_one_likes(length: int) -> None:
     name = "k" * length

@@ -54,6 +54,7 @@ def operator_of(kernel: Any) -> Any:
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", CALLS)
 def test_a_description_is_true_of_the_call(case: str) -> None:
     kernel, args, options = CALLS[case]

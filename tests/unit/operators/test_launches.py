@@ -39,6 +39,7 @@ def test_a_function_in_python() -> None:
     assert y.tolist() == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.exhaustive
 def test_shared_memory() -> None:
     code = """extern "C" __global__ void reversed(float* x) {
     extern __shared__ float copy[];

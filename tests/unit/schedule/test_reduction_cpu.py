@@ -109,6 +109,7 @@ def test_totals_have_room(geometry: Geometry, size: int) -> None:
     assert layout.counts[0] == 1 or layout.strategy == "row_blocked"
 
 
+@pytest.mark.exhaustive
 @given(geometries(), st.booleans())
 def test_accesses_tell_how_lanes_lie(geometry: Geometry, many: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -126,6 +127,7 @@ def test_accesses_tell_how_lanes_lie(geometry: Geometry, many: bool) -> None:
             assert access.kind != "strided" or step not in (0, unit)
 
 
+@pytest.mark.exhaustive
 @given(geometries())
 def test_rows_are_blocked_only_without_gaps(geometry: Geometry) -> None:
     layout: Any = plan_reduction_host(geometry, 4)

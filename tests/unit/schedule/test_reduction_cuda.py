@@ -367,6 +367,7 @@ KINDS: dict[str, tuple[list[Shape], int]] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_text_for_all_lengths_of_a_kind(kind: str) -> None:
     shapes, axis = KINDS[kind]
@@ -378,11 +379,13 @@ def sources(shapes: Iterable[Shape], axis: int) -> int:
     return len({source_key(plan(shape, (axis,))) for shape in shapes})
 
 
+@pytest.mark.exhaustive
 def test_few_texts_for_all_lengths() -> None:
     assert sources(((n,) for n in range(4, 2**26, 4 * 9973)), 0) <= 4
     assert sources(((10**5, n) for n in range(4, 2**14, 4)), 1) <= 20
 
 
+@pytest.mark.exhaustive
 def test_columns_have_the_most_texts() -> None:
     """How many threads stand side by side follows the number of columns."""
     numbers = random.Random(5)

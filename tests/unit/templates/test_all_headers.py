@@ -29,6 +29,7 @@ OWN += sorted(stand_ins.headers("cupy"))
 STAND_INS = sorted({*stand_ins.headers("nvrtc"), *stand_ins.headers("nvrtc_fallback")})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "target", [pytest.param("compute_75", marks=pytest.mark.exhaustive), "compute_90"]
 )

@@ -69,6 +69,7 @@ INCLUDES = (
 )
 
 
+@pytest.mark.exhaustive
 def test_values_of_cupys_names() -> None:
     kernel = ElementwiseKernel(
         "T x",
@@ -95,6 +96,7 @@ def test_special_functions_of_cupy() -> None:
     kernel.compile(make("float64", (6,)), target="sm_90")
 
 
+@pytest.mark.exhaustive
 def test_headers_of_the_library_in_reductions() -> None:
     total = ReductionKernel(
         "T x", "T y", "std::abs(x)", "std::max(a, b)", "y = a + CUDART_ONE_F", "0", "most",
@@ -104,6 +106,7 @@ def test_headers_of_the_library_in_reductions() -> None:
     total.compile(make("float32", (3,)), target="sm_90")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "options", one_in(3, [("-std=c++11",), ("--std", "c++14"), ("-std=c++17",)])
 )

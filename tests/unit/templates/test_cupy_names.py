@@ -135,6 +135,7 @@ def preamble(group: str) -> str:
 
 
 # On CPU cores all of them run in one raw kernel, and are compiled in one reduction.
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", but_for(("sm_90", "host", "sm_75"), "host", "sm_75"))
 @pytest.mark.parametrize("group", GROUPS)
 def test_in_elementwise_kernels(group: str, target: str) -> None:
@@ -145,6 +146,7 @@ def test_in_elementwise_kernels(group: str, target: str) -> None:
     kernel.compile(SPEC, target=target)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", TARGETS)
 def test_in_reduction_kernels(target: str) -> None:
     body = "const T x = a;" + "".join(f"{{{body}}}\n" for body in GROUPS.values())
@@ -155,6 +157,7 @@ def test_in_reduction_kernels(target: str) -> None:
     kernel.compile(SPEC, target=target)
 
 
+@pytest.mark.exhaustive
 def test_in_raw_kernels() -> None:
     parts = [*GROUPS.values(), THREADS]
     functions = "".join(

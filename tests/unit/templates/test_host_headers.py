@@ -492,6 +492,7 @@ def test_atomics_and_odds(small: tuple[np.dtype[Any], Any, str]) -> None:
     assert library.odds(ctypes.c_void_p(np.ones(2, dtype).ctypes.data)) == 1023
 
 
+@pytest.mark.exhaustive
 def test_types_convert_into_each_other(tmp_path: Path) -> None:
     for order in itertools.permutations(("cuda_fp16.h", "cuda_bf16.h", "kerneltk/float16.hpp")):
         includes = "".join(f"#include <{name}>\n" for name in order)
@@ -965,6 +966,7 @@ __device__ double of_the_library(double x) {
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", [True, False])
 def test_with_the_standard_library(first: bool) -> None:
     library = "".join(f"#include <{name}>\n" for name in STANDARD) + STANDARD_USE
@@ -974,6 +976,7 @@ def test_with_the_standard_library(first: bool) -> None:
     assert code is not None, log
 
 
+@pytest.mark.exhaustive
 def test_every_header_stands_alone_or_is_refused() -> None:
     headers = {name: source.decode() for name, source in stand_ins.headers("host").items()}
     refused = sorted(name for name, source in headers.items() if "#error" in source)

@@ -84,6 +84,7 @@ def source() -> str:
     return "\n".join([head, "switch (which) {", *lines, "}", "}"])
 
 
+@pytest.mark.exhaustive
 def test_wrong_accesses_are_errors_with_a_reason() -> None:
     kernel = kerneltk.RawKernel(source(), "fail")
     y = np.zeros(1, np.float32)
@@ -117,6 +118,7 @@ def test_a_number_that_is_no_handle_in_a_kernel_from_expressions() -> None:
             kernel(number, np.zeros(5, np.float32))
 
 
+@pytest.mark.exhaustive
 def test_a_source_may_include_the_headers_by_name() -> None:
     code = """
     #include <texture_types.h>
@@ -134,6 +136,7 @@ def test_a_source_may_include_the_headers_by_name() -> None:
     assert kerneltk.RawKernel(code, "k").compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_coordinates_that_are_no_numbers() -> None:
     """They read some texel, or the border: nothing beyond the memory."""
     x = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 1e10, -1e10, 0.5], np.float32)

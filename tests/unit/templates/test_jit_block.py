@@ -284,6 +284,7 @@ def check_scan(
     same(exclusive, block_scan(x, reference, x.flat[0])[0])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shape", half(BLOCK_SHAPES), ids=str)
 def test_blocks_of_any_size(run: Runner, shape: tuple[int, int, int]) -> None:
     n = int(np.prod(shape))
@@ -307,6 +308,7 @@ def product(x: Array, y: Array) -> Array:
     return both.reshape(*both.shape[:-2], 4).view(x.dtype)[..., 0]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shape", BLOCK_SHAPES, ids=str)
 def test_structures_and_operations_that_do_not_commute(
     run: Runner, shape: tuple[int, int, int]
@@ -317,6 +319,7 @@ def test_structures_and_operations_that_do_not_commute(
     check_scan(run, str(shape), f"scan<matrix, product, {tail}>", x, product, shape)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("kind", "width"), [(kind, w) for kind in WARPS for w in WARPS[kind]])
 def test_warps_and_their_parts(run: Runner, kind: str, width: int) -> None:
     threads = 96
@@ -367,6 +370,7 @@ def order_of(x: Array, descending: bool) -> Array:
     return (n - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable"))[..., ::-1]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("group", [name for name in GROUPS if name.startswith("sort")])
 @pytest.mark.parametrize("order", ["ascending", "descending"])
 def test_sorts(run: Runner, group: str, order: str) -> None:
@@ -397,6 +401,7 @@ TARGETS = [(group, "sm_90") for group in GROUPS] + [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("group", "target"), TARGETS)
 def test_compiles_for_cuda(group: str, target: str) -> None:
     assert module_of(False, *GROUPS[group]).compile_for(target).kind == "cubin"

@@ -82,6 +82,7 @@ def checks() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "architecture", ["compute_75", pytest.param("compute_90", marks=pytest.mark.exhaustive)]
 )
@@ -135,6 +136,7 @@ def check_values(pairs: list[tuple[str, str]], backend: Any) -> None:
 PAIRS = list(itertools.product(TYPES, repeat=2))
 
 
+@pytest.mark.exhaustive
 def test_values(backend: Any) -> None:
     check_values(random.Random(0).sample(PAIRS, 4), backend)
 
@@ -152,6 +154,7 @@ def test_conditional_expressions_of_small_floats() -> None:
         kernel.compile(*specs, target="sm_75")
 
 
+@pytest.mark.exhaustive
 def test_raw_kernels() -> None:
     body = "x[0] = sqrt(k) + fmax(z, x[0]) + pow(k, 0.5f) + isnan(k) + abs(3u);"
     for head, names in (("", ""), ("#include <cmath>\n", "using namespace std; ")):

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import kerneltk
 
@@ -83,6 +84,7 @@ def test_traits(tmp_path: Path) -> None:
     assert kerneltk.load(path).compile_for("sm_90").code
 
 
+@pytest.mark.exhaustive
 def test_concepts(tmp_path: Path) -> None:
     path = tmp_path / "concepts.cu"
     path.write_text("""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import kerneltk
 
@@ -49,6 +50,7 @@ __global__ void exchanged(long long* x, double* y, long long* old, double* was, 
 """
 
 
+@pytest.mark.exhaustive
 def test_updates() -> None:
     kernel = kerneltk.RawKernel(SOURCE, "updates")
     x = np.array([0, 0, 0, 0, 0, -1, 0], np.int32)
@@ -66,6 +68,7 @@ def test_who_loads_in_a_loop_lets_others_run() -> None:
     assert (got == 7).all()
 
 
+@pytest.mark.exhaustive
 def test_exchanges() -> None:
     x, old, done = np.array([1, 5, 6]), np.zeros(2, np.int64), np.zeros(3, bool)
     y, was = np.array([5.0]), np.zeros(1)

@@ -162,6 +162,7 @@ def test_warnings_of_nvrtc_are_in_the_log() -> None:
     assert '"some" was declared but never referenced' in code.log
 
 
+@pytest.mark.exhaustive
 def test_the_key_counts_version_and_environment(
     fake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def linked(link: Any, options: tuple[str, ...] = ()) -> kerneltk.RawModule:
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("target", "options"),
     [("lto_90", ()), ("lto_80", ()), ("sm_90", ("-rdc=true",)), ("compute_80", ("-rdc=true",))],

@@ -157,6 +157,7 @@ def test_divisions_and_too_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "can have" in str(backend._grid_failure(backend._TOO_LARGE))
 
 
+@pytest.mark.exhaustive
 def test_a_loop_that_only_reads_stays_where_it_never_ends() -> None:
     wait = RawKernel("__global__ void wait(const int* x) { while (x[0] == 0) { } }", "wait")
     wait((1,), (1,), (np.ones(1, np.int32),))

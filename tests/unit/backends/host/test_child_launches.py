@@ -19,6 +19,7 @@ def module() -> Any:
     return kerneltk.RawModule(code=CODE)
 
 
+@pytest.mark.exhaustive
 def test_launches_run_in_order_behind_the_kernel(module: Any) -> None:
     x = np.zeros(300, np.int32)
     module.get_function("in_order")(3, 4, (x, 300))
@@ -60,6 +61,7 @@ def test_faults_of_launches(module: Any) -> None:
     assert x[0] == 25
 
 
+@pytest.mark.exhaustive
 def test_what_such_a_launch_cannot_be() -> None:
     code = """template <class T> __global__ void fill(T* x, T value) { x[0] = value; }
 extern "C" __global__ void f(int* x) { fill<<<1, 1>>>(x, 5); }

@@ -53,6 +53,7 @@ def test_signals_are_handled_between_launches() -> None:
     assert int(count[0]) == 4000
 
 
+@pytest.mark.exhaustive
 def test_the_launch_that_fails_ends_the_others() -> None:
     divide = ElementwiseKernel("T x, T d", "T y", "y = x / d", "divide")
     put = RawKernel('extern "C" __global__ void put(int* p, int i) { p[i] = 1; }', "put")
@@ -71,6 +72,7 @@ def test_the_launch_that_fails_ends_the_others() -> None:
     assert y.tolist() == [0, 1, 2, 1]
 
 
+@pytest.mark.exhaustive
 def test_a_grid_that_fails() -> None:
     kernel = RawKernel(
         '#include <cassert>\nextern "C" __global__ void check(int* p) { assert(p[0] == 0); }',

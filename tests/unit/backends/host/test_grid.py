@@ -65,6 +65,7 @@ __global__ void rounds(int* x, int n) {
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("block", [64, 96, 512, 1024])
 def test_each_warp_goes_on_once_behind_a_barrier(block: int) -> None:
     kernels = Kernels(TURNS, ["spread", "rounds"])
@@ -226,6 +227,7 @@ def test_exits_may_be_allowed(faults: Kernels) -> None:
     assert np.array_equal(y, np.arange(64) != 7)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["endless", "barriers"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_time_limit(faults: Kernels, time_limit: None, name: str, threads: int) -> None:
@@ -326,6 +328,7 @@ __global__ void words(unsigned short* a, unsigned int* b, unsigned long long* c,
 """
 
 
+@pytest.mark.exhaustive
 def test_threads_of_a_block_may_wait_for_a_lock() -> None:
     kernels = Kernels(LOCKS, ["spin_cas", "spin_in_block", "poll", "nap", "words"])
     y = np.zeros(2, np.int32)
@@ -386,6 +389,7 @@ def _random_kernel(rng: random.Random, threads: int) -> tuple[str, np.ndarray[An
     return text, v
 
 
+@pytest.mark.exhaustive
 def test_random_kernels() -> None:
     rng = random.Random(7)
     sizes = [rng.choice([1, 7, 32, 50, 96, 128, 333]) for _ in range(24)]

@@ -157,6 +157,7 @@ def time_limit() -> Iterator[None]:
     runtime.set_time_limit(0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["holder", "look", "two"])
 def test_threads_that_wait_for_each_other_by_atomics(
     spins: Kernels, time_limit: None, name: str
@@ -244,6 +245,7 @@ def odd() -> Kernels:
     return Kernels(ODD, ["wide", "placed", "changing", "nobody", "calls"])
 
 
+@pytest.mark.exhaustive
 def test_parameters_that_are_aligned_beyond_the_head(odd: Kernels) -> None:
     y = np.zeros(8, np.float32)
     packed = struct.pack("<b31x8fdQ", 3, *range(8), 0.5, y.ctypes.data)
@@ -297,6 +299,7 @@ def test_a_launch_from_inside_a_kernel_is_refused(odd: Kernels) -> None:
     assert text.startswith("kernel 'placed': it was launched from inside a kernel")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name", ["kernel", "grid", "blocks", "visibility", "always_inline", "aligned", "kerneltk"]
 )
@@ -331,6 +334,7 @@ def _interrupted(action: object) -> BaseException | None:
     return None
 
 
+@pytest.mark.exhaustive
 def test_a_launch_can_be_interrupted() -> None:
     assert isinstance(_interrupted(signal.default_int_handler), KeyboardInterrupt)
 
@@ -516,6 +520,7 @@ __global__ void turned(const float* x, float* y, int n) {
 """
 
 
+@pytest.mark.exhaustive
 def test_blocks_of_one_column() -> None:
     n = 1 << 10
     x = np.random.default_rng(0).random(n, np.float32)
@@ -552,6 +557,7 @@ for _ in range(int(sys.argv[1])):
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("debug", one_in(3, ["symbols", "memory", ""]))
 def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
     # A short limit finds the thread at many locations; on a loaded machine it may pass before the

@@ -155,6 +155,7 @@ CASES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "count"), one_row_in(3, CASES))
 def test_a_launch_goes_on_after_a_handler_that_returns(name: str, count: int) -> None:
     launch, go = launches(count)[name], new_go()
@@ -254,6 +255,7 @@ def test_an_interrupt_ends_what_a_handler_launches() -> None:
     assert len(caught) == 1
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "number",
     [
@@ -317,6 +319,7 @@ print("done")
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("action", "status", "printed"),
     one_row_in(

@@ -45,6 +45,7 @@ def changed_and_dropped(code: str) -> None:
     assert launched(module.get_function("f")) == [5, *FIRST[1:]]
 
 
+@pytest.mark.exhaustive
 def test_many_modules_take_bounded_memory() -> None:
     for _ in range(3):
         changed_and_dropped(CODE)
@@ -68,6 +69,7 @@ def test_modules_that_live_have_variables_of_their_own() -> None:
         assert launched(kernel)[0] == 1
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", ["array", "function", "configured", "graph"])
 def test_what_keeps_the_variables(kind: str) -> None:
     code = f"// {kind}\n{CODE}"

@@ -50,15 +50,18 @@ def messages(request: pytest.FixtureRequest, once: Any) -> dict[str, str]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_every_kernel_is_judged(messages: dict[str, str]) -> None:
     assert len(RIGHT) > 30
     assert set(messages) == {*RIGHT, *WRONG}
 
 
+@pytest.mark.exhaustive
 def test_right_kernels_are_quiet(messages: dict[str, str]) -> None:
     assert {name: messages[name] for name in RIGHT} == dict.fromkeys(RIGHT, "")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_kernels_are_reported(messages: dict[str, str], name: str) -> None:
     said = messages[name]
@@ -89,5 +92,6 @@ def test_other_modes(debug: str, part: str) -> None:
         assert reported & ALWAYS_FOUND == wrong & ALWAYS_FOUND
 
 
+@pytest.mark.exhaustive
 def test_kernels_compile_for_gpus() -> None:
     kerneltk.load(HERE / "ordered_kernels.cu").compile_for("sm_90")

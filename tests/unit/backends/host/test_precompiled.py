@@ -171,6 +171,7 @@ def python() -> None:
     assert (x == 2).all()
 
 
+@pytest.mark.one_in(3)
 @needs_gxx
 @pytest.mark.parametrize(
     ("launch", "variables"),
@@ -249,6 +250,7 @@ def test_the_third_unit_has_it_made_and_later_ones_take_it(tmp_path: Path) -> No
     assert ask(tmp_path, "-include", "x.hpp") == ()
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 @pytest.mark.parametrize(
     "damage", one_in(5, ["noise", "nothing", "cut", "cut short", "zeros", "another's"])
@@ -272,6 +274,7 @@ def test_damaged_content_changes_no_result(damage: str, tmp_path: Path) -> None:
     assert len(precompiled._refused) == began
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 @pytest.mark.parametrize(
     "whose", one_in(3, ["everybody may write", "another's file", "a group may write"])
@@ -376,6 +379,7 @@ def test_one_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.Mo
     assert not is_running(job.process)
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 @pytest.mark.filterwarnings("ignore:.*os.fork")  # of libraries that another test has imported
 def test_a_fork_leaves_its_parents_alone(tmp_path: Path) -> None:
@@ -458,6 +462,7 @@ def test_the_end_of_a_process_does_not_wait(end: str, tmp_path: Path) -> None:
     assert list((tmp_path / "files").iterdir()) == []
 
 
+@pytest.mark.exhaustive
 @needs_gxx
 def test_what_is_ready_at_the_end_is_kept(tmp_path: Path) -> None:
     more = (

@@ -78,6 +78,7 @@ def call(source: str, entry: str, args: bytes, total: int, *options: str) -> Non
     runtime.launch(function, ctypes.addressof(buffer), total, 1 << 20, 1)
 
 
+@pytest.mark.exhaustive
 def test_saxpy(compiler: str) -> None:
     code = toolchain.compile_unit(unit(SAXPY))
     assert code.kind == "shared-library"
@@ -168,6 +169,7 @@ def test_two_round_trips_through_floats_round(compiler: str) -> None:
     assert p[2:].tolist() == [2**31, 2**31]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("loop", [True, False])
 def test_a_round_trip_through_an_integer_has_no_sign_of_zero(
@@ -190,6 +192,7 @@ def test_a_round_trip_through_an_integer_has_no_sign_of_zero(
     assert not np.signbit(y).any()
 
 
+@pytest.mark.exhaustive
 def test_only_what_loses_signs_is_compiled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELTK_CXX", "g++")
     commands = []

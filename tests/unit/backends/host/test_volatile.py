@@ -52,6 +52,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return kerneltk.RawModule(code=KERNELS, options=(f"-I{directory}",), name_expressions=names)
 
 
+@pytest.mark.exhaustive
 def test_a_reduction_in_step(kernels: Any) -> None:
     x = np.arange(64, dtype=np.float32)
     kernels.get_function("reduce")(1, 64, (x,))
@@ -102,6 +103,7 @@ def test_branches_join(kernels: Any) -> None:
     assert np.array_equal(y, first + here * (s[(t + 1) % 32] * 10000 + 7))
 
 
+@pytest.mark.exhaustive
 def test_lanes_wait_for_lanes(kernels: Any) -> None:
     x = np.zeros(97, np.int32)
     kernels.get_function("flag")(1, 96, (x,))
@@ -119,6 +121,7 @@ def test_lanes_wait_for_lanes(kernels: Any) -> None:
     assert y.all()
 
 
+@pytest.mark.exhaustive
 def test_last_lanes_of_warps_wait_for_each_other() -> None:
     kernel = kerneltk.RawKernel(LAST_LANES, "pass_on")
     x = np.arange(1, 11, dtype=np.int32)
@@ -172,6 +175,7 @@ __global__ void f(int* x) { __shared__ S s; s.a = 3; s.a += 4; x[0] = s.a; }"""
     assert x[0] == 7
 
 
+@pytest.mark.exhaustive
 def test_headers_are_followed(tmp_path: Path) -> None:
     (tmp_path / "steps.cuh").write_text("#define STEP(n) s[t] += s[t + n];\n")
     (tmp_path / "k.cu").write_text(
@@ -186,6 +190,7 @@ def test_headers_are_followed(tmp_path: Path) -> None:
     assert (x == 32).all()
 
 
+@pytest.mark.exhaustive
 def test_headers_that_are_not_read_are_told(tmp_path: Path) -> None:
     (tmp_path / "types.cuh").write_text("#pragma once\ntypedef volatile int shared_int;\n")
     (tmp_path / "other.cuh").write_text("#pragma once\n// volatile in a comment\n")
@@ -199,6 +204,7 @@ extern "C" __global__ void f(int* x) { shared_int* s = x; s[0] = 1; }"""
     quoted(1, 1, (np.zeros(1, np.int32),))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["by_options", "nested"])
 def test_macros_lead_to_volatile_memory(indirect: Any, name: str) -> None:
     y = np.zeros(32, np.int32)
@@ -262,6 +268,7 @@ extern "C" __global__ void with_a_function(float* x) {
 """
 
 
+@pytest.mark.exhaustive
 def test_a_function_knows_from_where_it_was_called() -> None:
     """Lanes of another branch come after all of the first one's, in a function that both call."""
     kernel = kerneltk.RawKernel(
@@ -279,6 +286,7 @@ def test_a_function_knows_from_where_it_was_called() -> None:
     assert x[0] == 31
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["with_a_constant", "with_a_function"])
 def test_templates_may_be_evaluated_by_the_compiler(name: str) -> None:
     """No warning either: the tests make errors of warnings."""

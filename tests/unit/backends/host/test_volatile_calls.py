@@ -208,6 +208,7 @@ def module(request: pytest.FixtureRequest) -> Iterator[Any]:
     reread_environment()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", one_in(3, KERNELS))
 def test_lanes_of_called_functions_run_in_step(module: Any, name: str) -> None:
     x = (np.arange(32) * 2654435761 % 1000).astype(np.uint32)

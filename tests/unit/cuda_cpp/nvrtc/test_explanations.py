@@ -85,6 +85,7 @@ def test_static_shared_memory_that_no_block_has(target: str) -> None:
     assert "Hint: declare it 'extern __shared__'" in str(caught.value)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
 @pytest.mark.parametrize(
     ("body", "expected"),

@@ -31,6 +31,7 @@ def test_the_message_shows_the_line() -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_a_condition_that_the_preprocessor_decides() -> None:
     source = f"#if N > 1\nfloat f(float x) {{ return x; }}\n#else\n__device__ float f(float x) {{ return 2; }}\n#endif\n{KERNEL}"  # noqa: E501
     assert "'f' is a function of the host" in message(source, "k", "-DN=2")
@@ -39,6 +40,7 @@ def test_a_condition_that_the_preprocessor_decides() -> None:
     kerneltk.RawKernel(own, "k").compile(backend="host")
 
 
+@pytest.mark.exhaustive
 def test_headers_and_declarations_in_other_files(tmp_path: Path) -> None:
     (tmp_path / "own.h").write_text("#pragma once\nstatic float f(float x) { return x; }\n")
     include = f"-I{tmp_path}"
@@ -49,6 +51,7 @@ def test_headers_and_declarations_in_other_files(tmp_path: Path) -> None:
     kerneltk.RawKernel(source, "k", (include,)).compile(backend="host")
 
 
+@pytest.mark.exhaustive
 def test_macros_of_options_say_where_a_function_runs() -> None:
     source = f"HD f(float x) {{ return x; }}\n{KERNEL}"
     kerneltk.RawKernel(source, "k", ("-DHD=__device__ float",)).compile(backend="host")
@@ -70,6 +73,7 @@ def test_what_is_no_kernel(source: str, said: str) -> None:
     assert said in message(source)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "source", ["__device__ void f(int* x) {}", 'extern "C" __host__ __device__ void f(int* x) {}']
 )
@@ -105,6 +109,7 @@ def test_names_of_the_user_s_own_are_not_the_library_s() -> None:
     assert x[0] == 10
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("head", "body"),
     one_row_in(2, [
@@ -148,6 +153,7 @@ PLAIN = "__global__ void k(int* x) { x[0] = 1; }\n"
 BOTH = "template <class T> struct Pair { T a, b; };\n__device__ int other = 5, table[3];\n"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "declared",
     [
@@ -205,6 +211,7 @@ def test_initializers_that_are_constant() -> None:
     kerneltk.RawKernel(source, "k").compile(backend="host")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("declared", "name"),
     [

@@ -58,6 +58,7 @@ def test_a_header_or_an_option_may_ask(tmp_path: Path) -> None:
         assert kerneltk.RawKernel(code, "k", options=options).compile_for(target).code
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 @pytest.mark.parametrize("name", one_in(4, ["__linux__", "__unix__", "__linux", "__gnu_linux__"]))
 def test_files_are_told_the_system(tmp_path: Path, target: str, name: str) -> None:

@@ -32,6 +32,7 @@ def test_it_moves_to_the_front(source: str, expected: str | None) -> None:
     assert with_early_alignment(source).count("\n") == source.count("\n")
 
 
+@pytest.mark.exhaustive
 def test_in_a_header(tmp_path: Path) -> None:
     (tmp_path / "tile.cuh").write_text(
         "__device__ float last(const float* x) {\n"

@@ -57,6 +57,7 @@ def module() -> Any:
     return kerneltk.RawModule(code=CODE, name_expressions=list(BOUNDS))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", BOUNDS)
 def test_larger_blocks_are_refused(module: Any, name: str) -> None:
     kernel, most = module.get_function(name), BOUNDS[name]
@@ -80,6 +81,7 @@ def test_of_several_definitions_the_compiled_one_counts() -> None:
         kernel(1, 9, (x,))
 
 
+@pytest.mark.exhaustive
 def test_bounds_in_a_header(tmp_path: Path) -> None:
     (tmp_path / "k.cuh").write_text("__global__ void __launch_bounds__(64) k(int* x) { *x = 1; }\n")
     x = np.zeros(1, np.int32)

@@ -36,6 +36,7 @@ extern "C" __global__ void f(float* x) {
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("is_file", [True, False])
 @pytest.mark.parametrize("is_in_header", [True, False])
 def test_it_is_obeyed_on_both_backends(

@@ -67,6 +67,7 @@ def test_a_source_is_rewritten_once(reads: list[str]) -> None:
     assert reads == [source]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("path", one_in(6, SOURCES), ids=lambda path: path.name)
 def test_what_is_kept_is_what_was_found(cache: Cache, path: Path) -> None:
     source = path.read_text(encoding="utf-8")
@@ -108,6 +109,7 @@ def test_the_words_are_in_all_that_mentions_volatile_memory() -> None:
 DAMAGED = [b"", b"{", b"\xff", b"0", b"null", b"[]", b"[[1]]", b'"volatile"', b"{}", b"[1, 2]"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("data", DAMAGED)
 @pytest.mark.parametrize("function", ["read_source", "device_source", "read_directives"])
 def test_what_is_none_of_it_is_replaced(
@@ -166,6 +168,7 @@ def test_another_include_path_is_seen(tmp_path: Path) -> None:
     assert signature((f"-I{paths[0]}", f"-I{paths[1]}")) == "f(int* b)"
 
 
+@pytest.mark.exhaustive
 def test_a_launch_sees_a_changed_header(tmp_path: Path) -> None:
     options = (f"-I{tmp_path}",)
     header = tmp_path / "part.h"
@@ -192,6 +195,7 @@ print(sorted(name for name in sys.modules if "tree_sitter" in name or ".syntax."
 """
 
 
+@pytest.mark.exhaustive
 def test_a_known_source_loads_no_parser(new_cache: Path) -> None:
     environment = {**os.environ, "KERNELTK_CACHE_DIR": str(new_cache)}
     command = [sys.executable, "-c", PROGRAM % ([KERNEL, MEETING],)]

@@ -70,6 +70,7 @@ def compile_alone(text: str) -> str:
     return "" if int(result) == 0 else log.decode()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_whole_files_compile_without_their_host_code(name: str) -> None:
     text = SAMPLES[name].read_text()
@@ -86,6 +87,7 @@ def test_there_are_whole_files() -> None:
     assert len(SAMPLES) >= 4
 
 
+@pytest.mark.exhaustive
 def test_headers_for_nvrtc() -> None:
     names = sorted(stand_ins.headers("nvrtc"))
     text = "".join(f"#include <{name}>\n" for name in itertools.chain(names, names))
@@ -286,6 +288,7 @@ int main() {{}}
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("function", "member"),
     one_row_in(
@@ -312,6 +315,7 @@ def test_templates_find_functions_of_the_host(tmp_path: Path, function: str, mem
     assert module.compile_for("compute_90").code
 
 
+@pytest.mark.exhaustive
 def test_a_call_of_what_templates_find_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "called.cu"
     text = ASKED.format(function="", member="__host__ int f(int y) { return y; }", call="T().f(1)")

@@ -54,12 +54,14 @@ def check(text: str) -> SourceSummary:
     return summary
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=100, deadline=None)
 @given(st.lists(fragments, max_size=40).map("".join))
 def test_any_mix_of_tokens_is_read(text: str) -> None:
     check(text)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=30, deadline=None)
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:

@@ -47,6 +47,7 @@ def test_results_without_elements_and_dimensions() -> None:
     check(program, np.zeros((0, 3)), np.float64(2.5))
 
 
+@pytest.mark.exhaustive
 def test_layouts() -> None:
     def program(x: Any) -> Any:
         return (

@@ -87,6 +87,7 @@ def test_calls_of_the_library() -> None:
     check(program, arrays_of("f4", 6, 7), arrays_of("f4", 7), np.arange(7.0), tolerance=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_extents_change_from_call_to_call() -> None:
     def program(x: Any) -> Any:
         return np.convolve(x, x[:2], "valid"), np.gradient(x), np.array_split(x, 3)

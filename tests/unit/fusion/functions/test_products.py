@@ -30,6 +30,7 @@ def test_products(dtype: str) -> None:
           arrays_of(dtype, 2, 3, 4), tolerance=4e-3)  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_products_between_kernels() -> None:
     def program(x: Any, w: Any, bias: Any) -> Any:
         hidden = np.maximum(x @ w + bias, 0)

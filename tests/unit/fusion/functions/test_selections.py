@@ -32,6 +32,7 @@ def test_writes_by_masks(dtype: str) -> None:
           tolerance=2e-3)  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_reductions_of_what_a_mask_chooses() -> None:
     def program(x: Any, rows: Any) -> Any:
         return [
@@ -43,6 +44,7 @@ def test_reductions_of_what_a_mask_chooses() -> None:
     check(program, arrays_of(float, 4, 3), np.array([True, False, True, True]))
 
 
+@pytest.mark.exhaustive
 def test_in_place_operators_change_what_was_chosen() -> None:
     def program(x: Any, y: Any) -> Any:
         mask = x > 0
@@ -82,6 +84,7 @@ def test_in_place_operators_keep_the_dtype() -> None:
         np.testing.assert_array_equal(x, before)
 
 
+@pytest.mark.exhaustive
 def test_lists_as_indices() -> None:
     def program(x: Any) -> Any:
         y = x[:, [0, -1]]

@@ -113,8 +113,8 @@ def dependent(x: Any, y: Any, z: Any) -> Any:
 
 
 _FUNCTIONS = [
-    dependent,
     triangular,
+    dependent,
     nested,
     numbers,
     reduced,
@@ -146,6 +146,7 @@ def _compare(function: Callable[..., Any], make: Callable[[], list[Any]] = _argu
                 np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("function", _FUNCTIONS)
 def test_loops_of_small_launches_are_one_kernel(function: Callable[..., Any]) -> None:
     _compare(function)
@@ -155,6 +156,7 @@ def test_loops_of_small_launches_are_one_kernel(function: Callable[..., Any]) ->
     assert all(kernels)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ["f4", "i4", "c16", "?"])
 def test_dtypes(dtype: str) -> None:
     def function(x: Any, y: Any, z: Any) -> None:
@@ -167,6 +169,7 @@ def test_dtypes(dtype: str) -> None:
     _compare(function, lambda: _arguments(dtype))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "layout",
     [
@@ -180,6 +183,7 @@ def test_layouts(layout: Callable[[Any], Any]) -> None:
     _compare(reduced, lambda: [layout(x) for x in _arguments()])
 
 
+@pytest.mark.exhaustive
 def test_bools_are_any_byte() -> None:
     def function(x: Any, y: Any) -> None:
         for i in range(20):
@@ -207,6 +211,7 @@ def test_unaligned_arrays() -> None:
     _compare(triangular, make)
 
 
+@pytest.mark.exhaustive
 def test_large_launches_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen: list[bool] = []
 

@@ -47,6 +47,7 @@ def test_a_progression_is_computed_from_the_index(start: int) -> None:
     assert "index" in text
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "function",
     [
@@ -157,6 +158,7 @@ REPEATED = (
 )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("function", REPEATED)
 def test_one_element_is_repeated_along_views_of_other_extents(function: Any) -> None:
     fused = kerneltk.fuse(function)
@@ -198,6 +200,7 @@ def test_arithmetic_of_float16_is_of_one_instruction(
     assert wanted in source_of(function, "f2", "f2")
 
 
+@pytest.mark.exhaustive
 def test_other_types_have_their_operators() -> None:
     for dtype in ("f4", "f8", "i4", "c8"):
         assert "half_" not in source_of(lambda x, y: x * y + x, dtype, dtype)

@@ -84,6 +84,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "Description", Remembered)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "case", one_in(11, product(FAMILIES, DEVICES)), ids=lambda case: f"{case[0].name}-{case[1]}"
 )
@@ -118,6 +119,7 @@ def test_plans_in_the_order_of_memory(cache: Cache, plans: list[str], described:
         plans.clear()
 
 
+@pytest.mark.exhaustive
 def test_plans_that_write(cache: Cache, plans: list[str], described: None) -> None:
     for program in IN_PLACE:
         made = program_of(program, in_place_arguments(), "host")
@@ -277,6 +279,7 @@ CONFUSABLE: list[tuple[Callable[..., Any], Sequence[Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("on", half(["host", "sm_90"]))
 def test_programs_that_are_not_one_another(cache: Cache, described: None, on: str) -> None:
     """Whatever plans are kept already, each program has its own."""
@@ -290,6 +293,7 @@ def test_programs_that_are_not_one_another(cache: Cache, described: None, on: st
     assert again == alone
 
 
+@pytest.mark.exhaustive
 def test_names_backends_and_devices_have_plans_of_their_own(cache: Cache, plans: list[str]) -> None:
     def normed(x: Any) -> Any:
         return x / x.sum(axis=-1, keepdims=True)
@@ -324,6 +328,7 @@ def test_what_is_decided_by_extents_is_decided_again(cache: Cache, plans: list[s
     assert len(plans) == len({str(found) for found in kinds.values()})
 
 
+@pytest.mark.exhaustive
 def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str]) -> None:
     def softmax(x: Any) -> Any:
         e = np.exp(x - x.max(axis=-1, keepdims=True))
@@ -345,6 +350,7 @@ def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str])
     assert len(record_of(data)) == 8
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "function",
     [lambda x: x * Whole(2), lambda x: x * Two.IT, lambda x, n=2.0: x + n],
@@ -431,6 +437,7 @@ def rolled(x: Any, y: Any, total: float) -> Any:
     return x * 0.5
 
 
+@pytest.mark.exhaustive
 def test_plans_with_loops(
     cache: Cache, plans: list[str], described: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def _relative(largest: Any) -> Any:
     return lambda x: np.exp(x - largest(x)).sum(1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("made", [_about, _relative])
 @pytest.mark.parametrize(
     ("view", "is_one_read"),
@@ -82,6 +83,7 @@ def test_one_read_of_what_is_broadcast(function: Any) -> None:
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", half(["f4", "f8", "f2", "i1", "u8", "?", "c8", "c16"]))
 def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
     def extremes(x: Any) -> Any:
@@ -97,6 +99,7 @@ def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.exhaustive
 def test_fused_reductions_have_the_schedules_of_reduction_kernels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -136,6 +139,7 @@ def test_stencils_load_each_row_of_a_column_once(dtype: str, shape: tuple[int, i
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("function", "windows"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kerneltk.fusion.plan.steps import LibraryCall, library_function
 
@@ -20,6 +21,7 @@ def test_reshapes_are_views_unless_the_array_is_written_to_later() -> None:
     assert not np.shares_memory(_called("reshape", (2, 3), x, copies=True), x)
 
 
+@pytest.mark.exhaustive
 def test_running_totals_by_kernels_are_numpys() -> None:
     x = np.random.default_rng(0).random((30, 400))
     for name in ("add", "multiply", "maximum", "minimum"):

@@ -38,6 +38,7 @@ def laid_out(dtype: str, shape: tuple[int, ...], axes: tuple[int, ...] | None) -
 T = (1, 0)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("axis", "shape", "operands", "expected"),
     [

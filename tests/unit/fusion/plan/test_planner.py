@@ -104,6 +104,7 @@ ONLINE: list[tuple[Callable[..., Any], list[str]]] = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("function", "wanted"), ONLINE)
 @pytest.mark.parametrize("dtype", half([np.float32, np.float64]))
 def test_sums_of_exponentials_in_one_read(
@@ -127,6 +128,7 @@ def test_traffic_is_at_the_floor() -> None:
     assert shown.bytes == shown.floor == 3 * X.nbytes
 
 
+@pytest.mark.exhaustive
 def test_what_is_overwritten_is_kept_for_those_who_need_it() -> None:
     def program(x: Any) -> Any:
         old = x * 1
@@ -157,6 +159,7 @@ def test_what_would_grow_without_limit_is_kept() -> None:
         assert len(kinds(function, x)) <= most
 
 
+@pytest.mark.exhaustive
 def test_a_value_of_more_totals_than_an_accumulator_holds() -> None:
     def many(x: Any) -> Any:
         totals = sum((x * k).var(1) + (x * k).sum(1) for k in range(1, 12))
@@ -201,6 +204,7 @@ def all_pairs(x: Any) -> None:
         x[i] = 0.5 * x[i - 1] + x[i]
 
 
+@pytest.mark.exhaustive
 def test_small_operands_are_computed_once_where_that_is_less_work() -> None:
     row, column, number = np.ones(512), np.ones((512, 1)), np.ones(())
     x = np.ones((512, 512))
@@ -219,6 +223,7 @@ def test_small_operands_are_computed_once_where_that_is_less_work() -> None:
         np.testing.assert_allclose(kerneltk.fuse(function)(*args), function(*args), rtol=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_what_rounds_of_loops_have_in_common() -> None:
     x = np.random.default_rng(7).random((200, 200))
     for function, kernels, texts in ((scalars, 6, 5), (rounds, 3, 2), (all_pairs, 199, 1)):
@@ -234,6 +239,7 @@ def test_what_rounds_of_loops_have_in_common() -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
+@pytest.mark.exhaustive
 def test_a_value_that_writes_go_on_with_is_computed_once() -> None:
     found = sources(totals, np.ones((200, 4)))
     assert len(found) < 440  # a row, and what a later one needs of it before it is written to
@@ -266,6 +272,7 @@ def products(p: Any, v: Any, a: Any) -> Any:
     return p, v, found
 
 
+@pytest.mark.exhaustive
 def test_rounds_with_products_do_not_begin_with_the_first_one() -> None:
     rng = np.random.default_rng(5)
     args = rng.random(8), rng.random(8), rng.random((8, 8)) / 8
@@ -282,6 +289,7 @@ def rings(x: Any, n: int) -> Any:
     return found
 
 
+@pytest.mark.exhaustive
 def test_numbers_of_rounds_are_parameters_of_one_kernel() -> None:
     x = np.random.default_rng(6).random(50)
     assert len(set(sources(rings, x, 11))) > 11  # few are constants of their kernels

@@ -84,6 +84,7 @@ def test_results_keep_their_classes() -> None:
     assert [*several(x, 4)[0]] == ["y", 4]
 
 
+@pytest.mark.exhaustive
 def test_arrays_whose_shapes_are_numbers_are_made_by_each_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

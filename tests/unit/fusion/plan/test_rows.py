@@ -19,6 +19,7 @@ def softmax(x: Any) -> Any:
     return e / e.sum(-1, keepdims=True)
 
 
+@pytest.mark.exhaustive
 def test_what_is_written_in_place_is_read_before() -> None:
     def program(x: Any, y: Any) -> Any:
         share = x / x.sum(axis=1, keepdims=True)
@@ -51,6 +52,7 @@ def down(x: Any) -> Any:
     return e / e.sum(1, keepdims=True), e.sum(1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("program", "dtypes", "shapes", "expected"),
     [
@@ -96,6 +98,7 @@ def test_an_array_along_one_axis_of_a_row_is_left_to_other_kernels() -> None:
     assert len(kerneltk.fuse(shares).translation_units(*specs)) == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", half(["int8", "float16", "float32"]))
 def test_totals_fit_in_shared_memory(dtype: str) -> None:
     """Of few lines tiles are wide, and have many totals."""
@@ -159,6 +162,7 @@ def _narrow(x: Any) -> Any:
     return (e / e.sum(-1, keepdims=True)).astype(np.float16)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("program", "is_kept", "dtype"),
     [

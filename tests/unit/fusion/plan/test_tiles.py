@@ -36,6 +36,7 @@ def _centred(x: Any) -> Any:
 SHAPE = (8192, 16384)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "function",
     [

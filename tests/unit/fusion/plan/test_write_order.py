@@ -92,6 +92,7 @@ PLANS: list[tuple[Callable[[Any], Any], int, int]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(("function", "kernels", "elements"), PLANS)
 def test_copies(function: Callable[[Any], Any], kernels: int, elements: int) -> None:
     x = np.random.default_rng(0).random((8, 6))
@@ -119,6 +120,7 @@ def test_other_shapes_decide_again_whether_parts_are_apart() -> None:
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.exhaustive
 def test_plans_with_copies_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     from kerneltk.fusion.plan.planner import Planner
 

@@ -38,6 +38,7 @@ def test_arrays_of_lists_of_values() -> None:
     check(program, np.arange(12.0).reshape(3, 4), 5)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("stop", [7, 6.5, np.float32(6.5), np.float16(6.5), np.int8(7), 2j])
 def test_ranges_have_the_dtypes_of_their_ends(stop: Any) -> None:
     def program(x: Any, stop: Any) -> Any:

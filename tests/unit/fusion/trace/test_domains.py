@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from kerneltk.fusion.trace.domains import (
     Obligation,
     Span,
@@ -126,6 +128,7 @@ def test_an_obligation_depends_on_loops_that_it_does_not_have() -> None:
     assert not inner.within(I_, range(3, 8)).holds(NONE)
 
 
+@pytest.mark.exhaustive
 def test_more_rounds_than_can_be_asked_hold_by_their_corners_alone() -> None:
     loops = ((J, Span(constant(0), Symbol(I_, 2), 1)), (I_, range(1000)))
     alike = call(has_index, number(999), J)

@@ -15,6 +15,7 @@ from tests.sampling import half, one_in
 NAN = np.array([[1, np.nan, 3], [np.nan, 2, np.nan], [4, 5, 6.0]])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", one_in(3, ["?", "i1", "u8", "u2", "i4", "f8", "f2", "f4", "c8"]))
 def test_reductions_have_numpys_dtypes(dtype: str) -> None:
     x = np.array([[1, 0, 3], [4, 5, 6]]).astype(dtype)
@@ -57,6 +58,7 @@ def test_bfloat16() -> None:
         )
 
 
+@pytest.mark.exhaustive
 def test_arange_goes_on_as_numpys() -> None:
     def program(x: Any, k: Any) -> Any:
         return (
@@ -95,6 +97,7 @@ MEANS: list[Any] = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", one_in(3, ["u2", "i1", "f8", "f2", "f4"]))
 def test_means_and_variances(dtype: str) -> None:
     x = np.array([[1, 0, 3], [4, 5, 6], [2, 9, 1]]).astype(dtype)
@@ -107,6 +110,7 @@ def test_means_and_variances(dtype: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == "f2" else 1e-6)
 
 
+@pytest.mark.exhaustive
 def test_reductions_of_nothing_with_an_initial_value() -> None:
     def program(x: Any) -> Any:
         return x.max(axis=1, initial=-1), x.min(initial=3, axis=0), x.max(initial=5)
@@ -232,6 +236,7 @@ def test_methods_of_numbers_take_arrays() -> None:
             np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.exhaustive
 def test_masks_that_are_numbers() -> None:
     def program(x: Any, k: Any) -> Any:
         small = x * 1
@@ -253,6 +258,7 @@ def test_totals_of_what_no_kernel_takes_are_refused(dtype: Any, name: str) -> No
         total(np.zeros(3, dtype))
 
 
+@pytest.mark.exhaustive
 def test_rounding_to_many_digits() -> None:
     x = np.array([1.0, 0.0, -2.5])
     for digits in (22, 300, 308, 309, 400, -400):
@@ -281,6 +287,7 @@ def test_result_type_of_arrays_numbers_and_dtypes() -> None:
                 assert fused(x, n) == function(x, n)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", half(["sum", "prod", "max", "min", "mean"]))
 def test_totals_of_one_element_take_no_kernel(kind: str) -> None:
     def fused(x: Any) -> Any:

@@ -85,6 +85,7 @@ def test_other_steps_stay() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_extents_of_slices() -> None:
     extent = Symbol(("extent", 0, 0), 9)
     shorter = sliced(extent, Slice(1, None, None))

@@ -83,6 +83,7 @@ def test_results_have_numpys_strides(name: str) -> None:
             assert strides(found) == strides(wanted), number
 
 
+@pytest.mark.exhaustive
 def test_rows_in_other_orders() -> None:
     fused = kerneltk.fuse(lambda x: x / x.sum(axis=-1, keepdims=True))
     for x in (X, np.asfortranarray(X), X.T, np.asfortranarray(X)[::2]):
@@ -91,6 +92,7 @@ def test_rows_in_other_orders() -> None:
         assert strides(found) == strides(wanted)
 
 
+@pytest.mark.exhaustive
 def test_the_shortcut_leaves_other_orders_alone() -> None:
     fused = kerneltk.fuse(lambda x: x * 2)
     for x in (X, X, np.asfortranarray(X), X.T[::2], X[:, ::2], X, Z, Z.transpose(2, 0, 1), Z):
@@ -116,6 +118,7 @@ def test_layouts() -> None:
     assert ranked((1, 2, 0)) == (1, 3, 2)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_arrays_keep_their_order_whatever_is_written_to_them(name: str) -> None:
     def program(x: Any) -> Any:
@@ -137,6 +140,7 @@ def test_arrays_keep_their_order_whatever_is_written_to_them(name: str) -> None:
             assert strides(found) == strides(wanted)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_indices_of_extremes_are_in_c_order(name: str, axis: int) -> None:

@@ -162,6 +162,7 @@ def test_what_python_asks_of_arrays() -> None:
             kerneltk.fuse(wrong)(x)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("exponent", [float("nan"), float("inf"), 10**400, 0.5, 2.0, -1, 1 + 1j])
 def test_powers_of_numbers(exponent: Any) -> None:
     def program(x: Any, k: Any) -> Any:
@@ -175,6 +176,7 @@ def test_powers_of_numbers(exponent: Any) -> None:
         assert found.dtype == wanted.dtype
 
 
+@pytest.mark.exhaustive
 def test_views_of_a_scalar_are_arrays_of_their_own() -> None:
     def program(x: Any) -> Any:
         s = x.sum()
@@ -227,6 +229,7 @@ def test_invalid_indices_are_index_errors_that_functions_catch(key: Any) -> None
     np.testing.assert_array_equal(kerneltk.fuse(guarded)(x), guarded(x))
 
 
+@pytest.mark.exhaustive
 def test_results_of_one_function_are_written_to_other_elements() -> None:
     def split(x: Any, y: Any) -> Any:
         np.modf(x, out=(y[0], y[1]))

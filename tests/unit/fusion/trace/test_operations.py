@@ -24,6 +24,7 @@ BEYOND = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", BEYOND)
 def test_comparisons_with_numbers_beyond_the_dtype(program: Any) -> None:
     x = np.array([0, 7, 255], np.uint8)
@@ -31,6 +32,7 @@ def test_comparisons_with_numbers_beyond_the_dtype(program: Any) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.exhaustive
 def test_a_number_beyond_the_dtype_as_an_argument() -> None:
     fused = kerneltk.fuse(lambda x, k: x < k)
     x = np.array([0, 7, 255], np.uint8)
@@ -58,6 +60,7 @@ def test_out_and_where() -> None:
     np.testing.assert_array_equal(y, [0, 0, 3, 4])
 
 
+@pytest.mark.exhaustive
 def test_an_assignment_converts_to_any_dtype() -> None:
     def program(x: Any) -> None:
         x[1:] = x[:-1] + 0.75
@@ -67,6 +70,7 @@ def test_an_assignment_converts_to_any_dtype() -> None:
     np.testing.assert_array_equal(x, [0, 0, 1, 2])
 
 
+@pytest.mark.exhaustive
 def test_captured_arrays_are_read_at_each_call() -> None:
     weights = np.ones(3)
     fused = kerneltk.fuse(lambda x: x * weights)
@@ -118,11 +122,13 @@ def _replaced(x: Any) -> Any:
     return (y,)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", [_from_parts, _copied_from_parts, _replaced])
 def test_an_array_is_assigned_a_value_that_is_in_memory(program: Any) -> None:
     same_as_plain(program, np.array([1.0, 2.0, 3.0]))
 
 
+@pytest.mark.exhaustive
 def test_what_is_assigned_a_value_in_memory_is_no_view_of_it() -> None:
     def program(x: Any) -> Any:
         y, z = x * 2, x * 3
@@ -139,6 +145,7 @@ def test_what_is_assigned_a_value_in_memory_is_no_view_of_it() -> None:
     assert not np.shares_memory(y, z)
 
 
+@pytest.mark.exhaustive
 def test_parts_of_complex_numbers_follow_the_array() -> None:
     def program(x: Any) -> Any:
         real, rest = x.real, np.imag(x)[1:]
@@ -168,6 +175,7 @@ def test_leading_axes_of_one_element_are_left_out_by_assignments() -> None:
         run(lambda x, y: np.add(x[None], 1, out=y), np.ones(3), np.ones(3))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("value", [np.float16(2.5), np.int64(300), 300, 2.7, True, 1e9, -129])
 def test_a_number_is_cast_by_way_of_every_dtype(value: Any) -> None:
     def program(x: Any, k: Any) -> Any:
@@ -180,6 +188,7 @@ def test_a_number_is_cast_by_way_of_every_dtype(value: Any) -> None:
     same_as_plain(program, np.array([1, 2]), value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("value", [300, -1])
 def test_where_takes_pythons_integers_as_this_numpy_does(value: int) -> None:
     # They wrap around before NumPy 2.5, and are refused since.
@@ -199,6 +208,7 @@ def test_where_takes_pythons_integers_as_this_numpy_does(value: int) -> None:
 U8 = np.array([1, 200], np.uint8)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("value", [1j, 0.5, 3, 0, float("nan")])
 def test_the_truth_of_a_number(value: Any) -> None:
     same_as_plain(
@@ -254,6 +264,7 @@ def test_a_dtype_may_be_asked_for() -> None:
     assert resolved_loop(np.add, (F4, F4), F8, "same_kind") == ((F8, F8), (F8,))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", sorted(name for name in dir(np) if isinstance(
     getattr(np, name), np.ufunc)))  # fmt: skip
 def test_kernels_have_numpys_ufuncs(name: str) -> None:

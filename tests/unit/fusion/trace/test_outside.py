@@ -148,6 +148,7 @@ NAMED: dict[str, tuple[Any, list[Callable[[], object]]]] = {
 }
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", NAMED)
 def test_names_are_guarded(name: str, traces: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("RATE", "PAIR", "helper", "ACTIVATION", "MODE"):
@@ -527,6 +528,7 @@ def changes_what_another_way_has_not(x: Any, y: Any, n: Any) -> Any:
     return part.value * 2  # type: ignore[union-attr]
 
 
+@pytest.mark.exhaustive
 def test_a_constant_of_another_way_is_nothing_from_outside() -> None:
     y = np.zeros(4)
     found = kerneltk.fuse(changes_what_another_way_has_not)(X, y, 1)
@@ -597,12 +599,14 @@ def local_effects(x: Any) -> Any:
     return sum(items) + made.items[0] * made.count + table["b"][0] * w + total * copied
 
 
+@pytest.mark.exhaustive
 def test_effects_on_objects_of_the_function_are_none() -> None:
     fused = kerneltk.fuse(local_effects)
     for _ in range(2):
         np.testing.assert_array_equal(fused(X), local_effects(X))
 
 
+@pytest.mark.exhaustive
 def test_generators_that_assign_several_arguments_anew() -> None:
     def counted(*given: Any, **named: Any) -> Any:
         count, given, named = len(given), 0 * given[0].sum(), len(named)  # type: ignore[assignment]
@@ -613,6 +617,7 @@ def test_generators_that_assign_several_arguments_anew() -> None:
     np.testing.assert_array_equal(fused(X), 6 * X)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", [list, tuple, collections.deque])
 def test_copies_of_containers_are_the_functions(kind: Any) -> None:
     def own(x: Any) -> Any:
@@ -654,6 +659,7 @@ def test_equal_objects_with_other_attributes() -> None:
         np.testing.assert_array_equal(fused(X, Parameters(rate)), X * rate)
 
 
+@pytest.mark.exhaustive
 def test_functions_as_arguments_are_traced() -> None:
     fused = kerneltk.fuse(lambda x, f: f(x) + 1)
     functions: list[Any] = [np.exp, lambda v: v * np.arange(v.shape[0]), np.cos]
@@ -678,6 +684,7 @@ KINDS: list[Any] = [
 VALUES: list[Any] = [2.0, 2, 3.5, True, False, np.float32(2), Mode.SQUARE, 2.0]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(len(KINDS)))
 def test_types_are_those_of_plain_values(number: int) -> None:
     function = KINDS[number]

@@ -124,6 +124,7 @@ def carried_array_and_time(x: Any, y: Any) -> Any:
     return both
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "function",
     [
@@ -368,12 +369,14 @@ def returned_by_a_dependent_range(x: Any, y: Any) -> Any:
     return y
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "function",
     [
-        left_by_a_dependent_range, time_is_used_behind, time_decides, grown_by_an_inner_loop,
-        divided_behind_a_dependent_range, returned_by_a_dependent_range,
-        two_parities, first_ones, appended, counted, swapped, left_behind, by_table, one_view,
+        time_is_used_behind, left_by_a_dependent_range, divided_behind_a_dependent_range,
+        time_decides, returned_by_a_dependent_range, two_parities,
+        grown_by_an_inner_loop, first_ones, appended, counted, swapped, left_behind, by_table,
+        one_view,
         ranges_in_a_list, in_a_comprehension, through_a_name, state_of_defaults, selected_before,
         state_of_a_function, state_of_a_class, order_of_a_dict, caught, returned_from_finally,
     ],
@@ -382,6 +385,7 @@ def test_other_rounds_are_what_the_function_does(function: Callable[..., Any]) -
     _compare(function)
 
 
+@pytest.mark.exhaustive
 def test_numbers_of_a_call_decide_how_many_rounds_there_are() -> None:
     def smoothed(x: Any, n: int) -> None:
         for i in range(1, n):

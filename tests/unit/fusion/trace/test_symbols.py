@@ -46,6 +46,7 @@ def test_constants_stay_constants() -> None:
     assert applied(operator.add, constant(1), constant(2)) == constant(3)
 
 
+@pytest.mark.exhaustive
 @given(st.integers(0, 9), *(st.none() | st.integers(-12, 12) for _ in range(2)),
        st.none() | st.integers(-4, 4).filter(bool))  # fmt: skip
 def test_slices(extent: int, start: int | None, stop: int | None, step: int | None) -> None:
@@ -184,6 +185,7 @@ def unneeded(x: Any, y: Any, m: Any) -> Any:
     return x * 2
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("number", range(len(CAUGHT)))
 @pytest.mark.parametrize("is_backwards", half([False, True]))
 def test_exceptions_that_a_function_catches(number: int, is_backwards: bool) -> None:
@@ -196,6 +198,7 @@ def test_exceptions_that_a_function_catches(number: int, is_backwards: bool) -> 
         np.testing.assert_array_equal(fused(x, y, m), function(x, y, m), str((m, n)))
 
 
+@pytest.mark.exhaustive
 def test_shapes_and_numbers_that_no_result_needs() -> None:
     def sums(x: Any, y: Any) -> Any:
         x + y
@@ -218,6 +221,7 @@ def test_shapes_and_numbers_that_no_result_needs() -> None:
         fused(x, 3)
 
 
+@pytest.mark.exhaustive
 def test_a_slice_has_one_element_also_where_what_is_sliced_is_found_to_have_one() -> None:
     def row(x: Any, y: Any) -> Any:
         v = x[0, ::2] + y  # the slice has one element

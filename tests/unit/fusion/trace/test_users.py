@@ -113,6 +113,7 @@ class Model:
         return self.act(x) + self.bound(x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["scaled", "total", "weighted", "deep", "called"])
 def test_fused_methods_keep_no_object_alive(name: str) -> None:
     method: kerneltk.Fused = vars(Model)[name]
@@ -129,6 +130,7 @@ def test_fused_methods_keep_no_object_alive(name: str) -> None:
     np.testing.assert_array_equal(method(models[0], X), method.__wrapped__(models[0], X))
 
 
+@pytest.mark.exhaustive
 def test_functions_and_methods_that_are_arguments_end() -> None:
     @kerneltk.fuse
     def applied(x: Any, function: Any) -> Any:
@@ -159,6 +161,7 @@ def test_globals_of_a_trace_end() -> None:
     assert end() is None
 
 
+@pytest.mark.exhaustive
 def test_kinds_of_arguments_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kerneltk.fusion.programs._MOST_KINDS", 3)
     fused = kerneltk.fuse(lambda x, name: x * len(name))

@@ -19,12 +19,14 @@ OLDER = (
 )  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("program", parameters(BY_NVRTC))
 def test_program_compiles(program: Program, once: Once) -> None:
     JOINT_BY_NVRTC.prepare(program, "unit", "cuda", once)
     assert pipeline.compile_ahead(unit_of(program, "cuda"), "sm_90").code
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
 @pytest.mark.parametrize("name", OLDER)
 def test_program_compiles_for_other_architectures(name: str, architecture: str) -> None:

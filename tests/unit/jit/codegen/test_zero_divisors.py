@@ -45,6 +45,7 @@ def quotients(way: int, x: Any, y: Any, scalar: Any, out: Any) -> None:
 
 
 # Others are divided as those of their signedness, or as these after promotion.
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", but_for(INTEGERS, "int16", "uint16", "uint32", "int64", "int32"))
 def test_zero_divisor(dtype: str) -> None:
     kernel = jit.rawkernel()(quotients)
@@ -78,6 +79,7 @@ def guarded(x, y):
     return x // y if y else x
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["int32"])
 def test_a_quotient_that_nobody_reads_and_one_that_nobody_computes(dtype: str) -> None:
     x, y = np.arange(1, 100, dtype=dtype), np.ones(99, dtype)

@@ -169,6 +169,7 @@ def test_what_changes_is_seen(
         assert (not lowerings) == is_kept, name
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("owner", "name"),
     [(math, "floor"), (np, "sqrt"), (builtins, "abs")],
@@ -213,6 +214,7 @@ OTHER_TEXTS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", OTHER_TEXTS)
 def test_functions_that_are_defined_anew(
     program: Program,
@@ -268,6 +270,7 @@ def test_other_types_options_and_modes_have_records_of_their_own(
             assert made(*attempt) == found
 
 
+@pytest.mark.exhaustive
 def test_numbers_of_all_kinds_are_told_apart(
     cache: Cache, lowerings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +287,7 @@ def test_numbers_of_all_kinds_are_told_apart(
     assert not lowerings
 
 
+@pytest.mark.exhaustive
 def test_outputs_that_are_given(cache: Cache, lowerings: list[str]) -> None:
     def doubled(x):
         return 2 * x
@@ -301,6 +305,7 @@ def test_outputs_that_are_given(cache: Cache, lowerings: list[str]) -> None:
     assert len(lowerings) == 3 + 2 * 2  # what is refused is never kept
 
 
+@pytest.mark.exhaustive
 def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: list[str]) -> None:
     def make(n: int) -> Any:
         @jit.kernel
@@ -318,6 +323,7 @@ def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: 
     assert not lowerings
 
 
+@pytest.mark.exhaustive
 def test_more_records_than_are_kept(cache: Cache, lowerings: list[str]) -> None:
     def make(n: int) -> Any:
         @jit.kernel
@@ -473,6 +479,7 @@ def test_code_that_is_replaced_is_not_kept_for_the_new_one(cache: Cache) -> None
     assert jit.kernel(other)(np.ones(1, "f8")) == 20
 
 
+@pytest.mark.exhaustive
 def test_launches_by_known_analyses_do_as_the_first_ones_did(
     cache: Cache, lowerings: list[str]
 ) -> None:

@@ -34,6 +34,7 @@ def shortcuts_of(vectorized: Any) -> int:
     return sum(map(len, kernel_of(vectorized)._launchers.values()))
 
 
+@pytest.mark.exhaustive
 def test_shortcuts_are_of_shapes_and_strides(sums: Any) -> None:
     scale = np.ones(4)
     for x in (X, X[::-1], X[:2], X[:, ::2], X.astype("f4")):
@@ -58,6 +59,7 @@ def test_cores_without_elements(sums: Any) -> None:
         assert sums(X[:0], np.ones(1)).shape == (0,)
 
 
+@pytest.mark.exhaustive
 def test_launches_on_a_gpu(gpu: DryGpu) -> None:  # noqa: F811
     def matvec(a: Any, x: Any, y: Any) -> None:
         for i in range(a.shape[0]):

@@ -31,6 +31,7 @@ def floats(count: int = 8) -> np.ndarray[Any, Any]:
 # -- what is compiled -----------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_cached_codes_of_functions_of_elements() -> None:
     kernel = jit.kernel(axpb.__wrapped__)
     assert kernel.cached_codes == {}
@@ -42,6 +43,7 @@ def test_cached_codes_of_functions_of_elements() -> None:
     assert len(kernel.cached_codes) == 2
 
 
+@pytest.mark.exhaustive
 def test_constants_are_read_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     @jit.kernel
     def kernel(x):
@@ -72,6 +74,7 @@ def test_copies_of_kernels_without_a_name() -> None:
         pickle.dumps(local)
 
 
+@pytest.mark.exhaustive
 def test_pickles_are_read_in_another_process() -> None:
     command = (
         "import sys, pickle, numpy as np\n"

@@ -123,6 +123,7 @@ def test_raw_parameters_are_a_sequence(raw: Any) -> None:
 # -- launches -------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "launch",
     [
@@ -166,6 +167,7 @@ def test_arguments_that_do_not_fit(arguments: Any, text: str) -> None:
         axpb(*element_args, **{("c" if key == "b" else key): v for key, v in named.items()})
 
 
+@pytest.mark.exhaustive
 def test_kernels_in_a_class_are_not_bound() -> None:
     x = floats()
     np.testing.assert_array_equal(Holder().twice(x), x * 2)
@@ -191,6 +193,7 @@ def test_cached_codes() -> None:
     assert len(kernel.cached_codes) == 2
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("arguments", "count"),
     [
@@ -212,6 +215,7 @@ def test_what_compiles_anew(arguments: list[np.ndarray[Any, Any]], count: int) -
     assert len(kernel.cached_codes) == count
 
 
+@pytest.mark.exhaustive
 def test_numbers_compile_anew_by_type_alone() -> None:
     @jit.rawkernel()
     def kernel(x, a):

@@ -29,6 +29,7 @@ def refuse(*args: Any, **named: Any) -> None:
     raise AssertionError("a repeated call takes the slow path")
 
 
+@pytest.mark.exhaustive
 def test_a_repeated_call_goes_to_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     elements = vectorize(lambda x, y: x * y)
     cores = vectorize(lambda x, y: x[0] * y[0], signature="(n),(n)->()")
@@ -44,6 +45,7 @@ def test_a_repeated_call_goes_to_its_kernel(monkeypatch: pytest.MonkeyPatch) -> 
         np.testing.assert_array_equal(f(X + 1, X), wanted if f is elements else wanted[:, 0])
 
 
+@pytest.mark.exhaustive
 def test_kernels_are_of_what_is_passed_whole() -> None:
     def power(x: Any, n: Any, mode: Any) -> Any:
         return x**n if mode == "power" else n * x
@@ -57,6 +59,7 @@ def test_kernels_are_of_what_is_passed_whole() -> None:
     assert len(f._kernels) == 2
 
 
+@pytest.mark.exhaustive
 def test_equal_constants_of_other_types() -> None:
     f = vectorize(lambda x, items: x * items[0], excluded={1})
     x = np.ones(2, np.int32)
@@ -68,6 +71,7 @@ def test_equal_constants_of_other_types() -> None:
     assert not np.signbit(positive).any()
 
 
+@pytest.mark.exhaustive
 def test_positions_and_names_are_excluded_apart() -> None:
     """As in NumPy: a name is that of a keyword, a position that of a positional argument."""
     f = vectorize(lambda x, y: x * y, excluded={"y"})
@@ -100,6 +104,7 @@ def test_attributes_and_pickles() -> None:
     assert cores.signature == "(n)->()"
 
 
+@pytest.mark.exhaustive
 def test_sources_of_all_calls() -> None:
     f = vectorize(lambda x: 2 * x)
     f(X)

@@ -201,6 +201,7 @@ def test_integers_and_floats_join_by_the_mode() -> None:
         assert plain(join(number("int32"), F4, "numpy")) == F8
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("mode", ["cuda", "numpy"])
 @pytest.mark.parametrize("join", [join_numbers, narrow_join_numbers])
 def test_dtypes_join_in_any_order(join: Any, mode: str) -> None:

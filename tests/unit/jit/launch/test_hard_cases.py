@@ -52,6 +52,7 @@ def test_a_record_is_no_element() -> None:
         mass(particles[0])
 
 
+@pytest.mark.exhaustive
 def test_an_assertion_in_a_kernel_of_elements(capfd: pytest.CaptureFixture[str]) -> None:
     @kernel
     def root(x: Any) -> Any:
@@ -69,6 +70,7 @@ class Stream:
     ptr = 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("rest", "elements"),
     [
@@ -100,6 +102,7 @@ def count_shared(result: Any) -> None:
     result[0] = memory.size
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("decorator", [rawkernel, cuda.jit])
 @pytest.mark.parametrize("wrong", [(4.0, 2), (True, 2), (4, 2.0), ((4, 1.0), (2, 1))])
 def test_a_grid_of_floats_does_not_stay(decorator: Any, wrong: tuple[Any, Any]) -> None:
@@ -117,6 +120,7 @@ def test_a_grid_of_floats_does_not_stay(decorator: Any, wrong: tuple[Any, Any]) 
     assert x.all()
 
 
+@pytest.mark.exhaustive
 def test_subclasses_are_launched_as_fast_as_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     @rawkernel
     def fill(x: Any, value: Any) -> None:
@@ -171,6 +175,7 @@ FRACTIONS = ("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "
 
 
 # Tables are written bit by bit: the sizes, and what text could not hold.
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", one_in(2, [*NUMBERS, *FRACTIONS]))
 def test_constant_memory_of_every_dtype(dtype: Any) -> None:
     dtype = np.dtype(dtype)
@@ -195,6 +200,7 @@ def test_constant_memory_of_every_dtype(dtype: Any) -> None:
     assert ".const" in copy.inspect(x, target="compute_90")
 
 
+@pytest.mark.exhaustive
 def test_numbers_that_a_signature_has_no_room_for() -> None:
     @cuda.jit("void(float32[:], int32, float32)")
     def store(x: Any, n: Any, value: Any) -> None:
@@ -257,6 +263,7 @@ def mark_by_choice(marks: Any) -> None:
 MARKS = [mark_by_grid, mark_by_coordinates, mark_by_size, mark_by_choice]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("function", half(MARKS))
 def test_grids_of_more_threads_than_32_bits_count(backend: Any, function: Any) -> None:
     marks = backend.xp.zeros(8, np.int8)
@@ -273,6 +280,7 @@ def transposed_sum(x: Any, y: Any, out: Any) -> None:
         out[i, j] = x[i, j] + y[j, i]
 
 
+@pytest.mark.exhaustive
 def test_arrays_whose_shapes_are_the_same_or_not(backend: Any) -> None:
     for rows, columns in ((5, 5), (3, 7), (6, 6), (7, 3)):
         x = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
@@ -341,6 +349,7 @@ def count_far(hits: Any) -> None:
         atomic_add(hits, 0, 1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("integer", one_in(3, [np.uint64, int, np.int64]))
 def test_shapes_of_functions_of_elements_may_be_numpys_integers(backend: Any, integer: Any) -> None:
     hits = backend.xp.zeros(1, np.int64)

@@ -130,6 +130,7 @@ CTYPES: dict[str, Type] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["host", "sm_90"])
 def test_layouts_are_the_compilers(target: str) -> None:
     """Each type behind a byte and before one, as members of a struct."""

@@ -72,6 +72,7 @@ def test_functions_of_elements_have_no_checks() -> None:
                 jit.kernel(calls, raw=("x", "o")).inspect(np.zeros(3), np.zeros(3), np.arange(3))
 
 
+@pytest.mark.exhaustive
 def test_vectorized_functions_of_a_sentinel_and_of_first_passes() -> None:
     @vectorize(excluded={1})
     def found(x, table):

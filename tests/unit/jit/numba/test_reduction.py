@@ -19,6 +19,7 @@ def smaller(a, b):
     return np.minimum(a, b)
 
 
+@pytest.mark.exhaustive
 def test_functions_of_any_kind() -> None:
     x = np.array([-3.0, -8.0], np.float32)
     assert largest(x, init=-np.inf) == -3
@@ -33,6 +34,7 @@ def test_arrays_of_one_dimension() -> None:
         largest(np.zeros((1, 2)))
 
 
+@pytest.mark.exhaustive
 def test_each_element_takes_part_once() -> None:
     product = cuda.reduce(lambda a, b: a * b % 251)
     for size in (1, 2, 3, 63, 64, 65, 127, 128, 129, 255, 8192, 8193):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kerneltk import jit
 from kerneltk.jit import ir
@@ -120,6 +121,7 @@ def divides_behind_a_return(y, n):  # type: ignore[no-untyped-def]
     y[t] += 9
 
 
+@pytest.mark.exhaustive
 def test_a_block_without_threads_evaluates_nothing() -> None:
     y = np.zeros(4, np.int64)
     divides_behind_a_return[1, 4](y, 0)
@@ -222,6 +224,7 @@ def halves(y):  # type: ignore[no-untyped-def]
         y[t] = s[63 - t]
 
 
+@pytest.mark.exhaustive
 def test_each_branch_may_have_its_barrier() -> None:
     y, t = np.zeros(64, np.int32), np.arange(64)
     halves[1, 64](y)

@@ -138,6 +138,7 @@ def test_what_is_written_anywhere_may_not_be_read_only(function: Any) -> None:
     assert "x" in written_parameters(Definition(function).lowered((kind, kind)))
 
 
+@pytest.mark.exhaustive
 def test_what_is_written_behind_a_return_may_not_be_read_only() -> None:
     function = behind_a_barrier_and_a_return
     with pytest.raises(ArgumentValueError, match=r"parameter 'x' .* is read-only, and the kernel"):
@@ -172,6 +173,7 @@ def test_arguments_of_recursive_functions() -> None:
     assert written_parameters(Definition(reading).lowered((kind, kind))) == {"y"}
 
 
+@pytest.mark.exhaustive
 def test_records_that_are_written_behind_a_return() -> None:
     @jit.rawkernel
     def kernel(x, y):
@@ -184,6 +186,7 @@ def test_records_that_are_written_behind_a_return() -> None:
         kernel[1, 4](read_only(RECORD)[0], np.zeros(4, np.float32))
 
 
+@pytest.mark.exhaustive
 def test_a_branch_that_constants_leave_out_is_no_part_of_a_kernel() -> None:
     @jit.rawkernel
     def kernel(x, y):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kerneltk import jit
 from kerneltk.jit import ir
@@ -106,6 +107,7 @@ def sum_below(out: Any, a: Any) -> None:
         out[k] = 1
 
 
+@pytest.mark.exhaustive
 def test_threads_behind_an_overflow_are_not_left_out() -> None:
     k = np.arange(8)
     found = np.zeros(8, np.int64)

@@ -168,6 +168,7 @@ DEFINITIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("text", DEFINITIONS.values(), ids=DEFINITIONS)
 def test_definitions(load: Load, text: str) -> None:
     for before in ("", "import os\n\n\n"):
@@ -721,6 +722,7 @@ def test_other_texts_of_the_same_name(register: Callable[[str, str], None]) -> N
 # -- variety --------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_every_function_of_modules() -> None:
     """Functions that nobody wrote for this test are found, each with its own text."""
     count = 0

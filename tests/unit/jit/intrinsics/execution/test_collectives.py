@@ -37,6 +37,7 @@ def weighted(a, b):
     return a * 3 + b * 3 if a > b else a * 3 + b * 3 + 0
 
 
+@pytest.mark.exhaustive
 def test_python_functions_combine(backend: Any) -> None:
     limit = np.int32(50)
     Reduce = cub.BlockReduce[np.int32, 64]
@@ -171,6 +172,7 @@ def test_storage_and_collectives_are_passed_and_chosen(backend: Any) -> None:
     assert (y == y[:, :1]).all()
 
 
+@pytest.mark.exhaustive
 def test_a_block_of_another_shape_is_refused() -> None:
     def always(x):
         x[0] = cub.BlockReduce[np.int32, 8, 2]().Sum(x[0])
@@ -267,6 +269,7 @@ def test_text_compiles_for_other_gpus(architecture: str) -> None:
         ).code
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", ["float16", "complex64"])
 def test_sums_of_16_bits_are_rounded_once_and_complex_numbers_ordered(
     backend: Any, dtype: str

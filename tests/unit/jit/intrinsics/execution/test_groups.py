@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kerneltk import jit
 from kerneltk.jit import cg
@@ -14,6 +15,7 @@ from .launching import launch, same
 # -- groups ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_the_grid_meets_a_thousand_times(backend: Any) -> None:
     def kernel(counts, wrong, valid, rounds):
         grid = cg.this_grid()

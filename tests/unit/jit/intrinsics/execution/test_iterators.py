@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kerneltk import jit
 from kerneltk.jit.intrinsics.execution.iterators import (
@@ -32,6 +33,7 @@ def walk(x, y):
     y[6] = count
 
 
+@pytest.mark.exhaustive
 def test_iterators_of_strided_arrays(backend: Any) -> None:
     x, y = backend.asarrays(np.arange(12, dtype=np.int64)[::2], np.zeros(7, np.int64))
     walk[1, 1](x, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kerneltk import jit
 
@@ -35,6 +36,7 @@ def joined_calls(given, calls):
         calls[9] += 100
 
 
+@pytest.mark.exhaustive
 def test_a_call_that_decides_keeps_later_ones_from_being_made(backend: Any) -> None:
     given, calls = backend.asarrays(np.array([1, 0, 1]), np.zeros(10, np.int64))
     joined_calls[1, 1](given, calls)

@@ -83,6 +83,7 @@ def types_of(function, element: str, given: Type = PY_INT) -> dict[str, str]:
     return {name: str(kind) for name, kind in program.kernel.locals}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("function", "element", "name", "expected"),
     [
@@ -121,6 +122,7 @@ def test_a_python_int_and_uint64_have_no_join(function) -> None:
     assert "here it is 'uint64'" in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("element", half(["uint8", "int32", "float16", "float32"]))
 def test_values(backend, element: str) -> None:
     """The code is compiled for a GPU as well."""
@@ -174,6 +176,7 @@ def test_uint64_and_signed_elements_have_no_join(function, mode: str) -> None:
     assert "here it is 'int64'" in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", ["cuda", "numpy"])
 def test_signed_and_unsigned_elements_keep_their_values(backend, mode: str) -> None:
     for first, second in (("int8", "uint8"), ("int32", "uint32")):
