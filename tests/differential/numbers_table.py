@@ -106,8 +106,8 @@ def functions() -> tuple[Function, ...]:
     found = []
     for function in {**mathematics.TABLE, **python.TABLE}:
         module = getattr(function, "__module__", None) or "numpy"
-        if module == "cmath" or function in _OTHERS or function in _INFIX:
-            continue
+        if module in ("cmath", "_operator") or function in _OTHERS:
+            continue  # functions of `operator` are operators, which are there
         prefix = {"math": "math.", "builtins": "", "numpy": "np."}[module]
         arity = _arity(function)
         results = getattr(function, "nout", 2 if function in _PAIRS else 1)
