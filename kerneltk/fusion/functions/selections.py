@@ -346,6 +346,7 @@ def _taken(array: LazyArray, key: Any, copies: bool = False) -> LazyArray:
     items = list(key) if isinstance(key, tuple) else [key]
     _ = array[tuple(slice(None) if has_arrays((item,)) else item for item in items)]  # may raise
     at = next((k for k, item in enumerate(items) if item is Ellipsis), len(items))
+    is_array = at < len(items)  # also without dimensions
     missing = array.ndim - sum(item is not None and item is not Ellipsis for item in items)
     items[at : at + 1] = [slice(None)] * missing
     # Slices are the same before other axes are indexed.
@@ -377,8 +378,8 @@ def _taken(array: LazyArray, key: Any, copies: bool = False) -> LazyArray:
         node = called(trace, "take", operands, shape, array.dtype, axis=chosen[0]).node
     else:
         node = called(trace, "indexed", operands, shape, array.dtype, key=",".join(texts)).node
-    is_view = shape and not copies and all(one.is_scalar for one in indices.values())
-    if is_view and trace.array_type is np.ndarray:
+    is_view = not copies and all(one.is_scalar for one in indices.values())
+    if is_view and (shape or is_array) and trace.array_type is np.ndarray:
         return LazyArray(trace, ChosenStorage(trace, storage, node))
     return new_array(trace, node)
 

@@ -250,11 +250,6 @@ def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
     )
 
 
-def total_of_spread(name: str) -> Total:
-    """The sum of doubles whose squares about the mean are field `name` of the same read."""
-    return Total((), (), (), (), f"(a.{name}_sum + a.{name}_count * a.{name}_shift)", ())
-
-
 @record
 class Spread:
     """What a sum of squares about a mean is made of: the elements, and the mean's reduction."""
@@ -380,11 +375,6 @@ def reduction_definition(
         reduces[0].kind not in ("argmin", "argmax") or id(reduces[0]) in keyed
     )
     alone = alone and not (online and spread_of(reduces[0]) is not None)
-    spreads = {
-        id(spread.total): f"t{k}"
-        for k, node in enumerate(reduces)
-        if online and (spread := spread_of(node)) is not None and node.dtype.name == "float64"
-    }
     index_ndim = 0
     for k, node in enumerate(reduces):
         largest = largest_of(node) if online else None
@@ -393,9 +383,6 @@ def reduction_definition(
             total = online_total(node, f"t{k}", f"t{place}")
             preamble.include("online.hpp")
             totals.append(total)
-            continue
-        if id(node) in spreads:
-            totals.append(total_of_spread(spreads[id(node)]))
             continue
         spread = spread_of(node) if online else None
         body = Body(f"_kt_map{k}", operands, in_memory, shape)

@@ -147,8 +147,10 @@ def packed_divisor(extent: int, width: int = 1) -> int:
     divided by the number of tiles of some width that an extent is; 0 for too many of them.
     """
     tiles = max(1, -(-extent // width))
+    if tiles >= 1 << 31:
+        return 0
     multiplier, shift = multiplier_and_shift(tiles, 32)
-    return multiplier | shift << 32 if tiles < 1 << 31 else 0
+    return multiplier | shift << 32
 
 
 def same_extents(left: Shape, right: Shape) -> bool:

@@ -6,9 +6,10 @@ namespace kerneltk {
 __device__ __forceinline__ double squared(double value) { return value * value; }
 
 // From the sums of the elements and of their squares; rounding makes it no less than nothing, and
-// no elements have none.
+// no elements have none. Squares that overflow are infinite, those of infinite elements no number.
 __device__ __forceinline__ double spread(double sum, double squares, double count) {
-    const double found = count > 0 ? squares - sum / count * sum : 0;
+    const double about = squares > 0x1.fffffffffffffp1023 ? sum * 0 : sum / count * sum;
+    const double found = count > 0 ? squares - about : 0;
     return found < 0 ? 0 : found;
 }
 

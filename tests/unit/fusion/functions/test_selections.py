@@ -144,6 +144,8 @@ def test_an_index_that_is_a_value() -> None:
 @pytest.mark.parametrize("program", [
     lambda x, z, p: [chosen := x[p], x.__setitem__(0, 1), chosen],
     lambda x, z, p: [chosen := x[p, 1:], x.__setitem__(0, 1), chosen],
+    lambda x, z, p: [chosen := x[p, ..., 1], x.__setitem__(0, 1), chosen],
+    lambda x, z, p: x[..., p, 1].__setitem__((), 1),
     lambda x, z, p: [chosen := z.reshape(6, 4)[p], z.__setitem__(0, 1), chosen],
     lambda x, z, p: [chosen := z[p][0], z.__setitem__(0, 1), chosen],
     lambda x, z, p: x[p].__setitem__(0, 1),

@@ -121,6 +121,23 @@ def test_sums_of_exponentials_in_one_read(
     )
 
 
+def test_means_beside_squares_about_them_in_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(x: Any) -> Any:
+        mean = x.mean(0)
+        return mean, np.square(x - mean).sum(0)
+
+    monkeypatch.setattr(Planner, "is_online", True)  # as on a GPU
+    x = np.random.default_rng(5).random((300, 9))
+    assert kinds(program, x) == ["reduction"]
+    x[0, :4], x[7, 4:7], x[:, 7] = [np.inf, 1e305, 1e200, np.nan], [np.inf, 1e200, 1e9], -np.inf
+    x[1:, 1] = 0
+    with np.errstate(all="ignore"):
+        mean, squares = program(x)
+        found = kerneltk.fuse(program)(x)
+    np.testing.assert_allclose(found[0], mean, rtol=1e-12)
+    np.testing.assert_allclose(np.delete(found[1], 1), np.delete(squares, 1), rtol=1e-12)
+
+
 def test_traffic_is_at_the_floor() -> None:
     shown = kerneltk.fuse(softmax).explain(LONG)
     assert shown.bytes == shown.floor == 2 * LONG.nbytes

@@ -114,6 +114,11 @@ def test_totals_fit_in_shared_memory(dtype: str) -> None:
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
 
 
+def test_extents_beyond_31_bits() -> None:
+    x = np.ones((0, 1 << 33, 500), np.float32)[:, ::2]
+    assert kerneltk.fuse(softmax)(x).shape == (0, 1 << 32, 500)
+
+
 def test_structures_are_laid_out_as_in_c() -> None:
     assert structure_size([]) == 0
     assert structure_size([4, 8, 4]) == 24
