@@ -1,6 +1,5 @@
 """Stores to all elements of an array, in the thread that is here: ``x[1:3] = y``,
-``x[1:3] += y``,
-``record.field = y``, ``np.add(x, y, out)``.
+``x[1:3] += y``, ``record.field = y``, ``np.add(x, y, out)``.
 
 NumPy's rules: a number fills the array, and another array is broadcast to its shape.
 """

@@ -76,7 +76,7 @@ class Coordinates(Named):
         self.instead = f"take '{name}.x', '{name}.y' or '{name}.z'."
         for axis, limits in ranges.items():
             operation = _coordinate(name, axis, f"(long long){name}.{{0}}", limits, effects)
-            setattr(self, axis, DeviceValue(operation.name, operation))
+            setattr(self, axis, DeviceValue(f"{name}.{axis}", operation))
 
     def __repr__(self) -> str:
         return f"<{self.__name__} of a thread>"
