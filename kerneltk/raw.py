@@ -400,8 +400,10 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         CompileError, BackendUnavailableError, ArgumentTypeError, ArgumentValueError
             As :meth:`compile_for`, and as a launch for its grid and block.
         """
+        from kerneltk.launch.dispatch import given_arguments
         from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
 
+        args = given_arguments(self.name, args)
         target = target or target_of(arrays_of(args)[1])
         build = self._program.build
         return explained_grid(self.name, args, grid, block, build, target, shared_mem)

@@ -48,8 +48,9 @@ class Passing:
     is_array: bool = False  # whether it is one of the backend's arrays, whose address is packed
 
 
-# C++'s types for the bytes of any object; `unsigned char` is that of images, and is checked.
-_BYTES = re.compile(r"(?<!signed )\b(?:char|byte)\b")
+# C++'s types for the bytes of any object, as the source declares a parameter; `signed char` and
+# `unsigned char` are numbers, and are checked.
+_BYTES = re.compile(r"(?!(?:[^*&]*\b)?(?:un)?signed\b)[^*&]*\b(?:char|byte)\b[^*&]*[*&]")
 
 _NULL = Passing("Q", lambda value: (0,))
 
@@ -239,7 +240,7 @@ def check_array(slot: Slot, array: Any, address: int, args: Sequence[Any] = ()) 
 
     wanted = "numbers" if dtype.hasobject else ""
     if not wanted and kind is not None and kind.pointee is not None:
-        if kind.pointee.size != 1 or _BYTES.search(slot.parameter.declared) is None:
+        if kind.pointee.size != 1 or _BYTES.match(slot.parameter.declared) is None:
             wanted = _element_problem(kind.pointee, dtype)
         if not wanted and dtype.names is not None and slot.parameter.layout is not None:
             _compare_fields(slot, kind.pointee, dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -149,7 +150,7 @@ def total_ordering(x, y):
     y[3, i] = np.dtype("float32").type(x[i]) < b.value
 
 
-@TABLE.program(floats(), out((8, N), "f8"))
+@TABLE.program(floats(), out((9, N), "f8"))
 def operators_of_a_named_tuple(x, y):
     i = jit.grid(1)
     a = Vector(x[i], 10.0)
@@ -162,6 +163,7 @@ def operators_of_a_named_tuple(x, y):
     y[5, i] = a.x
     y[6, i] = (UNIT * x[i]).y + (2.0 * UNIT).x
     y[7, i] = (a + Longer(x[i], 0.0)).x
+    y[8, i] = operator.iadd(a, a).x - operator.add(a, a).x
 
 
 @TABLE.program(floats(), out((8, N), "f8"))

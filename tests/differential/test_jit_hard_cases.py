@@ -291,6 +291,30 @@ def test_parts_that_overlap_are_not_copied(by: int, n: int) -> None:
         jit.rawkernel(shifted)[1, 1](np.arange(15.0).reshape(3, 5), by, n)
 
 
+def test_an_element_as_an_array_without_dimensions_is_read_once() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+
+    @jit.rawkernel
+    def tripled(x: Any, first: Any) -> None:
+        x += first
+        np.add(x, first, out=x)
+
+    tripled[1, 1](x, x[:1].reshape(()))
+    assert x.tolist() == [4, 5, 6]
+
+
+CONSTANT = np.array([1.0, 2.0, 4.0])
+
+
+def with_constants(x: Any) -> None:
+    x += CONSTANT
+    np.multiply(x, CONSTANT, x)
+
+
+def test_constant_arrays_are_read_by_stores_to_arrays() -> None:
+    assert_as_in_python(with_constants, 1, np.arange(3.0))
+
+
 def without_dimensions(x: Any, y: Any) -> None:
     (a,) = x
     y[0] = a

@@ -187,9 +187,9 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 """Python's functions of the operators, by how these are spelled."""
 
 
-def _operator(op: str, low: Builder, site: CallSite) -> Value:
+def _operator(op: str, low: Builder, site: CallSite, *, in_place: bool = False) -> Value:
     a, b = arguments_of(low, site, ("a", "b")).values()
-    return low.binary(op, a, b, site.span)
+    return low.binary(op, a, b, site.span, in_place=in_place)
 
 
 def comparison(op: ast.cmpop, low: Builder, site: CallSite) -> Value:
@@ -233,7 +233,7 @@ TABLE: dict[Any, Rule] = {
     operator.abs: absolute,
     operator.truth: _truth,
     **{function: partial(_operator, op) for op, function in OPERATORS.items()},
-    **{_in_place(function): partial(_operator, op) for op, function in OPERATORS.items()},
+    **{_in_place(f): partial(_operator, op, in_place=True) for op, f in OPERATORS.items()},
     **{function: partial(comparison, op()) for function, op in _COMPARISONS.items()},
     **{function: partial(_unary, op()) for function, op in _UNARY.items()},
 }

@@ -1,6 +1,5 @@
 """Stores to all elements of an array, in the thread that is here: ``x[1:3] = y``,
-``x[1:3] += y``,
-``record.field = y``, ``np.add(x, y, out)``.
+``x[1:3] += y``, ``record.field = y``, ``np.add(x, y, out)``.
 
 NumPy's rules: a number fills the array, and another array is broadcast to its shape.
 """
@@ -13,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import CallSite, Operation, Rule, Value
+from kerneltk.jit.intrinsics.base import CallSite, Operation, Rule, Static, Value
 from kerneltk.jit.intrinsics.values import as_numpys
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
@@ -105,6 +104,8 @@ def store_results(
     target = out if ir.array_type(out).layout == "fixed" else low.temporary(out)
     readers: list[Callable[[_Indices], Value]] = []
     for value, span in zip(inputs, spans, strict=True):
+        if isinstance(value, Static) and isinstance(value.value, np.ndarray):
+            value = low.as_expression(value, span)
         if value is out:
             readers.append(lambda indices: _item(target, indices))
         elif isinstance(value, ir.Expression) and isinstance(value.type, Array):
@@ -158,6 +159,9 @@ def _reader(
     before = into.ndim - kind.ndim
     if before < 0:
         raise _not_broadcast(low, f"{kind.ndim} dimensions", target, what, span)
+    if kind.ndim == 0:  # read once: it may be one of the elements that are stored to
+        number = low.temporary(_item(source, ()))
+        return lambda _: number
     is_repeated: list[ir.Expression | bool] = []
     for axis in range(kind.ndim):
         own, extent = extent_of(source, axis, span), extent_of(target, before + axis, span)

@@ -57,6 +57,12 @@ def test_an_array_in_the_place_of_the_arguments_and_for_bytes() -> None:
     assert x[0, 0] == 256
 
 
+@pytest.mark.parametrize("declared", ["signed const char*", "char unsigned*", "int8_t*"])
+def test_numbers_of_one_byte_are_no_bytes_of_any_array(declared: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="dtype 'int32'"):
+        kernel(f"{declared} byte", "(void)*byte;")(1, 1, (np.zeros(3, np.int32),))
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("parameter", ["void* x", "char* x", "const unsigned char* x", "int* x"])
 def test_arrays_of_objects(parameter: str) -> None:

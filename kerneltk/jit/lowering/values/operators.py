@@ -147,9 +147,10 @@ def binary(
     in_place: bool = False,
 ) -> Value:
     """Return an operation with Python's meaning; `spans` are those of the operands."""
-    if is_object(left) and is_object(right):
+    own = class_of(left)
+    if is_object(left) and is_object(right) and not (in_place and own is not None):
         return fold(low, op, left.value, right.value, span, spans)  # type: ignore[union-attr]
-    if class_of(left) is not None or class_of(right) is not None:
+    if own is not None or class_of(right) is not None:
         found = operated(
             low, _FUNCTIONS[op].__name__.strip("_"), left, right, span, in_place=in_place
         )
