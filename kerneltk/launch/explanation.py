@@ -128,12 +128,18 @@ def arrays_of(values: Iterable[Any]) -> tuple[list[ArraySpec], Backend | None]:
     return found, owner
 
 
-def target_of(backend: Backend | None) -> str:
-    """What a backend's current device is compiled for: its architecture, or the backend's name;
-    ``"sm_90"`` for none.
+def target_for(values: Iterable[Any]) -> str:
+    """What a call with some arguments is compiled for: see `target_of`; ``"sm_90"`` where its
+    arrays are descriptions.
     """
-    if backend is None:
+    specs, backend = arrays_of(values)
+    if specs and backend is None:
         return _DESCRIBED
+    return target_of(backend or foreign_arrays.default_backend())
+
+
+def target_of(backend: Backend) -> str:
+    """What a backend's current device is compiled for: its architecture, or the backend's name."""
     has_architectures = backend.capabilities.has_architectures
     return backend.target().architecture if has_architectures else backend.name
 
@@ -192,6 +198,8 @@ def _entry(code: ObjectCode, name: str) -> str:
 
 def moved_bytes(spec: ArraySpec) -> int:
     """Return the bytes of the sectors that an array's elements lie in, each once."""
+    if 0 in spec.shape:
+        return 0
     pairs = zip(spec.strides, spec.shape, strict=True)
     steps = sorted((abs(step), n) for step, n in pairs if step and n > 1)
     # Elements that leave no sector out between them are a run of bytes.

@@ -130,7 +130,7 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
             f"Nothing explains an object of type '{type(kernel).__name__}'.\n"
             "  Hint: give a kernel, or kernel[grid, block] of one in Python, and its arguments."
         )
-    backend = arrays_of(args)[1] or foreign_arrays.default_backend()
+    backend = arrays_of((*args, *options.values()))[1] or foreign_arrays.default_backend()
     explanation = kernel.explain(*args, **options)
     seconds, on_host = timed(backend.array_library, lambda: kernel(*args, **options))
     copy = copy_bandwidth(backend.array_library, backend.device_key())

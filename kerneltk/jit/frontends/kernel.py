@@ -64,9 +64,9 @@ class OfElements(Decorated):
 
     def explain(self, *args: Any, out: Any = None, target: str | None = None) -> KernelExplanation:
         """Explain a call with such arguments: see `ElementwiseKernel.explain`."""
-        from kerneltk.launch.explanation import arrays_of, target_of
+        from kerneltk.launch.explanation import target_for
 
-        target = target or target_of(arrays_of(args)[1])
+        target = target or target_for((*args, out))
         typed, given, options = self._typed_call(args, out, capabilities_of_target(target))
         return typed.explain(*given, target=target, **options)
 

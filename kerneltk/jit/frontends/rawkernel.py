@@ -573,10 +573,10 @@ class JitKernel(Decorated):
         :meth:`inspect` takes. Raises as a launch does, too.
         """
         from kerneltk import pipeline
-        from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
+        from kerneltk.launch.explanation import explained_grid, target_for
 
         args = self._complete(given_arguments(self.name, args), {})
-        target = target or target_of(arrays_of(args)[1])
+        target = target or target_for(args)
         compiled = functools.partial(pipeline.compile_ahead, self._unit_for(args, target)[0])
         return explained_grid(self.name, args, grid, block, compiled, target, shared_mem)
 

@@ -26,6 +26,7 @@ TURN = ElementwiseKernel("T x", "T y", "y = x", "turn")
         (make("i1", 100, strides=(64,)), 3200),
         (make("c16", 100, strides=(64,)), 3200),
         (make("f4", ()), 4),
+        (make("f4", (3, 0)), 0),
         (make("f8", (100, 5), strides=(80, 8)), 6400),  # two sectors each, of two and a half
         (make("f8", (100, 5), strides=(48, 8)), 4800),
     ],
