@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
-from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend
+from kerneltk.backends.foreign_arrays import default_backend, own_array
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import SECTOR_BYTES, WARP, ObjectCode
 from kerneltk.core.records import record
@@ -17,9 +17,7 @@ from kerneltk.launch.launch_config import launch_extents
 from kerneltk.object_code.elf import ElfFile
 from kerneltk.object_code.operations import operations_of
 
-MEASURED_ON = "H200"
-"""The GPU that the schedules' limits were measured on."""
-_MEASURED = "sm_90"
+_MEASURED = "sm_90"  # of the H200 that the schedules' limits were measured on
 _DESCRIBED = "sm_90"  # the target of descriptions of arrays
 _REGISTERS = 1 << 16  # of a multiprocessor
 _REGISTER_COUNT = 0x2F04  # EIATTR_REGCOUNT of a cubin's .nv.info: symbol, registers
@@ -103,7 +101,7 @@ class KernelExplanation:
             f"threads of a multiprocessor, {self.occupancy:.0%}"
         ]
         if self.strategy and not self.target.startswith(_MEASURED):
-            lines.append(f"  Limits of the strategy were measured on an {MEASURED_ON}.")
+            lines.append("  Limits of the strategy were measured on an H200.")
         return lines
 
 
@@ -121,11 +119,16 @@ def arrays_of(values: Iterable[Any]) -> tuple[list[ArraySpec], Backend | None]:
             found.append(value)
             continue
         else:
-            backend, own = foreign_arrays.own_array(value)
+            backend, own = own_array(value)
             if backend is not None:
                 found.append(backend.describe(own)[0])
         owner = owner or backend
     return found, owner
+
+
+def backend_for(values: Iterable[Any]) -> Backend:
+    """Return the backend of the first array among some arguments; the default one for none."""
+    return arrays_of(values)[1] or default_backend()
 
 
 def target_for(values: Iterable[Any]) -> str:
@@ -133,9 +136,7 @@ def target_for(values: Iterable[Any]) -> str:
     arrays are descriptions.
     """
     specs, backend = arrays_of(values)
-    if specs and backend is None:
-        return _DESCRIBED
-    return target_of(backend or foreign_arrays.default_backend())
+    return _DESCRIBED if specs and backend is None else target_of(backend or default_backend())
 
 
 def target_of(backend: Backend) -> str:
@@ -149,14 +150,12 @@ def explained(
     compiled: Callable[[str], ObjectCode], target: str, dynamic: int = 0,
 ) -> KernelExplanation:  # fmt: skip
     """Explain a launch; `dynamic` is the shared memory that it gives a block (bytes)."""
-    moved = tuple(moved)
+    plain = KernelExplanation(name, tuple(moved), strategy, grid, block, target=target)
     if not target.startswith(("sm_", "compute_")):
-        return KernelExplanation(name, moved, strategy, grid, block, target=target)
+        return plain
     code = compiled(target)
     if code.kind != "cubin":
-        return KernelExplanation(
-            name, moved, strategy, grid, block, target=target, compiled=compiled
-        )
+        return replace(plain, compiled=compiled)
     found, entry = ElfFile(code.code, "cubin"), _entry(code, name)
     registers = _registers(found, entry)
     architecture = code.target.architecture.rstrip("af")
@@ -174,9 +173,9 @@ def explained(
         memory * 1024 // (shared + 1024),
     )
     resident = blocks * block
-    return KernelExplanation(
-        name, moved, strategy, grid, block, registers, shared, resident, resident / most, target,
-        compiled,
+    return replace(
+        plain, compiled=compiled, registers=registers, shared=shared, resident=resident,
+        occupancy=resident / most,
     )  # fmt: skip
 
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import WARP
 from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.fusion.explain import Explanation
-from kerneltk.launch.explanation import arrays_of
+from kerneltk.launch.explanation import backend_for
 from kerneltk.object_code.operations import ALU, CACHE, FP32, FP64, ISSUE, SPECIAL
 
 MEMORY = "memory"
@@ -131,7 +130,7 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
             f"Nothing explains an object of type '{type(kernel).__name__}'.\n"
             "  Hint: give a kernel, or kernel[grid, block] of one in Python, and its arguments."
         )
-    backend = arrays_of((*args, *options.values()))[1] or foreign_arrays.default_backend()
+    backend = backend_for((*args, *options.values()))
     explanation = kernel.explain(*args, **options)
     seconds, on_host = timed(backend.array_library, lambda: kernel(*args, **options))
     copy = copy_bandwidth(backend.array_library, backend.device_key())

@@ -55,9 +55,9 @@ class OfElements(Decorated):
         """What a call with such arguments comes to."""
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
-        from kerneltk.jit.frontends.inspection import backend_name_of
+        from kerneltk.launch.explanation import backend_for
 
-        target = target or backend_name_of(args)
+        target = target or backend_for(args).name
         backend = capabilities_of_target(target)
         typed, given, options = self._typed_call(args, None, backend)
         return typed.translation_unit(*given, backend=backend.name, **options), target
