@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from kerneltk.backends.base import Backend
+from kerneltk.backends.base import Backend, capabilities_of_target
 from kerneltk.backends.foreign_arrays import default_backend, own_array
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import SECTOR_BYTES, WARP, ObjectCode
@@ -151,7 +151,7 @@ def explained(
 ) -> KernelExplanation:  # fmt: skip
     """Explain a launch; `dynamic` is the shared memory that it gives a block (bytes)."""
     plain = KernelExplanation(name, tuple(moved), strategy, grid, block, target=target)
-    if not target.startswith(("sm_", "compute_")):
+    if not capabilities_of_target(target).has_architectures:
         return plain
     code = compiled(target)
     if code.kind != "cubin":

@@ -115,6 +115,15 @@ def test_of_kernels_on_grids_that_are_compiled_for_gpus() -> None:
     assert str(twice.explain(1, 32, (x, int), target="sm_80")).count("\n") == 1
 
 
+@pytest.mark.parametrize("target", ["cuda", "sm90"])
+def test_a_target_that_is_none(target: str) -> None:
+    kernel = RawModule(code="__global__ void one(int* x) { *x = 1; }").get_function("one")
+    for explain in (lambda: kernel.explain(1, 1, (), target=target),
+                    lambda: TURN.explain(make("f4", 4), target=target)):  # fmt: skip
+        with pytest.raises(ValueError, match=target):
+            explain()
+
+
 def test_of_functions_of_elements() -> None:
     x = np.zeros((64, 64), np.float32)
     add = jit.kernel(lambda a, b: a + b)
