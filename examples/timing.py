@@ -1,6 +1,6 @@
 """How long a call takes, and what bounds it: `kerneltk.report`.
 
-It makes the call some dozens of times, between CUDA events on a GPU and by a clock on a CPU, and
+It makes the call up to 500 times, between CUDA events on a GPU and by a clock on a CPU, and
 compares it with a copy on the same device. On a GPU it also counts the operations in the kernel's
 code, which says how long each unit of the device needs for them.
 Run with ``python examples/timing.py``, or ``python examples/timing.py cupy`` on a GPU.

@@ -37,6 +37,7 @@ from kerneltk.errors import (
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
 from kerneltk.launch.called import Called, common_calls
+from kerneltk.launch.dispatch import given_arguments
 from kerneltk.launch.launch_config import as_extents, covering_grid
 
 if TYPE_CHECKING:
@@ -400,11 +401,10 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
         CompileError, BackendUnavailableError, ArgumentTypeError, ArgumentValueError
             As :meth:`compile_for`, and as a launch for its grid and block.
         """
-        from kerneltk.launch.dispatch import given_arguments
-        from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
+        from kerneltk.launch.explanation import explained_grid, target_for
 
         args = given_arguments(self.name, args)
-        target = target or target_of(arrays_of(args)[1])
+        target = target or target_for(args)
         build = self._program.build
         return explained_grid(self.name, args, grid, block, build, target, shared_mem)
 

@@ -109,7 +109,7 @@ class BinaryProgram:
     def build(self, target: str) -> ObjectCode:
         """Raise ArgumentValueError: nothing can be compiled for another target."""
         raise ArgumentValueError(
-            f"'compile_for' needs a source, and '{self.path.name}' is compiled."
+            f"'compile_for' and 'explain' need a source, and '{self.path.name}' is compiled."
         )
 
     def declared_parameters(self, symbol: str) -> tuple[RawParameter, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
-from kerneltk.backends import foreign_arrays
-from kerneltk.backends.base import Backend
+from kerneltk.backends.base import Backend, capabilities_of_target
+from kerneltk.backends.foreign_arrays import default_backend, own_array
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import SECTOR_BYTES, WARP, ObjectCode
 from kerneltk.core.records import record
@@ -17,9 +17,7 @@ from kerneltk.launch.launch_config import launch_extents
 from kerneltk.object_code.elf import ElfFile
 from kerneltk.object_code.operations import operations_of
 
-MEASURED_ON = "H200"
-"""The GPU that the schedules' limits were measured on."""
-_MEASURED = "sm_90"
+_MEASURED = "sm_90"  # of the H200 that the schedules' limits were measured on
 _DESCRIBED = "sm_90"  # the target of descriptions of arrays
 _REGISTERS = 1 << 16  # of a multiprocessor
 _REGISTER_COUNT = 0x2F04  # EIATTR_REGCOUNT of a cubin's .nv.info: symbol, registers
@@ -103,7 +101,7 @@ class KernelExplanation:
             f"threads of a multiprocessor, {self.occupancy:.0%}"
         ]
         if self.strategy and not self.target.startswith(_MEASURED):
-            lines.append(f"  Limits of the strategy were measured on an {MEASURED_ON}.")
+            lines.append("  Limits of the strategy were measured on an H200.")
         return lines
 
 
@@ -121,19 +119,28 @@ def arrays_of(values: Iterable[Any]) -> tuple[list[ArraySpec], Backend | None]:
             found.append(value)
             continue
         else:
-            backend, own = foreign_arrays.own_array(value)
+            backend, own = own_array(value)
             if backend is not None:
                 found.append(backend.describe(own)[0])
         owner = owner or backend
     return found, owner
 
 
-def target_of(backend: Backend | None) -> str:
-    """What a backend's current device is compiled for: its architecture, or the backend's name;
-    ``"sm_90"`` for none.
+def backend_for(values: Iterable[Any]) -> Backend:
+    """Return the backend of the first array among some arguments; the default one for none."""
+    return arrays_of(values)[1] or default_backend()
+
+
+def target_for(values: Iterable[Any]) -> str:
+    """What a call with some arguments is compiled for: see `target_of`; ``"sm_90"`` where its
+    arrays are descriptions.
     """
-    if backend is None:
-        return _DESCRIBED
+    specs, backend = arrays_of(values)
+    return _DESCRIBED if specs and backend is None else target_of(backend or default_backend())
+
+
+def target_of(backend: Backend) -> str:
+    """What a backend's current device is compiled for: its architecture, or the backend's name."""
     has_architectures = backend.capabilities.has_architectures
     return backend.target().architecture if has_architectures else backend.name
 
@@ -143,14 +150,12 @@ def explained(
     compiled: Callable[[str], ObjectCode], target: str, dynamic: int = 0,
 ) -> KernelExplanation:  # fmt: skip
     """Explain a launch; `dynamic` is the shared memory that it gives a block (bytes)."""
-    moved = tuple(moved)
-    if not target.startswith(("sm_", "compute_")):
-        return KernelExplanation(name, moved, strategy, grid, block, target=target)
+    plain = KernelExplanation(name, tuple(moved), strategy, grid, block, target=target)
+    if not capabilities_of_target(target).has_architectures:
+        return plain
     code = compiled(target)
     if code.kind != "cubin":
-        return KernelExplanation(
-            name, moved, strategy, grid, block, target=target, compiled=compiled
-        )
+        return replace(plain, compiled=compiled)
     found, entry = ElfFile(code.code, "cubin"), _entry(code, name)
     registers = _registers(found, entry)
     architecture = code.target.architecture.rstrip("af")
@@ -168,9 +173,9 @@ def explained(
         memory * 1024 // (shared + 1024),
     )
     resident = blocks * block
-    return KernelExplanation(
-        name, moved, strategy, grid, block, registers, shared, resident, resident / most, target,
-        compiled,
+    return replace(
+        plain, compiled=compiled, registers=registers, shared=shared, resident=resident,
+        occupancy=resident / most,
     )  # fmt: skip
 
 
@@ -192,6 +197,8 @@ def _entry(code: ObjectCode, name: str) -> str:
 
 def moved_bytes(spec: ArraySpec) -> int:
     """Return the bytes of the sectors that an array's elements lie in, each once."""
+    if 0 in spec.shape:
+        return 0
     pairs = zip(spec.strides, spec.shape, strict=True)
     steps = sorted((abs(step), n) for step, n in pairs if step and n > 1)
     # Elements that leave no sector out between them are a run of bytes.

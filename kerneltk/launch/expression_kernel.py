@@ -147,7 +147,7 @@ class ExpressionKernel(Called, ABC, Generic[D]):
         *args, **named
             As for :meth:`translation_unit`.
         target : str, optional
-            As for :meth:`compile`; by default where the arrays are, and ``"sm_90"`` for
+            As for :meth:`compile`; by default where the call runs, and ``"sm_90"`` for
             descriptions of arrays.
 
         Raises
@@ -163,9 +163,9 @@ class ExpressionKernel(Called, ABC, Generic[D]):
         >>> print(double.explain(x, target="host"))
         double_it: 8,388,608 bytes must move; vector, 1 a thread, x row, y row
         """
-        from kerneltk.launch.explanation import arrays_of, explained, moved_bytes, target_of
+        from kerneltk.launch.explanation import explained, moved_bytes, target_for
 
-        target = target or target_of(arrays_of((*args, *named.values()))[1])
+        target = target or target_for((*args, *named.values()))
         backend = capabilities_of_target(target)
         resolved, geometry = self._geometry(*args, backend=backend.name, **named)
         own = geometry.specialization

@@ -42,7 +42,10 @@ _MEMORY = ("ld", "st", "atom", "red")
 _ENDS = ("ret", "exit", "trap")
 _NOTHING = (0.0,) * 8
 _LONG = 64  # rounds of the main loop, for the choice of the path
-_LINE = re.compile(r"(?:@(!?%\w+)\s+)?([a-z][\w.:]*)\s*(.*)")
+# Up to the next function or variable: assembler of users may have "}" at the begin of a line.
+_BODY = r"\.entry %s\([^{]*\{(.*?)(?:^\.(?:visible|weak|entry|func|extern|global|section)|\Z)"
+_LABEL = re.compile(r"[{}\s]*([\w$]+):(?!:)")
+_LINE = re.compile(r"(?:@(!?%?\w+)\s+)?([a-z][\w.:]*)\s*(.*)")
 
 
 class _Block(NamedTuple):
@@ -61,7 +64,7 @@ def operations_of(ptx: str, entry: str, moved: float) -> dict[str, float] | None
     no such kernel. `moved` has the bytes of global memory that a thread reads and writes, which
     decide how long its main loop is.
     """
-    body = re.search(rf"\.entry {re.escape(entry)}\([^{{]*\{{(.*?)^\}}", ptx, re.S | re.M)
+    body = re.search(_BODY % re.escape(entry), ptx, re.S | re.M)
     if body is None:
         return None
     blocks = _blocks(body[1])
@@ -88,10 +91,12 @@ def _blocks(body: str) -> list[_Block]:
     labels: dict[str, int] = {}
     for line in body.split("\n"):
         text = line.split("//")[0].strip()
-        if text.endswith(":") and not text.startswith("."):
-            groups.append([])
-            labels[text[:-1]] = len(groups) - 1
-        for statement in text.split(";")[:-1]:
+        *statements, last = text.split(";")
+        for statement in [*statements, last if _LABEL.match(last) else ""]:
+            while (label := _LABEL.match(statement)) is not None:
+                groups.append([])
+                labels[label[1]] = len(groups) - 1
+                statement = statement[label.end() :]
             found = _LINE.match(statement.strip(" {}\t"))
             if found is None:
                 continue

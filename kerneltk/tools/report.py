@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.backends import foreign_arrays
 from kerneltk.core.artifacts import WARP
 from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.fusion.explain import Explanation
-from kerneltk.launch.explanation import arrays_of
+from kerneltk.launch.explanation import backend_for
 from kerneltk.object_code.operations import ALU, CACHE, FP32, FP64, ISSUE, SPECIAL
 
 MEMORY = "memory"
@@ -95,7 +94,7 @@ class Report:
 
 
 def report(kernel: Any, *args: Any, **options: Any) -> Report:
-    """Measure a call: it is made some dozens of times, and what it launches is explained.
+    """Measure a call: it is made up to 50 times (on a GPU 500), and what it launches is explained.
 
     Parameters
     ----------
@@ -103,8 +102,9 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
         What has ``explain``: a kernel from expressions, a `RawKernel`, a kernel in Python or
         ``kernel[grid, block]`` of it, a vectorized or a fused function.
     *args, **options
-        As in a call; both the kernel and its ``explain`` are given them. What the call writes to
-        is written to each time.
+        As in a call; both the kernel and its ``explain`` are given them, which takes no stream:
+        calls are measured on the current one. What the call writes to is written to each time, so
+        that a kernel that adds to an array adds as often: give it a copy.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def report(kernel: Any, *args: Any, **options: Any) -> Report:
             f"Nothing explains an object of type '{type(kernel).__name__}'.\n"
             "  Hint: give a kernel, or kernel[grid, block] of one in Python, and its arguments."
         )
-    backend = arrays_of(args)[1] or foreign_arrays.default_backend()
+    backend = backend_for((*args, *options.values()))
     explanation = kernel.explain(*args, **options)
     seconds, on_host = timed(backend.array_library, lambda: kernel(*args, **options))
     copy = copy_bandwidth(backend.array_library, backend.device_key())

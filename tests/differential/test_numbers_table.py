@@ -14,7 +14,7 @@ from kerneltk import pipeline
 from kerneltk.backends.base import capabilities_of
 from kerneltk.jit.compile import PassContext
 
-from ..sampling import but_for, one_in
+from ..sampling import but_for
 from .numbers_differences import DIFFERENCES, RAISED
 from .numbers_table import (
     COMPLEX,
@@ -129,7 +129,7 @@ def test_vector_functions_at_special_values(backend: Any, name: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", one_in(3, COMPILED))
+@pytest.mark.parametrize("name", COMPILED)
 def test_functions_compile_for_gpus(name: str) -> None:
     definition = batch(name).definition
     unit = definition.unit(

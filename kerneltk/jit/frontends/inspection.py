@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from kerneltk import pipeline
 from kerneltk.backends import base, foreign_arrays
 from kerneltk.backends.disassembly import disassemble
 from kerneltk.core.arrays import ArraySpec, c_strides
-from kerneltk.core.artifacts import BackendName, TranslationUnit
+from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.jit.ir.types import OF_PYTHON, Type
 from kerneltk.jit.launch.marshalling import ArgumentPath, array_of, element_of, type_of
 
@@ -36,14 +36,6 @@ def described_argument(value: Any, path: ArgumentPath) -> tuple[Type, Any]:
         return kind, value
     owner, own = foreign_arrays.own_array(value)
     return type_of(own, np.ndarray if owner is None else owner.array_type, path), own
-
-
-def backend_name_of(args: Iterable[Any]) -> BackendName:
-    """The name of the backend that has the arrays among some arguments; the default one's where
-    there are none.
-    """
-    owners = (foreign_arrays.own_array(value)[0] for value in args)
-    return (next(filter(None, owners), None) or foreign_arrays.default_backend()).name
 
 
 def shown(unit: TranslationUnit, target: str) -> str:

@@ -55,18 +55,18 @@ class OfElements(Decorated):
         """What a call with such arguments comes to."""
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
-        from kerneltk.jit.frontends.inspection import backend_name_of
+        from kerneltk.launch.explanation import backend_for
 
-        target = target or backend_name_of(args)
+        target = target or backend_for(args).name
         backend = capabilities_of_target(target)
         typed, given, options = self._typed_call(args, None, backend)
         return typed.translation_unit(*given, backend=backend.name, **options), target
 
     def explain(self, *args: Any, out: Any = None, target: str | None = None) -> KernelExplanation:
         """Explain a call with such arguments: see `ElementwiseKernel.explain`."""
-        from kerneltk.launch.explanation import arrays_of, target_of
+        from kerneltk.launch.explanation import target_for
 
-        target = target or target_of(arrays_of(args)[1])
+        target = target or target_for((*args, out))
         typed, given, options = self._typed_call(args, out, capabilities_of_target(target))
         return typed.explain(*given, target=target, **options)
 

@@ -553,12 +553,13 @@ class JitKernel(Decorated):
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
         # They are imported when they are wanted: a launch needs none of them.
         from kerneltk.jit.compile import PassContext
-        from kerneltk.jit.frontends.inspection import backend_name_of, described_argument
+        from kerneltk.jit.frontends.inspection import described_argument
+        from kerneltk.launch.explanation import backend_for
 
         args = self._complete(tuple(args), {})
         pairs = zip(args, self._definition.paths, strict=True)
         found = [described_argument(value, path) for value, path in pairs]
-        target = target or backend_name_of(args)
+        target = target or backend_for(args).name
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _ in found], [value for _, value in found]
         shapes = assumptions_of(values, kinds, backend)
@@ -573,10 +574,10 @@ class JitKernel(Decorated):
         :meth:`inspect` takes. Raises as a launch does, too.
         """
         from kerneltk import pipeline
-        from kerneltk.launch.explanation import arrays_of, explained_grid, target_of
+        from kerneltk.launch.explanation import explained_grid, target_for
 
         args = self._complete(given_arguments(self.name, args), {})
-        target = target or target_of(arrays_of(args)[1])
+        target = target or target_for(args)
         compiled = functools.partial(pipeline.compile_ahead, self._unit_for(args, target)[0])
         return explained_grid(self.name, args, grid, block, compiled, target, shared_mem)
 

@@ -69,7 +69,7 @@ def test_what_a_compiled_module_cannot_do(tmp_path: Path) -> None:
         program.kernel(host, "f")
     with pytest.raises(BackendUnavailableError, match=r"'k\.ptx' is compiled for GPUs"):
         program.variable(host, "v")
-    with pytest.raises(ArgumentValueError, match="'compile_for' needs a source"):
+    with pytest.raises(ArgumentValueError, match="'compile_for' and 'explain' need a source"):
         program.build("sm_90")
     assert program.declared_parameters("f") == ()
     assert pickle.loads(pickle.dumps(program)).path == path

@@ -92,7 +92,7 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "data",
-    one_in(4, [
+    [
         b"".join(b"#define M%d(x) M%d(x) + M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
         b"".join(b"#define M%d(x) M%d(x) { M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
         b"#define __D__ __device__\n" + b"__D__ int f();\n" * 20_000,
@@ -103,7 +103,7 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
         b'"' * 50_001,
         b"\\\n" * 50_000,
         b"",
-    ]),
+    ],
     ids=["macros", "chains", "attributes", "parentheses", "braces", "conditions", "statements",
          "quotes", "continuations", "empty"],
 )  # fmt: skip

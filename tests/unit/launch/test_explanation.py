@@ -26,6 +26,7 @@ TURN = ElementwiseKernel("T x", "T y", "y = x", "turn")
         (make("i1", 100, strides=(64,)), 3200),
         (make("c16", 100, strides=(64,)), 3200),
         (make("f4", ()), 4),
+        (make("f4", (3, 0)), 0),
         (make("f8", (100, 5), strides=(80, 8)), 6400),  # two sectors each, of two and a half
         (make("f8", (100, 5), strides=(48, 8)), 4800),
     ],
@@ -113,6 +114,15 @@ def test_of_kernels_on_grids_that_are_compiled_for_gpus() -> None:
     assert (shown.shared, shown.resident, shown.moved) == (60000, 3 * 256, (4096,))
     assert str(shown) == str(twice.explain(4, 256, (x, int), 60000))
     assert str(twice.explain(1, 32, (x, int), target="sm_80")).count("\n") == 1
+
+
+@pytest.mark.parametrize("target", ["cuda", "sm90"])
+def test_a_target_that_is_none(target: str) -> None:
+    kernel = RawModule(code="__global__ void one(int* x) { *x = 1; }").get_function("one")
+    for explain in (lambda: kernel.explain(1, 1, (), target=target),
+                    lambda: TURN.explain(make("f4", 4), target=target)):  # fmt: skip
+        with pytest.raises(ValueError, match=target):
+            explain()
 
 
 def test_of_functions_of_elements() -> None:

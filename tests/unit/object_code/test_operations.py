@@ -26,6 +26,11 @@ def counted(body: str, moved: float = 0) -> dict[str, float]:
     return found
 
 
+def test_assembler_of_users() -> None:
+    lines = "{ .reg .pred p; A: mov.u32 %r1, 1; @p bra B; bra A; B: }", "{\n.reg .u32 i;\nC:\n}"
+    assert counted("\n".join([*lines, "fma.rn.f32 %f1, %f1, %f2, %f3;"]))[FP32] == 1
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

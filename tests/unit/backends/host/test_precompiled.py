@@ -252,9 +252,7 @@ def test_the_third_unit_has_it_made_and_later_ones_take_it(tmp_path: Path) -> No
 
 @pytest.mark.exhaustive
 @needs_gxx
-@pytest.mark.parametrize(
-    "damage", one_in(5, ["noise", "nothing", "cut", "cut short", "zeros", "another's"])
-)
+@pytest.mark.parametrize("damage", ["noise", "nothing", "cut", "cut short", "zeros", "another's"])
 def test_damaged_content_changes_no_result(damage: str, tmp_path: Path) -> None:
     right, data = build(), make(tmp_path)
     wrong = {
@@ -276,9 +274,7 @@ def test_damaged_content_changes_no_result(damage: str, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 @needs_gxx
-@pytest.mark.parametrize(
-    "whose", one_in(3, ["everybody may write", "another's file", "a group may write"])
-)
+@pytest.mark.parametrize("whose", ["everybody may write", "another's file", "a group may write"])
 def test_what_others_may_have_written_is_not_taken(
     whose: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

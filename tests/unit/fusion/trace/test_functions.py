@@ -10,13 +10,13 @@ import pytest
 
 import kerneltk
 from kerneltk.fusion.trace.functions import _arange_size
-from tests.sampling import half, one_in
+from tests.sampling import half
 
 NAN = np.array([[1, np.nan, 3], [np.nan, 2, np.nan], [4, 5, 6.0]])
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", one_in(3, ["?", "i1", "u8", "u2", "i4", "f8", "f2", "f4", "c8"]))
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "u2", "i4", "f8", "f2", "f4", "c8"])
 def test_reductions_have_numpys_dtypes(dtype: str) -> None:
     x = np.array([[1, 0, 3], [4, 5, 6]]).astype(dtype)
 
@@ -98,7 +98,7 @@ MEANS: list[Any] = [
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", one_in(3, ["u2", "i1", "f8", "f2", "f4"]))
+@pytest.mark.parametrize("dtype", ["u2", "i1", "f8", "f2", "f4"])
 def test_means_and_variances(dtype: str) -> None:
     x = np.array([[1, 0, 3], [4, 5, 6], [2, 9, 1]]).astype(dtype)
 

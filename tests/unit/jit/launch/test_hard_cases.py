@@ -350,7 +350,7 @@ def count_far(hits: Any) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("integer", one_in(3, [np.uint64, int, np.int64]))
+@pytest.mark.parametrize("integer", [np.uint64, int, np.int64])
 def test_shapes_of_functions_of_elements_may_be_numpys_integers(backend: Any, integer: Any) -> None:
     hits = backend.xp.zeros(1, np.int64)
     count_far(hits, shape=(integer(2**31 + 8), integer(1)))
