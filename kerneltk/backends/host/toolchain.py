@@ -402,11 +402,6 @@ def _backend_options(
     if is_raw:
         # A frame larger than a guard would begin beyond it.
         options += ["-fstack-clash-protection"]
-    if not is_raw and compiler.family == "gcc":
-        # GCC has no vectors for a loop that calls the operation of an element, and by itself (200)
-        # inlines none of more than about 80 statements: 240 of them took 6.5 ns an element and
-        # round instead of 1.2. They compile in .4 s instead of .1 s.
-        options += ["--param=max-inline-insns-single=800"]
     if is_raw and compiler.family == "gcc":
         # Dynamic shared memory is `extern thread_local`, and nothing initialises it.
         options += ["-fno-extern-tls-init"]

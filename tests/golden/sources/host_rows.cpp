@@ -39,58 +39,33 @@ y = x + w
             T* const _kt_r_x = kerneltk::advance(_kt_p_x, _kt_c1 * 4 + _kt_c0 * _kt_a._kt_s_x[0]);
             T* const _kt_r_w = kerneltk::advance(_kt_p_w, _kt_c1 * 0 + _kt_c0 * _kt_a._kt_s_w[0]);
             T* const _kt_r_y = kerneltk::advance(_kt_p_y, _kt_c1 * 4 + _kt_c0 * _kt_a._kt_s_y[0]);
-            long long _kt_done = 0;
-            if (kerneltk::can_stream && _kt_a._kt_stream) {
-                const long long _kt_head = kerneltk::stream_head(_kt_r_y);
-                if (_kt_head >= 0 && _kt_head + kerneltk::stream_elements <= _kt_count) {
+            // The elements before a line, lines that are written past the caches, and the others are
+            // parts of one loop: of an operation that is called once, GCC makes vectors.
+            const long long _kt_head = kerneltk::can_stream && _kt_a._kt_stream ? kerneltk::stream_head(_kt_r_y) : -1;
+            const bool _kt_streams = _kt_head >= 0 && _kt_head + kerneltk::stream_elements <= _kt_count;
+            alignas(64) unsigned char _kt_m_y[kerneltk::stream_elements * sizeof(T)];
+            long long _kt_from = 0, _kt_to = _kt_streams ? _kt_head : _kt_count;
+            do {
+                const bool _kt_past = _kt_streams && _kt_to - _kt_from == kerneltk::stream_elements;
+                T* const _kt_b_y = _kt_past ? reinterpret_cast<T*>(_kt_m_y) : _kt_r_y + _kt_from;
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #elif defined(__GNUC__)
 #pragma GCC ivdep
 #endif
-            for (long long _kt_k = 0; _kt_k < _kt_head; ++_kt_k) {
+            for (long long _kt_k = _kt_from; _kt_k < _kt_to; ++_kt_k) {
                 T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
                 T _kt_v_w;
                 kerneltk::fetch(_kt_v_w, kerneltk::advance(_kt_r_w, _kt_k * 0));
                 T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
                 _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
-                _kt_r_y[_kt_k] = _kt_v_y;
+                _kt_b_y[_kt_k - _kt_from] = _kt_v_y;
             }
-                    _kt_done = _kt_head;
-                    for (; _kt_done + kerneltk::stream_elements <= _kt_count; _kt_done += kerneltk::stream_elements) {
-                        alignas(64) unsigned char _kt_m_y[kerneltk::stream_elements * sizeof(T)];
-                        T* const _kt_b_y = reinterpret_cast<T*>(_kt_m_y);
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#elif defined(__GNUC__)
-#pragma GCC ivdep
-#endif
-            for (long long _kt_k = _kt_done; _kt_k < _kt_done + kerneltk::stream_elements; ++_kt_k) {
-                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
-                T _kt_v_w;
-                kerneltk::fetch(_kt_v_w, kerneltk::advance(_kt_r_w, _kt_k * 0));
-                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
-                _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
-                _kt_b_y[_kt_k - _kt_done] = _kt_v_y;
-            }
-                        kerneltk::stream_out(_kt_r_y + _kt_done, _kt_b_y);
-                    }
-                    kerneltk::stream_fence();
-                }
-            }
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#elif defined(__GNUC__)
-#pragma GCC ivdep
-#endif
-            for (long long _kt_k = _kt_done; _kt_k < _kt_count; ++_kt_k) {
-                T _kt_v_x = kerneltk::get(_kt_r_x + _kt_k);
-                T _kt_v_w;
-                kerneltk::fetch(_kt_v_w, kerneltk::advance(_kt_r_w, _kt_k * 0));
-                T _kt_v_y = kerneltk::get(_kt_r_y + _kt_k);
-                _kt_operation(0, _kt_v_x, _kt_v_w, _kt_v_y);
-                _kt_r_y[_kt_k] = _kt_v_y;
-            }
+                if (_kt_past) kerneltk::stream_out(_kt_r_y + _kt_from, _kt_b_y);
+                _kt_from = _kt_to;
+                _kt_to = _kt_count - _kt_from < kerneltk::stream_elements ? _kt_count : _kt_from + kerneltk::stream_elements;
+            } while (_kt_from < _kt_count);
+            if (_kt_streams) kerneltk::stream_fence();
         _kt_e += _kt_count;
         _kt_c1 = 0;
         ++_kt_c0;
