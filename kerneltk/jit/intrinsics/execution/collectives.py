@@ -22,6 +22,7 @@ from kerneltk.jit.intrinsics.base import (
 from kerneltk.jit.intrinsics.execution.combinations import (
     FUNCTORS,
     OPS,
+    Combination,
     combination_of,
     combination_text,
 )
@@ -99,6 +100,18 @@ def _reduce_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
     return f"{head}({', '.join([*arguments, value, op, *valid])})"
 
 
+def _combined(
+    low: Builder, site: CallSite, collective: Collective, values: dict[str, Value],
+    at: dict[str, ir.Span], operator: str,
+) -> tuple[ir.Expression, Combination, tuple[ir.Expression, ...]]:  # fmt: skip
+    """Return the input, and how an argument of that name, or a sum, combines two values of it: the
+    combination and what it captures.
+    """
+    value = _checked(low, values["input"], at["input"], collective.item, collective)
+    op, span = values.get(operator, _SUM), at.get(operator, site.span)
+    return (value, *combination_of(low, site, op, collective.item, span))
+
+
 _REDUCE = Operation("reduction", _reduce_text, _WAITS, HEADERS)
 
 
@@ -108,14 +121,11 @@ def _reduction(
     names = ("input", "valid") if of_sums else ("input", "reduction_op", "valid")
     collective = _owner(low, owner, site)
     values, at = arguments_of(low, site, names, {"valid": None}), site.places(names)
-    item = collective.item
-    value = _checked(low, values["input"], at["input"], item, collective)
-    op = values.get("reduction_op", _SUM)
-    combination, captured = combination_of(low, site, op, item, at.get("reduction_op", site.span))
+    value, combination, captured = _combined(low, site, collective, values, at, "reduction_op")
     valid = _valid(low, values["valid"], at["valid"])
     arguments = [owner, value, *valid, *captured]
     facts = (collective, combination, bool(valid), everywhere)
-    return low.temporary(call(_REDUCE, arguments, item, site, *facts))
+    return low.temporary(call(_REDUCE, arguments, collective.item, site, *facts))
 
 
 def _scan_text(emitter: Any, node: ir.Call, texts: list[str]) -> str:
@@ -147,9 +157,7 @@ def _scan(
     collective = _owner(low, owner, site)
     values, at = arguments_of(low, site, names, {"total": False}), site.places(names)
     item = collective.item
-    value = _checked(low, values["input"], at["input"], item, collective)
-    op = values.get("scan_op", _SUM)
-    combination, captured = combination_of(low, site, op, item, at.get("scan_op", site.span))
+    value, combination, captured = _combined(low, site, collective, values, at, "scan_op")
     initial: list[ir.Expression] = []
     if exclusive:
         begin = Static(0 if item != BOOL else False) if of_sums else values["initial"]
