@@ -353,31 +353,32 @@ def _taken(array: LazyArray, key: Any, copies: bool = False) -> LazyArray:
     array = array[tuple(item if isinstance(item, slice) else slice(None)
                         for item in items if item is not None)]  # fmt: skip
     indices: dict[int, LazyArray] = {}
-    texts, kept, axis = [], [], 0
+    template: list[int | str | None] = []
+    kept, axis = [], 0
     for place, item in enumerate(items):
         if item is None or isinstance(item, slice):
-            texts.append("None" if item is None else ":")
+            template.append(None if item is None else ":")
             kept.append((place, constant(1) if item is None else array.extents[axis]))
         elif not has_arrays((item,)) and not isinstance(item, Lazy):
-            texts.append(str(operator.index(item)))
+            template.append(operator.index(item))
         else:
             indices[place] = _checked_indices(trace, item)
-            texts.append("_")
+            template.append("_")
         axis += item is not None
     found: Shape = ()
     for one in indices.values():
         found = trace.broadcast(found, one.extents)
-    chosen = [place for place, text in enumerate(texts) if text not in ("None", ":")]
+    chosen = [place for place, item in enumerate(template) if item not in (None, ":")]
     # Dimensions of indices stand where these do, or first where a slice is between them.
     is_together = len(chosen) == chosen[-1] - chosen[0] + 1
     before = sum(place < chosen[0] for place, _ in kept) if is_together else 0
     extents = [extent for _, extent in kept]
     shape = (*extents[:before], *found, *extents[before:])
     operands = [array, *indices.values()]
-    if len(chosen) == 1 and "None" not in texts:
+    if len(chosen) == 1 and None not in template:
         node = called(trace, "take", operands, shape, array.dtype, axis=chosen[0]).node
     else:
-        node = called(trace, "indexed", operands, shape, array.dtype, key=",".join(texts)).node
+        node = called(trace, "indexed", operands, shape, array.dtype, key=(*template,)).node
     is_view = not copies and all(one.is_scalar for one in indices.values())
     if is_view and (shape or is_array) and trace.array_type is np.ndarray:
         return LazyArray(trace, ChosenStorage(trace, storage, node))

@@ -340,12 +340,13 @@ def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) ->
     return out
 
 
-def _indexed(library: Any, shape: Any, array: Any, *indices: Any, key: str) -> Any:
-    """``array[key]``: each ``_`` of the key is one of the arrays of indices."""
-    given, plain = iter(indices), {":": slice(None), "None": None}
-    items = (next(given) if text == "_" else plain.get(text, text) for text in key.split(","))
-    found = array[tuple(int(item) if isinstance(item, str) else item for item in items)]
-    return library.asarray(found)
+def _indexed(
+    library: Any, shape: Any, array: Any, *indices: Any, key: Sequence[int | str | None]
+) -> Any:
+    """``array[key]``: each ``"_"`` of the key is one of the arrays of indices, ``":"`` a slice."""
+    given, whole = iter(indices), slice(None)
+    items = (next(given) if item == "_" else whole if item == ":" else item for item in key)
+    return library.asarray(array[(*items,)])
 
 
 _WORTH = 1 << 13  # elements for which a kernel is faster than NumPy
