@@ -64,6 +64,8 @@ def whole_parts_of_arrays(x, k, y, z, less):
     np.multiply(k[i], 2.5, z[i])
     np.add(z[i], x[i, :1], out=z[i])
     np.greater(x[i, 0], k[i, 0], less[i : i + 1])
+    less[i : i + 1] += x[i, 1] > k[i, 1]
+    less[i : i + 1] *= x[i, 2] > k[i, 2]
 
 
 @TABLE.program(floats((N, 2), dtype="c8"), out((2, N), "f4"))

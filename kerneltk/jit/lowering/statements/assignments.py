@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import PY_INT, Array, Record, Reference, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Record, Reference, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.function import annotated_type
 from kerneltk.jit.lowering.names import assign_name, lookup, type_conflict
 from kerneltk.jit.lowering.values.arrays import index_array, record_field
+from kerneltk.jit.lowering.values.classes import class_of
 from kerneltk.jit.lowering.values.conversion import is_tuple
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node, settled, settled_lvalue
 from kerneltk.jit.lowering.values.operators import spelling_of
@@ -219,6 +221,7 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     op = spelling_of(low, node.op, span)
     lvalue = _target_of(low, node.target)
     if isinstance(lvalue, ir.Section) or isinstance(getattr(lvalue, "type", None), Array):
+        _check_rebindable(low, node.target)
         _update_array(low, lvalue, op, node, spans)  # type: ignore[arg-type]
         return
     if not isinstance(lvalue, ir.Element | ir.Field):
@@ -240,6 +243,16 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
     low.emit(ir.Update(lvalue, name, low.convert(result, lvalue.type, span, what), span))
 
 
+def _check_rebindable(low: FunctionBuilder, target: ast.expr) -> None:
+    """Raise for an array in a tuple: Python changes it, and then fails to assign the item."""
+    assert isinstance(target, ast.Subscript | ast.Attribute)
+    with low.captured():
+        owner = evaluate(low, target.value)
+    kind = class_of(owner)
+    if is_tuple(owner) or (kind is not None and kind.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise _tuple_assigned(low, low.span(target), kind)
+
+
 def _update_array(
     low: FunctionBuilder,
     array: ir.Expression,
@@ -251,11 +264,20 @@ def _update_array(
     _check_whole(low, array, spans[0])
     array = settled_lvalue(low, array) if isinstance(array, ir.Field) else low.temporary(array)
     value = evaluate(low, node.value)
+
+    def result_of(items: Sequence[Value]) -> Value:
+        found = low.binary(op, items[0], items[1], low.span(node), spans)
+        types = [
+            low.as_expression(item, span).type for item, span in zip(items, spans, strict=True)
+        ]
+        # NumPy's sum and product of two bools is a bool.
+        return low.cast(found, BOOL) if op in "+*" and types == [BOOL, BOOL] else found
+
     store_results(
         low,
         array,
         (array, value),
         spans,
-        lambda items: low.binary(op, items[0], items[1], low.span(node), spans),
+        result_of,
         spans[0],
     )
