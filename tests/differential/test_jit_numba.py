@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -578,6 +579,54 @@ def test_reduce(backend: Any, size: int) -> None:
     assert backend.asnumpy(res).tolist() == [values[: size // 2].sum(), 0]
 
 
+SMALL = np.uint8(200)
+
+
+@cuda.jit
+def integers(a, b, h, y, f):
+    i = cuda.grid(1)
+    y[0, i] = a[i] + a[i]
+    y[1, i] = (a[i] << 16) | (a[i] << 8) | a[i]
+    y[2, i] = a[i] + 1000 - SMALL - SMALL
+    y[3, i] = b[i] * b[i] + 1
+    y[4, i] = -b[i]
+    y[5, i] = h[i] * h[i] >> 33
+    y[6, i] = h[i] + b[i]
+    y[7, i] = sum((a[i], a[i])) + operator.mul(a[i], a[i]) + (~a[i] & 255)
+    total = a[i]
+    for _ in range(3):
+        total *= 7
+    y[8, i] = min(total, 10**6)
+    a[i] += 100
+    a[i : i + 1] -= 1
+    f[i] = (a[i] + a[i]) / 2
+
+
+def test_integers_meet_in_64_bits(backend: Any) -> None:
+    a, b, h = (
+        np.array([200, 3, 255]),
+        np.array([2**31 - 1, -(2**31), 7]),
+        np.array([2**32 - 1, 5, 0]),
+    )
+    added = (a + 99) % 256
+    expected = [
+        2 * a, a * 0x10101, a + 600, b * b + 1, -b, (h.astype("u8") ** 2 >> 33).astype("i8"),
+        h + b, 2 * a + a * a + (255 - a), a * 343,
+    ]  # fmt: skip
+    arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((9, 3), "i8"), np.zeros(3)
+    given = [backend.asarray(x) for x in arrays]
+    integers[1, 3](*given)
+    np.testing.assert_array_equal(backend.asnumpy(given[3]), expected)
+    np.testing.assert_array_equal(backend.asnumpy(given[4]), added)
+
+    @cuda.vectorize(["uint8(uint8, uint8)"])
+    def mean(x, y):
+        return (x + y) // 2
+
+    mean_of = mean(backend.asarray(arrays[0]), backend.asarray(arrays[0][::-1].copy()))
+    np.testing.assert_array_equal(backend.asnumpy(mean_of), (a + a[::-1]) // 2)
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2
@@ -597,7 +646,7 @@ def vectors(x):
 def test_vector_types(backend: Any) -> None:
     x = backend.asarray(np.array([0.5, 2, 0, 0]))
     vectors[1, 1](x)
-    assert backend.asnumpy(x).tolist() == [13.5, 11, 1, 24]
+    assert backend.asnumpy(x).tolist() == [13.5, 11, 257, 24]
 
 
 def test_wrong_vectors() -> None:

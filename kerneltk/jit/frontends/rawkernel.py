@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.source.text import FunctionSource
     from kerneltk.launch.explanation import KernelExplanation
 
-Mode = Literal["cuda", "numpy"]
+Mode = Literal["cuda", "numpy", "numba"]  # the last: NumPy's, and integers in 64 bits
 
 
 @dataclass(frozen=True)

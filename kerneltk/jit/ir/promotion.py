@@ -1,7 +1,8 @@
 """Which type an operation on numbers is computed in: NumPy's promotion (NEP 50), and C++'s order.
 
 Two strong dtypes meet by the mode: ``"numpy"`` asks NumPy; ``"cuda"`` takes the one that stands
-later in C++'s order, so that int32 and float32 make float32. A weak number takes the other one's
+later in C++'s order, so that int32 and float32 make float32; in ``"numba"``, operators have widened
+integers before (`operators.operate`), and the rest is NumPy's. A weak number takes the other one's
 dtype where that can hold its kind. Bools count as Python's: their sum is an int.
 """
 

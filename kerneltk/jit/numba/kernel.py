@@ -282,7 +282,7 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
         plain = checked_function(function, "cuda.jit")
         if checked.device:
             return DeviceFunction(plain)
-        definition = Definition(plain, "numpy", checked.compile, bounds, checked.fastmath)
+        definition = Definition(plain, "numba", checked.compile, bounds, checked.fastmath)
         made = CudaKernel(definition, parsed[0] if len(parsed) == 1 else None)
         if options.get("extensions"):
             made.extensions.extend(options["extensions"])

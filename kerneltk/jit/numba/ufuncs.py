@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,17 +31,20 @@ class Ufunc:
         self, function: Callable[..., Any], layout: str | None, given: Any, fastmath: bool
     ) -> None:
         # Importing numba's names does not load it.
-        from kerneltk.jit.frontends.vectorize import vectorize as vectorized
+        from kerneltk.jit.frontends.vectorize import vectorize
+
+        def vectorized(otypes: Any = None) -> Any:
+            made = vectorize(function, otypes=otypes, signature=layout, fastmath=fastmath)
+            made._definition = replace(made._definition, mode="numba")
+            return made
 
         functools.update_wrapper(self, function)
         self.jit_function = self.py_func = function
         self._inputs = layout.partition("->")[0].count("(") if layout else 0
         self._loops: list[tuple[tuple[np.dtype[Any], ...], Any]] = []
         for inputs, outputs in _types_of(given, self._inputs):
-            dtypes = [np.dtype(one) for one in outputs]
-            made = vectorized(function, otypes=dtypes, signature=layout, fastmath=fastmath)
-            self._loops.append((inputs, made))
-        self._dynamic = vectorized(function, signature=layout, fastmath=fastmath)
+            self._loops.append((inputs, vectorized([np.dtype(one) for one in outputs])))
+        self._dynamic = vectorized()
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Call the function with an element of each array.

@@ -215,7 +215,7 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
         if late:
             left = settled(low, left)
         low.statements += late
-        found = low.binary(op, left, value, span, spans, in_place=True)
+        found = low.operate(op, left, value, span, spans, in_place=True)
         assign_name(low, node.target.id, found, span)
         return
     op = spelling_of(low, node.op, span)
@@ -233,12 +233,12 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
         lvalue = settled_lvalue(low, lvalue)
         left = low.temporary(lvalue)
         low.statements += added
-        result = low.binary(op, left, value, span, spans)
+        result = low.operate(op, left, value, span, spans)
         _store(low, lvalue, result, low.span(node.target), span)
         return
     name = low.fresh("place")
     local = ir.Local(name, lvalue.type, low.span(node.target))
-    result = low.binary(op, local, value, span, spans)
+    result = low.operate(op, local, value, span, spans)
     what = "an element" if isinstance(lvalue, ir.Element) else f"the field '{lvalue.key}'"
     low.emit(ir.Update(lvalue, name, low.convert(result, lvalue.type, span, what), span))
 

@@ -14,7 +14,7 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.intrinsics.python import OPERATORS
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Type
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT64, Array, Number, Type
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.classes import called, class_of, operated, special
 from kerneltk.jit.lowering.values.conversion import (
@@ -71,7 +71,61 @@ def binary_node(low: Context, node: ast.BinOp) -> Value:
     left, right = in_order(low, (node.left, node.right))
     spans = (low.span(node.left), low.span(node.right))
     op = spelling_of(low, node.op, low.span(node), left, right)
-    return binary(low, op, left, right, low.span(node), spans)
+    return operate(low, op, left, right, low.span(node), spans)
+
+
+def operate(
+    low: Context,
+    op: str,
+    left: Value,
+    right: Value,
+    span: ir.Span,
+    spans: tuple[ir.Span, ir.Span] | None = None,
+    *,
+    in_place: bool = False,
+) -> Value:
+    """Return one of Python's operators, as `binary`; in the mode of numba integers are widened."""
+    if low.mode == "numba" and op != "/":
+        if op in SHIFTS:  # the count does not change the type
+            (left,) = _widened(low, (left,), span)
+        else:
+            left, right = _widened(low, (left, right), span)
+    return binary(low, op, left, right, span, spans, in_place=in_place)
+
+
+def _widened(low: Context, values: tuple[Value, ...], span: ir.Span) -> tuple[Value, ...]:
+    """Return the operands of an operator in 64 bits, where all are integers and one is strong:
+    signed if one of them is, as numba's enhancement proposal 1 says. Beside Python's numbers a
+    uint64 stays one.
+    """
+    kinds = [
+        as_number(low, value, span).type
+        for value in values
+        if (_is_scalar(value.value) if isinstance(value, Static) else _is_number(value.type))
+    ]
+    integers = [kind for kind in kinds if isinstance(kind, Number) and kind.is_integer]
+    strong = [kind for kind in integers if not kind.weak]
+    if len(integers) + kinds.count(BOOL) < len(values) or not strong:
+        return values
+    signed = len(strong) < len(values) or any(kind.dtype.kind == "i" for kind in strong)
+    if UINT64 in strong and all(kind == UINT64 for kind in strong):
+        return values
+    wide = Number(np.dtype(np.int64 if signed else np.uint64))
+    return tuple(_as_wide(low, value, wide, span) for value in values)
+
+
+def _is_number(kind: Type) -> bool:
+    return isinstance(kind, Number)
+
+
+def _as_wide(low: Context, value: Value, wide: Number, span: ir.Span) -> Value:
+    if isinstance(value, Static):
+        return (
+            Static(value.value.astype(wide.dtype)) if isinstance(value.value, np.integer) else value
+        )
+    kind = value.type
+    assert isinstance(kind, Number)
+    return value if kind.weak or kind == BOOL else cast(low, as_number(low, value, span), wide)
 
 
 def fold(
@@ -117,7 +171,7 @@ def _as_computed(
     low: Context, op: str, left: Any, right: Any, spans: tuple[ir.Span, ir.Span], span: ir.Span
 ) -> tuple[Any, Any]:
     """Return two constants, one of them of a dtype, in the type that a thread computes in."""
-    by_value = low.mode == "numpy" or not (
+    by_value = low.mode != "cuda" or not (
         isinstance(left, np.generic) and isinstance(right, np.generic)
     )
     if op in COMPARED and by_value:
@@ -166,7 +220,7 @@ def binary(
         return _tuple_arithmetic(low, op, left, right, span)
     first, second = spans or (span, span)
     a, b = as_number(low, left, first), as_number(low, right, second)
-    if low.mode == "numpy":
+    if low.mode != "cuda":
         a, b = _within(low, left, a, b.type, first), _within(low, right, b, a.type, second)
     kind = operation_type(low, op, ir.number_type(a), ir.number_type(b), span)
     if op == "**":
@@ -241,6 +295,8 @@ def unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
     if isinstance(op, ast.Not):
         truth = truth_of(low, value, span)
         return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
+    if low.mode == "numba":
+        (value,) = _widened(low, (value,), span)
     function = _UNARY[type(op)]
     if is_object(value):
         assert isinstance(value, Static)
