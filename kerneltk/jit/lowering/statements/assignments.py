@@ -267,17 +267,9 @@ def _update_array(
 
     def result_of(items: Sequence[Value]) -> Value:
         found = low.binary(op, items[0], items[1], low.span(node), spans)
-        types = [
-            low.as_expression(item, span).type for item, span in zip(items, spans, strict=True)
-        ]
+        kinds = [low.as_expression(item, spans[0]).type for item in items]
         # NumPy's sum and product of two bools is a bool.
-        return low.cast(found, BOOL) if op in "+*" and types == [BOOL, BOOL] else found
+        is_bool = op in ("+", "*") and kinds == [BOOL, BOOL]
+        return low.cast(low.as_number(found, spans[0]), BOOL) if is_bool else found
 
-    store_results(
-        low,
-        array,
-        (array, value),
-        spans,
-        result_of,
-        spans[0],
-    )
+    store_results(low, array, (array, value), spans, result_of, spans[0])
