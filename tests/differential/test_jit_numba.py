@@ -627,6 +627,26 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(mean_of), (a + a[::-1]) // 2)
 
 
+@cuda.jit
+def as_shape(x, shape, flag, y):
+    whole = x.reshape(shape)
+    if flag is True:
+        y[0] = whole.shape[0] * 10 + whole.shape[1]
+    if flag is not False:
+        y[1] = whole[1, 1]
+
+
+@pytest.mark.parametrize(("shape", "found"), [((-1, 2), 32), ((2, -1), 23), ((3, 2), 32)])
+def test_extents_of_a_view_at_run_time(backend: Any, shape: Any, found: int) -> None:
+    x, y = backend.asarrays(np.arange(6.0), np.zeros(2))
+    as_shape[1, 1](x, shape, True, y)
+    assert backend.asnumpy(y).tolist() == [found, np.arange(6).reshape(shape)[1, 1]]
+    if backend.name == "host":
+        for wrong in ((-1, -1), (4, -1), (0, -1)):
+            with pytest.raises(LaunchError, match="reshape"):
+                as_shape[1, 1](x, wrong, True, y)
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2

@@ -115,6 +115,20 @@ def _part(name: str, low: Builder, array: ir.Expression, span: ir.Span) -> Value
 # -- methods ---------------------------------------------------------------------------------------
 
 
+def _extent_of(
+    low: Builder, sizes: list[ir.Expression], k: int, size: ir.Expression, span: ir.Span
+) -> ir.Expression:
+    """Return an extent of a view that a thread computes: of -1 what the others leave."""
+    others = low.temporary(low.as_number(product(low, [*sizes[:k], *sizes[k + 1 :]], span), span))
+    one = ir.Literal_(1, PY_INT, span)
+    divides = ir.Compare(">=", others, one, span)
+    divisor = low.temporary(ir.Select(divides, others, one, PY_INT, span))
+    rest = low.as_number(low.binary("//", size, divisor, span), span)
+    minus_one = ir.Compare("==", sizes[k], ir.Literal_(-1, PY_INT, span), span)
+    is_open = ir.Logical("and", (minus_one, divides), span)
+    return low.temporary(ir.Select(is_open, rest, sizes[k], PY_INT, span))
+
+
 def _reshape(low: Builder, site: CallSite) -> Value:
     """``x.reshape(2, -1)``: a view of an array whose elements lie in C order."""
     array, *given = site.arguments
@@ -138,10 +152,13 @@ def _reshape(low: Builder, site: CallSite) -> Value:
     known = [extent.value if isinstance(extent, ir.Literal_) else None for extent in sizes]
     if known.count(-1) > 1 or any(value is not None and value < -1 for value in known):
         raise low.fail(f"Extents of '{site.name}' are not negative, but for one -1.", span)
-    for extent, static in zip(sizes, known, strict=True):
-        if static is None:
-            require(ast.GtE(), extent, Static(0), "extents that are not negative")
-    size = _size(low, array, span)
+    size = low.as_number(_size(low, array, span), span)
+    computed = [k for k, static in enumerate(known) if static is None]
+    if -1 not in known:
+        found = {k: _extent_of(low, sizes, k, size, span) for k in computed}
+        sizes = [found.get(k, extent) for k, extent in enumerate(sizes)]
+    for k in computed:
+        require(ast.GtE(), sizes[k], Static(0), "extents that are not negative, but for one -1")
     if -1 in known:  # what the others leave
         k = known.index(-1)
         others = product(low, [*sizes[:k], *sizes[k + 1 :]], span)

@@ -95,7 +95,8 @@ class CudaKernel(JitKernel):
     def __call__(self, *args: Any, **named: Any) -> None:
         """Raise: there is no grid yet."""
         raise ArgumentValueError(
-            f"Kernel '{self.name}' is called without a grid.\n"
+            f"Kernel '{self.name}' is called without a grid: the launch configuration was not "
+            "specified.\n"
             f"  Hint: {self.name}[blocks, threads](...), or {self.name}.forall(n)(...)."
         )
 
@@ -107,8 +108,18 @@ class CudaKernel(JitKernel):
             )
         grid, block, stream, shared = (*configuration, 0, 0)[:4]
         for what, given in (("grid", grid), ("block", block)):
+            self._check_integers(f"{what}dim", given)
             as_extents(given, what, self.name)  # the driver's error to numba's users
         return self._with(grid, block, stream, shared, configuration)
+
+    def _check_integers(self, what: str, given: Any) -> None:
+        """Raise in numba's words for a grid or a block that is none."""
+        extents = list(given) if isinstance(given, tuple | list) else [given]
+        sentence = f"Kernel '{self.name}': {what} must be a sequence of"
+        if not all(map(is_size, extents)):
+            raise ArgumentTypeError(f"{sentence} integers, got {extents}.")
+        if not 1 <= len(extents) <= 3:
+            raise ArgumentValueError(f"{sentence} 1, 2 or 3 integers, got {extents}.")
 
     def _with(self, grid: Any, block: Any, stream: Any, shared: Any, key: Any = None) -> Configured:
         if not is_size(shared):

@@ -142,12 +142,12 @@ class Options(NamedTuple):
     launch_bounds: Any
 
 
-# Compiled code is cached and optimized anyway; what is inlined the compiler decides.
-_TAKEN = ("cache", "inline", "forceinline", "opt")
+# Compiled code is cached and optimized anyway; what is inlined the compiler decides. There is
+# nothing to link with: a kernel and what it calls are one translation unit.
+_TAKEN = ("cache", "inline", "forceinline", "lto", "opt")
 _KNOWN = ("debug", "device", "extensions", "fastmath", "launch_bounds", "lineinfo", "max_registers")
 _HINTS = {
     "link": "C++ is linked by 'kerneltk.RawModule'.",
-    "lto": "there is nothing to link with: a kernel and what it calls are one translation unit.",
     "argtypes": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "restype": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "bind": "kernels are compiled when they are first launched.",
