@@ -112,7 +112,25 @@ def _part(name: str, low: Builder, array: ir.Expression, span: ir.Span) -> Value
     return ir.Call(FIELD_VIEW, (array,), view, span, (offset,))
 
 
+_TRANSPOSED = Operation("transposed", "kerneltk::jit::transposed({0})")
+
+
+def _transposed(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
+    """Type ``x.T``: a view with the axes in reverse order."""
+    kind = ir.array_type(array)
+    if kind.ndim < 2:
+        return array
+    array = _with_dimensions(low, array, "T", span)
+    return ir.Call(_TRANSPOSED, (array,), replace(kind, layout="strided", shape=()), span)
+
+
 # -- methods ---------------------------------------------------------------------------------------
+
+
+def _ravel(low: Builder, site: CallSite) -> Value:
+    """``x.ravel()``: a view of one dimension of an array whose elements lie in C order."""
+    array = arguments_of(low, site, ("self",))["self"]
+    return _reshape(low, replace(site, arguments=(array, Static(-1))))
 
 
 def _extent_of(
@@ -237,7 +255,9 @@ _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "nbytes": _nbytes,
     "real": partial(_part, "real"),
     "imag": partial(_part, "imag"),
+    "T": _transposed,
     "reshape": _method("reshape", _reshape),
+    "ravel": _method("ravel", _ravel),
     "view": _method("view", _view),
 }
 
