@@ -597,6 +597,10 @@ def integers(a, b, h, y, f):
     for _ in range(3):
         total *= 7
     y[8, i] = min(total, 10**6)
+    best = -1
+    if a[i] + a[i] > best:
+        best = a[i] + a[i]
+    y[9, i] = best
     a[i] += 100
     a[i : i + 1] -= 1
     f[i] = (a[i] + a[i]) / 2
@@ -611,9 +615,9 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
     added = (a + 99) % 256
     expected = [
         2 * a, a * 0x10101, a + 600, b * b + 1, -b, (h.astype("u8") ** 2 >> 33).astype("i8"),
-        h + b, 2 * a + a * a + (255 - a), a * 343,
+        h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a,
     ]  # fmt: skip
-    arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((9, 3), "i8"), np.zeros(3)
+    arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((10, 3), "i8"), np.zeros(3)
     given = [backend.asarray(x) for x in arrays]
     integers[1, 3](*given)
     np.testing.assert_array_equal(backend.asnumpy(given[3]), expected)
