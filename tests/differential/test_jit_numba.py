@@ -614,7 +614,7 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
     )
     added = (a + 99) % 256
     expected = [
-        2 * a, a * 0x10101, a + 600, b * b + 1, -b, (h.astype("u8") ** 2 >> 33).astype("i8"),
+        2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (h.astype("u8") ** 2 >> 33).astype("i8"),
         h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a,
     ]  # fmt: skip
     arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((10, 3), "i8"), np.zeros(3)

@@ -291,12 +291,15 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
 
 
 def unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
-    """Return ``-a``, ``+a``, ``~a`` or ``not a``."""
+    """Return ``-a``, ``+a``, ``~a`` or ``not a``. numba widens integers after the operation."""
+    found = _unary(low, op, value, span)
+    return _widened(low, (found,), span)[0] if low.mode == "numba" else found
+
+
+def _unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
     if isinstance(op, ast.Not):
         truth = truth_of(low, value, span)
         return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)
-    if low.mode == "numba":
-        (value,) = _widened(low, (value,), span)
     function = _UNARY[type(op)]
     if is_object(value):
         assert isinstance(value, Static)
