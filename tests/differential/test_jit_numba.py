@@ -612,9 +612,9 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
         np.array([2**31 - 1, -(2**31), 7]),
         np.array([2**32 - 1, 5, 0]),
     )
-    added = (a + 99) % 256
+    added, squares = (a + 99) % 256, h.astype("u8") ** 2
     expected = [
-        2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (h.astype("u8") ** 2 >> 33).astype("i8"),
+        2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (squares >> 33).astype("i8"),
         h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a,
     ]  # fmt: skip
     arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((10, 3), "i8"), np.zeros(3)
