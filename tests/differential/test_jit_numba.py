@@ -601,6 +601,7 @@ def integers(a, b, h, y, f):
     if a[i] + a[i] > best:
         best = a[i] + a[i]
     y[9, i] = best
+    y[10, i] = (a[i] - SMALL) // 2
     a[i] += 100
     a[i : i + 1] -= 1
     f[i] = (a[i] + a[i]) / 2
@@ -615,9 +616,9 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
     added, squares = (a + 99) % 256, h.astype("u8") ** 2
     expected = [
         2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (squares >> 33).astype("i8"),
-        h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a,
+        h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a, (a - 200) // 2,
     ]  # fmt: skip
-    arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((10, 3), "i8"), np.zeros(3)
+    arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((11, 3), "i8"), np.zeros(3)
     given = [backend.asarray(x) for x in arrays]
     integers[1, 3](*given)
     np.testing.assert_array_equal(backend.asnumpy(given[3]), expected)

@@ -14,7 +14,7 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.intrinsics.python import OPERATORS
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT64, Array, Number, Type
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT32, UINT64, Array, Number, Type
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.classes import called, class_of, operated, special
 from kerneltk.jit.lowering.values.conversion import (
@@ -87,16 +87,18 @@ def operate(
     """Return one of Python's operators, as `binary`; in the mode of numba integers are widened."""
     if low.mode == "numba" and op != "/":
         if op in SHIFTS:  # the count does not change the type
-            (left,) = _widened(low, (left,), span)
+            (left,) = _widened(low, op, (left,), span)
         else:
-            left, right = _widened(low, (left, right), span)
+            left, right = _widened(low, op, (left, right), span)
     return binary(low, op, left, right, span, spans, in_place=in_place)
 
 
-def _widened(low: Context, values: tuple[Value, ...], span: ir.Span) -> tuple[Value, ...]:
-    """Return the operands of an operator in 64 bits, where all are integers and one is strong:
-    signed if one of them is, as numba's enhancement proposal 1 says. Beside Python's numbers a
-    uint64 stays one.
+def _widened(low: Context, op: str, values: tuple[Value, ...], span: ir.Span) -> tuple[Value, ...]:
+    """Return the operands of an operator in 64 bits, where all are integers and one is strong.
+
+    numba's enhancement proposal 1 makes uint64 of unsigned ones, and int64 where a signed one
+    follows. Here they are uint64 only where an int64 may not hold the result of two operands, so
+    that a difference keeps its sign; a uint64 stays one beside Python's integers.
     """
     kinds = [
         as_number(low, value, span).type
@@ -107,10 +109,9 @@ def _widened(low: Context, values: tuple[Value, ...], span: ir.Span) -> tuple[Va
     strong = [kind for kind in integers if not kind.weak]
     if len(integers) + kinds.count(BOOL) < len(values) or not strong:
         return values
-    signed = len(strong) < len(values) or any(kind.dtype.kind == "i" for kind in strong)
-    if UINT64 in strong and all(kind == UINT64 for kind in strong):
-        return values
-    wide = Number(np.dtype(np.int64 if signed else np.uint64))
+    is_unsigned = all(kind.dtype.kind == "u" for kind in strong)
+    is_large = UINT64 in strong or (op in ("*", "**") and strong == [UINT32, UINT32])
+    wide = UINT64 if is_unsigned and is_large else Number(np.dtype(np.int64))
     return tuple(_as_wide(low, value, wide, span) for value in values)
 
 
@@ -293,7 +294,7 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
 def unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
     """Return ``-a``, ``+a``, ``~a`` or ``not a``. numba widens integers after the operation."""
     found = _unary(low, op, value, span)
-    return _widened(low, (found,), span)[0] if low.mode == "numba" else found
+    return _widened(low, "-", (found,), span)[0] if low.mode == "numba" else found
 
 
 def _unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
