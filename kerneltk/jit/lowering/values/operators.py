@@ -86,11 +86,26 @@ def operate(
 ) -> Value:
     """Return one of Python's operators, as `binary`; in the mode of numba integers are widened."""
     if low.mode == "numba" and op != "/":
+        if op in ("//", "%") and _is_exact(low, op, left, right):  # a short division is faster
+            found = binary(low, op, left, right, span, spans, in_place=in_place)
+            return _widened(low, op, (found,), span)[0]
         if op in SHIFTS:  # the count does not change the type
             (left,) = _widened(low, op, (left,), span)
         else:
             left, right = _widened(low, op, (left, right), span)
     return binary(low, op, left, right, span, spans, in_place=in_place)
+
+
+def _is_exact(low: Context, op: str, left: Value, right: Value) -> bool:
+    """Return whether a quotient or a rest of integers needs no more bits than the left one has."""
+    if isinstance(left, Static) or not isinstance(left.type, Number) or left.type.weak:
+        return False
+    if not left.type.is_integer:
+        return False
+    if isinstance(right, Static):
+        is_int = type(right.value) is int
+        return is_int and 0 < right.value <= int(np.iinfo(left.type.dtype).max)
+    return left.type == right.type and (op == "%" or left.type.dtype.kind == "u")
 
 
 def _widened(low: Context, op: str, values: tuple[Value, ...], span: ir.Span) -> tuple[Value, ...]:
