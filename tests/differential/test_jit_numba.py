@@ -652,6 +652,38 @@ def test_extents_of_a_view_at_run_time(backend: Any, shape: Any, found: int) -> 
                 as_shape[1, 1](x, wrong, True, y)
 
 
+@cuda.jit("uint32(uint32)", device=True)
+def shuffled(h):
+    h ^= h << 13
+    return h ^ (h >> 17)
+
+
+@cuda.jit("(float64, int64)", device=True)
+def scratch(x, size):
+    own = cuda.local.array(size, np.float32)
+    own[size - 1] = x * 0.1
+    return own[size - 1], x * 0.1
+
+
+@cuda.jit
+def typed_calls(h, x, y):
+    i = cuda.grid(1)
+    y[0, i] = shuffled(h[i]) / 2
+    single, y[1, i] = scratch(x[i], size=3)
+    y[2, i] = single * 10.0 - x[i]
+
+
+def test_signatures_of_device_functions(backend: Any) -> None:
+    h, x = np.array([1, 2**31, 2**32 - 1], "u4"), np.array([1, 0.1, -3], "f4")
+    given = [backend.asarray(value) for value in (h, x, np.zeros((3, 3)))]
+    typed_calls[1, 3](*given)
+    found, wide = backend.asnumpy(given[2]), x.astype("f8") * 0.1
+    mixed = h.astype("i8") ^ (h.astype("i8") << 13)
+    assert found[0].tolist() == ((mixed ^ (mixed >> 17)).astype("u4") / 2).tolist()
+    assert found[1].tolist() == wide.tolist()
+    assert found[2].tolist() == (wide.astype("f4") * np.float32(10) - x).tolist()
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2

@@ -16,7 +16,13 @@ from kerneltk.jit.frontends.rawkernel import (
     checked_function,
 )
 from kerneltk.jit.numba.host_arrays import get_current_device
-from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
+from kerneltk.jit.numba.options import (
+    Parsed,
+    checked_options,
+    converted_types,
+    parse_signature,
+    signatures_of,
+)
 from kerneltk.launch.launch_config import as_extents, covering_grid, is_size
 
 # What to use instead of attributes that numba's kernels have.
@@ -240,8 +246,8 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
     func_or_sig : function, str, object of numba's types, or sequence of these, optional
         The function, for ``@cuda.jit`` alone; or a signature, ``"void(float32[:], int32)"`` or
         ``numba.void(numba.float32[:], numba.int32)``: then numbers are converted to its types, and
-        other arrays are refused. Of several signatures, and of those of device functions, only the
-        grammar is checked: types follow from the arguments.
+        other arrays are refused. Calls of device functions convert numbers, and the result. Of
+        several signatures only the grammar is checked: types follow from the arguments.
     device : bool
         Whether it is a function that kernels call. Kernels can be called by kernels, too.
     fastmath : bool
@@ -292,7 +298,8 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
     def decorate(function: Callable[..., Any]) -> CudaKernel | DeviceFunction:
         plain = checked_function(function, "cuda.jit")
         if checked.device:
-            return DeviceFunction(plain)
+            types = converted_types(func_or_sig, parsed[0]) if len(parsed) == 1 else None
+            return DeviceFunction(plain, types)
         definition = Definition(plain, "numba", checked.compile, bounds, checked.fastmath)
         made = CudaKernel(definition, parsed[0] if len(parsed) == 1 else None)
         if options.get("extensions"):

@@ -130,6 +130,19 @@ def parse_signature(text: str) -> tuple[Parsed, ...]:
     return tuple(map(parsed, nodes))
 
 
+def converted_types(
+    given: Any, parameters: Sequence[Parsed]
+) -> tuple[tuple[np.dtype[Any] | None, ...], np.dtype[Any] | None]:
+    """Return the dtypes that calls of a device function convert numbers to, by its only signature:
+    of the parameters and of the result; None for what is no number.
+    """
+    one = given[0] if isinstance(given, list) else given
+    text = one if isinstance(one, str) else str(getattr(one, "return_type", ""))
+    result = _NAMES.get(text.partition("(")[0].strip(), "void")
+    kinds = (None if item.ndim or item.text == "record" else item.dtype for item in parameters)
+    return tuple(kinds), None if result == "void" else np.dtype(result)
+
+
 # -- options --------------------------------------------------------------------------------------
 
 
