@@ -604,7 +604,8 @@ def integers(a, b, h, y, f):
     y[10, i] = (a[i] - SMALL) // 2
     a[i] += 100
     a[i : i + 1] -= 1
-    f[i] = (a[i] + a[i]) / 2
+    f[0, i] = (a[i] + a[i]) / 2
+    f[1, i] = round(np.float32(0.3425), i + 1)  # scaled in float64
 
 
 def test_integers_meet_in_64_bits(backend: Any) -> None:
@@ -618,11 +619,18 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
         2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (squares >> 33).astype("i8"),
         h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a, (a - 200) // 2,
     ]  # fmt: skip
-    arrays = a.astype("u1"), b.astype("i4"), h.astype("u4"), np.zeros((11, 3), "i8"), np.zeros(3)
+    arrays = (
+        a.astype("u1"),
+        b.astype("i4"),
+        h.astype("u4"),
+        np.zeros((11, 3), "i8"),
+        np.zeros((2, 3), "f4"),
+    )
     given = [backend.asarray(x) for x in arrays]
     integers[1, 3](*given)
     np.testing.assert_array_equal(backend.asnumpy(given[3]), expected)
-    np.testing.assert_array_equal(backend.asnumpy(given[4]), added)
+    rounded = np.float32([0.3, 0.34, 0.343])
+    np.testing.assert_array_equal(backend.asnumpy(given[4]), [added, rounded])
 
     @cuda.vectorize(["uint8(uint8, uint8)"])
     def mean(x, y):

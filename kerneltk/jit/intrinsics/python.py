@@ -29,7 +29,7 @@ from kerneltk.jit.intrinsics.typing_rules import (
     number_argument,
     uncomputable,
 )
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_INT, UINT64, Array, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, FLOAT64, PY_COMPLEX, PY_INT, UINT64, Array, Number, Tuple
 
 _HEADERS = ("jit_numbers.hpp",)
 ABSOLUTE = Operation(
@@ -143,6 +143,9 @@ def _round(low: Builder, site: CallSite) -> Value:
     if none:  # as Python: an integer
         return low.cast(call(ROUND, [value], kind, site), PY_INT)
     places = low.cast(integer(low, digits, site.span_of(1), "'ndigits'"), PY_INT)
+    if low.mode == "numba" and not kind.weak:  # which scales in float64
+        found = call(ROUND_DIGITS, [low.cast(value, FLOAT64), places], FLOAT64, site)
+        return low.cast(found, kind)
     return call(ROUND_DECIMAL if kind.weak else ROUND_DIGITS, [value, places], kind, site)
 
 

@@ -115,12 +115,8 @@ def _widened(low: Context, op: str, values: tuple[Value, ...], span: ir.Span) ->
     follows. Here they are uint64 only where an int64 may not hold the result of two operands, so
     that a difference keeps its sign; a uint64 stays one beside Python's integers.
     """
-    kinds = [
-        as_number(low, value, span).type
-        for value in values
-        if (_is_scalar(value.value) if isinstance(value, Static) else _is_number(value.type))
-    ]
-    integers = [kind for kind in kinds if isinstance(kind, Number) and kind.is_integer]
+    kinds = [kind for value in values if (kind := _number_type(value)) is not None]
+    integers = [kind for kind in kinds if kind.is_integer]
     strong = [kind for kind in integers if not kind.weak]
     if len(integers) + kinds.count(BOOL) < len(values) or not strong:
         return values
@@ -130,8 +126,13 @@ def _widened(low: Context, op: str, values: tuple[Value, ...], span: ir.Span) ->
     return tuple(_as_wide(low, value, wide, span) for value in values)
 
 
-def _is_number(kind: Type) -> bool:
-    return isinstance(kind, Number)
+def _number_type(value: Value) -> Number | None:
+    """Return the type of a number; None for a value or a constant that is none."""
+    if not isinstance(value, Static):
+        return value.type if isinstance(value.type, Number) else None
+    if isinstance(value.value, np.generic):
+        return Number(value.value.dtype) if _is_scalar(value.value) else None
+    return {bool: BOOL, int: PY_INT}.get(type(value.value))  # those of floats are not asked for
 
 
 def _as_wide(low: Context, value: Value, wide: Number, span: ir.Span) -> Value:
