@@ -86,7 +86,7 @@ def operate(
 ) -> Value:
     """Return one of Python's operators, as `binary`; in the mode of numba integers are widened."""
     if low.mode == "numba" and op != "/":
-        if op in ("//", "%") and _is_exact(low, op, left, right):  # a short division is faster
+        if op in ("//", "%") and _is_exact(op, left, right):  # a short division is faster
             found = binary(low, op, left, right, span, spans, in_place=in_place)
             return _widened(low, op, (found,), span)[0]
         if op in SHIFTS:  # the count does not change the type
@@ -96,7 +96,7 @@ def operate(
     return binary(low, op, left, right, span, spans, in_place=in_place)
 
 
-def _is_exact(low: Context, op: str, left: Value, right: Value) -> bool:
+def _is_exact(op: str, left: Value, right: Value) -> bool:
     """Return whether a quotient or a rest of integers needs no more bits than the left one has."""
     if isinstance(left, Static) or not isinstance(left.type, Number) or left.type.weak:
         return False
@@ -132,14 +132,15 @@ def _number_type(value: Value) -> Number | None:
         return value.type if isinstance(value.type, Number) else None
     if isinstance(value.value, np.generic):
         return Number(value.value.dtype) if _is_scalar(value.value) else None
+    if type(value.value) is int and value.value >= 2**63:
+        return UINT64
     return {bool: BOOL, int: PY_INT}.get(type(value.value))  # those of floats are not asked for
 
 
 def _as_wide(low: Context, value: Value, wide: Number, span: ir.Span) -> Value:
     if isinstance(value, Static):
-        return (
-            Static(value.value.astype(wide.dtype)) if isinstance(value.value, np.integer) else value
-        )
+        is_strong = isinstance(value.value, np.integer)
+        return Static(value.value.astype(wide.dtype)) if is_strong else value
     kind = value.type
     assert isinstance(kind, Number)
     return value if kind.weak or kind == BOOL else cast(low, as_number(low, value, span), wide)
