@@ -601,7 +601,7 @@ def integers(a, b, h, y, f):
     if a[i] + a[i] > best:
         best = a[i] + a[i]
     y[9, i] = best
-    y[10, i] = (a[i] - SMALL) // 2
+    y[10, i] = (a[i] - SMALL) // 2 + a[i] % 1000
     a[i] += 100
     a[i : i + 1] -= 1
     f[0, i] = (a[i] + a[i]) / 2
@@ -617,7 +617,7 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
     added, squares = (a + 99) % 256, h.astype("u8") ** 2
     expected = [
         2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (squares >> 33).astype("i8"),
-        h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a, (a - 200) // 2,
+        h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a, (a - 200) // 2 + a,
     ]  # fmt: skip
     arrays = (
         a.astype("u1"),
