@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.interop.streams import stream_in_brackets
 from kerneltk.jit.frontends.rawkernel import (
     Configured,
@@ -114,8 +114,11 @@ class CudaKernel(JitKernel):
             )
         grid, block, stream, shared = (*configuration, 0, 0)[:4]
         for what, given in (("grid", grid), ("block", block)):
-            self._check_integers(f"{what}dim", given)
-            as_extents(given, what, self.name)  # the driver's error to numba's users
+            try:
+                as_extents(given, what, self.name)  # the driver's error to numba's users
+            except KernelToolkitError:
+                self._check_integers(f"{what}dim", given)
+                raise
         return self._with(grid, block, stream, shared, configuration)
 
     def _check_integers(self, what: str, given: Any) -> None:
