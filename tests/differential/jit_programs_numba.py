@@ -91,7 +91,7 @@ def arrays_of_other_shapes(x, y, z):
     square = own.reshape(2, -1)
     for k in range(4):
         own[k] = k * x[i, 0]
-    x.T[5, i] += own.T[1] + x.ravel()[6 * i] + z.T[i, 0] * square.T[1, 0]
+    y[i].T[1, 0] += x.T[5, i] + x.ravel()[6 * i] + own.T[1] + square.T[1, 0]
     z[0, i] = square[1, 1] * 10 + x.T.shape[0] + square.T.strides[1]
     z[1, i] = own.view(np.int32)[1] ^ x.view(np.int32)[i, 2]
 
