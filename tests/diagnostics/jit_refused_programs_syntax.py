@@ -6,18 +6,23 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kerneltk import jit
 
-from .jit_refused_programs_support import F32, GRID, I32, Table
+from .jit_refused_programs_support import BOOLS, F32, GRID, I32, Table
 
 
 @dataclasses.dataclass
 class Body:
     speed: float
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
 
 
 TABLE = Table()

@@ -158,7 +158,7 @@ def operators_of_a_named_tuple(x, y):
     y[1, i] = (2 * a * 3.0 + -a).x
     y[2, i] = a * a
     y[3, i] = a @ Vector(1.0, x[i])
-    y[4, i] = abs(a)
+    y[4, i] = abs(a) + operator.abs(-a)
     a += Vector(1.0, 2.0)
     y[5, i] = a.x
     y[6, i] = (UNIT * x[i]).y + (2.0 * UNIT).x

@@ -64,6 +64,8 @@ def whole_parts_of_arrays(x, k, y, z, less):
     np.multiply(k[i], 2.5, z[i])
     np.add(z[i], x[i, :1], out=z[i])
     np.greater(x[i, 0], k[i, 0], less[i : i + 1])
+    less[i : i + 1] += x[i, 1] > k[i, 1]
+    less[i : i + 1] *= x[i, 2] > k[i, 2]
 
 
 @TABLE.program(floats((N, 2), dtype="c8"), out((2, N), "f4"))
@@ -89,7 +91,8 @@ def arrays_of_other_shapes(x, y, z):
     square = own.reshape(2, -1)
     for k in range(4):
         own[k] = k * x[i, 0]
-    z[0, i] = square[1, 1] * 10
+    y[i].T[1, 0] += x.T[5, i] + x.ravel()[6 * i] + own.T[1] + square.T[1, 0]
+    z[0, i] = square[1, 1] * 10 + x.T.shape[0] + square.T.strides[1]
     z[1, i] = own.view(np.int32)[1] ^ x.view(np.int32)[i, 2]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -578,6 +579,119 @@ def test_reduce(backend: Any, size: int) -> None:
     assert backend.asnumpy(res).tolist() == [values[: size // 2].sum(), 0]
 
 
+SMALL = np.uint8(200)
+
+
+@cuda.jit
+def integers(a, b, h, y, f):
+    i = cuda.grid(1)
+    y[0, i] = a[i] + a[i]
+    y[1, i] = (a[i] << 16) | (a[i] << 8) | a[i]
+    y[2, i] = a[i] + 1000 - SMALL - SMALL
+    y[3, i] = b[i] * b[i] + 1
+    y[4, i] = -b[i]
+    y[5, i] = h[i] * h[i] >> 33
+    y[6, i] = h[i] + b[i]
+    y[7, i] = sum((a[i], a[i])) + operator.mul(a[i], a[i]) + (~a[i] & 255)
+    total = a[i]
+    for _ in range(3):
+        total *= 7
+    y[8, i] = min(total, 10**6)
+    best = -1
+    if a[i] + a[i] > best:
+        best = a[i] + a[i]
+    y[9, i] = best
+    y[10, i] = (a[i] - SMALL) // 2 + a[i] % 1000
+    a[i] += 100
+    a[i : i + 1] -= 1
+    f[0, i] = (a[i] + a[i]) / 2
+    f[1, i] = round(np.float32(0.3425), i + 1)  # scaled in float64
+
+
+def test_integers_meet_in_64_bits(backend: Any) -> None:
+    a, b, h = (
+        np.array([200, 3, 255]),
+        np.array([2**31 - 1, -(2**31), 7]),
+        np.array([2**32 - 1, 5, 0]),
+    )
+    added, squares = (a + 99) % 256, h.astype("u8") ** 2
+    expected = [
+        2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (squares >> 33).astype("i8"),
+        h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a, (a - 200) // 2 + a,
+    ]  # fmt: skip
+    arrays = (
+        a.astype("u1"),
+        b.astype("i4"),
+        h.astype("u4"),
+        np.zeros((11, 3), "i8"),
+        np.zeros((2, 3), "f4"),
+    )
+    given = [backend.asarray(x) for x in arrays]
+    integers[1, 3](*given)
+    np.testing.assert_array_equal(backend.asnumpy(given[3]), expected)
+    rounded = np.float32([0.3, 0.34, 0.343])
+    np.testing.assert_array_equal(backend.asnumpy(given[4]), [added, rounded])
+
+    @cuda.vectorize(["uint8(uint8, uint8)"])
+    def mean(x, y):
+        return (x + y) // 2
+
+    mean_of = mean(backend.asarray(arrays[0]), backend.asarray(arrays[0][::-1].copy()))
+    np.testing.assert_array_equal(backend.asnumpy(mean_of), (a + a[::-1]) // 2)
+
+
+@cuda.jit
+def as_shape(x, shape, flag, y):
+    whole = x.reshape(shape)
+    if flag is True:
+        y[0] = whole.shape[0] * 10 + whole.shape[1]
+    if flag is not False:
+        y[1] = whole[1, 1]
+
+
+@pytest.mark.parametrize(("shape", "found"), [((-1, 2), 32), ((2, -1), 23), ((3, 2), 32)])
+def test_extents_of_a_view_at_run_time(backend: Any, shape: Any, found: int) -> None:
+    x, y = backend.asarrays(np.arange(6.0), np.zeros(2))
+    as_shape[1, 1](x, shape, True, y)
+    assert backend.asnumpy(y).tolist() == [found, np.arange(6).reshape(shape)[1, 1]]
+    if backend.name == "host":
+        for wrong in ((-1, -1), (4, -1), (0, -1)):
+            with pytest.raises(LaunchError, match="reshape"):
+                as_shape[1, 1](x, wrong, True, y)
+
+
+@cuda.jit("uint32(uint32)", device=True)
+def shuffled(h):
+    h ^= h << 13
+    return h ^ (h >> 17)
+
+
+@cuda.jit("(float64, int64)", device=True)
+def scratch(x, size):
+    own = cuda.local.array(size, np.float32)
+    own[size - 1] = x * 0.1
+    return own[size - 1], x * 0.1
+
+
+@cuda.jit
+def typed_calls(h, x, y):
+    i = cuda.grid(1)
+    y[0, i] = shuffled(h[i]) / 2
+    single, y[1, i] = scratch(x[i], size=3)
+    y[2, i] = single
+
+
+def test_signatures_of_device_functions(backend: Any) -> None:
+    h, x = np.array([1, 2**31, 2**32 - 1], "u4"), np.array([1, 0.1, -3], "f4")
+    given = [backend.asarray(value) for value in (h, x, np.zeros((3, 3)))]
+    typed_calls[1, 3](*given)
+    found, wide = backend.asnumpy(given[2]), x.astype("f8") * 0.1
+    mixed = h.astype("i8") ^ (h.astype("i8") << 13)
+    assert found[0].tolist() == ((mixed ^ (mixed >> 17)).astype("u4") / 2).tolist()
+    assert found[1].tolist() == wide.tolist()
+    assert found[2].tolist() == wide.astype("f4").tolist()
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2
@@ -597,7 +711,7 @@ def vectors(x):
 def test_vector_types(backend: Any) -> None:
     x = backend.asarray(np.array([0.5, 2, 0, 0]))
     vectors[1, 1](x)
-    assert backend.asnumpy(x).tolist() == [13.5, 11, 1, 24]
+    assert backend.asnumpy(x).tolist() == [13.5, 11, 257, 24]
 
 
 def test_wrong_vectors() -> None:

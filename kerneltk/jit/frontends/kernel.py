@@ -51,23 +51,28 @@ class OfElements(Decorated):
     """A decorated function whose calls are those of a typed kernel."""
 
     @abc.abstractmethod
-    def _typed_call(self, args: Sequence[Any], out: Any, backend: Capabilities) -> TypedCall:
-        """What a call with such arguments comes to."""
+    def _typed_call(
+        self, args: Sequence[Any], out: Any, backend: Capabilities, named: dict[str, Any]
+    ) -> TypedCall:
+        """The typed kernel of a call with such arguments; `named` has its options, too."""
 
     def _unit_for(self, args: Sequence[Any], target: str | None) -> tuple[TranslationUnit, str]:
         from kerneltk.launch.explanation import backend_for
 
         target = target or backend_for(args).name
         backend = capabilities_of_target(target)
-        typed, given, options = self._typed_call(args, None, backend)
+        typed, given, options = self._typed_call(args, None, backend, {})
         return typed.translation_unit(*given, backend=backend.name, **options), target
 
-    def explain(self, *args: Any, out: Any = None, target: str | None = None) -> KernelExplanation:
-        """Explain a call with such arguments: see `ElementwiseKernel.explain`."""
+    def explain(
+        self, *args: Any, out: Any = None, target: str | None = None, **named: Any
+    ) -> KernelExplanation:
+        """Explain a call with such arguments and options: see `ElementwiseKernel.explain`."""
         from kerneltk.launch.explanation import target_for
 
-        target = target or target_for((*args, out))
-        typed, given, options = self._typed_call(args, out, capabilities_of_target(target))
+        target = target or target_for((*args, out, *named.values()))
+        backend = capabilities_of_target(target)
+        typed, given, options = self._typed_call(args, out, backend, named)
         return typed.explain(*given, target=target, **options)
 
 
@@ -238,11 +243,7 @@ class ElementKernel(Called, ArrayFunction, OfElements):
         given = tuple(arg for arg in args if arg is not None)
         by_element = self._by_element(args, outputs)
         if by_element or outputs:
-            if "shape" in options or "size" in options:
-                raise ArgumentValueError(
-                    f"Kernel '{self.name}' takes no 'shape' here: the shape of its results is that "
-                    "of its arguments."
-                )
+            self._check_no_shape(options)
             if ndim > 1:
                 self._check_index(ndim, max(map(_ndim, (*by_element, *outputs))))
         else:
@@ -302,6 +303,13 @@ class ElementKernel(Called, ArrayFunction, OfElements):
             raise ArgumentValueError(
                 f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have {found} "
                 f"dimension{'s' * (found != 1)}."
+            )
+
+    def _check_no_shape(self, options: Collection[str]) -> None:
+        if "shape" in options or "size" in options:
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' takes no 'shape' here: the shape of its results is that "
+                "of its arguments."
             )
 
     def _free_shape(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[int, ...]:
@@ -457,8 +465,11 @@ class ElementKernel(Called, ArrayFunction, OfElements):
             kinds.append(kind or self._type_of(value, index))
         return kinds
 
-    def _typed_call(self, args: Sequence[Any], out: Any, backend: Capabilities) -> TypedCall:
-        args = self._definition.bound(tuple(args), {})
+    def _typed_call(
+        self, args: Sequence[Any], out: Any, backend: Capabilities, named: dict[str, Any]
+    ) -> TypedCall:
+        given_options = {key: named.pop(key) for key in _OPTIONS if key in named}
+        args = self._definition.bound(tuple(args), named)
         outputs = () if out is None else out if isinstance(out, tuple) else (out,)
         kinds = self._described_kinds(args)
         typed, dtypes, _ = self._specialized(tuple(args), outputs, kinds=kinds)
@@ -467,13 +478,15 @@ class ElementKernel(Called, ArrayFunction, OfElements):
             not raw and is_array(arg) and (_ndim(arg) or not self.raw)
             for arg, raw in zip(args, self._is_raw, strict=True)
         )
-        options: dict[str, Any] = {}
-        if outputs:
+        shapes = {key: given_options[key] for key in _SHAPES if key in given_options}
+        options = {key: given_options[key] for key in ("block_size",) if key in given_options}
+        if outputs or by_element:
+            self._check_no_shape(shapes)
             given += outputs
-        elif not by_element:
-            shape = self._free_shape(args, {"shape": (1,)} if not self.raw else {})
+        else:
+            shape = self._free_shape(args, shapes or ({} if self.raw else {"shape": (1,)}))
             given += [ArraySpec.make(dtype, shape) for dtype in dtypes]
-            options = {} if dtypes else {"size": math.prod(shape)}
+            options |= {} if dtypes else {"size": math.prod(shape)}
         return typed, given, options
 
     def _made_of(self) -> tuple[Any, ...]:
@@ -489,7 +502,7 @@ class ElementKernel(Called, ArrayFunction, OfElements):
         }
 
 
-_OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")
+_OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes", "T")
 
 
 def array_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:

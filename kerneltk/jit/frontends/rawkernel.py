@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kerneltk.jit.source.text import FunctionSource
     from kerneltk.launch.explanation import KernelExplanation
 
-Mode = Literal["cuda", "numpy"]
+Mode = Literal["cuda", "numpy", "numba"]  # the last: NumPy's, and integers in 64 bits
 
 
 @dataclass(frozen=True)
@@ -632,10 +632,13 @@ class Configured(Called):
 
 
 class DeviceFunction:
-    """A function that only kernels call; made by ``rawkernel(device=True)``."""
+    """A function that only kernels call; made by ``rawkernel(device=True)``. Calls convert numbers
+    to `jit_types`, of numba's signature: the parameters' dtypes and the result's, each may be None.
+    """
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(self, function: types.FunctionType, jit_types: Any = None) -> None:
         functools.update_wrapper(self, function)
+        self.jit_types = jit_types
         self.jit_function = self.py_func = function  # the latter is numba's name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -653,7 +656,7 @@ class DeviceFunction:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """It is pickled by its name, or with the function."""
-        return reduced(self, (self.jit_function,))
+        return reduced(self, (self.jit_function, self.jit_types))
 
     def __repr__(self) -> str:
         return f"<DeviceFunction {self.jit_function.__name__}>"

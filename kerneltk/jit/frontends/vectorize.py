@@ -373,10 +373,13 @@ class Vectorized(OfElements):
             for own, source in kernel.cached_codes.items()
         }
 
-    def _typed_call(self, args: Sequence[Any], out: Any, backend: Capabilities) -> TypedCall:
-        kernel, values, _ = self._bound(tuple(args), {}, {})
+    def _typed_call(
+        self, args: Sequence[Any], out: Any, backend: Capabilities, named: dict[str, Any]
+    ) -> TypedCall:
+        options = {key: named.pop(key) for key in self._option_names if key in named}
+        kernel, values, _ = self._bound(tuple(args), named, {})
         if isinstance(kernel, VectorizedKernel):
-            return kernel._typed_call(values, out, backend)
+            return kernel._typed_call(values, out, backend, options)
         return kernel.typed_call(values, backend)
 
 

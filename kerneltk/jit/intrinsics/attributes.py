@@ -112,7 +112,39 @@ def _part(name: str, low: Builder, array: ir.Expression, span: ir.Span) -> Value
     return ir.Call(FIELD_VIEW, (array,), view, span, (offset,))
 
 
+_TRANSPOSED = Operation("transposed", "kerneltk::jit::transposed({0})")
+
+
+def _transposed(low: Builder, array: ir.Expression, span: ir.Span) -> Value:
+    """Type ``x.T``: a view with the axes in reverse order."""
+    kind = ir.array_type(array)
+    if kind.ndim < 2:
+        return array
+    array = _with_dimensions(low, array, "T", span)
+    return ir.Call(_TRANSPOSED, (array,), replace(kind, layout="strided", shape=()), span)
+
+
 # -- methods ---------------------------------------------------------------------------------------
+
+
+def _ravel(low: Builder, site: CallSite) -> Value:
+    """``x.ravel()``: a view of one dimension of an array whose elements lie in C order."""
+    array = arguments_of(low, site, ("self",))["self"]
+    return _reshape(low, replace(site, arguments=(array, Static(-1))))
+
+
+def _extent_of(
+    low: Builder, sizes: list[ir.Expression], k: int, size: ir.Expression, span: ir.Span
+) -> ir.Expression:
+    """Return an extent of a view that a thread computes: of -1 what the others leave."""
+    others = low.temporary(low.as_number(product(low, [*sizes[:k], *sizes[k + 1 :]], span), span))
+    one = ir.Literal_(1, PY_INT, span)
+    divides = ir.Compare(">=", others, one, span)
+    divisor = low.temporary(ir.Select(divides, others, one, PY_INT, span))
+    rest = low.as_number(low.binary("//", size, divisor, span), span)
+    minus_one = ir.Compare("==", sizes[k], ir.Literal_(-1, PY_INT, span), span)
+    is_open = ir.Logical("and", (minus_one, divides), span)
+    return low.temporary(ir.Select(is_open, rest, sizes[k], PY_INT, span))
 
 
 def _reshape(low: Builder, site: CallSite) -> Value:
@@ -138,10 +170,13 @@ def _reshape(low: Builder, site: CallSite) -> Value:
     known = [extent.value if isinstance(extent, ir.Literal_) else None for extent in sizes]
     if known.count(-1) > 1 or any(value is not None and value < -1 for value in known):
         raise low.fail(f"Extents of '{site.name}' are not negative, but for one -1.", span)
-    for extent, static in zip(sizes, known, strict=True):
-        if static is None:
-            require(ast.GtE(), extent, Static(0), "extents that are not negative")
-    size = _size(low, array, span)
+    size = low.as_number(_size(low, array, span), span)
+    computed = [k for k, static in enumerate(known) if static is None]
+    if -1 not in known:
+        found = {k: _extent_of(low, sizes, k, size, span) for k in computed}
+        sizes = [found.get(k, extent) for k, extent in enumerate(sizes)]
+    for k in computed:
+        require(ast.GtE(), sizes[k], Static(0), "extents that are not negative, but for one -1")
     if -1 in known:  # what the others leave
         k = known.index(-1)
         others = product(low, [*sizes[:k], *sizes[k + 1 :]], span)
@@ -220,7 +255,9 @@ _ARRAY: dict[str, Callable[[Builder, ir.Expression, ir.Span], Value]] = {
     "nbytes": _nbytes,
     "real": partial(_part, "real"),
     "imag": partial(_part, "imag"),
+    "T": _transposed,
     "reshape": _method("reshape", _reshape),
+    "ravel": _method("ravel", _ravel),
     "view": _method("view", _view),
 }
 

@@ -29,7 +29,7 @@ from kerneltk.jit.intrinsics.typing_rules import (
     number_argument,
     uncomputable,
 )
-from kerneltk.jit.ir.types import BOOL, PY_COMPLEX, PY_INT, UINT64, Array, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, FLOAT64, PY_COMPLEX, PY_INT, UINT64, Array, Number, Tuple
 
 _HEADERS = ("jit_numbers.hpp",)
 ABSOLUTE = Operation(
@@ -116,7 +116,7 @@ def _divmod(low: Builder, site: CallSite) -> Value:
     values = arguments_of(low, site, ("a", "b"))
     a = low.temporary(low.as_number(values["a"], site.span_of(0)))
     b = low.temporary(low.as_number(values["b"], site.span_of(1)))
-    parts = [low.binary(op, a, b, site.span) for op in ("//", "%")]
+    parts = [low.operate(op, a, b, site.span) for op in ("//", "%")]
     return low.make_tuple(parts, site.span)
 
 
@@ -124,7 +124,7 @@ def _pow(low: Builder, site: CallSite) -> Value:
     if len(site.arguments) == 3:
         raise low.refuse("'pow' with a modulus cannot be used in a kernel.", site.span)
     values = arguments_of(low, site, ("base", "exp"))
-    return low.binary("**", values["base"], values["exp"], site.span)
+    return low.operate("**", values["base"], values["exp"], site.span)
 
 
 @folds(round)
@@ -143,6 +143,9 @@ def _round(low: Builder, site: CallSite) -> Value:
     if none:  # as Python: an integer
         return low.cast(call(ROUND, [value], kind, site), PY_INT)
     places = low.cast(integer(low, digits, site.span_of(1), "'ndigits'"), PY_INT)
+    if low.mode == "numba" and not kind.weak:  # which scales in float64
+        found = call(ROUND_DIGITS, [low.cast(value, FLOAT64), places], FLOAT64, site)
+        return low.cast(found, kind)
     return call(ROUND_DECIMAL if kind.weak else ROUND_DIGITS, [value, places], kind, site)
 
 
@@ -154,7 +157,7 @@ def _sum(low: Builder, site: CallSite) -> Value:
         raise low.refuse("'sum' needs a tuple in a kernel.", site.span, "write the loop.")
     found = values["start"]
     for item in low.items_of(only, site.span):
-        found = low.binary("+", found, item, site.span)
+        found = low.operate("+", found, item, site.span)
     return found
 
 
@@ -189,7 +192,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 def _operator(op: str, low: Builder, site: CallSite, *, in_place: bool = False) -> Value:
     a, b = arguments_of(low, site, ("a", "b")).values()
-    return low.binary(op, a, b, site.span, in_place=in_place)
+    return low.operate(op, a, b, site.span, in_place=in_place)
 
 
 def comparison(op: ast.cmpop, low: Builder, site: CallSite) -> Value:

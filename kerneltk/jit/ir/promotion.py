@@ -1,7 +1,8 @@
 """Which type an operation on numbers is computed in: NumPy's promotion (NEP 50), and C++'s order.
 
 Two strong dtypes meet by the mode: ``"numpy"`` asks NumPy; ``"cuda"`` takes the one that stands
-later in C++'s order, so that int32 and float32 make float32. A weak number takes the other one's
+later in C++'s order, so that int32 and float32 make float32; in ``"numba"``, operators have widened
+integers before (`operators.operate`), and the rest is NumPy's. A weak number takes the other one's
 dtype where that can hold its kind. Bools count as Python's: their sum is an int.
 """
 
@@ -176,13 +177,13 @@ def _strong_join(kinds: frozenset[Number], mode: str) -> Number | None:
     """Return the type of a variable that numbers of some dtypes are assigned to; None if none.
 
     All dtypes join at once, so that their order does not matter. Integers keep their values among
-    integers, in both modes: uint64 and a signed integer have no join, whatever else there is. What
-    they join to meets the floats by the mode.
+    integers, in both modes: uint64 and a signed integer have no join, whatever else there is (in
+    numba a float64). What they join to meets the floats by the mode.
     """
     integers = [kind.dtype for kind in kinds if kind.is_integer]
     found = [Number(np.result_type(*integers))] if integers else []
     halves = {kind.dtype.name for kind in kinds if kind.is_half}
-    if (found and not found[0].is_integer) or len(halves) == 2:
+    if (found and not found[0].is_integer and mode != "numba") or len(halves) == 2:
         return None
     found += [kind for kind in kinds if not kind.is_integer]
     kind: Number | None = found[0]
@@ -238,8 +239,10 @@ def join_numbers(first: Number, second: Number, mode: str) -> Number | None:
     """
     a, b = _parts(first), _parts(second)
     strong = a.strong | b.strong
-    kind = _strong_join(strong, mode) if strong else None
     signed = a.signed or b.signed
+    if mode == "numba" and signed and UINT64 in strong:
+        strong, signed = strong | {FLOAT64}, False
+    kind = _strong_join(strong, mode) if strong else None
     if (strong and kind is None) or (signed and UINT64 in strong):
         return None
     unknown, constant = _both(a.unknown, b.unknown, mode), _both(a.constant, b.constant, mode)

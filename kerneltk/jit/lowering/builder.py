@@ -23,7 +23,7 @@ from kerneltk.jit.lowering.values.conversion import (
 from kerneltk.jit.lowering.values.description import description_of, phrase_of
 from kerneltk.jit.lowering.values.joins import joined_values
 from kerneltk.jit.lowering.values.numbers import cast, fitted
-from kerneltk.jit.lowering.values.operators import binary, unary
+from kerneltk.jit.lowering.values.operators import binary, operate, unary
 from kerneltk.jit.lowering.values.references import temporary
 
 
@@ -47,6 +47,7 @@ class FunctionBuilder(Context):
     joined_values = joined_values
     make_tuple = make_tuple
     not_computed = not_computed
+    operate = operate
     phrase = staticmethod(phrase_of)
     temporary = temporary
     truth = truth_of

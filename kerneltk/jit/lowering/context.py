@@ -173,7 +173,7 @@ class Context:
 
     @property
     def mode(self) -> str:
-        """``"cuda"`` or ``"numpy"``."""
+        """``"cuda"``, ``"numpy"`` or ``"numba"``: how numbers of two dtypes meet."""
         return self.program.mode
 
     def span(self, node: ast.AST) -> ir.Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.interop.streams import stream_in_brackets
 from kerneltk.jit.frontends.rawkernel import (
     Configured,
@@ -16,7 +16,13 @@ from kerneltk.jit.frontends.rawkernel import (
     checked_function,
 )
 from kerneltk.jit.numba.host_arrays import get_current_device
-from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
+from kerneltk.jit.numba.options import (
+    Parsed,
+    checked_options,
+    converted_types,
+    parse_signature,
+    signatures_of,
+)
 from kerneltk.launch.launch_config import as_extents, covering_grid, is_size
 
 # What to use instead of attributes that numba's kernels have.
@@ -95,7 +101,8 @@ class CudaKernel(JitKernel):
     def __call__(self, *args: Any, **named: Any) -> None:
         """Raise: there is no grid yet."""
         raise ArgumentValueError(
-            f"Kernel '{self.name}' is called without a grid.\n"
+            f"Kernel '{self.name}' is called without a grid: the launch configuration was not "
+            "specified.\n"
             f"  Hint: {self.name}[blocks, threads](...), or {self.name}.forall(n)(...)."
         )
 
@@ -107,8 +114,21 @@ class CudaKernel(JitKernel):
             )
         grid, block, stream, shared = (*configuration, 0, 0)[:4]
         for what, given in (("grid", grid), ("block", block)):
-            as_extents(given, what, self.name)  # the driver's error to numba's users
+            try:
+                as_extents(given, what, self.name)  # the driver's error to numba's users
+            except KernelToolkitError:
+                self._check_integers(f"{what}dim", given)
+                raise
         return self._with(grid, block, stream, shared, configuration)
+
+    def _check_integers(self, what: str, given: Any) -> None:
+        """Raise in numba's words for a grid or a block that is none."""
+        extents = list(given) if isinstance(given, tuple | list) else [given]
+        sentence = f"Kernel '{self.name}': {what} must be a sequence of"
+        if not all(map(is_size, extents)):
+            raise ArgumentTypeError(f"{sentence} integers, got {extents}.")
+        if not 1 <= len(extents) <= 3:
+            raise ArgumentValueError(f"{sentence} 1, 2 or 3 integers, got {extents}.")
 
     def _with(self, grid: Any, block: Any, stream: Any, shared: Any, key: Any = None) -> Configured:
         if not is_size(shared):
@@ -229,8 +249,8 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
     func_or_sig : function, str, object of numba's types, or sequence of these, optional
         The function, for ``@cuda.jit`` alone; or a signature, ``"void(float32[:], int32)"`` or
         ``numba.void(numba.float32[:], numba.int32)``: then numbers are converted to its types, and
-        other arrays are refused. Of several signatures, and of those of device functions, only the
-        grammar is checked: types follow from the arguments.
+        other arrays are refused. Calls of device functions convert numbers, and the result. Of
+        several signatures only the grammar is checked: types follow from the arguments.
     device : bool
         Whether it is a function that kernels call. Kernels can be called by kernels, too.
     fastmath : bool
@@ -281,8 +301,9 @@ def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
     def decorate(function: Callable[..., Any]) -> CudaKernel | DeviceFunction:
         plain = checked_function(function, "cuda.jit")
         if checked.device:
-            return DeviceFunction(plain)
-        definition = Definition(plain, "numpy", checked.compile, bounds, checked.fastmath)
+            types = converted_types(func_or_sig, parsed[0]) if len(parsed) == 1 else None
+            return DeviceFunction(plain, types)
+        definition = Definition(plain, "numba", checked.compile, bounds, checked.fastmath)
         made = CudaKernel(definition, parsed[0] if len(parsed) == 1 else None)
         if options.get("extensions"):
             made.extensions.extend(options["extensions"])

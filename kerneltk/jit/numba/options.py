@@ -130,6 +130,19 @@ def parse_signature(text: str) -> tuple[Parsed, ...]:
     return tuple(map(parsed, nodes))
 
 
+def converted_types(
+    given: Any, parameters: Sequence[Parsed]
+) -> tuple[tuple[np.dtype[Any] | None, ...], np.dtype[Any] | None]:
+    """Return the dtypes that calls of a device function convert numbers to, by its only signature:
+    of the parameters and of the result; None for what is no number.
+    """
+    one = given[0] if isinstance(given, list) else given
+    text = one if isinstance(one, str) else str(getattr(one, "return_type", ""))
+    result = _NAMES.get(text.partition("(")[0].strip(), "void")
+    kinds = (None if item.ndim or item.text == "record" else item.dtype for item in parameters)
+    return tuple(kinds), None if result == "void" else np.dtype(result)
+
+
 # -- options --------------------------------------------------------------------------------------
 
 
@@ -142,12 +155,12 @@ class Options(NamedTuple):
     launch_bounds: Any
 
 
-# Compiled code is cached and optimized anyway; what is inlined the compiler decides.
-_TAKEN = ("cache", "inline", "forceinline", "opt")
+# Compiled code is cached and optimized anyway; what is inlined the compiler decides. There is
+# nothing to link with: a kernel and what it calls are one translation unit.
+_TAKEN = ("cache", "inline", "forceinline", "lto", "opt")
 _KNOWN = ("debug", "device", "extensions", "fastmath", "launch_bounds", "lineinfo", "max_registers")
 _HINTS = {
     "link": "C++ is linked by 'kerneltk.RawModule'.",
-    "lto": "there is nothing to link with: a kernel and what it calls are one translation unit.",
     "argtypes": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "restype": "give the signature first: @cuda.jit('void(float32[:], int32)').",
     "bind": "kernels are compiled when they are first launched.",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,14 @@ from kerneltk.jit.numba.reduction import Reduce
 
 _TAKEN = ("cache", "identity", "nopython", "target")  # the device is that of the arrays
 _TARGETS = ("cuda", "gpu")  # numba's words
+
+
+class _Loop(NamedTuple):
+    """The function for one signature; `columns` are the inputs that it sees as arrays of one."""
+
+    inputs: tuple[np.dtype[Any], ...]
+    call: Any
+    columns: tuple[int, ...]
 
 
 class Ufunc:
@@ -30,17 +40,23 @@ class Ufunc:
         self, function: Callable[..., Any], layout: str | None, given: Any, fastmath: bool
     ) -> None:
         # Importing numba's names does not load it.
-        from kerneltk.jit.frontends.vectorize import vectorize as vectorized
+        from kerneltk.jit.frontends.vectorize import vectorize
+
+        def vectorized(layout: str | None, otypes: Any = None) -> Any:
+            made = vectorize(function, otypes=otypes, signature=layout, fastmath=fastmath)
+            made._definition = replace(made._definition, mode="numba")
+            return made
 
         functools.update_wrapper(self, function)
         self.jit_function = self.py_func = function
         self._inputs = layout.partition("->")[0].count("(") if layout else 0
-        self._loops: list[tuple[tuple[np.dtype[Any], ...], Any]] = []
-        for inputs, outputs in _types_of(given, self._inputs):
-            dtypes = [np.dtype(one) for one in outputs]
-            made = vectorized(function, otypes=dtypes, signature=layout, fastmath=fastmath)
-            self._loops.append((inputs, made))
-        self._dynamic = vectorized(function, signature=layout, fastmath=fastmath)
+        self._loops: list[_Loop] = []
+        for types, outputs in _types_of(given, self._inputs):
+            inputs = tuple(_dtype_of(item, item.text) for item in types)
+            core, columns = _with_columns(layout, types)
+            made = vectorized(core, [np.dtype(one) for one in outputs])
+            self._loops.append(_Loop(inputs, made, columns))
+        self._dynamic = vectorized(layout)
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Call the function with an element of each array.
@@ -94,21 +110,21 @@ class Ufunc:
         fitting = [
             loop
             for loop in self._loops
-            if len(loop[0]) == len(args) and all(map(_takes, arrays, weak, loop[0]))
+            if len(loop.inputs) == len(args) and all(map(_takes, arrays, weak, loop.inputs))
         ]
         if not fitting:
             shown = ", ".join(str(array.dtype) for array in arrays)
-            known = "; ".join(", ".join(map(str, inputs)) for inputs, _ in self._loops)
+            known = "; ".join(", ".join(map(str, loop.inputs)) for loop in self._loops)
             raise ArgumentTypeError(
                 f"No signature of '{self.py_func.__name__}' takes {shown}.\n"
                 f"  Hint: there are ({known})."
             )
 
-        def is_exact(loop: tuple[tuple[np.dtype[Any], ...], Any]) -> bool:
-            triples = zip(arrays, weak, loop[0], strict=True)
+        def is_exact(loop: _Loop) -> bool:
+            triples = zip(arrays, weak, loop.inputs, strict=True)
             return all(is_weak or array.dtype == dtype for array, is_weak, dtype in triples)
 
-        inputs, call = next(filter(is_exact, fitting), fitting[0])
+        inputs, call, columns = next(filter(is_exact, fitting), fitting[0])
         for output, dtype in zip(options.get("out", ()), call.otypes, strict=False):
             if output.dtype != dtype:
                 raise ArgumentTypeError(
@@ -117,6 +133,8 @@ class Ufunc:
                 )
         pairs = zip(arrays, inputs, strict=True)
         converted = [a if a.dtype == dtype else a.astype(dtype) for a, dtype in pairs]
+        for k in columns:
+            converted[k] = converted[k][..., np.newaxis]
         # Numbers go with arrays of any device, NumPy's arrays without dimensions do not.
         return call(*(a if a.ndim else a[()] for a in converted), **options)
 
@@ -139,25 +157,45 @@ def _takes(array: Any, weak: bool, dtype: np.dtype[Any]) -> bool:
     return bool(np.can_cast(array.dtype, dtype, "safe"))
 
 
-def _types_of(given: Any, inputs: int) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Return the dtypes of inputs and outputs of each signature. Of `inputs`, the parameters that
-    follow are the outputs.
+def _with_columns(
+    layout: str | None, types: Sequence[Parsed]
+) -> tuple[str | None, tuple[int, ...]]:
+    """Return the layout of the cores, and the inputs without core dimensions whose type is an
+    array: numba passes these as arrays of one element.
+    """
+    if layout is None:
+        return None, ()
+    cores, arrow, results = layout.partition("->")
+    found = re.findall(r"\([^()]*\)", cores)
+    columns = tuple(
+        k
+        for k, (core, item) in enumerate(zip(found, types, strict=False))
+        if item.ndim == 1 and not core.strip("() ")
+    )
+    cores = ",".join("(1)" if k in columns else core for k, core in enumerate(found))
+    return f"{cores}{arrow}{results}", columns
+
+
+def _types_of(given: Any, inputs: int) -> list[tuple[tuple[Parsed, ...], tuple[Any, ...]]]:
+    """Return the types of inputs and the dtypes of outputs of each signature. Of `inputs`, the
+    parameters that follow are the outputs.
     """
     found = []
     for one in given if isinstance(given, list) else [] if given is None else [given]:
         text = (signatures_of(one) or ("",))[0]
         if one and not isinstance(one, str) and hasattr(one, "return_type"):
             text = f"{type_text(one.return_type)}{text}"
-        dtypes = tuple(_dtype_of(item, text) for item in parse_signature(text))
+        types = parse_signature(text)
+        dtypes = tuple(_dtype_of(item, text) for item in types)
         result = text[: text.index("(")].strip()
         if inputs:
-            found.append((dtypes[:inputs], dtypes[inputs:]))
+            found.append((types[:inputs], dtypes[inputs:]))
         elif result in ("", "void", "none"):
             raise SignatureError(
                 f"The signature {text!r} has no result.\n  Hint: 'float32(float32, float32)'."
             )
         else:
-            found.append((dtypes, (_dtype_of(parse_signature(f"({result},)")[0], text),)))
+            found.append((types, (_dtype_of(parse_signature(f"({result},)")[0], text),)))
     return found
 
 

@@ -116,6 +116,26 @@ def test_of_kernels_on_grids_that_are_compiled_for_gpus() -> None:
     assert str(twice.explain(1, 32, (x, int), target="sm_80")).count("\n") == 1
 
 
+def test_options_of_a_call_of_a_kernel_of_elements() -> None:
+    @jit.kernel
+    def shifted(x: Any, by: Any = 1) -> Any:
+        return x[0] + by + jit.index(1)
+
+    x = np.zeros(3)
+    for options in ({"size": 20}, {"shape": (20,)}, {"out": np.zeros(20)}):
+        assert shifted.explain(x, by=2, **options).moved == (24, 160)
+    assert shifted.explain(x, block_size=64, target="sm_90").block == 64
+    with pytest.raises(ValueError, match="takes no 'shape' here"):
+        jit.kernel(abs_of).explain(x, size=20)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'dtype'"):
+        shifted.explain(x, dtype="f4")
+
+
+def abs_of(x: Any) -> Any:
+    """Return the absolute value."""
+    return abs(x)
+
+
 @pytest.mark.parametrize("target", ["cuda", "sm90"])
 def test_a_target_that_is_none(target: str) -> None:
     kernel = RawModule(code="__global__ void one(int* x) { *x = 1; }").get_function("one")

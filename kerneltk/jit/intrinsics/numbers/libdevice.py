@@ -4,6 +4,7 @@ with ``f`` compute float32.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
+from kerneltk.jit.intrinsics.numbers.mathematics import pair
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call
 from kerneltk.jit.ir.types import FLOAT32, FLOAT64, INT32, UINT32, UINT64, Number
 
@@ -37,8 +39,8 @@ _FAST: dict[int, tuple[str, ...]] = {
 # The types of the result and of the parameters, and C's names where a star does not stand for one
 # with two underscores before it; "_r?" is rounding down, to nearest, up and to zero.
 _TYPES = {
-    "i": INT32, "u": UINT32, "l": Number(np.dtype(np.int64)), "U": UINT64, "f": FLOAT32,
-    "d": FLOAT64,
+    "h": Number(np.dtype(np.int16)), "i": INT32, "u": UINT32, "l": Number(np.dtype(np.int64)),
+    "U": UINT64, "f": FLOAT32, "d": FLOAT64,
 }  # fmt: skip
 _TYPED = {
     "dd": "drcp_r? dsqrt_r?", "ddd": "dadd_r? dmul_r? ddiv_r?", "dddd": "fma_r?",
@@ -59,7 +61,8 @@ _TYPED = {
     "urhadd", "lll": "llmax=max llmin=min mul64hi", "UUU": "ullmax=max ullmin=min umul64hi",
     "uuuu": "byte_perm usad", "uiiu": "sad", "ddi": "ldexp=ldexp scalbn=scalbn powi=pow",
     "ffi": "ldexpf=ldexpf scalbnf=scalbnf powif=powf", "did": "jn=jn yn=yn",
-    "fif": "jnf=jnf ynf=ynf",
+    "fif": "jnf=jnf ynf=ynf", "fh": "half2float=kerneltk::binary16::value",
+    "hf": "float2half_rn=kerneltk::binary16::to_bits",
 }  # fmt: skip
 
 
@@ -67,7 +70,8 @@ def _rule(name: str, kinds: Sequence[Number], cast: str = "") -> Rule:
     result, *wanted = kinds
     places = ", ".join(f"{{{k}}}" for k in range(len(wanted)))
     text = f"::{name}({places})"
-    operation = Operation(name, f"({cast}{text})" if cast else text)
+    headers = ("binary16.hpp",) if "binary16" in name else ()
+    operation = Operation(name, f"({cast}{text})" if cast else text, headers=headers)
 
     def rule(low: Builder, site: CallSite) -> Value:
         given = arguments_of(low, site, ("x", "y", "z")[: len(wanted)]).values()
@@ -98,6 +102,33 @@ def _sine_and_cosine(names: tuple[str, str], kind: Number) -> Rule:
     return rule
 
 
+def _first_cast(rule: Rule, kind: Number) -> Rule:
+    """Return a rule of one float with its argument converted."""
+
+    def cast(low: Builder, site: CallSite) -> Value:
+        x = low.as_number(arguments_of(low, site, ("x",))["x"], site.span_of(0))
+        return rule(low, replace(site, arguments=(low.cast(x, kind),), keywords={}))
+
+    return cast
+
+
+_REMQUO = Operation("remquo", "kerneltk::jit::remquo({0}, {1})", headers=("jit_numbers_more.hpp",))
+
+
+def _remainder_and_quotient(kind: Number) -> Rule:
+    """Return the rule of ``remquo``: the remainder, and the low bits of the quotient."""
+    parts = [replace(_REMQUO, source=f"{_REMQUO.source}.{name}") for name in ("rest", "quotient")]
+
+    def rule(low: Builder, site: CallSite) -> Value:
+        given = arguments_of(low, site, ("x", "y")).values()
+        numbers = [low.as_number(value, site.span_of(k)) for k, value in enumerate(given)]
+        once = [low.temporary(low.cast(number, kind)) for number in numbers]
+        found = [call(part, once, t, site) for part, t in zip(parts, (kind, INT32), strict=True)]
+        return low.make_tuple(found, site.span)
+
+    return rule
+
+
 def _made() -> dict[str, Any]:
     double, single = [FLOAT64] * 4, [FLOAT32] * 4
     rules = {
@@ -109,6 +140,12 @@ def _made() -> dict[str, Any]:
         "sincosf": _sine_and_cosine(("sinf", "cosf"), FLOAT32),
         "sincospi": _sine_and_cosine(("sinpi", "cospi"), FLOAT64),
         "sincospif": _sine_and_cosine(("sinpif", "cospif"), FLOAT32),
+        "frexp": _first_cast(pair(math.frexp, "exponent", INT32), FLOAT64),
+        "frexpf": _first_cast(pair(math.frexp, "exponent", INT32), FLOAT32),
+        "modf": _first_cast(pair(math.modf, "whole"), FLOAT64),
+        "modff": _first_cast(pair(math.modf, "whole"), FLOAT32),
+        "remquo": _remainder_and_quotient(FLOAT64),
+        "remquof": _remainder_and_quotient(FLOAT32),
         "fast_sincosf": _sine_and_cosine(("__sinf", "__cosf"), FLOAT32),
     }
     doc = "CUDA's function of that name."

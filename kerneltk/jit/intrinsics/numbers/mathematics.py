@@ -246,7 +246,7 @@ def _ldexp(low: Builder, site: CallSite) -> Value:
     return call(_LDEXP, [low.cast(x, kind), exponent], kind, site)
 
 
-def _pair(function: Any, second: str, exponent: Number | None = None) -> Rule:
+def pair(function: Any, second: str, exponent: Number | None = None) -> Rule:
     """Return the rule of a function with two results: a fraction, and what may be an exponent."""
     name = function.__name__
     fraction, other = (
@@ -493,10 +493,10 @@ def _table() -> dict[Any, Rule]:
     add(_hypot, math.hypot)
     for function in (math.ldexp, np.ldexp):
         add(folds_weak(function)(_ldexp), function)
-    add(_pair(math.frexp, "exponent", PY_INT), math.frexp)
-    add(_pair(np.frexp, "exponent", INT32), np.frexp)
+    add(pair(math.frexp, "exponent", PY_INT), math.frexp)
+    add(pair(np.frexp, "exponent", INT32), np.frexp)
     for function in (math.modf, np.modf):
-        add(_pair(function, "whole"), function)
+        add(pair(function, "whole"), function)
     add(lambda low, site: choose(low, site, ("condition", "x", "y")), np.where)
     add(partial(_logical, "and"), np.logical_and)
     add(partial(_logical, "or"), np.logical_or)

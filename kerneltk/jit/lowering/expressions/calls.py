@@ -13,7 +13,7 @@ import numpy as np
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Intrinsic, Static, Value
 from kerneltk.jit.intrinsics.registry import rule_of
-from kerneltk.jit.ir.types import VOID
+from kerneltk.jit.ir.types import VOID, Number
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.expressions.instances import (
     call_builtin,
@@ -98,6 +98,9 @@ def call_object(low: FunctionBuilder, function: Any, site: CallSite) -> Value:
         return _called_now(low, function, site, values)
     callee = callee_of(low, function, site)
     if callee is not None:
+        converted = getattr(function, "jit_types", None)
+        if converted is not None:
+            return _typed(low, callee, site, converted)
         return _invoke(low, callee, site)
     found = construct(low, function, site) if isinstance(function, type) else None
     if found is None:
@@ -152,6 +155,40 @@ def _not_called(low: FunctionBuilder, function: Any, site: CallSite) -> Exceptio
     if function in (np.array, np.empty, np.zeros, np.ones, np.full):
         hint = "declare 'jit.local_memory(dtype, shape)', or pass an array."
     return low.refuse(f"'{site.name}' is no function that kernels can call.", site.span, hint)
+
+
+def _typed(low: FunctionBuilder, callee: Callee, site: CallSite, converted: Any) -> Value:
+    """Call a function with a signature: numbers are converted to its types."""
+    low.program.lookups.give_up()  # the description of a function has no types
+    kinds, result = converted
+    names = [argument.arg for argument in callee.source.node.args.args]
+    by_name = dict(zip(names, kinds, strict=False))
+
+    def converted_to(name: str, value: Value, span: ir.Span) -> Value:
+        return _as_dtype(low, value, by_name.get(name), span, f"the parameter '{name}'")
+
+    arguments = [
+        converted_to(name, value, site.span_of(k))
+        for k, (name, value) in enumerate(zip(names, site.arguments, strict=False))
+    ]
+    arguments += site.arguments[len(arguments) :]
+    keywords = {name: converted_to(name, value, site.span) for name, value in site.keywords.items()}
+    site = dataclasses.replace(site, arguments=tuple(arguments), keywords=keywords)
+    found = _invoke(low, callee, site)
+    is_number = not isinstance(found, Static) and isinstance(found.type, Number)
+    return _as_dtype(low, found, result, site.span, "the result") if is_number else found
+
+
+def _as_dtype(
+    low: FunctionBuilder, value: Value, dtype: np.dtype[Any] | None, span: ir.Span, what: str
+) -> Value:
+    if dtype is None:
+        return value
+    if isinstance(value, Static) and type(value.value) is int and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if limits.min <= value.value <= limits.max:
+            return Static(dtype.type(value.value))  # it may be the shape of an array
+    return low.convert(value, Number(dtype), span, what)
 
 
 def _invoke(low: FunctionBuilder, callee: Callee, site: CallSite) -> Value:

@@ -6,6 +6,7 @@ import builtins
 import collections
 import dataclasses
 import math
+import operator
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -228,6 +229,7 @@ _CONVERSIONS: dict[Any, tuple[str, Number]] = {
 }
 _FUNCTIONS: dict[Any, str] = {
     builtins.abs: "__abs__",
+    operator.abs: "__abs__",
     builtins.round: "__round__",
     math.floor: "__floor__",
     math.ceil: "__ceil__",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import PY_INT, Array, Record, Reference, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Record, Reference, Tuple
 from kerneltk.jit.lowering.builder import FunctionBuilder
 from kerneltk.jit.lowering.function import annotated_type
 from kerneltk.jit.lowering.names import assign_name, lookup, type_conflict
 from kerneltk.jit.lowering.values.arrays import index_array, record_field
+from kerneltk.jit.lowering.values.classes import class_of
 from kerneltk.jit.lowering.values.conversion import is_tuple
 from kerneltk.jit.lowering.values.evaluation import evaluate, refuse_node, settled, settled_lvalue
 from kerneltk.jit.lowering.values.operators import spelling_of
@@ -213,12 +215,13 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
         if late:
             left = settled(low, left)
         low.statements += late
-        found = low.binary(op, left, value, span, spans, in_place=True)
+        found = low.operate(op, left, value, span, spans, in_place=True)
         assign_name(low, node.target.id, found, span)
         return
     op = spelling_of(low, node.op, span)
     lvalue = _target_of(low, node.target)
     if isinstance(lvalue, ir.Section) or isinstance(getattr(lvalue, "type", None), Array):
+        _check_rebindable(low, node.target)
         _update_array(low, lvalue, op, node, spans)  # type: ignore[arg-type]
         return
     if not isinstance(lvalue, ir.Element | ir.Field):
@@ -230,14 +233,24 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
         lvalue = settled_lvalue(low, lvalue)
         left = low.temporary(lvalue)
         low.statements += added
-        result = low.binary(op, left, value, span, spans)
+        result = low.operate(op, left, value, span, spans)
         _store(low, lvalue, result, low.span(node.target), span)
         return
     name = low.fresh("place")
     local = ir.Local(name, lvalue.type, low.span(node.target))
-    result = low.binary(op, local, value, span, spans)
+    result = low.operate(op, local, value, span, spans)
     what = "an element" if isinstance(lvalue, ir.Element) else f"the field '{lvalue.key}'"
     low.emit(ir.Update(lvalue, name, low.convert(result, lvalue.type, span, what), span))
+
+
+def _check_rebindable(low: FunctionBuilder, target: ast.expr) -> None:
+    """Raise for an array in a tuple: Python changes it, and then fails to assign the item."""
+    assert isinstance(target, ast.Subscript | ast.Attribute)
+    with low.captured():
+        owner = evaluate(low, target.value)
+    kind = class_of(owner)
+    if is_tuple(owner) or (kind is not None and kind.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise _tuple_assigned(low, low.span(target), kind)
 
 
 def _update_array(
@@ -251,11 +264,12 @@ def _update_array(
     _check_whole(low, array, spans[0])
     array = settled_lvalue(low, array) if isinstance(array, ir.Field) else low.temporary(array)
     value = evaluate(low, node.value)
-    store_results(
-        low,
-        array,
-        (array, value),
-        spans,
-        lambda items: low.binary(op, items[0], items[1], low.span(node), spans),
-        spans[0],
-    )
+
+    def result_of(items: Sequence[Value]) -> Value:
+        found = low.binary(op, items[0], items[1], low.span(node), spans)
+        kinds = [low.as_expression(item, spans[0]).type for item in items]
+        # NumPy's sum and product of two bools is a bool.
+        is_bool = op in ("+", "*") and kinds == [BOOL, BOOL]
+        return low.cast(low.as_number(found, spans[0]), BOOL) if is_bool else found
+
+    store_results(low, array, (array, value), spans, result_of, spans[0])

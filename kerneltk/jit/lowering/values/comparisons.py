@@ -15,7 +15,7 @@ import numpy as np
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
-from kerneltk.jit.ir.types import PY_INT, UINT64, Array, Number, Tuple
+from kerneltk.jit.ir.types import BOOL, PY_INT, UINT64, Array, Number, Tuple
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values import classes
 from kerneltk.jit.lowering.values.conversion import (
@@ -361,11 +361,18 @@ def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.S
         for v in (left, right)
     ):
         same = False  # what has a value at run time is neither
+    elif low.mode == "numba" and all(_is_bool(value) for value in (left, right)):
+        values = [as_number(low, value, span) for value in (left, right)]  # as numba: equal
+        return ir.Compare("==" if isinstance(op, ast.Is) else "!=", values[0], values[1], span)
     else:
         raise low.refuse(
             "'is' cannot compare numbers in a kernel.", span, "use '==', or compare with None."
         )
     return Static(same == isinstance(op, ast.Is))
+
+
+def _is_bool(value: Value) -> bool:
+    return isinstance(value.value, bool) if isinstance(value, Static) else value.type == BOOL
 
 
 def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.Span) -> Value:

@@ -14,7 +14,7 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.intrinsics.python import OPERATORS
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Type
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT32, UINT64, Array, Number, Type
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.classes import called, class_of, operated, special
 from kerneltk.jit.lowering.values.conversion import (
@@ -71,7 +71,79 @@ def binary_node(low: Context, node: ast.BinOp) -> Value:
     left, right = in_order(low, (node.left, node.right))
     spans = (low.span(node.left), low.span(node.right))
     op = spelling_of(low, node.op, low.span(node), left, right)
-    return binary(low, op, left, right, low.span(node), spans)
+    return operate(low, op, left, right, low.span(node), spans)
+
+
+def operate(
+    low: Context,
+    op: str,
+    left: Value,
+    right: Value,
+    span: ir.Span,
+    spans: tuple[ir.Span, ir.Span] | None = None,
+    *,
+    in_place: bool = False,
+) -> Value:
+    """Return one of Python's operators, as `binary`; in the mode of numba integers are widened."""
+    if low.mode == "numba" and op != "/":
+        if op in ("//", "%") and _is_exact(op, left, right):  # a short division is faster
+            found = binary(low, op, left, right, span, spans, in_place=in_place)
+            return _widened(low, op, (found,), span)[0]
+        if op in SHIFTS:  # the count does not change the type
+            (left,) = _widened(low, op, (left,), span)
+        else:
+            left, right = _widened(low, op, (left, right), span)
+    return binary(low, op, left, right, span, spans, in_place=in_place)
+
+
+def _is_exact(op: str, left: Value, right: Value) -> bool:
+    """Return whether a quotient or a rest of integers needs no more bits than the left one has."""
+    if isinstance(left, Static) or not isinstance(left.type, Number) or left.type.weak:
+        return False
+    if not left.type.is_integer:
+        return False
+    if isinstance(right, Static):
+        is_int = type(right.value) is int
+        return is_int and 0 < right.value <= int(np.iinfo(left.type.dtype).max)
+    return left.type == right.type and (op == "%" or left.type.dtype.kind == "u")
+
+
+def _widened(low: Context, op: str, values: tuple[Value, ...], span: ir.Span) -> tuple[Value, ...]:
+    """Return the operands of an operator in 64 bits, where all are integers and one is strong.
+
+    numba's enhancement proposal 1 makes uint64 of unsigned ones, and int64 where a signed one
+    follows. Here they are uint64 only where an int64 may not hold the result of two operands, so
+    that a difference keeps its sign; a uint64 stays one beside Python's integers.
+    """
+    kinds = [kind for value in values if (kind := _number_type(value)) is not None]
+    integers = [kind for kind in kinds if kind.is_integer]
+    strong = [kind for kind in integers if not kind.weak]
+    if len(integers) + kinds.count(BOOL) < len(values) or not strong:
+        return values
+    is_unsigned = all(kind.dtype.kind == "u" for kind in strong)
+    is_large = UINT64 in strong or (op in ("*", "**") and strong == [UINT32, UINT32])
+    wide = UINT64 if is_unsigned and is_large else Number(np.dtype(np.int64))
+    return tuple(_as_wide(low, value, wide, span) for value in values)
+
+
+def _number_type(value: Value) -> Number | None:
+    """Return the type of a number; None for a value or a constant that is none."""
+    if not isinstance(value, Static):
+        return value.type if isinstance(value.type, Number) else None
+    if isinstance(value.value, np.generic):
+        return Number(value.value.dtype) if _is_scalar(value.value) else None
+    if type(value.value) is int and value.value >= 2**63:
+        return UINT64
+    return {bool: BOOL, int: PY_INT}.get(type(value.value))  # those of floats are not asked for
+
+
+def _as_wide(low: Context, value: Value, wide: Number, span: ir.Span) -> Value:
+    if isinstance(value, Static):
+        is_strong = isinstance(value.value, np.integer)
+        return Static(value.value.astype(wide.dtype)) if is_strong else value
+    kind = value.type
+    assert isinstance(kind, Number)
+    return value if kind.weak or kind == BOOL else cast(low, as_number(low, value, span), wide)
 
 
 def fold(
@@ -117,7 +189,7 @@ def _as_computed(
     low: Context, op: str, left: Any, right: Any, spans: tuple[ir.Span, ir.Span], span: ir.Span
 ) -> tuple[Any, Any]:
     """Return two constants, one of them of a dtype, in the type that a thread computes in."""
-    by_value = low.mode == "numpy" or not (
+    by_value = low.mode != "cuda" or not (
         isinstance(left, np.generic) and isinstance(right, np.generic)
     )
     if op in COMPARED and by_value:
@@ -166,7 +238,7 @@ def binary(
         return _tuple_arithmetic(low, op, left, right, span)
     first, second = spans or (span, span)
     a, b = as_number(low, left, first), as_number(low, right, second)
-    if low.mode == "numpy":
+    if low.mode != "cuda":
         a, b = _within(low, left, a, b.type, first), _within(low, right, b, a.type, second)
     kind = operation_type(low, op, ir.number_type(a), ir.number_type(b), span)
     if op == "**":
@@ -237,7 +309,12 @@ def unary_node(low: Context, node: ast.UnaryOp) -> Value:
 
 
 def unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
-    """Return ``-a``, ``+a``, ``~a`` or ``not a``."""
+    """Return ``-a``, ``+a``, ``~a`` or ``not a``. numba widens integers after the operation."""
+    found = _unary(low, op, value, span)
+    return _widened(low, "-", (found,), span)[0] if low.mode == "numba" else found
+
+
+def _unary(low: Context, op: ast.unaryop, value: Value, span: ir.Span) -> Value:
     if isinstance(op, ast.Not):
         truth = truth_of(low, value, span)
         return Static(not truth.value) if isinstance(truth, Static) else ir.Not(truth, span)

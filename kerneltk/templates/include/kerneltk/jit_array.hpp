@@ -96,6 +96,18 @@ __device__ inline packed<T>* at_any_byte(T* place) {
     return reinterpret_cast<packed<T>*>(place);
 }
 
+// A view with the axes in reverse order.
+template <template <class, int> class A, class T, int N>
+__device__ inline strided<T, N> transposed(const A<T, N>& whole) {
+    strided<T, N> view;
+    view.data = whole.data;
+    for (int k = 0; k < N; ++k) {
+        view.shape[k] = whole.shape[N - 1 - k];
+        view.steps[k] = whole.stride(N - 1 - k);
+    }
+    return view;
+}
+
 // A field of all elements of an array of records; `offset` is its place in one (bytes).
 template <class F, template <class, int> class A, class T, int N>
 __device__ inline strided<F, N> field_view(const A<T, N>& records, int offset) {

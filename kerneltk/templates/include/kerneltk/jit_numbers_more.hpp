@@ -102,6 +102,19 @@ __device__ __forceinline__ quotient_and_rest<T> divmod(T a, T b) {
     return {floor_divide(a, b), modulo(a, b)};
 }
 
+// C's remquo: the sign and at least three low bits of the quotient.
+template <class T>
+struct rest_and_quotient {
+    T rest;
+    int quotient;
+};
+template <class T>
+__device__ inline rest_and_quotient<T> remquo(T a, T b) {
+    rest_and_quotient<T> parts;
+    parts.rest = ::remquo(a, b, &parts.quotient);
+    return parts;
+}
+
 // ---- integers ----
 
 template <class T>

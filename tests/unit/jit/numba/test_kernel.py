@@ -98,6 +98,19 @@ def test_configurations_that_are_refused(configuration: Any) -> None:
         jit(store)[configuration]
 
 
+@pytest.mark.parametrize(
+    ("grid", "block", "message"),
+    [
+        (2.0, 3, r"griddim must be a sequence of integers, got \[2.0\]"),
+        (2, [3.0], r"blockdim must be a sequence of integers, got \[3.0\]"),
+        ((1, 2, 3, 4), 5, r"griddim must be a sequence of 1, 2 or 3 integers, got \[1, 2, 3, 4\]"),
+    ],
+)
+def test_grids_that_are_refused_in_numbas_words(grid: Any, block: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        jit(store)[grid, block]
+
+
 def test_shared_memory_is_the_fourth() -> None:
     with pytest.raises(ArgumentTypeError, match="which must be an int"):
         jit(store)[1, 2, 0, 1.5]

@@ -162,6 +162,17 @@ def test_outputs_that_are_numbers() -> None:
     assert dot(np.arange(6).reshape(2, 3), [1, 10]).tolist() == [3, 120]
 
 
+def test_numbers_that_are_arrays_of_one() -> None:
+    @cuda.guvectorize(["void(f8[:], i8[:], f8, f8[:])"], "(n),(),()->(n)")
+    def shifted(x, by, factor, out):
+        for k in range(x.size):
+            out[k] = factor * x[(k + by[0]) % x.size]
+
+    x = np.arange(4.0)
+    assert shifted(x, 1, 2.0).tolist() == [2, 4, 6, 0]
+    assert shifted(x, np.array([0, 3]), 1.0).tolist() == [[0, 1, 2, 3], [3, 0, 1, 2]]
+
+
 def test_outputs_of_which_a_part_is_written() -> None:
     @cuda.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
     def first(x, out):
