@@ -599,18 +599,6 @@ def test_what_shows_that_a_parameter_is_whole() -> None:
     assert kernel.raw == {"b", "c", "d", "e", "f", "g"}
 
 
-@pytest.mark.exhaustive
-def test_whole_arrays_of_other_strides(backend: Any) -> None:
-    @jit.kernel
-    def reversed_rows(x):
-        i, j = jit.index(2)
-        return x[x.shape[0] - 1 - i, j]
-
-    for layout in ("C", "F", "every second", "backward", "transposed"):
-        x = LAYOUTS[layout]
-        same(backend, reversed_rows(backend.asarray(x)), x[::-1])
-
-
 def test_atomics_into_whole_arrays(backend: Any) -> None:
     @jit.kernel
     def extremes(x, low, high, total):
@@ -719,11 +707,6 @@ def test_shapes_that_do_not_go_together_beside_an_index(backend: Any) -> None:
         weighted(x, backend.asarray(values("float32", (4, 5))))
     with pytest.raises(ArgumentValueError, match=r"'out' has shape \(4, 5\)"):
         weighted(x, 1, out=backend.asarray(values("float32", (4, 5))))
-
-
-def test_an_index_that_is_too_many_for_the_array(backend: Any) -> None:
-    with pytest.raises(TypingError, match="has 1 dimension, and 2 indices were given"):
-        transposed(backend.asarray(values("float32", 4)))
 
 
 def test_arguments_of_other_kinds(backend: Any) -> None:
