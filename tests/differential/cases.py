@@ -307,7 +307,6 @@ def mixed_cases() -> Iterator[Case]:
 
 def raw_cases() -> Iterator[Case]:
     gather = ElementwiseKernel("raw T x, int32 k", "T y", "y = x[k]", "gather")
-    ElementwiseKernel("raw T x", "T y", "y = x[i] + x[n - 1 - i]", "flat")
     stencil = ElementwiseKernel(
         "raw T x, int32 rows, int32 columns", "T y",
         """
@@ -318,11 +317,7 @@ def raw_cases() -> Iterator[Case]:
         """,
         "stencil",
     )  # fmt: skip
-    ElementwiseKernel(
-        "raw T x", "int64 y", "y = x.size() * 1000 + x.shape()[1] * 100 + x.strides()[0]", "sizes"
-    )
     scatter = ElementwiseKernel("T x, int32 k", "raw T y", "y[k] = x", "scatter")
-    ElementwiseKernel("T x", "raw T y", "int at[] = {i, 0}; y[at] = x", "indexed")
     permutation = (np.arange(60, dtype=np.int32) * 7) % 60
     for layout in LAYOUTS:
         if layout == "misaligned":

@@ -461,10 +461,6 @@ def truncation_to_integers(x, y):
 # -- arrays and records -------------------------------------------------------------------------
 
 
-def from_end(values, k):
-    return values[len(values) - 1 - k]
-
-
 @TABLE.program(ints(), ints())
 def arrays_exchanged_in_a_loop(x, z):
     k = jit.grid(1)

@@ -277,9 +277,6 @@ def accumulation_cases() -> Iterator[ReductionCase]:
         lambda x, y, **how: np.add.reduce(x, dtype=np.int32, **how),
         1,
     )  # fmt: skip
-    np.random.default_rng(5).standard_normal((40, 500))
-    ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
-    ReductionKernel("T x", "T y", "x * conj(x)", "a + b", "y = sqrt(a)", "0", "complex_norm")
 
 
 def axis_cases() -> Iterator[ReductionCase]:
@@ -604,11 +601,6 @@ def index_cases() -> Iterator[ReductionCase]:
         "T x, T w", "T y", "x * _raw_x[_in_ind.get()] + w * _raw_w[_j]", "a + b", "y = a", "0",
         "itself",
     )  # fmt: skip
-    ReductionKernel(
-        "T x, int64 last", "T y",
-        "x * _raw_x[{(ptrdiff_t)last - _in_ind.get()[0], _in_ind.get()[1]}]",
-        "a + b", "y = a + _raw_x.size()", "0", "opposite", reduce_dims=False,
-    )  # fmt: skip
     for layout in ("c", "f", "pitched", "backwards"):
         for axis in (0, 1):
             yield ReductionCase(
@@ -653,16 +645,6 @@ __device__ Best better(const Best& a, const Best& b) {
     return a.index < b.index ? a : b;
 }
 """
-FOUR = """
-template <class U> struct Four { U part[4]; };
-__device__ Four<T> only(T value, T none) { Four<T> r = {{value, none, none, none}}; return r; }
-__device__ Four<T> merge(const Four<T>& a, const Four<T>& b) {
-    Four<T> r;
-    for (int i = 0, j = 0, k = 0; k < 4; ++k)
-        r.part[k] = a.part[i] <= b.part[j] ? a.part[i++] : b.part[j++];
-    return r;
-}
-"""
 STRUCTURE_SHAPES: tuple[tuple[tuple[int, ...], Axis], ...] = (
     ((300,), None), ((40, 50), 0), ((40, 50), 1), ((5, 900), 1), ((900, 5), 0), ((6, 7, 9), 1),
     ((6, 7, 9), (0, 2)), ((5, 70_001), 1), ((1000, 4), 1),
@@ -690,11 +672,6 @@ def structure_cases() -> Iterator[ReductionCase]:
         "T x, T lowest", "T y, T z", "{x, lowest}",
         "{max(a.first, b.first), max(min(a.first, b.first), max(a.second, b.second))}",
         "y = a.first; z = a.second", "{lowest, lowest}", "top", reduce_type="T first, T second",
-    )  # fmt: skip
-    ReductionKernel(
-        "T x, T none", "T y0, T y1, T y2, T y3", "only(x, none)", "merge(a, b)",
-        "y0 = a.part[0]; y1 = a.part[1]; y2 = a.part[2]; y3 = a.part[3]", "only(none, none)",
-        "four", reduce_type="Four<T>", preamble=FOUR,
     )  # fmt: skip
     for shape, axis in STRUCTURE_SHAPES:
         for dtype in (F32, np.dtype("i2")):
@@ -844,7 +821,6 @@ def special_cases() -> Iterator[ReductionCase]:
                 f"nan-ignored-{dtype}-{axis}", ignores, lambda d=dtype: (special(d),), ignoring,
                 axis, modes=("new",),
             )  # fmt: skip
-    ReductionKernel("T x", "T y", "x", "fmax(a, b)", "y = a", -np.inf, "fmax_of")
 
     def summed(x: Array, **how: Any) -> Array:
         with np.errstate(invalid="ignore"):
@@ -855,13 +831,6 @@ def special_cases() -> Iterator[ReductionCase]:
             f"nan-and-infinity-summed-{axis}", SUM, lambda: (special(F32),), summed, axis,
             modes=("new",),
         )  # fmt: skip
-
-    ReductionKernel(
-        "T x", "int64 k", "{x, _J}",
-        "(a.value != a.value) != (b.value != b.value) ? (a.value != a.value ? a : b)"
-        " : a.value > b.value ? a : b.value > a.value ? b : a.index < b.index ? a : b",
-        "k = a.index", None, "argmax_nan", reduce_type="T value, int64 index",
-    )  # fmt: skip
 
 
 def mask_cases() -> Iterator[ReductionCase]:
@@ -898,7 +867,6 @@ def mask_cases() -> Iterator[ReductionCase]:
             f"where-all-{axis}", ALL, lambda: (numbers(F32, shape) > 0,), all_of, axis,
             mask=masks["row"], modes=("new",),
         )  # fmt: skip
-    ReductionKernel("T x, T low", "T y", "x", "a > b ? a : b", "y = a", "low", "at_least")
     for layout in LAYOUTS:
         yield ReductionCase(
             f"where-of-{layout}", SUM, lambda a=layout: (LAYOUTS[a](numbers(F32, shape)),), total,

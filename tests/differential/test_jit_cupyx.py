@@ -52,26 +52,6 @@ def test_sizes_of_numpy_and_python(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(y)[30:], 0)
 
 
-# -- reductions ----------------------------------------------------------------------------------
-
-
-@jit.rawkernel()
-def total(x, y, size):
-    tid = jit.threadIdx.x
-    ntid = jit.blockDim.x
-    value = np.float32(0)
-    for i in range(tid, size, ntid):
-        value += x[i]
-    smem = jit.shared_memory(np.float32, 256)
-    smem[tid] = value
-    jit.syncthreads()
-    if tid == np.uint32(0):
-        value = np.float32(0)
-        for i in range(ntid):
-            value += smem[i]
-        y[0] = value
-
-
 # -- functions that kernels call -----------------------------------------------------------------
 
 

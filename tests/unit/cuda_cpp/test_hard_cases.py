@@ -21,12 +21,6 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
     return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
 
 
-# -- arrays ---------------------------------------------------------------------------------------
-
-
-# -- values ---------------------------------------------------------------------------------------
-
-
 # -- texts ----------------------------------------------------------------------------------------
 
 
@@ -117,14 +111,6 @@ def test_name_expressions_are_a_sequence(names: Any) -> None:
 
 
 # -- modules --------------------------------------------------------------------------------------
-
-VARIABLES = """
-__constant__ int coefficient;
-__device__ int hits;
-__constant__ const int fixed[2] = {3, 4};
-template <class T> __global__ void read(T* o) { o[0] = coefficient; ++hits; }
-__global__ void plain(int* o) { o[0] = coefficient; ++hits; }
-"""
 
 
 def test_subscripts_take_what_kernels_lists(tmp_path: Path) -> None:

@@ -27,11 +27,6 @@ __global__ void parameters(char c, Mixed m, short s, Wide w, double d, bool b, d
 """
 
 
-@pytest.fixture(scope="module")
-def basic() -> Kernels:
-    return Kernels(BASIC, ["parameters"])
-
-
 TURNS = """
 __global__ void spread(const float* x, float* y) {
     __shared__ float parts[32];
