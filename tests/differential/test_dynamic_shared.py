@@ -101,14 +101,11 @@ def test_memory_that_a_launch_does_not_have(name: str) -> None:
     np.testing.assert_array_equal(x, np.arange(32))
 
 
-@pytest.mark.parametrize(
-    ("options", "declaration"),
-    [
-        (("-DDYN=extern __shared__",), "DYN float s[]"),
-        (("-DSH=__shared__",), "extern SH float s[]"),
-        (("-DDYN(n)=EXT __shared__ float n[]", "-DEXT=extern"), "DYN(s)"),
-    ],
-)
+@pytest.mark.parametrize(("options", "declaration"), [
+    (("-DDYN=extern __shared__",), "DYN float s[]"),
+    (("-DSH=__shared__",), "extern SH float s[]"),
+    (("-DDYN(n)=EXT __shared__ float n[]", "-DEXT=extern"), "DYN(s)"),
+])  # fmt: skip
 def test_memory_that_options_declare(options: tuple[str, ...], declaration: str) -> None:
     body = "s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[threadIdx.x] = s[31 - threadIdx.x];"
     code = f'extern "C" __global__ void back(float* x) {{ {declaration}; {body} }}'

@@ -176,13 +176,10 @@ def of_a_variable(x):
     x[i] = added(x[i])(x[i], x[i])
 
 
-@pytest.mark.parametrize(
-    ("function", "expected"),
-    [
-        (lambda x: endless(1)(x), "This function, or what it calls, is nested too deep."),
-        (of_a_variable, "The default of 'more' of 'add' is computed in the function that it is"),
-    ],
-)
+@pytest.mark.parametrize(("function", "expected"), [
+    (lambda x: endless(1)(x), "This function, or what it calls, is nested too deep."),
+    (of_a_variable, "The default of 'more' of 'add' is computed in the function that it is"),
+])  # fmt: skip
 def test_functions_that_cannot_be_returned(function: Any, expected: str) -> None:
     with pytest.raises(UnsupportedError, match=expected):
         jit.rawkernel()(function)[1, 1](np.zeros(1))

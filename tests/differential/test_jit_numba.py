@@ -485,16 +485,13 @@ def test_libdevice(backend: Any) -> None:
 # -- what is not there ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("declare_device", "RawKernel"),
-        ("grid_group", "this_grid"),
-        ("bf16", "operators"),
-        ("types", "np.float32"),
-        ("float32", "np.float32"),
-    ],
-)
+@pytest.mark.parametrize(("name", "hint"), [
+    ("declare_device", "RawKernel"),
+    ("grid_group", "this_grid"),
+    ("bf16", "operators"),
+    ("types", "np.float32"),
+    ("float32", "np.float32"),
+])  # fmt: skip
 def test_names_that_are_not_there_say_what_is(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match=rf"'cuda\.{name}' is not available[^$]*{hint}"):
         getattr(cuda, name)

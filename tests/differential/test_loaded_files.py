@@ -90,21 +90,14 @@ def test_a_call_of_the_hosts_overload_is_an_error_of_nvrtc(tmp_path: Path, head:
 
 
 @pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
-@pytest.mark.parametrize(
-    ("declared", "use", "what"),
-    [
-        (
-            "static inline int f(int a) { return 1; }",
-            "f(3)",
-            "a function of the host: write '__device__'",
-        ),
-        (
-            "int f[2] = {1, 2};",
-            "f[1]",
-            "a variable of the host: write '__device__' or '__constant__'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("declared", "use", "what"), [
+    (
+        "static inline int f(int a) { return 1; }",
+        "f(3)",
+        "a function of the host: write '__device__'",
+    ),
+    ("int f[2] = {1, 2};", "f[1]", "a variable of the host: write '__device__' or '__constant__'"),
+])  # fmt: skip
 def test_what_is_the_hosts_is_named_as_such(
     tmp_path: Path, target: str, declared: str, use: str, what: str
 ) -> None:
@@ -218,14 +211,11 @@ def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["host", "sm_90"])
-@pytest.mark.parametrize(
-    "declared",
-    [
-        "std::vector<int> make(int n);",
-        "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
-        "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
-    ],
-)
+@pytest.mark.parametrize("declared", [
+    "std::vector<int> make(int n);",
+    "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
+    "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
+])  # fmt: skip
 def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
     tmp_path: Path, declared: str, target: str
 ) -> None:
@@ -313,16 +303,13 @@ def test_lanes_run_in_step_in_a_header(backend: Any, tmp_path: Path, head: str) 
     assert backend.asnumpy(x)[0] == 496
 
 
-@pytest.mark.parametrize(
-    ("head", "options", "where", "hint"),
-    [
-        ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", (), "'m.cu', line 3",
-         "write its name in the line that includes it, in quotes"),
-        ("#include H\n", ('-DH="a.h"',), "'m.cu', line 1",
-         "write its name in the line that includes it, in quotes"),
-        ("", ("-include", "{}/a.h"), "compile options", "include it in the source, in quotes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("head", "options", "where", "hint"), [
+    ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", (), "'m.cu', line 3",
+     "write its name in the line that includes it, in quotes"),
+    ("#include H\n", ('-DH="a.h"',), "'m.cu', line 1",
+     "write its name in the line that includes it, in quotes"),
+    ("", ("-include", "{}/a.h"), "compile options", "include it in the source, in quotes"),
+])  # fmt: skip
 def test_a_header_that_is_not_read_is_told(
     tmp_path: Path, head: str, options: tuple[str, ...], where: str, hint: str
 ) -> None:

@@ -114,15 +114,12 @@ def test_running_sums(backend, array):
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    ("a", "x"),
-    [
-        (M, M[0, 0]),
-        (M[0], M[1]),
-        (M.swapaxes(1, 2), M[:, 0, :4]),
-        (M[:, None, :, ::2], M[0, :, :3]),
-    ],
-)
+@pytest.mark.parametrize(("a", "x"), [
+    (M, M[0, 0]),
+    (M[0], M[1]),
+    (M.swapaxes(1, 2), M[:, 0, :4]),
+    (M[:, None, :, ::2], M[0, :, :3]),
+])  # fmt: skip
 def test_products(backend, a, x):
     same(backend, product(backend.asarray(a), backend.asarray(x)), np.matvec(a, x), "product")
 
