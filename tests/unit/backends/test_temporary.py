@@ -104,15 +104,12 @@ def test_compilers_that_cannot_write(
     assert str(caught.value) == message(reason, place)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1", "Killed"),
-        ("kill -9 $$", "Killed"),
-        ("kill -11 $$", "Segmentation fault"),
-        ("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1", "Killed"),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), [
+    ("echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1", "Killed"),
+    ("kill -9 $$", "Killed"),
+    ("kill -11 $$", "Segmentation fault"),
+    ("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1", "Killed"),
+])  # fmt: skip
 def test_compilers_that_are_ended(
     monkeypatch: pytest.MonkeyPatch, place: Path, tmp_path: Path, text: str, why: str
 ) -> None:

@@ -28,16 +28,13 @@ def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> k
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    ("parameter", "array"),
-    [
-        ("S* x", np.zeros(5, np.uint8)),
-        ("S* x", np.zeros(3, "S3")),
-        ("S* x", np.zeros(3, "V7")),
-        ("float4* x", np.zeros(2, np.float32)),
-        ("int (*x)[4]", np.zeros(2, np.int32)),
-    ],
-)
+@pytest.mark.parametrize(("parameter", "array"), [
+    ("S* x", np.zeros(5, np.uint8)),
+    ("S* x", np.zeros(3, "S3")),
+    ("S* x", np.zeros(3, "V7")),
+    ("float4* x", np.zeros(2, np.float32)),
+    ("int (*x)[4]", np.zeros(2, np.int32)),
+])  # fmt: skip
 def test_arrays_of_no_whole_number_of_elements(parameter: str, array: Any) -> None:
     with pytest.raises((ArgumentValueError, ArgumentTypeError)):
         kernel(parameter, before="struct S { double a[4]; };")(1, 1, (array,))
@@ -260,16 +257,13 @@ def test_arrays_without_gaps(array: Any) -> None:
     check(pointer_to(NUMBERS["double"]), array)
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.zeros(6)[::2],
-        np.zeros(6)[::-1],
-        np.zeros((3, 4))[:, :3],
-        np.zeros((3, 4))[::-1],
-        np.broadcast_to(np.zeros(3), (2, 3)),
-    ],
-)
+@pytest.mark.parametrize("array", [
+    np.zeros(6)[::2],
+    np.zeros(6)[::-1],
+    np.zeros((3, 4))[:, :3],
+    np.zeros((3, 4))[::-1],
+    np.broadcast_to(np.zeros(3), (2, 3)),
+])  # fmt: skip
 def test_arrays_with_gaps(array: Any) -> None:
     with pytest.raises(ArgumentValueError, match="has gaps"):
         check(pointer_to(NUMBERS["double"]), array)

@@ -226,16 +226,13 @@ def test_bfloat16_of_nan_and_beyond_the_range() -> None:
             packed(BFLOAT, value)
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "wanted"),
-    [
-        (UINT8, np.array(255), b"\xff"),
-        (UINT8, 2.0, b"\x02"),
-        (INT64, np.array(-(2**63)), b"\0" * 7 + b"\x80"),
-        (ENUM, -1, b"\xff" * 4),
-        (ENUM, 2**32 - 1, b"\xff" * 4),
-    ],
-)
+@pytest.mark.parametrize(("kind", "value", "wanted"), [
+    (UINT8, np.array(255), b"\xff"),
+    (UINT8, 2.0, b"\x02"),
+    (INT64, np.array(-(2**63)), b"\0" * 7 + b"\x80"),
+    (ENUM, -1, b"\xff" * 4),
+    (ENUM, 2**32 - 1, b"\xff" * 4),
+])  # fmt: skip
 def test_integers_at_the_ends_of_their_range(
     kind: ParameterType, value: Any, wanted: bytes
 ) -> None:

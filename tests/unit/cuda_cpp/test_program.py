@@ -245,14 +245,11 @@ namespace ns { __constant__ float table[3]; }
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("plane", "did you mean 'plain'"),
-        ("of_type", r"template of <class T, int N>: name it as 'of_type<float, 4>'"),
-        ("nothing_like_it", "its kernels are 'plain', 'ns::inner', 'of_type', 'twice', 'either'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "hint"), [
+    ("plane", "did you mean 'plain'"),
+    ("of_type", r"template of <class T, int N>: name it as 'of_type<float, 4>'"),
+    ("nothing_like_it", "its kernels are 'plain', 'ns::inner', 'of_type', 'twice', 'either'"),
+])  # fmt: skip
 def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
     with pytest.raises(ArgumentValueError, match=f"offers no kernel '{name}'.\n  Hint: .*{hint}"):
         program(KERNELS).offering(name)

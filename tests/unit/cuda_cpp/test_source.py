@@ -79,13 +79,10 @@ def test_headers_beside_the_working_directory(
     assert out[0] == 31
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "#ifndef H\n#define H\nint a();\n#else\n#define SECOND 1\n#endif\n",
-        "#ifndef H\n#define H\n#endif\n#ifdef H\n#define SECOND 1\n#endif\n",
-    ],
-)
+@pytest.mark.parametrize("header", [
+    "#ifndef H\n#define H\nint a();\n#else\n#define SECOND 1\n#endif\n",
+    "#ifndef H\n#define H\n#endif\n#ifdef H\n#define SECOND 1\n#endif\n",
+])  # fmt: skip
 def test_headers_that_say_more_the_second_time(tmp_path: Path, header: str) -> None:
     (tmp_path / "twice.h").write_text(header)
     (tmp_path / "main.cu").write_text(

@@ -256,13 +256,10 @@ def test_an_interrupt_ends_what_a_handler_launches() -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGTERM,
-        *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (signal.SIGUSR1, signal.SIGALRM)),
-    ],
-)
+@pytest.mark.parametrize("number", [
+    signal.SIGTERM,
+    *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (signal.SIGUSR1, signal.SIGALRM)),
+])  # fmt: skip
 @pytest.mark.parametrize("name", ["elements", "reduction", "raw", "barriers", "python"])
 def test_other_signals_wait_for_the_end(number: int, name: str) -> None:
     launch, go = launches(64)[name], new_go()

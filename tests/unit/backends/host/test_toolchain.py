@@ -321,26 +321,20 @@ def test_a_static_variable_of_a_function_needs_a_constant() -> None:
         runtime.load(code)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("-std=c++11", "--std=c++17", "--std=c++23"), ("-std=c++17", "-std=c++17", "-std=c++2b")),
-        (("-DN=3", "-D", "M=a b", "--define-macro=K"), ("-DN=3", "-DM=a b", "-DK")),
-        (("-UN", "--undefine-macro=M"), ("-UN", "-UM")),
-        (("-I/a", "-I", "/b", "--include-path=/c"), ("-I/a", "-I/b", "-I/c")),
-        (("--use_fast_math", "-use_fast_math"), ("-ffast-math", "-ffast-math")),
-        (("--fmad=false", "-fmad=true"), ("-ffp-contract=off", "-ffp-contract=fast")),
-        (("-w", "--pre-include=no_such.h"), ("-include", "no_such.h")),
-        (("--ftz=true", "--prec-div=false", "--maxrregcount=32", "-default-device", "-G"), ()),
-        (
-            ("--ptxas-options=-v", "-Xptxas", "-O3", "-Xptxas=-v", "-DN", "-rdc=true", "-dc"),
-            ("-DN",),
-        ),
-        (("-O3", "-Xcompiler", "-fPIC", "--split-compile=2", "-dopt=on", "--minimal"), ()),
-        (("--expt-relaxed-constexpr", "-Wno-deprecated-declarations", "--threads=2"), ()),
-        (("--diag-suppress=186,177", "-diag-suppress", "20012", "--diag-error=1", "-Werror"), ()),
-    ],
-)
+@pytest.mark.parametrize(("options", "expected"), [
+    (("-std=c++11", "--std=c++17", "--std=c++23"), ("-std=c++17", "-std=c++17", "-std=c++2b")),
+    (("-DN=3", "-D", "M=a b", "--define-macro=K"), ("-DN=3", "-DM=a b", "-DK")),
+    (("-UN", "--undefine-macro=M"), ("-UN", "-UM")),
+    (("-I/a", "-I", "/b", "--include-path=/c"), ("-I/a", "-I/b", "-I/c")),
+    (("--use_fast_math", "-use_fast_math"), ("-ffast-math", "-ffast-math")),
+    (("--fmad=false", "-fmad=true"), ("-ffp-contract=off", "-ffp-contract=fast")),
+    (("-w", "--pre-include=no_such.h"), ("-include", "no_such.h")),
+    (("--ftz=true", "--prec-div=false", "--maxrregcount=32", "-default-device", "-G"), ()),
+    (("--ptxas-options=-v", "-Xptxas", "-O3", "-Xptxas=-v", "-DN", "-rdc=true", "-dc"), ("-DN",)),
+    (("-O3", "-Xcompiler", "-fPIC", "--split-compile=2", "-dopt=on", "--minimal"), ()),
+    (("--expt-relaxed-constexpr", "-Wno-deprecated-declarations", "--threads=2"), ()),
+    (("--diag-suppress=186,177", "-diag-suppress", "20012", "--diag-error=1", "-Werror"), ()),
+])  # fmt: skip
 def test_nvrtc_options_are_translated(options: tuple[str, ...], expected: tuple[str, ...]) -> None:
     assert toolchain.host_options(options) == expected
 
@@ -357,22 +351,10 @@ def test_relative_include_directories_are_the_callers(tmp_path: Path) -> None:
     assert toolchain.host_options(("-Iheaders",)) == (f"-I{os.getcwd()}/headers",)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        "--gpu-architecture=sm_90",
-        "-arch=sm_80",
-        "-O0",
-        "-fplugin=x.so",
-        "-std=gnu++17",
-        "-stdlib=libc++",
-        "--fmad=maybe",
-        "-o",
-        "@file",
-        "-wrapper",
-        "main.cpp",
-    ],
-)
+@pytest.mark.parametrize("option", [
+    "--gpu-architecture=sm_90", "-arch=sm_80", "-O0", "-fplugin=x.so", "-std=gnu++17",
+    "-stdlib=libc++", "--fmad=maybe", "-o", "@file", "-wrapper", "main.cpp",
+])  # fmt: skip
 def test_other_options_are_refused_by_name(option: str) -> None:
     with pytest.raises(CompileError, match="does not know the compile option") as caught:
         toolchain.host_options(("-DX", option))

@@ -17,17 +17,10 @@ def inside(body: str, head: str = "") -> str:
     return found[begin.end() :].removesuffix(" }") if begin else body
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "volatile float sum = 1; sum += 2; y[0] = sum;",
-        "y[0] = n;",
-        'asm volatile("" ::: "memory");',
-        "for (int k = 0; k < 4; ++k) y[k] = 1;",
-        "atomicAdd(y, 1);",
-        "y[0] = y[1];  // x[0]",
-    ],
-)
+@pytest.mark.parametrize("body", [
+    "volatile float sum = 1; sum += 2; y[0] = sum;", "y[0] = n;", 'asm volatile("" ::: "memory");',
+    "for (int k = 0; k < 4; ++k) y[k] = 1;", "atomicAdd(y, 1);", "y[0] = y[1];  // x[0]",
+])  # fmt: skip
 def test_what_is_no_others_is_left_alone(body: str) -> None:
     assert inside(body) == body
 
@@ -47,16 +40,10 @@ STEP = "template <class T> __device__ void step(T* s, int t) { s[t] += s[t + 1];
 MARKED = "_KT_TARGET(1, s[t]) += _KT_LOAD(0, s[t + 1]);"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "step(x, 1);",
-        "step((volatile int*)y, 1);",
-        "step<volatile int>(y, 1);",
-        "volatile int* p = x + 1; step(p, 1);",
-        "outer(x);",
-    ],
-)
+@pytest.mark.parametrize("body", [
+    "step(x, 1);", "step((volatile int*)y, 1);", "step<volatile int>(y, 1);",
+    "volatile int* p = x + 1; step(p, 1);", "outer(x);",
+])  # fmt: skip
 def test_templates_that_get_volatile_types_are_marked(body: str) -> None:
     outer = "template <class U> __device__ void outer(U* s) { step(s, 0); } "
     kernel = f"__global__ void f(volatile int* x, int* y) {{ {body} }}"
