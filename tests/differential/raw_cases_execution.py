@@ -34,11 +34,6 @@ def grid_cases() -> Iterator[RawCase]:
         lambda: (ints(1234, -(2**60), 2**60, "i8"), ints(1234, -(2**60), 2**60, "i8", 2),
                  blank(1300, "i8"), 1234),
         lambda x, y, z, n: {2: filled(z, x + y)})  # fmt: skip
-    yield RawCase("scale-2d", file, "scale_2d", (2, 3), (16, 5),
-        lambda: (ints((37, 50), -50, 50, "f4"), 37, 45, 50, -0.5),
-        lambda m, rows, columns, pitch, factor: {
-            0: np.where(np.arange(50) < columns, m * np.float32(factor), m)
-        })  # fmt: skip
     for sizes, block in (
         ((11, 6, 5), (4, 3, 2)),
         ((1, 9, 17), (1, 8, 8)),
@@ -64,24 +59,6 @@ def grid_cases() -> Iterator[RawCase]:
         lambda: (blank((2, 105), "i4"),),
         lambda out: {0: np.tile(np.arange(105) // 32 * 1000 + np.arange(105) % 32, (2, 1))}
     )  # fmt: skip
-    yield RawCase("sum-of-divisors", file, "sum_of_divisors", 3, 50,
-        lambda: (ints(700, -20, 400), blank(700, "i4"), 700),
-        lambda x, out, n: {
-            1: [sum(d for d in range(1, v + 1) if v % d == 0) if v > 0 else -1 for v in x.tolist()]
-        })  # fmt: skip
-
-    def collatz(out: Array, n: int) -> dict[int, Array]:
-        steps = []
-        for value in range(1, n + 1):
-            count = 0
-            while value != 1:
-                value = 3 * value + 1 if value % 2 else value // 2
-                count += 1
-            steps.append(count)
-        return {0: filled(out, steps)}
-
-    yield RawCase("collatz", file, "collatz_steps", 9, 64,
-        lambda: (blank(600, "u4"), np.uint32(555)), collatz)  # fmt: skip
 
 
 def matrix_cases() -> Iterator[RawCase]:
@@ -90,9 +67,6 @@ def matrix_cases() -> Iterator[RawCase]:
         yield RawCase(f"transpose-{expression}", file, f"transpose<{expression}>", (3, 2), (32, 8),
             lambda d=dtype: (ints((45, 70), -99, 99, d), blank((70, 45), d), 45, 70),
             lambda x, y, rows, columns: {1: x.T})  # fmt: skip
-    yield RawCase("transpose-naive", file, "transpose_naive", (5, 4), (16, 8),
-        lambda: (floats((31, 67), -1, 1, "f8"), blank((67, 31), "f8"), 31, 67),
-        lambda x, y, rows, columns: {1: x.T})  # fmt: skip
     yield RawCase("transpose-in-place", file, "transpose_in_place", (3, 3), (16, 16),
         lambda: (ints((41, 41), -99, 99), 41),
         lambda x, n: {0: x.T})  # fmt: skip
@@ -102,9 +76,6 @@ def matrix_cases() -> Iterator[RawCase]:
     def product(a: Array, b: Array, c: Array, *sizes: int) -> dict[int, Array]:
         return {2: a @ b}
 
-    yield RawCase("matmul-naive", file, "matmul_naive", (5, 6), (8, 8),
-        lambda: (ints((45, 29), -9, 9, "f4"), ints((29, 37), -9, 9, "f4", 2),
-                 blank((45, 37), "f4"), 45, 37, 29), product)  # fmt: skip
     for kind, dtype, tile in (("float", "f4", 16), ("double", "f8", 8), ("int", "i4", 32)):
         yield RawCase(f"matmul-{kind}-{tile}", file, f"matmul_tiled<{kind}, {tile}>",
             (-(-37 // tile), -(-45 // tile)), (tile, tile),
@@ -113,9 +84,6 @@ def matrix_cases() -> Iterator[RawCase]:
     yield RawCase("matmul-registers", file, "matmul_registers", (2, 4), (32, 4),
         lambda: (ints((64, 64), -9, 9, "f4"), ints((64, 64), -9, 9, "f4", 2),
                  blank((64, 64), "f4"), 64), product)  # fmt: skip
-    yield RawCase("matrix-vector", file, "matrix_vector", 19, 64,
-        lambda: (ints((19, 203), -9, 9, "f8"), ints(203, -9, 9, "f8", 2), blank(19, "f8"), 203),
-        lambda a, x, y, columns: {2: a @ x}, shared_mem=64 * 8)  # fmt: skip
 
 
 def reduction_cases() -> Iterator[RawCase]:
@@ -136,15 +104,6 @@ def reduction_cases() -> Iterator[RawCase]:
         yield RawCase(f"sum-unrolled-{block}", file, f"sum_unrolled<{block}>", grid, block,
             lambda g=grid: (ints(3000, -500, 500), blank(g, "i4"), 3000),
             lambda x, out, n, g=grid, b=block: {1: by_blocks(x, g, 2 * b).sum((0, 2))})  # fmt: skip
-    yield RawCase("max-dynamic", file, "max_dynamic", 3, 256,
-        lambda: (floats(5003, -9, 9), blank(3, "f4"), 5003),
-        lambda x, out, n: {
-            1: np.pad(x, (0, -x.size % 768), constant_values=-np.inf)
-            .reshape(-1, 3, 256).max((0, 2))
-        }, shared_mem=1024)  # fmt: skip
-    yield RawCase("dot", file, "dot", 6, 96,
-        lambda: (ints(2500, -9, 9, "f4"), ints(2500, -9, 9, "f4", 2), np.zeros(1, "f4"), 2500),
-        lambda x, y, out, n: {2: [x @ y]})  # fmt: skip
     yield RawCase("row-range", file, "row_range", 7, 64,
         lambda: (ints((7, 301), -(2**61), 2**61, "i8"), blank(7, "i8"), blank(7, "i8"), 301),
         lambda x, high, low, columns: {1: x.max(1), 2: x.min(1)})  # fmt: skip
@@ -157,10 +116,9 @@ def reduction_cases() -> Iterator[RawCase]:
         steps=({}, {}))  # fmt: skip
 
     file = "histogram.cu"
-    for kernel in ("histogram_global", "histogram_shared"):
-        yield RawCase(kernel.replace("_", "-"), file, kernel, 4, 96,
-            lambda: (ints(5001, 0, 256, "u1"), np.ones(256, "u4"), 5001),
-            lambda x, bins, n: {1: bins + np.bincount(x, minlength=256)})  # fmt: skip
+    yield RawCase("histogram-shared", file, "histogram_shared", 4, 96,
+        lambda: (ints(5001, 0, 256, "u1"), np.ones(256, "u4"), 5001),
+        lambda x, bins, n: {1: bins + np.bincount(x, minlength=256)})  # fmt: skip
     yield RawCase("histogram-float", file, "histogram_float", 3, 128,
         lambda: (np.append(ints(2000, -40, 140, "f4") / np.float32(16), np.float32(np.nan)), 2001,
                  0.0, 8.0, 32, np.zeros(32, "i4"), np.zeros(1, "i4")),
@@ -237,9 +195,6 @@ def warp_cases() -> Iterator[RawCase]:
     yield RawCase("half-warps", file, "half_warps", 1, 32,
         lambda: (ints(32, -99, 99), blank(32, "i4")),
         lambda x, out: {1: np.repeat([x[:16].sum(), x[16:].max()], 16)})  # fmt: skip
-    yield RawCase("warp-add", file, "warp_add_all", 2, 96,
-        lambda: (ints(192, -99, 99), blank(192, "i4")),
-        lambda x, out: {1: np.repeat(_warps(x).sum(1), 32)})  # fmt: skip
     yield RawCase("rotate-through-shared", file, "rotate_through_shared", 3, (32, 4),
         lambda: (floats((12, 32), -1, 1), blank((12, 32), "f4")),
         lambda x, out: {1: np.roll(x, -7, axis=1)})  # fmt: skip
@@ -378,15 +333,9 @@ def atomic_cases() -> Iterator[RawCase]:
 
 def shared_memory_cases() -> Iterator[RawCase]:
     file = "shared_memory.cu"
-    yield RawCase("reverse-static", file, "reverse_static", 1, 256,
-        lambda: (ints(199, 0, 999), 199),
-        lambda x, n: {0: x[::-1]})  # fmt: skip
     yield RawCase("reverse-dynamic", file, "reverse_dynamic", 3, 70,
         lambda: (ints((3, 70), 0, 999), 70),
         lambda x, n: {0: x[:, ::-1]}, shared_mem=280)  # fmt: skip
-    yield RawCase("neighbours-dynamic", file, "neighbours_dynamic", 3, 64,
-        lambda: (ints(150, 0, 999, "f4"), blank(160, "f4"), 150),
-        lambda x, out, n: {1: filled(out, x + x[np.arange(150) ^ 1])}, shared_mem=256)  # fmt: skip
     yield RawCase("aligned-tiles", file, "aligned_tiles<64>", 1, 64,
         lambda: (ints(64, 0, 999, "f4"), blank(64, "f4")),
         lambda x, out: {1: x[::-1] + x[5]})  # fmt: skip
@@ -434,16 +383,6 @@ def variable_cases() -> Iterator[RawCase]:
         variables_after={"coefficients": coefficients, "primes": np.array([2, 3, 5, 7, 11, 13])}
     )  # fmt: skip
 
-    def exponents(numbers: Array, out: Array, n: int) -> dict[int, Array]:
-        result = np.zeros((n, 6), "i4")
-        for column, prime in enumerate((2, 3, 5, 7, 11, 13)):
-            for power in range(1, 15):
-                result[:, column] += numbers.astype(np.int64) % prime**power == 0
-        return {1: result}
-
-    yield RawCase("prime-factors", file, "prime_factors", 4, 50,
-        lambda: (ints(180, 1, 30000), blank((180, 6), "i4"), 180), exponents,
-        variables={"primes": np.array([2, 3, 5, 7, 11, 13], "i4")})  # fmt: skip
     values = ints(203, -50, 50, "f8")
     yield RawCase("device-variables", file, "accumulate", 2, 128,
         lambda: (values.copy(), 203),
@@ -482,10 +421,6 @@ def cooperative_cases() -> Iterator[RawCase]:
         yield RawCase(f"tile-sums-{width}", file, f"tile_sums<{width}>", 2, 64,
             lambda w=width: (ints(128, -99, 99), blank(128 // w, "i4")),
             lambda x, out, w=width: {1: x.reshape(-1, w).sum(1)})  # fmt: skip
-    yield RawCase("sum-by-block", file, "sum_by_block", 3, 64,
-        lambda: (ints(1000, -99, 99), blank(3, "i4"), 1000),
-        lambda x, out, n: {1: np.pad(x, (0, 152)).reshape(-1, 3, 64).sum((0, 2))}, shared_mem=256
-    )  # fmt: skip
 
     def ranks(out: Array) -> dict[int, Array]:
         rank = np.arange(64)
@@ -529,9 +464,6 @@ def cooperative_cases() -> Iterator[RawCase]:
         yield RawCase(f"grid-sync-{steps}", file, "ring_average", 4, 64,
             lambda s=steps: (ints(501, -9, 9), blank(501, "i4"), 501, s), ring, cooperative=True
         )  # fmt: skip
-    yield RawCase("grid-sync-normalise", file, "normalise", 3, 128,
-        lambda: (2.0 ** ints(1000, 0, 4, "f4"), blank(1000, "f4"), np.zeros(1, "f4"), 1000),
-        lambda x, out, total, n: {1: x / x.sum(), 2: [x.sum()]}, cooperative=True)  # fmt: skip
 
 
 def cases() -> Iterator[RawCase]:

@@ -40,9 +40,6 @@ def vector_cases() -> Iterator[RawCase]:
         yield RawCase(f"negate-wide-{n}", file, "negate_wide", 2, 64,
             lambda n=n: (ints(n, -99, 99), blank(n, "i4"), n),
             lambda x, out, n: {1: -x})  # fmt: skip
-    yield RawCase("swap-pairs", file, "swap_pairs", 3, 50,
-        lambda: (ints((131, 2), -99, 99), 131),
-        lambda x, n: {0: x[:, ::-1]})  # fmt: skip
 
     def blend(front: Array, back: Array, out: Array, n: int) -> dict[int, Array]:
         alpha = front[:, 3:].astype(int)
@@ -163,9 +160,6 @@ def half_cases() -> Iterator[RawCase]:
     yield RawCase("half2-pairs", file, "half2_pairs", 2, 64,
         lambda: (_halves().reshape(-1, 2), _halves(2).reshape(-1, 2), blank((n // 2, 5, 2), "f2"),
                  blank((n // 2, 2), "f4"), n // 2), pairs)  # fmt: skip
-    yield RawCase("half-row-sums", file, "half_row_sums", 5, 32,
-        lambda: (ints((5, 77), -99, 99, "f2"), blank(5, "f4"), blank(5, "f2"), 77),
-        lambda x, sums, maxima, columns: {1: x.sum(1, dtype="f4"), 2: x.max(1)})  # fmt: skip
 
     def functions(x: Array, out: Array, n: int) -> dict[int, Array]:
         v = x.astype("f8")

@@ -36,19 +36,6 @@ __device__ int block_sum(cg::thread_block block, int* memory, int value)
     return memory[0];
 }
 
-extern "C" __global__ void sum_by_block(const int* in, int* out, int n)
-{
-    extern __shared__ int group_memory[];
-    const cg::thread_block block = cg::this_thread_block();
-    int mine = 0;
-    for (int i = blockIdx.x * block.size() + block.thread_rank(); i < n;
-         i += block.size() * gridDim.x) {
-        mine += in[i];
-    }
-    const int sum = block_sum(block, group_memory, mine);
-    if (block.thread_rank() == 0) out[block.group_index().x] = sum;
-}
-
 // Ranks and sizes of a block and of its tiles of 8; the block has three dimensions.
 extern "C" __global__ void ranks(int* out)
 {
@@ -117,25 +104,4 @@ extern "C" __global__ void ring_average(int* even, int* odd, int n, int steps)
         }
         grid.sync();
     }
-}
-
-// Sum over the grid in one launch, read back by every block.
-extern "C" __global__ void normalise(const float* in, float* out, float* total, int n)
-{
-    __shared__ float partial[128];
-    cg::grid_group grid = cg::this_grid();
-    cg::thread_block block = cg::this_thread_block();
-    const int t = block.thread_rank();
-    float sum = 0.0f;
-    for (int i = grid.thread_rank(); i < n; i += grid.size()) sum += in[i];
-    partial[t] = sum;
-    cg::sync(block);
-    for (int s = 64; s > 0; s >>= 1) {
-        if (t < s) partial[t] += partial[t + s];
-        cg::sync(block);
-    }
-    if (t == 0) atomicAdd(total, partial[0]);
-    cg::sync(grid);
-    const float whole = *static_cast<volatile float*>(total);
-    for (int i = grid.thread_rank(); i < n; i += grid.size()) out[i] = in[i] / whole;
 }

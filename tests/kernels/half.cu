@@ -86,27 +86,6 @@ extern "C" __global__ void half2_pairs(const __half2* x, const __half2* y, __hal
     wide[i] = __half22float2(a);
 }
 
-// Sums in single precision of rows in half precision, by shuffles of halves' pairs.
-extern "C" __global__ void half_row_sums(const half* matrix, float* sums, half* maxima, int columns)
-{
-    const half* row = matrix + blockIdx.x * columns;
-    float sum = 0.0f;
-    half best = __float2half(-65504.0f);
-    for (int k = threadIdx.x; k < columns; k += 32) {
-        sum += __half2float(row[k]);
-        best = row[k] > best ? row[k] : best;
-    }
-    for (int offset = 16; offset > 0; offset >>= 1) {
-        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-        const half other = __shfl_xor_sync(0xffffffffu, best, offset);
-        best = __hgt(other, best) ? other : best;
-    }
-    if (threadIdx.x == 0) {
-        sums[blockIdx.x] = sum;
-        maxima[blockIdx.x] = best;
-    }
-}
-
 extern "C" __global__ void half_functions(const half* x, half* out, int n)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -27,15 +27,6 @@ extern "C" __global__ void negate_wide(const int* in, int* out, int n)
     }
 }
 
-extern "C" __global__ void swap_pairs(int2* pairs, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        const int2 pair = pairs[i];
-        pairs[i] = make_int2(pair.y, pair.x);
-    }
-}
-
 extern "C" __global__ void blend_rgba(const uchar4* front, const uchar4* back, uchar4* out, int n)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -125,12 +125,6 @@ __device__ int warp_add(int value)
 #endif
 }
 
-extern "C" __global__ void warp_add_all(const int* in, int* out)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    out[i] = warp_add(in[i]);
-}
-
 // Lanes hand values over through shared memory, one warp at a time.
 extern "C" __global__ void rotate_through_shared(const float* in, float* out)
 {
