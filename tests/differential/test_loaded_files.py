@@ -13,7 +13,7 @@ import pytest
 
 import kerneltk
 from kerneltk.errors import CompileError
-from tests.sampling import half, one_in, one_row_in
+from tests.sampling import half, one_in
 
 
 def _read_cases() -> Iterator[tuple[str, dict[str, str], int]]:
@@ -235,32 +235,6 @@ def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
 
 
 # -- changes --------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("head", "options"),
-    one_row_in(
-        2,
-        [
-            ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", ()),
-            ("#include H\n", ('-DH="a.h"',)),
-            ("#include H\n", ("-D", "H=<a.h>")),
-            ('#define I "a.h"\n#define H I\n#if 1\n#include H\n#endif\n', ()),
-            ("#define I <a.h>\n#if __has_include(I)\n#include I\n#endif\n", ()),
-        ],
-    ),
-)
-def test_a_change_of_a_header_that_a_macro_names(
-    tmp_path: Path, head: str, options: tuple[str, ...]
-) -> None:
-    main, header = tmp_path / "m.cu", tmp_path / "a.h"
-    main.write_text(head + "__global__ void k(int* x) { x[0] = A; }\n")
-    x = np.zeros(1, np.int32)
-    for number in (1, 2, 1):
-        header.write_text(f"#define A {number}\n")
-        kerneltk.load(main, options=options).k(1, 1, (x,))
-        assert x[0] == number
 
 
 def test_a_link_to_a_header_is_the_same_header(tmp_path: Path) -> None:
