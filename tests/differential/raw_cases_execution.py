@@ -10,8 +10,6 @@ import numpy as np
 
 from .raw_support import Array, RawCase, blank, filled, floats, ints
 
-ROUNDING = "one multiplication and one addition, which a compiler may contract to one rounding"
-
 
 def _warps(x: Array, lanes: int = 32) -> Array:
     return x.reshape(-1, lanes)
@@ -23,28 +21,10 @@ def grid_cases() -> Iterator[RawCase]:
         yield RawCase(f"saxpy-{n}", file, "saxpy", grid, block,
             lambda n=n: (n, 2.5, ints(n, -99, 99, "f4"), ints(n, -99, 99, "f4", 2)),
             lambda n, a, x, y: {3: np.float32(a) * x + y})  # fmt: skip
-    yield RawCase("saxpy-rounding", file, "saxpy_one_each", (40,), (256,),
-        lambda: (10001, np.float32(0.3), floats(10001, -1, 1), floats(10001, -1, 1, seed=2)),
-        lambda n, a, x, y: {3: (float(a) * x.astype("f8") + y).astype("f4")}, rtol=1e-6, atol=1e-7,
-        why=ROUNDING)  # fmt: skip
-    yield RawCase("fewer-elements-than-n", file, "saxpy_one_each", 3, 64,
-        lambda: (1000, 1.0, ints(1000, 0, 9, "f4"), ints(1000, 0, 9, "f4", 2)),
-        lambda n, a, x, y: {3: filled(y, x[:192] + y[:192])})  # fmt: skip
     yield RawCase("add-64-bit", file, "add_64bit", 5, 100,
         lambda: (ints(1234, -(2**60), 2**60, "i8"), ints(1234, -(2**60), 2**60, "i8", 2),
                  blank(1300, "i8"), 1234),
         lambda x, y, z, n: {2: filled(z, x + y)})  # fmt: skip
-    for sizes, block in (
-        ((11, 6, 5), (4, 3, 2)),
-        ((1, 9, 17), (1, 8, 8)),
-        ((40, 1, 3), (32, 1, 1)),
-    ):
-        grid = tuple(-(-s // b) for s, b in zip(sizes, block, strict=True))
-        yield RawCase(f"index-3d-{sizes}", file, "index_3d", grid, block,
-            lambda s=sizes: (blank(s[::-1], "i4"), *s),
-            lambda out, nx, ny, nz: {
-                0: sum(i * f for i, f in zip(np.indices(out.shape), (10000, 100, 1), strict=True))
-            })  # fmt: skip
     for grid, block in (((2, 3, 4), (5, 2, 3)), ((7,), (32,)), ((1, 1, 9), (1, 1, 64)), (3, 1024)):
 
         def shapes(out: Array, grid: Any = grid, block: Any = block) -> dict[int, Array]:
@@ -143,17 +123,6 @@ def warp_cases() -> Iterator[RawCase]:
             lambda w=width: (ints(192, -99, 99), blank(192 // w, "i4")),
             lambda x, out, w=width: {1: _warps(x, w).sum(1)})  # fmt: skip
 
-    def shuffled(x: Array, out: Array) -> dict[int, Array]:
-        lane = np.arange(32)
-        half, eighth = lane % 16, lane % 8
-        sources = [
-            np.full(32, 5), (lane + 1) % 32, lane // 16 * 16 + 3,
-            np.where(half >= 2, lane - 2, lane), np.where(eighth < 5, lane + 3, lane), lane ^ 1,
-        ]  # fmt: skip
-        return {1: np.array([x[source] for source in sources])}
-
-    yield RawCase("shuffles", file, "shuffles", 1, 32,
-        lambda: (ints(32, 0, 999), blank((6, 32), "i4")), shuffled)  # fmt: skip
     yield RawCase("gather-in-warp", file, "gather_in_warp", 2, 64,
         lambda: (floats(128, -1, 1, "f8"), ints(128, -40, 80), blank(128, "f8")),
         lambda x, lanes, out: {2: x[np.arange(128) // 32 * 32 + lanes % 32]})  # fmt: skip
@@ -239,19 +208,6 @@ def _wrap(value: int, bits: int) -> int:
 
 def atomic_cases() -> Iterator[RawCase]:
     file = "atomics.cu"
-    start = np.array([5, 6, 7, -7, -1, 0, 99], "i4")
-
-    def int_ops(x: Array, out: Array, n: int) -> dict[int, Array]:
-        wide = x.astype(np.int64)
-        ands, ors = np.bitwise_and.reduce(x), np.bitwise_or.reduce(x)
-        return {
-            1: np.array([out[0] + wide.sum(), out[1] - wide.sum(), min(out[2], x.min()),
-                         max(out[3], x.max()), out[4] & ands, out[5] | ors,
-                         out[6] ^ np.bitwise_xor.reduce(x)]),
-        }  # fmt: skip
-
-    yield RawCase("atomic-int", file, "atomic_int", 3, 64,
-        lambda: (ints(500, -999, 999), start.copy(), 500), int_ops)  # fmt: skip
 
     def unsigned_ops(x: Array, out: Array, n: int) -> dict[int, Array]:
         total = int(x.sum(dtype=np.uint64))
@@ -333,9 +289,6 @@ def atomic_cases() -> Iterator[RawCase]:
 
 def shared_memory_cases() -> Iterator[RawCase]:
     file = "shared_memory.cu"
-    yield RawCase("reverse-dynamic", file, "reverse_dynamic", 3, 70,
-        lambda: (ints((3, 70), 0, 999), 70),
-        lambda x, n: {0: x[:, ::-1]}, shared_mem=280)  # fmt: skip
     yield RawCase("aligned-tiles", file, "aligned_tiles<64>", 1, 64,
         lambda: (ints(64, 0, 999, "f4"), blank(64, "f4")),
         lambda x, out: {1: x[::-1] + x[5]})  # fmt: skip
@@ -417,37 +370,7 @@ def variable_cases() -> Iterator[RawCase]:
 
 def cooperative_cases() -> Iterator[RawCase]:
     file = "cooperative.cu"
-    for width in (32, 16, 4):
-        yield RawCase(f"tile-sums-{width}", file, f"tile_sums<{width}>", 2, 64,
-            lambda w=width: (ints(128, -99, 99), blank(128 // w, "i4")),
-            lambda x, out, w=width: {1: x.reshape(-1, w).sum(1)})  # fmt: skip
 
-    def ranks(out: Array) -> dict[int, Array]:
-        rank = np.arange(64)
-        return {
-            0: np.stack([rank, rank * 0 + 64, rank % 8, rank * 0 + 8, rank // 8,
-                         rank // 16 * 100 + rank // 4 % 4 * 10 + rank % 4], 1)
-        }  # fmt: skip
-
-    yield RawCase("group-ranks", file, "ranks", 1, (4, 4, 4),
-        lambda: (blank((64, 6), "i4"),), ranks)  # fmt: skip
-
-    def tile_votes(x: Array, masks: Array, some: Array, every: Array) -> dict[int, Array]:
-        flags = x.reshape(-1, 16) > 0
-        return {1: (flags << np.arange(16)).sum(1), 2: flags.any(1) * 1, 3: flags.all(1) * 1}
-
-    yield RawCase("tile-votes", file, "tile_votes", 2, 64,
-        lambda: (np.concatenate([ints(80, -9, 9), ints(32, -9, 0), ints(16, 1, 9)]),
-                 blank(8, "u4"), blank(8, "i4"), blank(8, "i4")), tile_votes)  # fmt: skip
-
-    def tile_shuffles(x: Array, out: Array) -> dict[int, Array]:
-        tiles = x.reshape(-1, 4)
-        columns = [np.repeat(tiles.sum(1), 4), np.repeat(tiles[:, 0], 4),
-                   tiles[:, [0, 0, 1, 2]].reshape(-1)]  # fmt: skip
-        return {1: np.stack(columns, 1)}
-
-    yield RawCase("tile-shuffles", file, "tile_shuffles", 2, 64,
-        lambda: (ints(128, -99, 99, "f4"), blank((128, 3), "f4")), tile_shuffles)  # fmt: skip
     yield RawCase("coalesced-groups", file, "filter_positive", 4, 96,
         lambda: (ints(350, -99, 99), blank(350, "i4"), np.zeros(1, "i4"), 350),
         lambda x, out, count, n: {1: filled(out, x[x > 0]), 2: [np.count_nonzero(x > 0)]},

@@ -33,9 +33,6 @@ def fused(a: Array, b: Array, c: Array | float) -> Array:
 
 def vector_cases() -> Iterator[RawCase]:
     file = "vectors.cu"
-    yield RawCase("saxpy-float4", file, "saxpy_float4", 2, 64,
-        lambda: (203, 0.5, ints((203, 4), -99, 99, "f4"), ints((203, 4), -99, 99, "f4", 2)),
-        lambda n, a, x, y: {3: np.float32(a) * x + y})  # fmt: skip
     for n in (400, 403, 2):
         yield RawCase(f"negate-wide-{n}", file, "negate_wide", 2, 64,
             lambda n=n: (ints(n, -99, 99), blank(n, "i4"), n),
@@ -50,10 +47,6 @@ def vector_cases() -> Iterator[RawCase]:
     yield RawCase("blend-rgba", file, "blend_rgba", 4, 64,
         lambda: (ints((201, 4), 0, 256, "u1"), ints((201, 4), 0, 256, "u1", 2),
                  blank((201, 4), "u1"), 201), blend)  # fmt: skip
-    yield RawCase("multiply-double2", file, "multiply_double2", 2, 64,
-        lambda: (ints((101, 2), -99, 99, "f8"), ints((101, 2), -99, 99, "f8", 2),
-                 blank((101, 2), "f8"), 101),
-        lambda x, y, z, n: {2: (x.view("c16") * y.view("c16")).view("f8")})  # fmt: skip
     yield RawCase("normals-float3", file, "normals", 2, 32,
         lambda: (ints((57, 3, 3), -20, 20, "f4"), blank((57, 3), "f4"), 57),
         lambda x, out, n: {1: np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])})  # fmt: skip
@@ -140,18 +133,6 @@ def half_cases() -> Iterator[RawCase]:
         lambda: (tricky(), *(blank(size, "f2") for _ in range(4)), blank(size, "u2"),
                  blank(size, "f4"), size), convert)  # fmt: skip
 
-    def integers(x: Array, *rest: Any) -> dict[int, Array]:
-        wide = x.astype("f8")
-        nearest = np.rint(wide).astype(int)
-        return {
-            1: nearest, 2: np.trunc(wide), 3: np.maximum(np.floor(wide), 0),
-            4: (nearest * 3).astype("f2"),
-        }  # fmt: skip
-
-    yield RawCase("half-integers", file, "half_integers", 1, 128,
-        lambda: (floats(99, -2000, 2000, "f2"), blank(99, "i4"), blank(99, "i2"), blank(99, "u4"),
-                 blank(99, "f2"), 99), integers)  # fmt: skip
-
     def pairs(x: Array, y: Array, out: Array, wide: Array, n: int) -> dict[int, Array]:
         joined = np.stack([x[:, 1], y[:, 0]], 1)
         scaled = np.stack([x[:, 0] * np.float16(2), y[:, 1] * np.float16(0.5)], 1)
@@ -160,20 +141,6 @@ def half_cases() -> Iterator[RawCase]:
     yield RawCase("half2-pairs", file, "half2_pairs", 2, 64,
         lambda: (_halves().reshape(-1, 2), _halves(2).reshape(-1, 2), blank((n // 2, 5, 2), "f2"),
                  blank((n // 2, 2), "f4"), n // 2), pairs)  # fmt: skip
-
-    def functions(x: Array, out: Array, n: int) -> dict[int, Array]:
-        v = x.astype("f8")
-        rows = [np.sqrt(v), np.exp(v), np.log(v), 1 / v, v**-0.5, np.sin(v), np.floor(v),
-                np.ceil(v), np.rint(v), np.trunc(v)]  # fmt: skip
-        return {1: np.array(rows)}
-
-    yield RawCase("half-functions", file, "half_functions", 2, 64,
-        lambda: (floats(100, 0.25, 6, "f2"), blank((10, 100), "f2"), 100), functions, rtol=2e-3,
-        atol=1e-3, why="two units in the last place of half precision")  # fmt: skip
-    for kind, dtype in (("__half", "f2"), ("float", "f4"), ("short", "i2")):
-        yield RawCase(f"scale-any-{kind}", file, f"scale_any<{kind}>", 2, 64,
-            lambda d=dtype: (ints(101, -99, 99, d), blank(101, d), 4.0, 101),
-            lambda x, out, factor, n: {1: x * 4})  # fmt: skip
 
     file = "bfloat16.cu"
 
@@ -192,25 +159,6 @@ def half_cases() -> Iterator[RawCase]:
     yield RawCase("bf16-arithmetic", file, "bf16_arithmetic", 2, 128,
         lambda: (bfloats(), bfloats(2), blank((5, n), BFLOAT16), n), bf16_arithmetic)  # fmt: skip
 
-    def bf16_convert(x: Array, *rest: Any) -> dict[int, Array]:
-        nearest = x.astype(BFLOAT16)
-        return {
-            1: nearest,
-            2: (x.view("u4") >> 16).astype("u2").view(BFLOAT16),
-            3: nearest.view("u2"),
-        }
-
-    yield RawCase("bf16-convert", file, "bf16_convert", 3, 64,
-        lambda: (tricky(), blank(size, BFLOAT16), blank(size, BFLOAT16), blank(size, "u2"), size),
-        bf16_convert)  # fmt: skip
-
-    def bf16_pairs(x: Array, out: Array, wide: Array, n: int) -> dict[int, Array]:
-        v = x.astype("f4")
-        return {1: np.stack([v[:, ::-1], v + v], 1).astype(BFLOAT16), 2: v}
-
-    yield RawCase("bf16-pairs", file, "bf16_pairs", 2, 64,
-        lambda: (bfloats().reshape(-1, 2), blank((n // 2, 2, 2), BFLOAT16),
-                 blank((n // 2, 2), "f4"), n // 2), bf16_pairs)  # fmt: skip
     yield RawCase("bf16-dot-rows", file, "bf16_dot_rows", 2, (32, 4),
         lambda: (ints((8, 90), -9, 9, "f4").astype(BFLOAT16),
                  ints((8, 90), -9, 9, "f4", 2).astype(BFLOAT16), blank(8, "f4"), 90),

@@ -7,15 +7,6 @@ extern "C" __global__ void saxpy(int n, float a, const float* x, float* y)
     }
 }
 
-extern "C" __global__ void saxpy_one_each(int n, float a, const float* __restrict__ x,
-                                          float* __restrict__ y)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        y[i] = a * x[i] + y[i];
-    }
-}
-
 extern "C" __global__ void add_64bit(const long long* x, const long long* y, long long* z, size_t n)
 {
     size_t stride = static_cast<size_t>(blockDim.x) * gridDim.x;
@@ -23,17 +14,6 @@ extern "C" __global__ void add_64bit(const long long* x, const long long* y, lon
     for (size_t i = first; i < n; i += stride) {
         z[i] = x[i] + y[i];
     }
-}
-
-extern "C" __global__ void index_3d(int* out, int nx, int ny, int nz)
-{
-    const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    const int z = blockIdx.z * blockDim.z + threadIdx.z;
-    if (x >= nx || y >= ny || z >= nz) {
-        return;
-    }
-    out[(z * ny + y) * nx + x] = z * 10000 + y * 100 + x;
 }
 
 // What each block knows about the launch: ten numbers a block.

@@ -2,15 +2,6 @@
 
 extern __shared__ int at_namespace_scope[];
 
-extern "C" __global__ void reverse_dynamic(int* data, int n)
-{
-    const int t = threadIdx.x;
-    int* block = data + blockIdx.x * n;
-    at_namespace_scope[t] = block[t];
-    __syncthreads();
-    block[t] = at_namespace_scope[n - 1 - t];
-}
-
 // Alignments behind __shared__, of a type and of a number.
 template <int SIZE>
 __global__ void aligned_tiles(const float* in, float* out)
