@@ -177,6 +177,7 @@ def test_what_a_handler_raises_comes_out_of_the_launch(name: str, count: int) ->
     launch, go = launches(count)[name], new_go()
 
     def handler() -> None:
+        time.sleep(0.1)  # the watchdog finds nothing to do meanwhile
         raise HandlerError(name)
 
     with (
