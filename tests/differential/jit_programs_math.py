@@ -17,9 +17,6 @@ TABLE = Table()
 # Of a few units in the last place, which is what the mathematics libraries promise.
 TOLERANCES = {"float16": 2e-3, "float32": 4e-6, "float64": 2e-14}
 
-SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.0, -2.5, 3.5, -7.0, 1e-3]
-SPECIAL += [1e4, -1e4]
-
 
 def each(rows: int, *ranges: tuple[float, float]) -> Callable[[Any], Any]:
     """Add a function for float32 and for float64, with arguments drawn from ranges."""

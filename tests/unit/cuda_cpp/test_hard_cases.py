@@ -127,6 +127,3 @@ def test_subscripts_take_what_kernels_lists(tmp_path: Path) -> None:
     assert module["a::k"] is module.k
     with pytest.raises(NoSuchKernelError, match=r"no kernel 'a::t<float>'"):
         module["a::t<float>"]
-
-
-# -- launches -------------------------------------------------------------------------------------

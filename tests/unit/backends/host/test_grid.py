@@ -17,16 +17,6 @@ from kerneltk.backends.host import runtime
 
 from .grid_kernels import COOPERATIVE, EXITS_ALLOWED, Kernels
 
-BASIC = """
-struct Mixed { char c; double d; short s; };
-struct alignas(32) Wide { float v[8]; };
-__global__ void parameters(char c, Mixed m, short s, Wide w, double d, bool b, double* y) {
-    m.d += threadIdx.x;
-    y[threadIdx.x] = c + m.c + m.d + m.s + s + w.v[7] + d + b;
-}
-"""
-
-
 TURNS = """
 __global__ void spread(const float* x, float* y) {
     __shared__ float parts[32];
