@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,8 @@ import pytest
 import kerneltk
 from kerneltk import LaunchError, jit
 from kerneltk.jit import cuda
+
+from ..processes import python
 
 CODE = r"""
 __device__ float* memory() {
@@ -198,8 +198,7 @@ print(status)
 
 
 def test_the_child_of_a_fork_has_the_memory_of_other_threads_back() -> None:
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = python("-W", "ignore::DeprecationWarning", "-c", FORK)
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 

@@ -21,6 +21,8 @@ from kerneltk.backends.host import toolchain
 from kerneltk.errors import BackendUnavailableError
 from tests.sampling import but_for
 
+from ...processes import python
+
 SOURCE = 'extern "C" void k(const void*, long long, long long) {}\n'
 OPTIONS = ("-shared", "-fPIC", "-nostdlib")
 
@@ -156,13 +158,7 @@ print(kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2)).tolis
 @pytest.mark.parametrize("limit", but_for([0, 1024, 4096], "0", "1024"))
 def test_a_limit_on_sizes(limit: int) -> None:
     """Whatever is written first beyond it: the source, the library, the file it is loaded from."""
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(limit)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "KERNELTK_CACHE_DIR": ""},
-    )
+    done = python("-c", LIMITED, str(limit), KERNELTK_CACHE_DIR="")
     assert done.returncode == 0, done.stderr
     *said, result = done.stdout.splitlines()
     assert said or limit > 1024  # some compilers' libraries are smaller

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +17,8 @@ import kerneltk.cache.fingerprint
 from kerneltk.cache.derived import reader_of
 from kerneltk.cache.fingerprint import Trace, file_stamp, string_key, trace
 from kerneltk.core.artifacts import LinkInput, Target, TranslationUnit
+
+from ...processes import python
 
 ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
 TARGET = Target("cuda", "sm_90", "nvrtc 12.9")
@@ -76,13 +76,7 @@ def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
         "print(trace(unit, target, include_directories=[Path(sys.argv[1])]).key)"
     )
     keys = {
-        subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path)],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        python("-c", script, str(tmp_path), PYTHONPATH=str(ROOT), PYTHONHASHSEED=seed).stdout
         for seed in ("1", "2")
     }
     unit = TranslationUnit("host", "#include <a.h>\n#include <b.h>", "k", ("-O2",))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import resource
 import shutil
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from kerneltk import LaunchError, RawKernel
 from kerneltk.backends.host import runtime
 
 from ....conftest import reread_environment
+from ....processes import python
 from .grid_kernels import COOPERATIVE, STACKS, Kernels
 
 
@@ -92,12 +91,7 @@ print(found, int(y[0]))
 @pytest.mark.exhaustive
 def test_an_overflow_is_found_without_a_guard() -> None:
     tests = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", UNGUARDED.format(tests=tests)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", UNGUARDED.format(tests=tests))
     assert done.stdout == f"8 {256 * 128}\n", done.stderr
 
 
@@ -325,12 +319,7 @@ print("alive")
 
 def test_signals_that_others_have_blocked_or_taken() -> None:
     tests = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNALS.format(tests=tests)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", SIGNALS.format(tests=tests))
     assert done.stdout == "alive\n", done.stderr
 
 
@@ -427,16 +416,9 @@ def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
     # A short limit finds the thread at many locations; on a loaded machine it may pass before the
     # others wait, so it grows until a run has one message.
     for times, limit in ((25, 20), (10, 500), (2, 10_000)):
-        done = subprocess.run(
-            [sys.executable, "-c", LINES, str(times)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={
-                **os.environ,
-                "KERNELTK_HOST_TIME_LIMIT": str(limit / 1000),
-                "KERNELTK_HOST_DEBUG": debug,
-            },
+        seconds = str(limit / 1000)
+        done = python(
+            *("-c", LINES, str(times)), KERNELTK_HOST_TIME_LIMIT=seconds, KERNELTK_HOST_DEBUG=debug
         )
         messages = [line for line in done.stdout.splitlines() if line.startswith("In ")]
         assert len(messages) == times
@@ -470,9 +452,8 @@ except kerneltk.LaunchError as error:
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if hard != resource.RLIM_INFINITY:
         code = code.replace("(resource.RLIM_INFINITY, resource.RLIM_INFINITY)", f"({hard}, {hard})")
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
-    )
+    done = python("-c", code)
+    assert done.returncode == 0
     assert "its stack is full" in done.stdout
 
 
@@ -515,13 +496,7 @@ def test_printf_knows_no_locale(tmp_path: Path) -> None:
         command = [localedef, "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")]
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             name, number = "de_DE.UTF-8", "1,5"
-    done = subprocess.run(
-        [sys.executable, "-c", _IN_A_LOCALE, name, number],
-        env={**os.environ, "LOCPATH": str(tmp_path)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = python("-c", _IN_A_LOCALE, name, number, LOCPATH=str(tmp_path))
     assert (done.stdout, done.stderr) == ("1.5 2.50|ü\n1.500000e+00\n0.5\n", "")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
+from tests.processes import python
 from tests.sampling import one_row_in
 
 # A kernel writes the second word of `go` when it begins, and goes on once the handler, or another
@@ -331,8 +330,6 @@ print("done")
 )
 def test_actions_without_a_handler_of_ones_own(action: str, status: int, printed: str) -> None:
     script = ENDED.format(tests=os.path.dirname(__file__), action=action)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False
-    )
+    done = python("-c", script)
     assert (done.returncode, done.stdout) == (status, printed), done.stderr
     assert ("KeyboardInterrupt" in done.stderr) == (action == "default_int_handler")

@@ -27,6 +27,7 @@ from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
 from ....conftest import reread_environment
+from ....processes import python
 
 HAS_ZIG = importlib.util.find_spec("ziglang") is not None
 HAS_GXX = shutil.which("g++") is not None
@@ -493,20 +494,17 @@ if HAS_GXX:
             ["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
         ).stdout.strip()
         settings = {
-            **os.environ,
             "KERNELTK_CXX": "g++",
             "KERNELTK_HOST_SANITIZE": "address,undefined",
             "ASAN_OPTIONS": "detect_leaks=0",
         }
-
-        def run(total: int, **more: str) -> subprocess.CompletedProcess[str]:
-            command = [sys.executable, "-c", OUT_OF_BOUNDS, str(total)]
-            return subprocess.run(command, env=settings | more, capture_output=True, text=True)
-
-        fine = run(10, LD_PRELOAD=library)
+        loaded = settings | {"LD_PRELOAD": library}
+        fine = python("-c", OUT_OF_BOUNDS, "10", **loaded)
         assert (fine.returncode, fine.stderr) == (0, "")
-        assert "heap-buffer-overflow" in run(11, LD_PRELOAD=library).stderr
-        assert "start Python with LD_PRELOAD" in run(10).stderr
+        assert "heap-buffer-overflow" in python("-c", OUT_OF_BOUNDS, "11", **loaded).stderr
+        assert (
+            "start Python with LD_PRELOAD" in python("-c", OUT_OF_BOUNDS, "10", **settings).stderr
+        )
 
 
 def test_only_a_users_own_kernels_are_built_for_it(environment: pytest.MonkeyPatch) -> None:
@@ -547,10 +545,7 @@ assert os.waitpid(child, 0)[1] == 0
 @pytest.mark.exhaustive
 def test_a_fork_during_a_compile() -> None:
     for attempt in range(3):
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", FORK % ((os.getpid() + attempt,) * 2)],
-            capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+        done = python("-W", "ignore", "-c", FORK % ((os.getpid() + attempt,) * 2))
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -584,10 +579,6 @@ def test_an_interrupt_ends_the_compiler(tmp_path: Path) -> None:
     )
     temporary = tmp_path / "ended"
     temporary.mkdir()
-    env = {**os.environ, "KERNELTK_CACHE_DIR": "", "TMPDIR": str(temporary)}
-    done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, env=env, timeout=600,
-        check=False,
-    )  # fmt: skip
+    done = python("-c", text, KERNELTK_CACHE_DIR="", TMPDIR=str(temporary))
     assert (done.stdout, list(temporary.iterdir())) == ("interrupted\n", []), done.stderr
     assert done.returncode in (0, -signal.SIGINT)
