@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 
-
-def inside(body: str, head: str = "") -> str:
-    """Return a kernel's body after the rewrite."""
-    text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
-    begin = re.search(r"_KT_KERNEL\(\d+\) ", found := with_meetings(text).source)
-    return found[begin.end() :].removesuffix(" }") if begin else body
+from .test_volatile import inside
 
 
 @pytest.mark.parametrize("body", [
