@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import re
 import struct
 from typing import Any
 
 import numpy as np
 import pytest
 
-import kerneltk
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import capabilities_of
 from kerneltk.cuda_cpp.arguments import check_array, guards_of, passing_of
@@ -20,11 +18,7 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflo
 from kerneltk.launch.launcher_spec import MultipleOf
 from kerneltk.object_code.reflection import ParameterType
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    # A pointer that the kernel does not name takes anything.
-    body = body or ("(void)x;" if re.search(r"\bx\b", parameters) else "")
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+from .test_kernel import kernel
 
 
 @pytest.mark.one_in(4)

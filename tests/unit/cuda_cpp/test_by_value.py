@@ -16,10 +16,7 @@ from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, Slot
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
 from kerneltk.object_code.reflection import ParameterType
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
-
+from .test_kernel import kernel
 
 OTHERS: list[tuple[str, Any, type[Exception]]] = [
     ("uchar4 v", (1, 2, 3, 263), ScalarOverflowError),

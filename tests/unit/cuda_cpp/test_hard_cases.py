@@ -16,10 +16,7 @@ from kerneltk.errors import (
     SignatureError,
 )
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
-
+from .test_kernel import kernel
 
 # -- texts ----------------------------------------------------------------------------------------
 

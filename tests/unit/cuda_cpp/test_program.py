@@ -17,9 +17,7 @@ from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError
 from kerneltk.object_code.reflection import ParameterType
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+from .test_kernel import kernel
 
 
 @pytest.mark.one_in(4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.source import RawSource, Request, read_file
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+from .test_kernel import kernel
 
 
 @pytest.mark.one_in(4)
